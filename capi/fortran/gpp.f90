@@ -1,9 +1,8 @@
-! gpp for programs in Fortran: BerkeleyGW's GPP sums, on GPUs and CPUs. Compile this file with the
-! program and link libgpp. Arrays are BerkeleyGW's: column-major, indices from 1. Matrices may be on a GPU:
-! with OpenACC `!$acc host_data use_device(...)` around the call, and on_device=.true.; the rest on the host.
-! Arrays are read where they are, and no copy is made: one whose elements do not follow each other in memory,
-! as those of a(::2), is refused. No call prints or stops the program; a status other than gpp_ok has its reason in
-! gpp_message.
+! gpp for Fortran: BerkeleyGW's GPP self-energy on GPUs and CPUs. Compile this file with the program and link the
+! library. Arrays are BerkeleyGW's: column-major, indices from 1. Matrices may be on a GPU, with OpenACC's `!$acc
+! host_data use_device(...)` around the call and on_device=.true.; other arrays are on the host. Arrays are read in
+! place: one with gaps, such as a(::2), is refused. No call prints or stops the program; gpp_message has the reason of
+! a status other than gpp_ok.
 module gpp
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, c_f_pointer, c_funloc, &
     c_funptr, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t
@@ -14,19 +13,19 @@ module gpp
   public :: gpp_set_threads, gpp_threads, gpp_progress
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
-  ! How a call ended.
-  integer(c_int32_t), parameter, public :: gpp_ok = 0            ! all went well
-  integer(c_int32_t), parameter, public :: gpp_bad_argument = 1  ! the message names it
-  integer(c_int32_t), parameter, public :: gpp_no_device = 2     ! the device is not there
-  integer(c_int32_t), parameter, public :: gpp_device_failed = 3 ! it refused an operation
-  integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little of it
-  integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! the procedure of gpp_set_progress stopped it
-  integer(c_int32_t), parameter, public :: gpp_internal = 6      ! a fault of gpp
+  ! Status of a call.
+  integer(c_int32_t), parameter, public :: gpp_ok = 0            ! success
+  integer(c_int32_t), parameter, public :: gpp_bad_argument = 1  ! the message names the argument
+  integer(c_int32_t), parameter, public :: gpp_no_device = 2     ! the device does not exist
+  integer(c_int32_t), parameter, public :: gpp_device_failed = 3 ! the device or its driver failed
+  integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little memory
+  integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! stopped by the callback of gpp_set_progress
+  integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
 
   ! The library that this file is of: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 100
 
-  ! An open device. It is to be closed; a copy is the same device.
+  ! An open device, to be closed with gpp_close; a copy is the same device.
   type, public :: gpp_calculator
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -71,9 +70,9 @@ module gpp
   end interface at
 
   abstract interface
-    ! Told which part of a calculation is done, from 0 to 1, with the context given beside it. A number other than 0
-    ! stops the calculation: the call ends with gpp_stopped. It is called by the thread that made the call, and must not
-    ! call procedures of the calculator.
+    ! Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A result other than 0
+    ! stops the calculation: the call ends with gpp_stopped. It runs on the calling thread and must not call
+    ! procedures of the calculator.
     function gpp_progress(part, context) bind(c) result(stops)
       import :: c_double, c_int32_t, c_ptr
       real(c_double), value :: part
@@ -205,8 +204,7 @@ module gpp
 
 contains
 
-  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the CPU if there
-  ! is none.
+  ! Opens 'cpu', 'gpu', 'gpu:0', 'gpu:1' and so on, or 'auto': the first GPU, or the CPU if there is none.
   subroutine gpp_open(calculator, device, status)
     type(gpp_calculator), intent(inout) :: calculator
     character(len=*), intent(in) :: device
@@ -215,7 +213,7 @@ contains
     status = c_open(trim(device)//c_null_char, version, 1, calculator%handle)
   end subroutine gpp_open
 
-  ! Closes it; one that is not open stays so.
+  ! Closes a calculator; does nothing if it is not open.
   subroutine gpp_close(calculator, status)
     type(gpp_calculator), intent(inout) :: calculator
     integer(c_int32_t), intent(out), optional :: status
@@ -225,7 +223,7 @@ contains
     if (present(status)) status = ended
   end subroutine gpp_close
 
-  ! Runs this version in place of the fastest for each problem; 'best' is the fastest again.
+  ! Selects a version; 'best', the default, is the fastest for each problem.
   subroutine gpp_set_version(calculator, id, status)
     type(gpp_calculator), intent(in) :: calculator
     character(len=*), intent(in) :: id
@@ -233,9 +231,9 @@ contains
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
 
-  ! Computes on so many threads of the CPU, 1 to 65535; 0 takes that back: then there are as many as
-  ! OMP_NUM_THREADS said at gpp_open, else as many as the affinity mask and the cgroup of the thread that called it
-  ! leave room for. Sums have the same bits for any number. Threads are bound to no core.
+  ! Sets the number of CPU threads, 1 to 65535. 0 restores the default: OMP_NUM_THREADS at gpp_open, or else what the
+  ! affinity mask and the cgroup of the opening thread allow. Results do not depend on it. Threads are bound to no
+  ! core.
   subroutine gpp_set_threads(calculator, threads, status)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t), intent(in) :: threads
@@ -243,15 +241,15 @@ contains
     status = c_set_threads(calculator%handle, threads)
   end subroutine gpp_set_threads
 
-  ! How many threads of the CPU a calculation has at most; 0 if the calculator is not open.
+  ! Number of CPU threads of a calculation; 0 if the calculator is not open.
   function gpp_threads(calculator) result(threads)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t) :: threads
     threads = c_threads(calculator%handle)
   end function gpp_threads
 
-  ! Has a procedure told how far calculations are, with the context, c_loc of a variable of the caller's or c_null_ptr;
-  ! it may stop them. Without a procedure takes that back.
+  ! Registers a callback with the fraction done and a context, c_loc of the caller's variable or c_null_ptr; it may
+  ! stop calculations. Without a procedure the callback is removed.
   subroutine gpp_set_progress(calculator, status, progress, context)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t), intent(out) :: status
@@ -266,9 +264,9 @@ contains
     status = c_set_progress(calculator%handle, told, with)
   end subroutine gpp_set_progress
 
-  ! Sums screened exchange and Coulomb hole over bands, G' and G at the energies omega. asx and ach have the
-  ! unit of vcoul, and are this rank's: the caller sums them over ranks. After a failure they are as they
-  ! were. Energies are in eV, those of omega and e from the same zero.
+  ! Computes screened exchange and Coulomb hole, summed over bands, G' and G, at the energies omega. asx and ach have
+  ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
+  ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
       status, gamma, sexcut, aqsm_local, on_device, static_ch)
     type(gpp_calculator), intent(in) :: calculator
@@ -294,8 +292,8 @@ contains
       aqsm_local, on_device, static_ch, screening)
   end subroutine gpp_sums
 
-  ! Sums screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
-  ! ch(l, m, iw). Units, ranks and failures as of gpp_sums; the version is the fastest for matrices.
+  ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
+  ! ch(l, m, iw). Units, ranks and failures are as in gpp_sums; the version is the fastest for matrices.
   subroutine gpp_matrix(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, a, e, occ, omega, sx, ch, status, &
       gamma, sexcut, on_device, at_bands)
     type(gpp_calculator), intent(in) :: calculator
@@ -320,17 +318,17 @@ contains
       at_bands, screening)
   end subroutine gpp_matrix
 
-  ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Both matrices stay where
-  ! and as they are meanwhile; the rest is copied. On one GPU they stay there from the first sums on, if there is room.
-  ! What is on the GPU is brought to the host once, and stays there too.
+  ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Keep both matrices
+  ! unchanged meanwhile; other arrays are copied. On one GPU they stay there from the first call on, if there is room.
+  ! Matrices on the GPU are copied to the host once.
   subroutine gpp_place(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, status, on_device)
     type(gpp_calculator), intent(in) :: calculator
-    ! Modes in eV, and the identity less the inverse dielectric matrix: (ncouls, ngpown). Variables with the attribute
-    ! target or pointer: of nothing else would the address hold after the call.
+    ! Poles in eV, and the identity less the inverse dielectric matrix: (ncouls, ngpown). They must be variables with
+    ! the attribute target or pointer, since their addresses are kept.
     complex(c_double_complex), intent(in), pointer :: wtilde(:, :), eps(:, :)
     ! Coulomb interaction of each G, (ncouls) or more.
     real(c_double), intent(in), target :: vcoul(:)
-    ! G' of each column, (ngpown) or more, indices into indinv; row of each G, others than 1..ncouls: none.
+    ! G' of each column, (ngpown) or more, indices into indinv; row of each G, other values than 1..ncouls mean none.
     integer(c_int32_t), intent(in), target :: inv_igp_index(:), indinv(:)
     integer(c_int32_t), intent(out) :: status
     ! Whether both matrices are on the GPU.
@@ -345,27 +343,26 @@ contains
     if (status == gpp_ok) status = c_place(calculator%handle, screening)
   end subroutine gpp_place
 
-  ! gpp_sums of the screening that gpp_place has placed. A caller leaves the last argument out.
+  ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
       on_device, static_ch, screening)
     type(gpp_calculator), intent(in) :: calculator
-    ! Matrix elements of G and of G', (ncouls, nbands) or more; of more rows the first are taken.
+    ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
     ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
     real(c_double), intent(in), target :: e(:), occ(:)
-    ! Energies of the sums in eV, (nw).
+    ! Energies in eV, (nw).
     real(c_double), intent(in), target :: omega(:)
-    ! The sums: (nw) or more, of which the first are written.
+    ! The results: (nw) or more, of which the first are written.
     complex(c_double_complex), intent(inout), target :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
-    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 if they are not given.
+    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default.
     real(c_double), intent(in), optional :: gamma, sexcut
     ! Whether aqsm is (ngpown, nbands): the rows of this rank's G' alone.
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
     logical, intent(in), optional :: on_device
-    ! The static CH of the same bands, -1/2 sum of vcoul eps conj(aqsm) aqsn: what acc_static_ch sums for
-    ! exact_static_ch 1.
+    ! The static CH of the same bands, -1/2 sum of vcoul eps conj(aqsm) aqsn: what acc_static_ch sums.
     complex(c_double_complex), intent(inout), target, optional :: static_ch
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
@@ -395,26 +392,26 @@ contains
       limits(gamma, sexcut), to(1), to(2), to(3))
   end subroutine gpp_sums_at
 
-  ! gpp_matrix of the screening that gpp_place has placed. A caller leaves the last argument out.
+  ! gpp_matrix with the placed screening. Callers omit the last argument.
   subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, at_bands, &
       screening)
     type(gpp_calculator), intent(in) :: calculator
-    ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands); of more rows the first are
-    ! taken, which copies. One that is on the GPU is brought to the host as a whole.
+    ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands). Of more rows the first are used,
+    ! and copied. On a GPU it is copied to the host.
     complex(c_double_complex), intent(in), target :: a(:, :, :)
     ! Energy in eV and occupation, 0 to 1, of each band n: (nbands).
     real(c_double), intent(in), target :: e(:), occ(:)
-    ! Energies of the sums in eV, (nw).
+    ! Energies in eV, (nw).
     real(c_double), intent(in), target :: omega(:)
     ! The matrices: (bands, bands, nw), or more energies, of which the first are written.
     complex(c_double_complex), intent(inout), target :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
-    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 if they are not given.
+    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default.
     real(c_double), intent(in), optional :: gamma, sexcut
     ! Whether a is on the GPU.
     logical, intent(in), optional :: on_device
-    ! Whether omega has the energy of each band l, so that nw is bands. sx and ch are (bands, bands, 2) then: rows at
-    ! the energies of their bands, Sigma_lm(omega_l), and columns, Sigma_lm(omega_m), as QSGW and GWPT take them.
+    ! Whether omega has the energy of each band l, so that nw is bands. sx and ch are then (bands, bands, 2): rows at
+    ! their band's energy, Sigma_lm(omega_l), then columns, Sigma_lm(omega_m), as QSGW and GWPT use them.
     logical, intent(in), optional :: at_bands
     type(c_screening), intent(in), target, optional :: screening
     type(c_matrix_bands) :: of
@@ -443,15 +440,15 @@ contains
       limits(gamma, sexcut), to(1), to(2))
   end subroutine gpp_matrix_at
 
-  ! Lets go of what gpp_place has placed.
+  ! Releases the placed screening.
   subroutine gpp_release(calculator, status)
     type(gpp_calculator), intent(in) :: calculator
     integer(c_int32_t), intent(out) :: status
     status = c_release(calculator%handle)
   end subroutine gpp_release
 
-  ! Arrays on the GPU are made in this stream, of cudaStreamCreate or acc_get_cuda_stream; c_null_ptr is the
-  ! default one. A call that reads them begins when all that the stream has under way is done.
+  ! Sets the stream that produces arrays on the GPU, from cudaStreamCreate or acc_get_cuda_stream; c_null_ptr is the
+  ! default stream. A call that reads such arrays waits for its pending work.
   subroutine gpp_set_stream(calculator, stream, status)
     type(gpp_calculator), intent(in) :: calculator
     type(c_ptr), intent(in) :: stream
@@ -459,7 +456,7 @@ contains
     status = c_set_stream(calculator%handle, stream)
   end subroutine gpp_set_stream
 
-  ! Bytes that a call takes at most beside the caller's arrays, on the host and on each GPU.
+  ! Maximum additional memory of a call in bytes, on the host and on each GPU.
   subroutine gpp_workspace(calculator, ncouls, ngpown, nbands, nw, host, device, status, on_device)
     type(gpp_calculator), intent(in) :: calculator
     integer, intent(in) :: ncouls, ngpown, nbands, nw
@@ -473,7 +470,7 @@ contains
       int(nbands, c_int64_t), int(nw, c_int64_t), flag(on_device), flag(on_device), host, device)
   end subroutine gpp_workspace
 
-  ! Seconds that the kernels of the last sums or matrices took.
+  ! Kernel time of the last call in seconds.
   function gpp_last_seconds(calculator) result(seconds)
     type(gpp_calculator), intent(in) :: calculator
     real(c_double) :: seconds
@@ -602,21 +599,21 @@ contains
     text = from_c(c_version())
   end function gpp_version
 
-  ! What the device is called.
+  ! Name of the device.
   function gpp_device_name(calculator) result(text)
     type(gpp_calculator), intent(in) :: calculator
     character(len=:), allocatable :: text
     text = from_c(c_device_name(calculator%handle))
   end function gpp_device_name
 
-  ! The version that gpp_sums or gpp_matrix ran last; empty if none ran.
+  ! The version of the last gpp_sums or gpp_matrix; empty if none ran.
   function gpp_last_version(calculator) result(text)
     type(gpp_calculator), intent(in) :: calculator
     character(len=:), allocatable :: text
     text = from_c(c_last_version(calculator%handle))
   end function gpp_last_version
 
-  ! Why the last call that failed on this thread did so.
+  ! Reason of the last failed call of this thread.
   function gpp_message() result(text)
     character(len=:), allocatable :: text
     text = from_c(c_message())

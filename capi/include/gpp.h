@@ -9,7 +9,7 @@
 #define gpp_open(device, handle) gpp_open_version(device, GPP_VERSION, 0, handle)
 
 /*
- How a call ended. What went wrong is in `gpp_message`. A handle stays usable after each of them.
+ Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
  */
 enum gpp_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -17,19 +17,19 @@ enum gpp_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /*
-   All went well.
+   Success.
    */
   GPP_STATUS_OK = 0,
   /*
-   An argument that cannot be taken; the message names it.
+   An invalid argument, which the message names.
    */
   GPP_STATUS_BAD_ARGUMENT = 1,
   /*
-   The device asked for is not there.
+   The device does not exist.
    */
   GPP_STATUS_NO_DEVICE = 2,
   /*
-   The device or its driver refused an operation.
+   The device or its driver failed.
    */
   GPP_STATUS_DEVICE_FAILED = 3,
   /*
@@ -37,11 +37,11 @@ enum gpp_status
    */
   GPP_STATUS_MEMORY = 4,
   /*
-   The function of `gpp_set_progress` stopped it.
+   Stopped by the callback of `gpp_set_progress`.
    */
   GPP_STATUS_STOPPED = 5,
   /*
-   A fault of the library.
+   Internal error.
    */
   GPP_STATUS_INTERNAL = 6,
 };
@@ -54,21 +54,20 @@ typedef int32_t gpp_status;
 #endif // __cplusplus
 
 /*
- An open device, by which calls name it. It points to nothing that a caller may read.
+ An open device. The pointer is opaque.
  */
 typedef struct gpp_handle gpp_handle;
 
 /*
- Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
- other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread that made
- the call, while that is under way, and must not call functions of this handle.
+ Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A return value
+ other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread
+ and must not call functions of this handle.
  */
 typedef int32_t (*gpp_progress)(double part, void *context);
 
 /*
- A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
- `std::complex<double>` and Fortran's `complex(c_double_complex)` lie in memory like this: cast a pointer
- to one.
+ A complex number, laid out as C's `double _Complex`, C++'s `std::complex<double>` and Fortran's
+ `complex(c_double_complex)`: cast a pointer to one.
  */
 typedef struct gpp_complex {
   /*
@@ -82,10 +81,10 @@ typedef struct gpp_complex {
 } gpp_complex;
 
 /*
- The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
- memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, if `on_device` says so, and
- what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 0 to
- 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
+ The screening of one MPI rank at one q. Arrays are column-major, the first index fastest, in the memory of
+ the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so, and small
+ arrays in either. The caller owns them; a call only reads them. Dimensions are from 0 to 2147483647; most
+ problems are limited before that, by memory or by 4294967295 elements of an array.
  */
 typedef struct gpp_screening {
   /*
@@ -101,7 +100,7 @@ typedef struct gpp_screening {
    */
   int64_t ng;
   /*
-   Plasmon-pole modes in eV, `wtilde_array(ig, igp)`.
+   Plasmon poles in eV, `wtilde_array(ig, igp)`.
    */
   const struct gpp_complex *wtilde;
   /*
@@ -125,7 +124,7 @@ typedef struct gpp_screening {
    */
   const int32_t *inv_igp_index;
   /*
-   Row of each G vector, `(ng)`: from 1 to `ncouls`; others have none, and add nothing.
+   Row of each G vector, `(ng)`, from 1 to `ncouls`; other values mean no row, which adds nothing.
    */
   const int32_t *indinv;
   /*
@@ -151,8 +150,8 @@ typedef struct gpp_bands {
    */
   int64_t ld_aqsn;
   /*
-   Matrix elements of G', no unit: `aqsmtemp(ig, n)`, `ncouls` rows, of which those of G' are taken; or
-   `(igp, n)`, `ngpown` rows, if `aqsm_local` is 1.
+   Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+   or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
    */
   const struct gpp_complex *aqsm;
   /*
@@ -178,15 +177,15 @@ typedef struct gpp_bands {
 } gpp_bands;
 
 /*
- Limits of the formula; BerkeleyGW's are 0.5 and 4.
+ Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
  */
 typedef struct gpp_formula {
   /*
-   Width of a pole in eV, `sig_gamma`.
+   Distance from a pole in eV below which the near form of a term applies, `sig_gamma`.
    */
   double gamma;
   /*
-   Bound on |ssx| / |eps| below the band, `sexcut`.
+   Bound on |ssx| / |eps| for energies below the band, `sexcut`; larger terms are dropped.
    */
   double sexcut;
 } gpp_formula;
@@ -221,12 +220,12 @@ typedef struct gpp_matrix_bands {
    */
   const double *occ;
   /*
-   1 if `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+   1 if `a` is in the memory of the handle's GPU, else 0. A call copies it to the host.
    */
   int32_t on_device;
   /*
-   1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
-   as QSGW and GWPT take them.
+   1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. The result is then two
+   matrices, as QSGW and GWPT use them.
    */
   int32_t at_bands;
 } gpp_matrix_bands;
@@ -236,21 +235,20 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The library's version, as in "0.1.0": a string that is always there.
+ The library's version, such as "0.1.0", a static string.
  */
 const char *gpp_version(void);
 
 /*
- Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
- CPU if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
- back to `gpp_close`.
+ Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the CPU if
+ there is none. Writes a handle to `handle`, null after a failure. Close it with `gpp_close`.
 
- Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
- program was compiled with: structures differ between minor versions, so one of another is refused. `first_index`
- is what messages count indices from, 0 or 1.
+ Programs in C use the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that
+ the program was compiled with; another minor version, whose structures may differ, is refused. `first_index`
+ is the index of a first element in messages, 0 or 1.
 
  # Safety
- `device` is null or a string with its end; `handle` is null or may be written.
+ `device` is null or a null-terminated string; `handle` is null or writable.
  */
 gpp_status gpp_open_version(const char *device,
                             int32_t version,
@@ -258,25 +256,24 @@ gpp_status gpp_open_version(const char *device,
                             struct gpp_handle **handle);
 
 /*
- Gives a handle back, once whoever calculates with it has finished; those who wait for their turn get
- `GPP_STATUS_BAD_ARGUMENT`. Null is taken and does nothing.
+ Closes a handle after calls in progress have finished; calls that are waiting fail with
+ `GPP_STATUS_BAD_ARGUMENT`. Null does nothing.
  */
 gpp_status gpp_close(struct gpp_handle *handle);
 
 /*
- Runs this version, of those that `gpp list` prints, in place of the fastest for each problem, as in "v13"
- or "cpu:paired"; "best" is the fastest again. Waits for whoever calculates with the handle. After a failure
- it stays what it was.
+ Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, is the fastest for each
+ problem. Waits for calls in progress. After a failure the selection is unchanged.
 
  # Safety
- `id` is null or a string with its end.
+ `id` is null or a null-terminated string.
  */
 gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 
 /*
- Arrays on the GPU are made in this stream of the caller's, a `CUstream` or `cudaStream_t` of the device's
+ Sets the stream that produces the caller's arrays on the GPU, a `CUstream` or `cudaStream_t` of the device's
  primary context, which the CUDA runtime uses; null is the default stream. A call that reads such arrays
- begins when all that the stream has under way is done. The stream has to be there as long as it is set.
+ waits for its pending work. The stream must exist as long as it is set.
 
  # Safety
  `stream` is such a stream or null.
@@ -284,10 +281,9 @@ gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 
 /*
- Has `progress` called with the part of a call of this handle that is done, from 0 to 1: about every 10 ms, by the
- thread that has made the call, and at the end. A number other than 0 that it returns ends the call with
- GPP_STATUS_STOPPED: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Null takes
- it back.
+ Registers a callback with the fraction done, from 0 to 1: about every 10 ms on the calling thread, and at
+ the end. A return value other than 0 ends the call with `GPP_STATUS_STOPPED`, within 50 ms on a CPU, on a
+ GPU after what is launched. Results do not depend on it. Null removes it.
 
  # Safety
  `progress` may be called with `context` as long as it is set.
@@ -297,15 +293,14 @@ gpp_status gpp_set_progress(struct gpp_handle *handle,
                             void *context);
 
 /*
- The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
- on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
- allocated.
+ Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
+ problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 
  `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
  are, else 0.
 
  # Safety
- `host` and `device` are null or may be written.
+ `host` and `device` are null or writable.
  */
 gpp_status gpp_workspace(struct gpp_handle *handle,
                          int64_t ncouls,
@@ -319,88 +314,85 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
 
 /*
  Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
- `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, if there is room. `wtilde`
- and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
- the host here, once, and stay there too. After a failure what was placed before is still there.
+ `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first call on, if there is room. Keep
+ `wtilde` and `eps` unchanged meanwhile; small arrays are copied. Matrices on the GPU are copied to the host
+ here, once. After a failure the earlier screening is still placed.
 
  # Safety
- As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
+ As of `gpp_sums`; `wtilde` and `eps` stay valid and unchanged while they are placed.
  */
 gpp_status gpp_place(struct gpp_handle *handle,
                      const struct gpp_screening *screening);
 
 /*
- Lets go of what `gpp_place` has placed; nothing if that is nothing.
+ Releases the placed screening, if there is one.
  */
 gpp_status gpp_release(struct gpp_handle *handle);
 
 /*
- Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as many
- as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
- it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
- thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
+ Sets the number of CPU threads, 1 to 65535. 0 restores the default: `OMP_NUM_THREADS` at `gpp_open`, or else
+ what the affinity mask and the cgroup of the opening thread allow. Results do not depend on it. Threads
+ inherit the mask of the thread that calls first and are bound to no core. Waits for calls in progress. After
+ a failure the number is unchanged.
  */
 gpp_status gpp_set_threads(struct gpp_handle *handle,
                            int32_t threads);
 
 /*
- How many threads of the CPU a calculation has at most; 0 for what is no handle. Like all that a handle
- answers, it waits for whoever calculates with it.
+ Number of CPU threads of a calculation; 0 for an invalid handle. Waits for calls in progress, as all queries
+ do.
  */
 int32_t gpp_threads(const struct gpp_handle *handle);
 
 /*
- What the device is called: a string that is valid until this thread calls the function again; empty for
- what is no handle.
+ Name of the device, valid until this thread calls the function again; empty for an invalid handle.
  */
 const char *gpp_device_name(const struct gpp_handle *handle);
 
 /*
- The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
- function again; empty if none ran, and for what is no handle.
+ The version of the last `gpp_sums` or `gpp_matrix`, valid until this thread calls the function again; empty
+ if none ran, and for an invalid handle.
  */
 const char *gpp_last_version(const struct gpp_handle *handle);
 
 /*
- Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads if the device had no room
- for the whole problem. 0 if none ran, and for what is no handle.
+ Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
+ if none ran, and for an invalid handle.
  */
 double gpp_last_seconds(const struct gpp_handle *handle);
 
 /*
- Why the last call of this thread that failed did so: a string that is valid until another one fails; empty if
- none did.
+ Reason of the last failed call of this thread, valid until another one fails; empty if none did.
  */
 const char *gpp_message(void);
 
 /*
- Fails with `GPP_STATUS_BAD_ARGUMENT` and this message: how a module in another language refuses an argument before
- it calls.
+ Fails with `GPP_STATUS_BAD_ARGUMENT` and this message, for modules in other languages that check arguments
+ before a call.
 
  # Safety
- `message` is null or a string with its end.
+ `message` is null or a null-terminated string.
  */
 gpp_status gpp_refuse(const char *message);
 
 /*
- Sums screened exchange and Coulomb hole over bands, G' and G at `nw` energies `omega` in eV, from 1 to
- 100000 of them; the zero of energy is that of the bands. Writes them to `asx` and `ach`, `(nw)` each, in
- the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
- as they were.
+ Computes screened exchange and Coulomb hole, summed over bands, G' and G, at `nw` energies `omega` in eV, 1
+ to 100000 of them, with the zero of the band energies. Writes them to `asx` and `ach`, `(nw)` each, in the
+ unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
+ unchanged.
 
- Where `static_ch` is not null, it is given the static CH of the same bands, the sum of `-vcoul * eps *
- conj(aqsm) * aqsn / 2` over bands, G' and G: what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+ If `static_ch` is not null, the static CH of the same bands is written there, the sum of `-vcoul * eps *
+ conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
 
- A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`, `static_ch`
- and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at
- multiples of 8 bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with
- anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
- rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
- anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
+ A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
+ structures say; results are on the host, small arrays on the host or on the handle's GPU. Pointers are
+ aligned to 8 bytes, to `int32_t` to 4, matrices on a GPU to 16. Results must not overlap each other or an
+ input. Additional memory is needed for the rows of `aqsm`, for arrays whose columns have gaps, and for what
+ a version reorders. Matrix elements on a GPU are not checked: NaN gives NaN.
 
  # Safety
- Pointers that are not null point to as many elements as the extents say, which no thread changes during
- the call, nor a stream but that of `gpp_set_stream` before; no thread reads what is written meanwhile.
+ Pointers that are not null point to as many elements as the dimensions say. No thread changes inputs during
+ the call, nor does a stream but that of `gpp_set_stream` before; no thread reads results meanwhile.
  */
 gpp_status gpp_sums(struct gpp_handle *handle,
                     const struct gpp_screening *screening,
@@ -413,18 +405,18 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     struct gpp_complex *static_ch);
 
 /*
- Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
- energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
- m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
- with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
- summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
+ Computes all elements of screened exchange and Coulomb hole between bands l and m, summed over bands n, G'
+ and G, at `nw` energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest,
+ then m: element (l, m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. For l = m they
+ are what `gpp_sums` returns with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and
+ are of this rank's G', to be summed over ranks by the caller. After a failure they are unchanged.
 
  With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
  `Sigma_lm(omega_m)`.
 
- Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
- fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
- CPU. A GPU keeps nothing for the next call but what `gpp_place` has placed.
+ Other arguments are as in `gpp_sums`; the screening may be on the GPU. The version is the fastest for
+ matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a CPU. A
+ GPU keeps only the placed screening for the next call.
 
  # Safety
  As of `gpp_sums`.

@@ -1,9 +1,9 @@
-//! The face of `gpp` for C, and through `capi/fortran/gpp.f90` for Fortran: a handle, arrays in the memory of the
-//! host or of a GPU, a status and a message.
+//! The C interface of `gpp`, also used by `capi/fortran/gpp.f90`: a handle, arrays on the host or on a GPU, a
+//! status and a message.
 //!
-//! No call prints, ends the process, handles a signal or lets a panic out; a fault of gpp itself says on
-//! standard error where it is. Threads may call at the same time;
-//! calls that calculate with one handle take turns. A process that forks opens its handles after that.
+//! No call prints, exits, handles a signal or unwinds; only an internal error prints a line on standard error.
+//! Threads may call at the same time; calls with one handle take turns. A process that forks opens its handles
+//! afterwards.
 //!
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
@@ -39,7 +39,7 @@ const fn number(digits: &str) -> i32 {
     }
 }
 
-/// The library's version, as in "0.1.0": a string that is always there.
+/// The library's version, such as "0.1.0", a static string.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_version() -> *const c_char {
     const VERSION: &CStr =
@@ -50,16 +50,15 @@ pub extern "C" fn gpp_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the
-/// CPU if there is none. Writes a handle to `handle`, null after a failure. The caller gives it
-/// back to `gpp_close`.
+/// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the CPU if
+/// there is none. Writes a handle to `handle`, null after a failure. Close it with `gpp_close`.
 ///
-/// Programs in C call it by the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that the
-/// program was compiled with: structures differ between minor versions, so one of another is refused. `first_index`
-/// is what messages count indices from, 0 or 1.
+/// Programs in C use the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that
+/// the program was compiled with; another minor version, whose structures may differ, is refused. `first_index`
+/// is the index of a first element in messages, 0 or 1.
 ///
 /// # Safety
-/// `device` is null or a string with its end; `handle` is null or may be written.
+/// `device` is null or a null-terminated string; `handle` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_open_version(
     device: *const c_char,
@@ -89,8 +88,8 @@ pub unsafe extern "C" fn gpp_open_version(
     })
 }
 
-/// Gives a handle back, once whoever calculates with it has finished; those who wait for their turn get
-/// `GPP_STATUS_BAD_ARGUMENT`. Null is taken and does nothing.
+/// Closes a handle after calls in progress have finished; calls that are waiting fail with
+/// `GPP_STATUS_BAD_ARGUMENT`. Null does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
@@ -101,12 +100,11 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     })
 }
 
-/// Runs this version, of those that `gpp list` prints, in place of the fastest for each problem, as in "v13"
-/// or "cpu:paired"; "best" is the fastest again. Waits for whoever calculates with the handle. After a failure
-/// it stays what it was.
+/// Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, is the fastest for each
+/// problem. Waits for calls in progress. After a failure the selection is unchanged.
 ///
 /// # Safety
-/// `id` is null or a string with its end.
+/// `id` is null or a null-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char) -> Status {
     calculate(handle, |work| {
@@ -116,9 +114,9 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
     })
 }
 
-/// Arrays on the GPU are made in this stream of the caller's, a `CUstream` or `cudaStream_t` of the device's
+/// Sets the stream that produces the caller's arrays on the GPU, a `CUstream` or `cudaStream_t` of the device's
 /// primary context, which the CUDA runtime uses; null is the default stream. A call that reads such arrays
-/// begins when all that the stream has under way is done. The stream has to be there as long as it is set.
+/// waits for its pending work. The stream must exist as long as it is set.
 ///
 /// # Safety
 /// `stream` is such a stream or null.
@@ -131,10 +129,9 @@ pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void
     })
 }
 
-/// Has `progress` called with the part of a call of this handle that is done, from 0 to 1: about every 10 ms, by the
-/// thread that has made the call, and at the end. A number other than 0 that it returns ends the call with
-/// GPP_STATUS_STOPPED: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Null takes
-/// it back.
+/// Registers a callback with the fraction done, from 0 to 1: about every 10 ms on the calling thread, and at
+/// the end. A return value other than 0 ends the call with `GPP_STATUS_STOPPED`, within 50 ms on a CPU, on a
+/// GPU after what is launched. Results do not depend on it. Null removes it.
 ///
 /// # Safety
 /// `progress` may be called with `context` as long as it is set.
@@ -160,15 +157,14 @@ pub unsafe extern "C" fn gpp_set_progress(
     })
 }
 
-/// The memory that a call takes at most beside the caller's arrays, in bytes, with the static CH: on the host, and
-/// on each GPU for the whole problem at once. Arrays of the host go to a GPU with less room in slabs. Nothing is
-/// allocated.
+/// Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
+/// problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 ///
 /// `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
 /// are, else 0.
 ///
 /// # Safety
-/// `host` and `device` are null or may be written.
+/// `host` and `device` are null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_workspace(
     handle: *mut Handle,
@@ -203,12 +199,12 @@ pub unsafe extern "C" fn gpp_workspace(
 }
 
 /// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
-/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first sums on, if there is room. `wtilde`
-/// and `eps` have to stay as they are meanwhile; what is small is copied. Those that are on the GPU are brought to
-/// the host here, once, and stay there too. After a failure what was placed before is still there.
+/// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first call on, if there is room. Keep
+/// `wtilde` and `eps` unchanged meanwhile; small arrays are copied. Matrices on the GPU are copied to the host
+/// here, once. After a failure the earlier screening is still placed.
 ///
 /// # Safety
-/// As of `gpp_sums`; `wtilde` and `eps` are there, and nobody changes them, as long as they are placed.
+/// As of `gpp_sums`; `wtilde` and `eps` stay valid and unchanged while they are placed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screening) -> Status {
     calculate(handle, |work| {
@@ -221,7 +217,7 @@ pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screen
     })
 }
 
-/// Lets go of what `gpp_place` has placed; nothing if that is nothing.
+/// Releases the placed screening, if there is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
     calculate(handle, |work| {
@@ -230,10 +226,10 @@ pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
     })
 }
 
-/// Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as many
-/// as OMP_NUM_THREADS said at `gpp_open`, else as many as the affinity mask and the cgroup of the thread that called
-/// it leave room for. Sums have the same bits for any number. Threads are bound to no core: they have the mask of the
-/// thread that calls first, whose own mask stays as it is. For a handle of a GPU they look at arrays. Waits for whoever calculates with the handle. After a failure the number stays what it was.
+/// Sets the number of CPU threads, 1 to 65535. 0 restores the default: `OMP_NUM_THREADS` at `gpp_open`, or else
+/// what the affinity mask and the cgroup of the opening thread allow. Results do not depend on it. Threads
+/// inherit the mask of the thread that calls first and are bound to no core. Waits for calls in progress. After
+/// a failure the number is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
     calculate(handle, |work| {
@@ -244,72 +240,69 @@ pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
     })
 }
 
-/// How many threads of the CPU a calculation has at most; 0 for what is no handle. Like all that a handle
-/// answers, it waits for whoever calculates with it.
+/// Number of CPU threads of a calculation; 0 for an invalid handle. Waits for calls in progress, as all queries
+/// do.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_threads(handle: *const Handle) -> i32 {
     ask(handle, |work| i32::try_from(work.calculator.threads()).unwrap_or(i32::MAX))
 }
 
-/// What the device is called: a string that is valid until this thread calls the function again; empty for
-/// what is no handle.
+/// Name of the device, valid until this thread calls the function again; empty for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_device_name(handle: *const Handle) -> *const c_char {
     store(open::Text::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()));
     stored(open::Text::DeviceName)
 }
 
-/// The version that `gpp_sums` or `gpp_matrix` ran last: a string that is valid until this thread calls the
-/// function again; empty if none ran, and for what is no handle.
+/// The version of the last `gpp_sums` or `gpp_matrix`, valid until this thread calls the function again; empty
+/// if none ran, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
     store(open::Text::LastVersion, ask(handle, |work| work.version));
     stored(open::Text::LastVersion)
 }
 
-/// Seconds that the kernels of the last `gpp_sums` or `gpp_matrix` took; with uploads if the device had no room
-/// for the whole problem. 0 if none ran, and for what is no handle.
+/// Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
+/// if none ran, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
     ask(handle, |work| work.seconds)
 }
 
-/// Why the last call of this thread that failed did so: a string that is valid until another one fails; empty if
-/// none did.
+/// Reason of the last failed call of this thread, valid until another one fails; empty if none did.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_message() -> *const c_char {
     stored(open::Text::Message)
 }
 
-/// Fails with `GPP_STATUS_BAD_ARGUMENT` and this message: how a module in another language refuses an argument before
-/// it calls.
+/// Fails with `GPP_STATUS_BAD_ARGUMENT` and this message, for modules in other languages that check arguments
+/// before a call.
 ///
 /// # Safety
-/// `message` is null or a string with its end.
+/// `message` is null or a null-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
     // SAFETY: the caller's word.
     call(|| Err(Failure::argument(unsafe { text("message", message) }?.into())))
 }
 
-/// Sums screened exchange and Coulomb hole over bands, G' and G at `nw` energies `omega` in eV, from 1 to
-/// 100000 of them; the zero of energy is that of the bands. Writes them to `asx` and `ach`, `(nw)` each, in
-/// the unit of `vcoul`: of this rank's G', to be summed over ranks by the caller. After a failure they are
-/// as they were.
+/// Computes screened exchange and Coulomb hole, summed over bands, G' and G, at `nw` energies `omega` in eV, 1
+/// to 100000 of them, with the zero of the band energies. Writes them to `asx` and `ach`, `(nw)` each, in the
+/// unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
+/// unchanged.
 ///
-/// Where `static_ch` is not null, it is given the static CH of the same bands, the sum of `-vcoul * eps *
-/// conj(aqsm) * aqsn / 2` over bands, G' and G: what BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+/// If `static_ch` is not null, the static CH of the same bands is written there, the sum of `-vcoul * eps *
+/// conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
 ///
-/// A null `screening` is the one of `gpp_place`. Arrays are where their structures say; `asx`, `ach`, `static_ch`
-/// and what is small are in the host's memory, and what is small may be on the handle's GPU. Pointers are at
-/// multiples of 8 bytes, those to `int32_t` of 4, matrices on a GPU of 16. What is written shares no byte with
-/// anything else that is given. A null `formula` is BerkeleyGW's. Memory beside the caller's is needed for the
-/// rows of `aqsm`, for copies of arrays whose columns do not follow each other, and for what a version lays out
-/// anew. Numbers of matrix elements on a GPU are not looked at: sums with one that is none are none.
+/// A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
+/// structures say; results are on the host, small arrays on the host or on the handle's GPU. Pointers are
+/// aligned to 8 bytes, to `int32_t` to 4, matrices on a GPU to 16. Results must not overlap each other or an
+/// input. Additional memory is needed for the rows of `aqsm`, for arrays whose columns have gaps, and for what
+/// a version reorders. Matrix elements on a GPU are not checked: NaN gives NaN.
 ///
 /// # Safety
-/// Pointers that are not null point to as many elements as the extents say, which no thread changes during
-/// the call, nor a stream but that of `gpp_set_stream` before; no thread reads what is written meanwhile.
+/// Pointers that are not null point to as many elements as the dimensions say. No thread changes inputs during
+/// the call, nor does a stream but that of `gpp_set_stream` before; no thread reads results meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_sums(
     handle: *mut Handle,
@@ -352,18 +345,18 @@ pub unsafe extern "C" fn gpp_sums(
     })
 }
 
-/// Sums the elements of screened exchange and Coulomb hole between all bands l and m over bands n, G' and G at `nw`
-/// energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest, then m: element (l,
-/// m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. Those of l = m are what `gpp_sums` finds
-/// with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and are of this rank's G', to be
-/// summed over ranks by the caller. After a failure `sx` and `ch` are as they were.
+/// Computes all elements of screened exchange and Coulomb hole between bands l and m, summed over bands n, G'
+/// and G, at `nw` energies `omega` in eV. Writes them to `sx` and `ch`, `(bands, bands, nw)` each, l fastest,
+/// then m: element (l, m) at energy iw is entry `l + bands * (m + bands * iw)`, counted from 0. For l = m they
+/// are what `gpp_sums` returns with the elements of l as `aqsn` and `aqsm`. They have the unit of `vcoul` and
+/// are of this rank's G', to be summed over ranks by the caller. After a failure they are unchanged.
 ///
 /// With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
 /// `Sigma_lm(omega_m)`.
 ///
-/// Other arguments as of `gpp_sums`, with the same rules; the screening may be one of the GPU's. The version is the
-/// fastest for matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a
-/// CPU. A GPU keeps nothing for the next call but what `gpp_place` has placed.
+/// Other arguments are as in `gpp_sums`; the screening may be on the GPU. The version is the fastest for
+/// matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a CPU. A
+/// GPU keeps only the placed screening for the next call.
 ///
 /// # Safety
 /// As of `gpp_sums`.

@@ -1,26 +1,26 @@
-//! What the functions are given and return, as C has it.
+//! Types of the C interface.
 
 use std::ffi::c_void;
 
 use gpp_core::Error;
 
-/// How a call ended. What went wrong is in `gpp_message`. A handle stays usable after each of them.
+/// Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// All went well.
+    /// Success.
     Ok = 0,
-    /// An argument that cannot be taken; the message names it.
+    /// An invalid argument, which the message names.
     BadArgument = 1,
-    /// The device asked for is not there.
+    /// The device does not exist.
     NoDevice = 2,
-    /// The device or its driver refused an operation.
+    /// The device or its driver failed.
     DeviceFailed = 3,
     /// Too little memory on the host or on the device.
     Memory = 4,
-    /// The function of `gpp_set_progress` stopped it.
+    /// Stopped by the callback of `gpp_set_progress`.
     Stopped = 5,
-    /// A fault of the library.
+    /// Internal error.
     Internal = 6,
 }
 
@@ -55,9 +55,8 @@ fn status(error: &Error) -> Status {
     }
 }
 
-/// A complex number: the real part, then the imaginary one. C's `double _Complex`, C++'s
-/// `std::complex<double>` and Fortran's `complex(c_double_complex)` lie in memory like this: cast a pointer
-/// to one.
+/// A complex number, laid out as C's `double _Complex`, C++'s `std::complex<double>` and Fortran's
+/// `complex(c_double_complex)`: cast a pointer to one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Complex {
@@ -67,15 +66,15 @@ pub struct Complex {
     pub im: f64,
 }
 
-/// An open device, by which calls name it. It points to nothing that a caller may read.
+/// An open device. The pointer is opaque.
 pub struct Handle {
     _opaque: [u8; 0],
 }
 
-/// The screening of one rank at one q. Arrays are column-major, the first index fastest. They are in the host's
-/// memory; on a handle of one GPU `wtilde` and `eps` may be in that of the GPU, if `on_device` says so, and
-/// what is small may be in either. The caller owns them; a call reads them and keeps none. Extents are from 0 to
-/// 2147483647; most problems are bounded before that, by memory or by 4294967295 elements of an array.
+/// The screening of one MPI rank at one q. Arrays are column-major, the first index fastest, in the memory of
+/// the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so, and small
+/// arrays in either. The caller owns them; a call only reads them. Dimensions are from 0 to 2147483647; most
+/// problems are limited before that, by memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Screening {
@@ -85,7 +84,7 @@ pub struct Screening {
     pub ngpown: i64,
     /// Length of `indinv`.
     pub ng: i64,
-    /// Plasmon-pole modes in eV, `wtilde_array(ig, igp)`.
+    /// Plasmon poles in eV, `wtilde_array(ig, igp)`.
     pub wtilde: *const Complex,
     /// Elements from one column of `wtilde` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_wtilde: i64,
@@ -97,7 +96,7 @@ pub struct Screening {
     pub vcoul: *const f64,
     /// G' of each column, `(ngpown)`: an index into `indinv`, from 1 to `ng`.
     pub inv_igp_index: *const i32,
-    /// Row of each G vector, `(ng)`: from 1 to `ncouls`; others have none, and add nothing.
+    /// Row of each G vector, `(ng)`, from 1 to `ncouls`; other values mean no row, which adds nothing.
     pub indinv: *const i32,
     /// 1 if `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
     pub on_device: i32,
@@ -113,8 +112,8 @@ pub struct Bands {
     pub aqsn: *const Complex,
     /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
-    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)`, `ncouls` rows, of which those of G' are taken; or
-    /// `(igp, n)`, `ngpown` rows, if `aqsm_local` is 1.
+    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+    /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
     pub aqsm: *const Complex,
     /// Elements from one column of `aqsm` to the next; at least its rows.
     pub ld_aqsm: i64,
@@ -145,24 +144,24 @@ pub struct MatrixBands {
     pub e: *const f64,
     /// Occupation of each band n, from 0 to 1, `(nbands)`.
     pub occ: *const f64,
-    /// 1 if `a` is in the memory of the handle's GPU, else 0. A call brings it to the host as a whole.
+    /// 1 if `a` is in the memory of the handle's GPU, else 0. A call copies it to the host.
     pub on_device: i32,
-    /// 1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. Two matrices come of it then,
-    /// as QSGW and GWPT take them.
+    /// 1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. The result is then two
+    /// matrices, as QSGW and GWPT use them.
     pub at_bands: i32,
 }
 
-/// Told which part of a calculation is done, from 0 to 1, with the context that was given beside it. A number
-/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It is called by the thread that made
-/// the call, while that is under way, and must not call functions of this handle.
+/// Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A return value
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread
+/// and must not call functions of this handle.
 pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
 
-/// Limits of the formula; BerkeleyGW's are 0.5 and 4.
+/// Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// Width of a pole in eV, `sig_gamma`.
+    /// Distance from a pole in eV below which the near form of a term applies, `sig_gamma`.
     pub gamma: f64,
-    /// Bound on |ssx| / |eps| below the band, `sexcut`.
+    /// Bound on |ssx| / |eps| for energies below the band, `sexcut`; larger terms are dropped.
     pub sexcut: f64,
 }

@@ -181,29 +181,7 @@ impl Error {
     pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> Error {
         Error::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
     }
-
-    #[must_use]
-    pub(crate) fn text(mut self, text: impl Display) -> Error {
-        if let Error::Input { what, .. } = &mut self {
-            *what += &text.to_string();
-        }
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn index(self, at: usize) -> Error {
-        self.text(at)
-    }
-
-    /// Two indices.
-    #[must_use]
-    pub(crate) fn indices(self, at: (usize, usize)) -> Error {
-        self.text(format!("{},{}", at.0, at.1))
-    }
 }
-
-/// Of data that no kernel can take.
-pub(crate) type DataError = Error;
 
 /// How like a name has to be to what was given, by Jaro and Winkler, to be what was meant.
 const LIKE: f64 = 0.75;

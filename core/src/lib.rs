@@ -1,12 +1,11 @@
-//! The core of `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, its versions, and what runs them on
-//! GPUs and processors. It prints nothing, listens to no signal and ends no process.
+//! BerkeleyGW's generalized plasmon-pole (GPP) self-energy on GPUs and CPUs. The library never prints,
+//! installs signal handlers or exits.
 //!
-//! Begin with [`Calculator`]: a caller's arrays in, sums out. A program outside this repository depends on
-//! `gpp-core` by its path. To build cust without a CUDA toolkit its manifest needs the line that
-//! docs/library.md shows.
+//! Begin with [`Calculator`]: arrays in, self-energies out. A program outside this repository depends on
+//! `gpp-core` by path, with the patch in docs/library.md that lets cust build without a CUDA toolkit.
 //!
-//! What is named on this page is for callers; structures that a call returns, and errors, may grow. The modules
-//! themselves are for the program `gpp`, and change with it: docs/internals.md says what is in each.
+//! This page lists what callers use; returned structures and errors may gain fields and variants. The modules
+//! themselves are for the program `gpp` and change with it (docs/internals.md).
 
 // Documentation is complete where it is for callers.
 #![allow(missing_docs, clippy::missing_errors_doc, clippy::missing_panics_doc)]

@@ -5,8 +5,7 @@
 >>> found = calculator.sums(**gpp.system("tiny"))
 >>> sigma = found.asx + found.ach
 
-Indices count from 0. The first index of a matrix is the fastest in Fortran's order: arrays in that order are used
-where they are, others are copied.
+Indices count from 0. Fortran-ordered arrays are used in place, others are copied.
 """
 
 import os
@@ -28,12 +27,11 @@ __version__: str = _gpp.__version__
 
 
 class Error(RuntimeError):
-    """What went wrong in a calculation: arrays that do not fit each other, a number that no kernel takes, a name that
-    nothing has, no GPU, too little memory."""
+    """A calculation failed: mismatched arrays, an invalid number, an unknown name, no GPU, too little memory."""
 
 
 class Stopped(Error):
-    """The progress function of the calculator has stopped the calculation."""
+    """The progress callback stopped the calculation."""
 
 
 class Arguments(TypedDict):
@@ -54,12 +52,12 @@ class Arguments(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What came of a calculation; arrays are (nw,), in the unit of vcoul.
+    """The result of a calculation; arrays are (nw,), in the unit of vcoul.
 
     asx, ach : screened exchange and Coulomb hole at each energy.
     static_ch : the static CH of the same bands; None unless it was asked for.
-    version : the version that calculated them.
-    seconds : what its kernels took.
+    version : the version that ran.
+    seconds : kernel time.
     """
 
     asx: Complex
@@ -71,12 +69,12 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """What came of the calculation of a matrix; arrays are (nw, bands, bands), with at_bands (2, bands, bands), in the
-    unit of vcoul.
+    """The result of a matrix calculation; arrays are (nw, bands, bands), with at_bands (2, bands, bands), in the unit
+    of vcoul.
 
     sx, ch : screened exchange sx[iw, l, m] and Coulomb hole ch[iw, l, m].
-    version : the version that calculated them: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a CPU.
-    seconds : what its products took.
+    version : the version that ran: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a CPU.
+    seconds : time of the products.
     """
 
     sx: Complex
@@ -90,27 +88,27 @@ def _stays(self: object) -> NoReturn:
 
 
 class Calculator:
-    """A device, open, and the version to run there. Threads may share it.
+    """An open device and the version to run there. Threads may share it.
 
     Parameters
     ----------
     device : "auto", "cpu", "gpu", "gpu:N", "gpu:N,M" or "gpu:all"; several GPUs share each problem. "auto" is the first
         GPU, or the CPU if there is none.
-    version : an id of `gpp.versions()`, or "best": the fastest for each problem.
-    threads : of the CPU, 1 to 65535. Without it there are as many as OMP_NUM_THREADS says, else as many as the affinity
-        mask and the cgroup leave room for. Sums have the same bits for any number.
-    progress : a function that is called during a calculation, many times a second, with the part that is done, 0 to 1.
-        True stops the calculation, which raises `gpp.Stopped`. What the function raises is raised.
+    version : an id of `gpp.versions()`, or "best", the fastest for each problem.
+    threads : number of CPU threads, 1 to 65535. The default is OMP_NUM_THREADS, or else what the affinity mask and the
+        cgroup allow. Results do not depend on it.
+    progress : a callback that receives the fraction done, 0 to 1, many times a second. If it returns True, the
+        calculation raises `gpp.Stopped`; its exceptions pass through.
 
     Attributes
     ----------
     device : "cpu", "gpu:0", …, the first of several; device_name : its model.
-    version : as it was asked for.
-    threads : how many of the CPU a calculation has at most.
-    progress : the function, which may be replaced, or None.
+    version : the selected version.
+    threads : number of CPU threads.
+    progress : the callback, which may be replaced, or None.
 
-    Raises `gpp.Error` for an unknown name, a GPU that is not there, a version of other devices. A calculator cannot be
-    pickled, and is of no use in a forked process: open one in each process.
+    Raises `gpp.Error` for an unknown name, a missing GPU, or a version for other devices. A calculator cannot be pickled
+    or used in a forked process: open one in each process.
     """
 
     def __init__(
@@ -155,33 +153,33 @@ class Calculator:
 
         Parameters
         ----------
-        wtilde : (ncouls, ngpown) complex128, eV. Plasmon-pole modes.
+        wtilde : (ncouls, ngpown) complex128, eV. Plasmon poles.
         eps : (ncouls, ngpown) complex128. δ − ε⁻¹.
         vcoul : (ncouls,) float64. Coulomb interaction of each G; the sums have its unit.
         igp_to_ig : (ngpown,) int64 or int32. Row of each column's G′, 0 to ncouls − 1; -1 for none.
         aqsn : (ncouls, nbands) complex128. Matrix elements of G.
-        aqsm : (ncouls, nbands) complex128, whose rows of G′ are taken, or (ngpown, nbands), those rows. If
+        aqsm : (ncouls, nbands) complex128, from which the rows of G′ are copied, or (ngpown, nbands), just these rows. If
             ncouls = ngpown it is the first.
         e : (nbands,) float64, eV. Energy of each band.
         occ : (nbands,) float64, 0 to 1. Occupation of each band.
-        omega : (nw,) float64, eV. The energies of the sums.
-        gamma : eV. Width of a pole.
+        omega : (nw,) float64, eV. Energies ω.
+        gamma : eV. Distance from a pole below which the near form of a term applies.
         sexcut : bound on |ssx| / |eps| if omega is below the band.
-        stream : of CUDA, as an integer, in which arrays on a GPU are made. Without it, that which they name, or the
-            default one.
-        static_ch : whether the static CH of the same bands is summed too, −½ Σ vcoul · eps · conj(aqsm) · aqsn: what
-            BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`.
+        stream : CUDA stream, as an integer, that produces arrays on a GPU. By default the one that they name, or the
+            default stream.
+        static_ch : whether to compute the static CH of the same bands too, −½ Σ vcoul · eps · conj(aqsm) · aqsn, as in
+            BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
 
-        An array in Fortran's order is used where it is. One in C's order or with gaps is copied. A C-ordered array of
-        shape (ngpown, ncouls) has the same memory: give its transpose, `array.T`, which copies nothing.
+        Fortran-ordered arrays are used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
+        a C-ordered array of shape (ngpown, ncouls) is in Fortran's order and not copied.
 
         Arrays may be on the GPU of a calculator that has one: CuPy's, PyTorch's and others that have
         `__cuda_array_interface__`. `wtilde` and `eps` together, `aqsn` and `aqsm` together, with the first index
         fastest: nothing is copied on the GPU for its order. `place` keeps `wtilde` and `eps` there for many calls.
 
-        Raises TypeError for an argument of another type, `gpp.Error` for one of another shape, with masked elements, or
-        with a number that no kernel takes; the calculator stays usable. Other threads of Python run meanwhile; they must
-        not change the arrays. Ctrl-C ends the calculation.
+        Raises TypeError for an argument of another type, `gpp.Error` for one of another shape, with masked elements or
+        invalid numbers; the calculator stays usable. Other Python threads run meanwhile and must not change the arrays.
+        Ctrl-C ends the calculation.
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         given = Given(self, stream, static_ch, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
@@ -211,14 +209,14 @@ class Calculator:
         Parameters
         ----------
         a : (bands, nbands, ncouls) complex128. Matrix elements a[l, n, ig] of band l with band n: a[l].T is the `aqsn`
-            of `sums` if l is the state. bands is from 1 to 8192. An array in C's order is used where it is; any other is
-            copied. It may be on the calculator's GPU, in C's order, and is brought to the host as a whole.
+            of `sums` if l is the state. bands is from 1 to 8192. A C-ordered array is used in place, any other is
+            copied. One on the calculator's GPU, in C's order, is copied to the host.
         e, occ : (nbands,) float64. Energy in eV and occupation of each band n.
         at_bands : whether `omega` has the energy of each band l, (bands,). Then sx and ch have two matrices, as QSGW and
-            GWPT take them: rows at the energies of their bands, Σ_lm(ω_l), then columns, Σ_lm(ω_m).
+            GWPT use them: rows at their band's energy, Σ_lm(ω_l), then columns, Σ_lm(ω_m).
 
-        Other arguments as of `sums`. The version is the fastest for matrices, whatever the calculator's is. Raises as
-        `sums` does.
+        Other arguments and exceptions are those of `sums`. The version is the fastest for matrices, whatever the
+        calculator's is.
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
         given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
@@ -231,8 +229,8 @@ class Calculator:
         """Places a screening for many calls of `Placed.sums` and `Placed.matrix`: on one GPU `wtilde` and `eps` stay
         there from the first of them on, if there is room.
 
-        Arguments as of `sums`. Matrices of the host are copied. Those that are on the GPU stay where they are and must
-        not change; a copy of them is brought to the host, once. Raises as `sums` does.
+        Arguments and exceptions are those of `sums`. Matrices on the host are copied. Those on the GPU are used in place and
+        must not change; they are copied to the host once.
         """
         given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         for name in "wtilde", "eps":
@@ -243,7 +241,7 @@ class Calculator:
     def workspace(
         self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
     ) -> tuple[int, int]:
-        """Bytes that a call takes at most beside the caller's arrays, with the static CH: on the host, on each GPU.
+        """Maximum additional memory of a call in bytes, with the static CH: on the host, on each GPU.
 
         on_device : whether all matrices are on the GPU already.
 
@@ -254,7 +252,7 @@ class Calculator:
 
 
 class Placed:
-    """A screening in place, by `Calculator.place`. Threads may share it and take turns."""
+    """A screening placed by `Calculator.place`. Threads may share it and take turns."""
 
     def __init__(self, calculator: Calculator, core: Any, shape: tuple[int, int]):
         self._calculator, self._core, self._shape, self._turn = calculator, core, shape, threading.RLock()
@@ -277,7 +275,7 @@ class Placed:
         *,
         static_ch: bool = False,
     ) -> Sums:
-        """`Calculator.sums` of the screening in place."""
+        """`Calculator.sums` with the placed screening."""
         given = Given(self._calculator, stream, static_ch, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         with self._turn:
             return Sums(*self._core.sums(*given.bands(self._shape), (gamma, sexcut), given.call))
@@ -294,7 +292,7 @@ class Placed:
         *,
         at_bands: bool = False,
     ) -> Matrices:
-        """`Calculator.matrix` of the screening in place."""
+        """`Calculator.matrix` with the placed screening."""
         given = Given(self._calculator, stream, False, a=a, e=e, occ=occ, omega=omega)
         with self._turn:
             return _matrix(self._core, given, self._shape, (gamma, sexcut), at_bands)
@@ -321,8 +319,8 @@ def system(name: str, seed: int = 214, energies: Array | None = None) -> Argumen
     """The arguments of `Calculator.sums` for a built-in system, matrices in Fortran's order.
 
     name : "tiny", "demo", "si214", "si510", …, also with "-complex" for complex poles.
-    seed : of its numbers.
-    energies : (nw,) float64, eV above the state's energy, in place of the system's own.
+    seed : for its numbers.
+    energies : (nw,) float64, eV above the state's energy, instead of the system's own.
 
     Raises `gpp.Error` for an unknown name or too little memory.
     """
@@ -333,8 +331,8 @@ def system(name: str, seed: int = 214, energies: Array | None = None) -> Argumen
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Arguments, tuple[Complex, Complex]]:
-    """The arguments of `Calculator.sums` of a file in the mini-app's format, and the sums that the file compares with: a
-    pair of arrays (asx, ach), less the sums that it starts from; zeros if it has none.
+    """The arguments of `Calculator.sums` from a file in the mini-app's format, and its reference values: a pair of arrays
+    (asx, ach), less the starting values; zeros if it has none.
 
     >>> arguments, (asx, ach) = gpp.read("tiny.dat")
 

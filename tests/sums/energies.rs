@@ -46,7 +46,7 @@ fn every_version_at_any_number_of_energies() {
 fn fixtures_at_other_energies() {
     let grids = [even(4), uneven(7), Grid::Count(5)];
     for (name, grid) in FIXTURES.into_iter().zip(grids.iter().cycle()) {
-        check(&fixture(name).at(&grid).unwrap());
+        check(&fixture(name).at(grid).unwrap());
     }
 }
 

@@ -44,15 +44,15 @@ use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::offdiag::calculation::on_gpus;
 use crate::offdiag::{At, Borrowed, Elements, Sums as MatrixSums, Task, on_processor, once_each};
 use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, require, zeros};
 use crate::problem::{Header, Matrix, Outline, Problem, Sums, Unmasked};
 use crate::{catalogue, problem};
 
-/// A device or several, open, and the version to run there; a clone has the same devices. Several threads may call it at once; on a GPU each
-/// call then needs memory for its own arrays.
+/// One or more open devices and the version to run there. Clones share the devices. Several threads may call
+/// it at once; on a GPU each call then needs memory for its own arrays.
 #[derive(Clone)]
 pub struct Calculator {
     opened: Arc<Opened>,
@@ -64,8 +64,8 @@ pub struct Calculator {
 }
 
 impl Calculator {
-    /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`: `gpu` is the first GPU, `auto` too, or the
-    /// CPU if there is none. Several GPUs share the columns of each problem.
+    /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`. `gpu` is the first GPU; `auto` is too,
+    /// or the CPU if there is no GPU. Several GPUs share the columns of each problem.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::Input`] if one is named twice; [`Error::NoGpu`], [`Error::Driver`].
@@ -76,8 +76,8 @@ impl Calculator {
         Ok(Calculator { opened, version, progress, stream, static_ch: false, index_base: 0 })
     }
 
-    /// Runs this version, of `gpp list`, in place of the fastest for each problem; `best` is that again. After
-    /// an error it stays what it was.
+    /// Selects a version of `gpp list`. `best`, the default, selects the fastest for each problem. After an
+    /// error the selection is unchanged.
     ///
     /// # Errors
     /// [`Error::Unknown`]; [`Error::Input`] for a version of other devices.
@@ -102,22 +102,22 @@ impl Calculator {
         Ok(self)
     }
 
-    /// Has `tell` called with the part of a calculation that is done, from 0 to 1: about every 10 ms, on the thread that
-    /// has called the calculator, and at the end. A number that it returns ends the calculation with
-    /// [`Error::Stopped`]: within 50 ms on a CPU, and on a GPU after what is launched. Sums do not depend on it. Of
-    /// versions for GPUs on a CPU each block of threads runs to its end.
+    /// Registers a progress callback. `tell` gets the fraction done, from 0 to 1, about every 10 ms on the
+    /// calling thread, and at the end. If it returns a number, the calculation ends with [`Error::Stopped`]:
+    /// within 50 ms on a CPU, on a GPU after what is launched; a version for GPUs on a CPU finishes its block
+    /// of threads. Results do not depend on it.
     pub fn set_progress(&mut self, tell: impl Fn(f64) -> Option<i32> + Send + Sync + 'static) {
         self.progress = Some(Arc::new(tell));
     }
 
-    /// Takes [`Calculator::set_progress`] back.
+    /// Removes the progress callback.
     pub fn clear_progress(&mut self) {
         self.progress = None;
     }
 
-    /// Whether sums come with the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`: what
-    /// BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`. Another kernel sums it, after those of the
-    /// version and with the same arrays in place; its bits depend on neither.
+    /// Whether results include the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, which
+    /// BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`. A separate kernel computes it after the
+    /// version's; its bits depend on neither version nor energies.
     pub fn set_static_ch(&mut self, is_wanted: bool) {
         self.static_ch = is_wanted;
     }
@@ -128,14 +128,14 @@ impl Calculator {
         Calculator { static_ch: is_wanted, ..self }
     }
 
-    /// The index that the caller's language has for a first element, 0 or 1: indices in errors count from it. It is 0
-    /// until this is called.
+    /// The index of a first element in the caller's language, 0 (the default) or 1: indices in errors count
+    /// from it.
     pub fn set_index_base(&mut self, base: usize) {
         self.index_base = base;
     }
 
-    /// The stream of the caller's that arrays on a GPU are made in: a calculation that reads them begins when
-    /// all that the stream has under way is done. Without it, that is the default stream.
+    /// Sets the CUDA stream that produces the caller's arrays on a GPU. Calls wait for its pending work.
+    /// Without it that is the default stream.
     pub fn set_stream(&mut self, stream: ForeignStream) {
         self.stream = stream;
     }
@@ -150,9 +150,9 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// The sums at these energies ω in eV, zero without columns or bands. Nothing large is copied on the host but rows
-    /// of `aqsmtemp`, and arrays with numbers below 1e-120, which are taken for zero, or with poles next to real at an
-    /// energy.
+    /// SX − X and CH at these energies ω in eV; zero without columns or bands. Arrays are read in place,
+    /// except that the rows of G′ are copied out of `aqsmtemp`, and that an array is copied if it has numbers
+    /// below 1e-120, which count as zero, or complex poles exactly on an energy.
     ///
     /// # Errors
     /// [`Error::Input`] if an array has the wrong size, an index is out of range, or a number is not finite
@@ -239,11 +239,11 @@ const BEST: &str = "best";
 
 // A caller's arrays, and the problem that they make.
 
-/// The screening of one rank at one q: what bands and states have in common. Column-major, the first index
-/// named fastest; indices are 1-based, as BerkeleyGW and the mini-app have them.
+/// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;
+/// indices are 1-based, as in BerkeleyGW and the mini-app.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
-    /// Plasmon-pole modes in eV, `wtilde_array(ncouls, ngpown)`.
+    /// Plasmon poles ω̃ in eV, `wtilde_array(ncouls, ngpown)`.
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`, `I_eps_array(ncouls, ngpown)`.
     pub eps: &'a [Complex64],
@@ -251,16 +251,17 @@ pub struct Screening<'a> {
     pub vcoul: &'a [f64],
     /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
     pub inv_igp_index: &'a [i32],
-    /// Row of each G vector; outside of 1..=ncouls it has none. 1, 2, 3, … where G′ are rows themselves.
+    /// Row of each G vector in `wtilde`, from 1; other values than 1..=ncouls mean no row. Use 1, 2, 3, … if
+    /// G′ are rows already.
     pub indinv: &'a [i32],
 }
 
 /// Matrix elements of G′.
 #[derive(Clone, Copy, Debug)]
 pub enum Aqsm<'a> {
-    /// `aqsmtemp(ncouls, nbands)`: the rows of G′ are taken from it.
+    /// `aqsmtemp(ncouls, nbands)`: all rows, from which those of G′ are copied.
     Whole(&'a [Complex64]),
-    /// `(ngpown, nbands)`: those rows.
+    /// `(ngpown, nbands)`: only the rows of G′.
     Local(&'a [Complex64]),
 }
 
@@ -280,13 +281,14 @@ pub struct Bands<'a> {
 /// Limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// How near to a pole the other formula begins, in eV, `sig_gamma`: see [`gpp_kernels::formula`].
+    /// Distance from a pole in eV below which the near form of the term applies, `sig_gamma`: see
+    /// [`gpp_kernels::formula`].
     pub gamma: f64,
-    /// Bound on `|ssx| / |eps|` where ω is below the band's energy, `sexcut`: larger ones count as zero.
+    /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped.
     pub sexcut: f64,
 }
 
-/// BerkeleyGW's.
+/// BerkeleyGW's defaults: gamma 0.5 eV, sexcut 4.
 impl Default for Formula {
     fn default() -> Formula {
         Formula { gamma: 0.5, sexcut: 4.0 }
@@ -379,25 +381,25 @@ fn taken<'a>(
 }
 
 /// The error of arrays that are wrong.
-fn wrong(what: DataError) -> Error {
+fn wrong(what: Error) -> Error {
     problem::wrong(NAME, what)
 }
 
 // What comes of a calculation.
 
-/// What came of a calculation.
+/// The result of a calculation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
     pub sums: Sums,
-    /// The static CH of the same bands, where [`set_static_ch`](Calculator::set_static_ch) asks for it; to be
+    /// The static CH of the same bands, if [`set_static_ch`](Calculator::set_static_ch) asks for it; to be
     /// summed over ranks.
     pub static_ch: Option<Complex64>,
-    /// The version that calculated them.
+    /// The version that ran.
     pub version: &'static str,
-    /// Seconds that its kernels took, and those of the static CH; with the uploads if the device had no room for
-    /// the whole problem, and if there are several.
+    /// Kernel time in seconds, with that of the static CH; it includes uploads if the problem was streamed or
+    /// shared by several devices.
     pub seconds: f64,
 }
 
@@ -472,29 +474,30 @@ pub struct MatrixBands<'a> {
     pub e: &'a [f64],
     /// Occupation of each band n, 0 to 1, `(nbands)`.
     pub occ: &'a [f64],
-    /// Whether the energies ω are those of the bands l, one for each. Then two matrices come of it, as QSGW and GWPT
-    /// take them, in place of one for each energy: rows at the energies of their bands, `Σ_lm(ω_l)`, then columns,
+    /// Whether `omega` has the energy of each band l. Then the result is two matrices, as QSGW and GWPT use
+    /// them, instead of one for each energy: rows at their band's energy, `Σ_lm(ω_l)`, then columns,
     /// `Σ_lm(ω_m)`.
     pub at_bands: bool,
 }
 
-/// What came of the calculation of a matrix.
+/// The result of a matrix calculation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoundMatrix {
     /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
     /// columns, in the unit of `vcoul`; to be summed over ranks.
     pub sums: MatrixSums,
-    /// The version of [`crate::offdiag::versions`] that calculated them, of several GPUs that of the first; `cpu` on
-    /// a CPU.
+    /// The version of [`crate::offdiag::versions`] that ran, on several GPUs that of the first; `cpu` on a
+    /// CPU.
     pub version: &'static str,
-    /// Seconds of the products; of several GPUs those of the longest.
+    /// Seconds of the products; with several GPUs the longest.
     pub seconds: f64,
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest version:
-    /// [`Calculator::set_version`] names others. `a` is read where it is, column by column. A GPU keeps nothing of it for the next call.
+    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
+    /// version, whatever [`Calculator::set_version`] names. `a` is read in place, column by column. A GPU
+    /// keeps nothing of it for the next call.
     ///
     /// # Errors
     /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
@@ -509,7 +512,7 @@ impl Calculator {
         self.matrix_at(&mut self.place(screening)?, bands, omega, formula)
     }
 
-    /// The same of a screening that this calculator has placed.
+    /// The same with a screening that this calculator has placed.
     ///
     /// # Errors
     /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has

@@ -1,16 +1,14 @@
-//! Arrays that are on a GPU already: their addresses in place of slices.
+//! Arrays that are on a GPU already: device pointers instead of slices.
 //!
-//! Matrices may be there, column-major, `ld` elements from one column to the next; what is small is on the host.
-//! They are in the device's primary context, which CUDA's runtime uses. Work on them begins when the caller's
-//! stream has done what it has under way ([`Calculator::set_stream`]); it is done when a call returns.
+//! Matrices may be there, column-major, with `ld` elements from one column to the next; small arrays are on
+//! the host. They are in the device's primary context, which CUDA's runtime uses. A call waits for the
+//! pending work of the caller's stream ([`Calculator::set_stream`]); its own work is done when it returns.
 //!
-//! - `wtilde` and `eps` are brought to the host once, when they are placed, and stay there too: 32 bytes a
-//!   pair. There odd poles and sorted pairs are found for each set of energies. Poles are sorted by their size
-//!   once, 8 bytes a pair, so that few are looked at for others; not if many are complex.
-//! - Kernels read them where the caller has them, where their columns follow each other and no `eps` is between
-//!   zero and 1e-120.
-//! - Matrix elements are read where they are, or laid out anew on the GPU. Nobody looks at their numbers: a sum
-//!   with one that is none is none.
+//! - `wtilde` and `eps` are copied to the host once, when they are placed, 32 bytes a pair: the host finds
+//!   fallback pairs and sorts pairs for each set of energies. Unless many poles are complex it sorts them by
+//!   size once, 8 bytes a pair, so that new energies need a look at few.
+//! - Kernels read them in place if their columns have no gaps and no `eps` is between zero and 1e-120.
+//! - Matrix elements are read in place or reordered on the GPU. Their values are not checked: NaN gives NaN.
 
 pub use bytemuck::Pod;
 use num_complex::Complex64;
@@ -21,7 +19,7 @@ use crate::devices::gpu::driver::{fetched, require_on};
 pub use crate::devices::gpu::resident::DeviceMatrix;
 use crate::error::{Error, Result};
 
-/// [`Screening`](crate::calculator::Screening) with modes and `δ − ε⁻¹` on the GPU.
+/// [`Screening`](crate::calculator::Screening) with ω̃ and `δ − ε⁻¹` on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
     /// `wtilde_array(ncouls, ngpown)`.
@@ -50,7 +48,7 @@ pub enum Aqsm {
 pub struct Bands<'a> {
     /// `aqsntemp(ncouls, nbands)`.
     pub aqsn: DeviceMatrix,
-    /// Those of G′.
+    /// Matrix elements of G′.
     pub aqsm: Aqsm,
     /// See [`Bands::e`](crate::calculator::Bands::e).
     pub e: &'a [f64],
@@ -106,13 +104,13 @@ impl Calculator {
         require_on(index, name, matrix.at, matrix.bytes([rows, columns]))
     }
 
-    /// Brings a matrix that is on the GPU to the host, columns one behind the other.
+    /// Copies a matrix on the GPU to the host, without gaps between columns.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
-    /// It is there, and nobody writes it but what the stream has under way.
+    /// It is valid, and only pending work of the stream writes it.
     pub unsafe fn fetch_matrix(
         &self,
         name: &'static str,
@@ -124,13 +122,13 @@ impl Calculator {
         unsafe { self.fetch(name, matrix, shape) }
     }
 
-    /// Brings a vector of numbers that is on the GPU to the host, after what the stream has under way.
+    /// Copies a vector on the GPU to the host, after the stream's pending work.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
-    /// It is there, and nobody writes it but what the stream has under way.
+    /// It is valid, and only pending work of the stream writes it.
     pub unsafe fn fetch_vector<T: Pod>(
         &self,
         name: &'static str,

@@ -15,7 +15,7 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
 use crate::devices::{Beside, Choice, Device, Watch, spawned};
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::problem::header::MOST_ENERGIES;
 use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_sums, require};
 use crate::problem::plan::BySize;
@@ -387,12 +387,12 @@ impl Calculator {
 }
 
 /// Fails without energies, and for more than a problem has.
-pub(super) fn check_omega(nw: usize) -> std::result::Result<(), DataError> {
+pub(super) fn check_omega(nw: usize) -> Result<()> {
     let name = "the length of omega";
     match nw {
-        0 => Err(DataError::of(name, " must be at least 1, found 0")),
+        0 => Err(Error::of(name, " must be at least 1, found 0")),
         1..=MOST_ENERGIES => Ok(()),
-        _ => Err(DataError::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
+        _ => Err(Error::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
     }
 }
 

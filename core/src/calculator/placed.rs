@@ -21,8 +21,8 @@ use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
 use crate::{engine, problem};
 
-/// A screening that was looked at once, for any number of states. On one GPU ω̃ and eps stay in place from the first
-/// call on, as long as there is room for the whole problem; memory of that call is used again in the next.
+/// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on
+/// if there is room for the whole problem; memory of one call is used again in the next.
 pub struct Placed<'a> {
     pairs: CheckedPairs,
     last: Last,
@@ -43,7 +43,7 @@ struct GivenBands<'a, 'b> {
 }
 
 impl Calculator {
-    /// The sums of a screening that this calculator has placed.
+    /// [`Calculator::sums`] with a screening that this calculator has placed.
     ///
     /// # Errors
     /// As [`Calculator::sums`]; [`Error::Input`] for a screening that another calculator has placed.

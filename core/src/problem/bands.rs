@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::error::DataError;
+use crate::error::{Error, Result};
 use crate::problem::header::Header;
 use crate::problem::memory::{AQSN, Extents, Matrix, OCC, WX};
 use crate::problem::range;
-
-type Result<T> = std::result::Result<T, DataError>;
 
 /// The identity of data that never change: of the same data, and of their copies, the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,10 +56,8 @@ impl Bands {
         let extents = header.extents();
         let place = |at: usize| (at % extents.ncouls + 1, at / extents.ncouls + 1);
         AQSN.check(extents, aqsn.len())?;
-        range::check_finite(&AQSN, &aqsn, place)?;
-        range::check_factors(&AQSN, &aqsn, place)?;
+        range::check_factors(&AQSN, &mut aqsn, place)?;
         range::check_vcoul(&header)?;
-        range::resolve_factors(&AQSN, &mut aqsn)?;
         Bands::with_elements(header, aqsn)
     }
 
@@ -99,8 +95,8 @@ impl Bands {
         OCC.check(extents, occ.len())?;
         range::check_energies(&self.header, &wx)?;
         if let Some(n) = occ.iter().position(|occ| !(0.0..=1.0).contains(occ)) {
-            let text = format!(") is {}; it must be from 0 to 1", occ[n]);
-            return Err(DataError::new("occ(").index(n + 1).text(text));
+            let (at, found) = (n + 1, occ[n]);
+            return Err(Error::new(format!("occ({at}) is {found}; it must be from 0 to 1")));
         }
         (self.wx, self.occ, self.of_header) = (wx, occ, false);
         self.id = Id::unique();

@@ -13,7 +13,7 @@ use bytemuck::{Pod, Zeroable, bytes_of_mut, cast_slice, cast_slice_mut};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 use crate::problem::header::{Header, at_most, in_range};
 use crate::problem::memory::{self, Extents, Of};
 use crate::problem::{
@@ -647,7 +647,7 @@ pub fn write_with_subrecords(
     if problem.header().energies.is_some() {
         let what = "its energies are a list of their own; a file holds nstart, nend, sig_dw and e_lk, for \
                     e_lk + sig_dw·(iw − 2)";
-        return Err(wrong(problem.name(), DataError::new(what)));
+        return Err(wrong(problem.name(), Error::new(what)));
     }
     replace(path, |file| {
         let to = BufWriter::with_capacity(1 << 20, file);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
-use crate::error::DataError;
+use crate::error::{Error, Result};
 use crate::problem::memory::{Array, Extents, Matrix};
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
@@ -86,7 +86,7 @@ impl Header {
     }
 
     /// Checks extents, indices and values against each other.
-    pub fn validate(&self) -> Result<(), DataError> {
+    pub fn validate(&self) -> Result<()> {
         for (name, extent) in [
             ("sig_ntband", self.sig_ntband),
             ("gvec_ng", self.gvec_ng),
@@ -95,7 +95,7 @@ impl Header {
             ("ncouls", self.ncouls),
         ] {
             if extent == 0 {
-                return Err(DataError::of(name, " must be at least 1, found 0"));
+                return Err(Error::of(name, " must be at least 1, found 0"));
             }
         }
         for (name, found, limit, most) in [
@@ -121,17 +121,17 @@ impl Header {
     }
 
     /// Checks records 5 and 9 and the cutoff.
-    pub(super) fn validate_energies(&self) -> Result<(), DataError> {
+    pub(super) fn validate_energies(&self) -> Result<()> {
         let (nstart, nend) = (self.nstart, self.nend);
         if !(1 <= nstart && nstart <= nend && nend <= MOST_ENERGIES) {
-            return Err(DataError::new(format!(
+            return Err(Error::new(format!(
                 "needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}"
             )));
         }
         if let Some(energies) = &self.energies {
             if energies.len() != self.nw() {
                 let (needed, found) = (self.nw() as u64, energies.len() as u64);
-                return Err(DataError::length("energies", needed, found));
+                return Err(Error::length("energies", needed, found));
             }
             finite("energies", energies.iter().copied().enumerate())?;
         }
@@ -144,12 +144,12 @@ impl Header {
             ("sexcut", self.sexcut),
         ] {
             if !found.is_finite() {
-                return Err(DataError::of(name, format!(" is {found}; it must be finite")));
+                return Err(Error::of(name, format!(" is {found}; it must be finite")));
             }
         }
         if self.sexcut < 0.0 {
             let text = format!(" must not be negative, found {}", self.sexcut);
-            return Err(DataError::of("sexcut", text));
+            return Err(Error::of("sexcut", text));
         }
         Ok(())
     }
@@ -226,8 +226,8 @@ pub(super) fn at_most(
     found: usize,
     limit: &'static str,
     most: usize,
-) -> Result<(), DataError> {
-    if found <= most { Ok(()) } else { Err(DataError::exceeds(name, found, limit, most)) }
+) -> Result<()> {
+    if found <= most { Ok(()) } else { Err(Error::exceeds(name, found, limit, most)) }
 }
 
 /// Checks that indices are in `1..=most`.
@@ -236,28 +236,28 @@ pub(super) fn in_range(
     indices: &[i32],
     of: &'static str,
     most: usize,
-) -> Result<(), DataError> {
+) -> Result<()> {
     match indices.iter().position(|&index| index < 1 || index as usize > most) {
         Some(at) => {
-            let text = format!(") = {} is outside 1..={most} ({of})", indices[at]);
-            Err(DataError::of(name, "(").index(at + 1).text(text))
+            let (found, at) = (indices[at], at + 1);
+            Err(Error::new(format!("{name}({at}) = {found} is outside 1..={most} ({of})")))
         }
         None => Ok(()),
     }
 }
 
-fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<(), DataError> {
+fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<()> {
     if found >= needed {
         return Ok(());
     }
-    Err(DataError::length(name, needed as u64, found as u64))
+    Err(Error::length(name, needed as u64, found as u64))
 }
 
 /// Checks that the values, given with their 0-based indices, are finite.
-fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<(), DataError> {
+fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
     for (at, found) in values {
         if !found.is_finite() {
-            return Err(DataError::of(name, "(").index(at + 1).text(format!(") is {found}")));
+            return Err(Error::new(format!("{name}({}) is {found}", at + 1)));
         }
     }
     Ok(())
@@ -307,7 +307,7 @@ impl Header {
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
-    pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix, DataError> {
+    pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix> {
         of.check(Extents { ngpown: self.given_ngpown(), ..self.extents() }, all.len())?;
         Ok(match &self.unmasked {
             Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,

@@ -10,8 +10,7 @@ use gpp_kernels::sums::VALUES;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::catalogue;
-use crate::error::DataError;
+use crate::error::{Error, Result};
 pub use crate::system::memory::{free, require, zeros};
 
 #[derive(Debug)]
@@ -95,7 +94,7 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
         let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();
         (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
     };
-    let kernels = catalogue::versions().filter_map(|version| version.gpu());
+    let kernels = gpp_kernels::versions::ALL.iter();
     kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
 
@@ -129,10 +128,10 @@ impl Array {
     }
 
     /// Checks that so many elements are all, in the original layout, and that 32 bits number them.
-    pub fn check(&self, of: Extents, elements: usize) -> std::result::Result<(), DataError> {
+    pub fn check(&self, of: Extents, elements: usize) -> Result<()> {
         let (name, needed) = (self.name, self.elements(of, Layout::Original));
         if elements as u64 != needed {
-            return Err(DataError::length(name, needed, elements as u64));
+            return Err(Error::length(name, needed, elements as u64));
         }
         if needed > MOST_ELEMENTS {
             return Err(too_many(name, needed));
@@ -141,13 +140,13 @@ impl Array {
     }
 }
 
-fn too_many(name: &'static str, found: u64) -> DataError {
-    DataError::of(name, format!(" has {found} elements; the kernels index at most {}", u32::MAX))
+fn too_many(name: &'static str, found: u64) -> Error {
+    Error::of(name, format!(" has {found} elements; the kernels index at most {}", u32::MAX))
 }
 
 impl Extents {
     /// Fails if 32 bits do not number the elements of all arrays.
-    pub(crate) fn check(self) -> std::result::Result<(), DataError> {
+    pub(crate) fn check(self) -> Result<()> {
         let elements = |array: &Array| array.elements(self, Layout::Original);
         let wrong = ARRAYS.into_iter().find(|array| elements(array) > MOST_ELEMENTS);
         wrong.map_or(Ok(()), |array| Err(too_many(array.name, elements(array))))
@@ -197,7 +196,7 @@ impl Matrix {
     }
 
     /// The numbers, to change them: copied if they are kept elsewhere.
-    pub fn to_mut(&mut self, name: &'static str) -> Result<&mut [Complex64], DataError> {
+    pub fn to_mut(&mut self, name: &'static str) -> Result<&mut [Complex64]> {
         if let Memory::Kept { .. } = self.0 {
             self.0 = Memory::Own(copied(name, self)?);
         }
@@ -213,7 +212,7 @@ impl Matrix {
         name: &'static str,
         rows: usize,
         columns: &[usize],
-    ) -> Result<Matrix, DataError> {
+    ) -> Result<Matrix> {
         let from = |column: usize| column * rows..(column + 1) * rows;
         Ok(Matrix(match self.0 {
             Memory::Own(mut own) => {
@@ -222,7 +221,7 @@ impl Matrix {
                 Memory::Own(own)
             }
             Memory::Kept { .. } => {
-                let mut own = room(name, columns.len() * rows)?;
+                let mut own = zeros(name, columns.len() * rows)?;
                 let to = own.par_chunks_mut(rows).zip(columns);
                 to.for_each(|(to, &k)| to.copy_from_slice(&self[from(k)]));
                 Memory::Own(own)
@@ -240,15 +239,10 @@ impl Matrix {
 }
 
 /// A copy of an array of this name.
-pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Complex64>, DataError> {
-    let mut copy = room(name, from.len())?;
+pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Complex64>> {
+    let mut copy = zeros(name, from.len())?;
     copy.copy_from_slice(from);
     Ok(copy)
-}
-
-/// Room for a copy of so many numbers.
-fn room(name: &'static str, length: usize) -> Result<Vec<Complex64>, DataError> {
-    zeros(name, length)
 }
 
 impl Deref for Matrix {

@@ -28,7 +28,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{DataError, Error, Result};
+use crate::error::{Error, Result};
 pub use crate::problem::bands::{Bands, Id};
 pub use crate::problem::grid::Grid;
 pub use crate::problem::header::{Header, Unmasked};
@@ -121,7 +121,7 @@ fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
 }
 
 /// The error of a problem of that name.
-pub(crate) fn wrong(name: &str, what: DataError) -> Error {
+pub(crate) fn wrong(name: &str, what: Error) -> Error {
     match what {
         Error::Input { origin, what } if origin.is_empty() => {
             Error::Input { origin: name.into(), what }
@@ -207,7 +207,7 @@ impl Problem {
         let view = slab.view();
         let (igp, found) = (view.igp(), view.ncouls());
         if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
-            return Err(wrong(name, DataError::igp(&igp, ngpown)));
+            return Err(wrong(name, Error::igp(&igp, ngpown)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
@@ -270,7 +270,7 @@ impl Problem {
             for (name, part) in [("asx", &sums.asx), ("ach", &sums.ach)] {
                 let found = part.len() as u64;
                 if found != needed {
-                    return Err(wrong(&self.name, DataError::length(name, needed, found)));
+                    return Err(wrong(&self.name, Error::length(name, needed, found)));
                 }
             }
         }
@@ -575,16 +575,13 @@ impl CheckedPairs {
         header: &Header,
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
-    ) -> std::result::Result<CheckedPairs, DataError> {
+    ) -> Result<CheckedPairs> {
         let Header { ncouls, ngpown, .. } = *header;
         let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_factors(&EPS, &eps, pair)?;
         range::check_largest(&wtilde, pair)?;
-        let is_as_given = !range::resolve_factors(&EPS, &mut eps)?;
+        let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, by_size) = (Id::unique(), Arc::default());
@@ -616,24 +613,18 @@ impl CheckedPairs {
         Ok(Problem { slab: Some(slab), by_size, ..problem })
     }
 
-    fn slab(
-        &self,
-        bands: &Bands,
-        aqsm_local: Option<Matrix>,
-    ) -> std::result::Result<Slab, DataError> {
+    fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab> {
         let extents = bands.extents();
         if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
             let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
-            return Err(DataError::igp(&(begin..end), ngpown));
+            return Err(Error::igp(&(begin..end), ngpown));
         }
         let column = |k: usize| bands.header().column(k) + 1;
         let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
         let aqsm_local = match aqsm_local {
             Some(mut aqsm_local) => {
                 AQSM_LOCAL.check(extents, aqsm_local.len())?;
-                range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
-                range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
+                range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
                 aqsm_local
             }
             None => Vec::new().into(),

@@ -8,11 +8,9 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::error::DataError;
+use crate::error::{Error, Result};
 use crate::problem::header::Header;
 use crate::problem::memory::{Array, Matrix, WTILDE, copied};
-
-type Result<T> = std::result::Result<T, DataError>;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
 pub const LARGEST_POLE: f64 = 1e75;
@@ -37,35 +35,38 @@ const SMALLEST_IMAGINARY: f64 = 1e-40;
 const LARGEST_CUTOFF: f64 = 1e39;
 
 /// Fails at the first element that is not finite; `place` gives an element's indices (1-based).
-pub(super) fn check_finite(
+fn check_finite(
     array: &Array,
     elements: &[Complex64],
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    let is_finite = |z: &Complex64| z.re.is_finite() && z.im.is_finite();
-    match first(elements, |z| !is_finite(z)) {
-        Some(at) => {
-            let error = DataError::of(array.name, format!(" is {} at (", elements[at]));
-            Err(error.indices(place(at)).text("); it must be finite"))
-        }
-        None => Ok(()),
-    }
+    let Some(at) = first(elements, |z| !z.is_finite()) else { return Ok(()) };
+    let ((a, b), found) = (place(at), elements[at]);
+    Err(Error::new(format!("{} is {found} at ({a},{b}); it must be finite", array.name)))
 }
 
-/// Fails at the first factor that is too large.
+/// Fails at the first factor that is not finite or too large, and takes factors below 1e-120 for zero. Returns whether
+/// there are any of these.
 pub(super) fn check_factors(
     array: &Array,
-    elements: &[Complex64],
+    factors: &mut Matrix,
     place: impl Fn(usize) -> (usize, usize),
-) -> Result<()> {
-    match first(elements, |z| !is_within(LARGEST_FACTOR, z)) {
-        Some(at) => {
-            let error = DataError::of(array.name, format!(" is {:e} at (", elements[at]));
-            let most = format!("); its parts must be at most {LARGEST_FACTOR:e}");
-            Err(error.indices(place(at)).text(most))
-        }
-        None => Ok(()),
+) -> Result<bool> {
+    check_finite(array, factors, &place)?;
+    if let Some(at) = first(factors, |z| !is_within(LARGEST_FACTOR, z)) {
+        let ((a, b), found, name) = (place(at), factors[at], array.name);
+        return Err(Error::new(format!(
+            "{name} is {found:e} at ({a},{b}); its parts must be at most {LARGEST_FACTOR:e}"
+        )));
     }
+    let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
+    if first(factors, changes).is_none() {
+        return Ok(false);
+    }
+    factors.to_mut(array.name)?.par_chunks_mut(AT_ONCE).for_each(|factors| {
+        factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
+    });
+    Ok(true)
 }
 
 /// Fails at the first Coulomb interaction in use that is too large.
@@ -73,8 +74,10 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     for row in header.rows().flatten() {
         let found = header.vcoul[row];
         if !(0.0..=LARGEST_FACTOR).contains(&found.abs()) {
-            let text = format!(") is {found:e}; its size must be at most {LARGEST_FACTOR:e}");
-            return Err(DataError::of("vcoul", "(").index(row + 1).text(text));
+            return Err(Error::new(format!(
+                "vcoul({}) is {found:e}; its size must be at most {LARGEST_FACTOR:e}",
+                row + 1
+            )));
         }
     }
     Ok(())
@@ -82,27 +85,21 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
 
 /// Fails at the first of `wx(nw, nbands)` that is too large.
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
-    match wx.iter().position(|w| !(0.0..=LARGEST_ENERGY).contains(&w.abs())) {
-        Some(at) => {
-            let most = format!("; its size must be at most {LARGEST_ENERGY:e}");
-            Err(energy(DataError::new(""), header, wx, at).text(most))
-        }
-        None => Ok(()),
-    }
+    let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
+    let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
+    let found = energy(header, wx, at);
+    Err(Error::new(format!("{found}; its size must be at most {LARGEST_ENERGY:e}")))
 }
 
-/// Fails at the first of a slab's poles that is too large for any energy.
+/// Fails at the first of a slab's poles that is not finite, or too large for any energy.
 pub(super) fn check_largest(
     wtilde: &[Complex64],
     place: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    match first(wtilde, |z| !is_within(LARGEST_POLE, z)) {
-        Some(at) => {
-            let most = format!("; its parts must be at most {LARGEST_POLE:e}");
-            Err(pole(DataError::new(""), place(at), wtilde[at]).text(most))
-        }
-        None => Ok(()),
-    }
+    check_finite(&WTILDE, wtilde, &place)?;
+    let Some(at) = first(wtilde, |z| !is_within(LARGEST_POLE, z)) else { return Ok(()) };
+    let found = pole(place(at), wtilde[at]);
+    Err(Error::new(format!("{found}; its parts must be at most {LARGEST_POLE:e}")))
 }
 
 /// Whether poles have to be looked at with the energies of each problem.
@@ -138,10 +135,11 @@ pub(super) fn check_poles(
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_BESIDE, z))
     {
-        let error = energy(DataError::new(""), header, wx, at);
-        let error = error.text(format!(", beyond {LARGEST_POLE:e}, and "));
-        return Err(pole(error, place(large), wtilde[large]).text(format!(
-            "; beside such energies the parts of poles must be at most {LARGEST_BESIDE:e}"
+        return Err(Error::new(format!(
+            "{}, beyond {LARGEST_POLE:e}, and {}; beside such energies the parts of poles must be at most \
+             {LARGEST_BESIDE:e}",
+            energy(header, wx, at),
+            pole(place(large), wtilde[large])
         )));
     }
     let lookup = Lookup::of(wx);
@@ -149,27 +147,13 @@ pub(super) fn check_poles(
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
         is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
     });
-    match unbounded {
-        Some(thin) => {
-            let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
-            let error = pole(DataError::new(""), place(thin), wtilde[thin]).text(" and ");
-            let why = ", its negative: their term has no bound, and no cutoff";
-            Err(energy(error, header, wx, at).text(why))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Takes factors below 1e-120 for zero. Returns whether there are any.
-pub(super) fn resolve_factors(array: &Array, factors: &mut Matrix) -> Result<bool> {
-    let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
-    if !factors.par_chunks(AT_ONCE).any(|factors| factors.iter().any(changes)) {
-        return Ok(false);
-    }
-    factors.to_mut(array.name)?.par_chunks_mut(AT_ONCE).for_each(|factors| {
-        factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
-    });
-    Ok(true)
+    let Some(thin) = unbounded else { return Ok(()) };
+    let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
+    Err(Error::new(format!(
+        "{} and {}, its negative: their term has no bound, and no cutoff",
+        pole(place(thin), wtilde[thin]),
+        energy(header, wx, at)
+    )))
 }
 
 /// Where a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
@@ -225,17 +209,15 @@ fn is_within(limit: f64, z: &Complex64) -> bool {
     z.re.abs() <= limit && z.im.abs() <= limit
 }
 
-/// The text so far, and energy `at` of `wx(nw, nbands)` with its place.
-fn energy(error: DataError, header: &Header, wx: &[f64], at: usize) -> DataError {
-    let nw = header.nw();
-    let error = error.text(format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at (", wx[at]));
-    error.indices((at % nw + header.nstart, at / nw + 1)).text(")")
+/// Energy `at` of `wx(nw, nbands)` with its indices.
+fn energy(header: &Header, wx: &[f64], at: usize) -> String {
+    let (iw, n) = (at % header.nw() + header.nstart, at / header.nw() + 1);
+    format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at ({iw},{n})", wx[at])
 }
 
-/// The text so far, and a pole with its place (ig, igp).
-fn pole(error: DataError, place: (usize, usize), wtilde: Complex64) -> DataError {
-    let error = error.text(format!("the pole is {wtilde:e} eV at (ig,igp) = ("));
-    error.indices(place).text(")")
+/// A pole with its indices (ig, igp).
+fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
+    format!("the pole is {wtilde:e} eV at (ig,igp) = ({ig},{igp})")
 }
 
 /// Whether a pole is next to real.

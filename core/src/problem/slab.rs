@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use num_complex::Complex64;
 
-use crate::error::DataError;
+use crate::error::{Error, Result};
 use crate::problem::bands::{Bands, Id};
 use crate::problem::memory::{AQSM_LOCAL, EPS, Extents, Matrix, Rows, WTILDE};
 use crate::problem::range;
@@ -35,7 +35,7 @@ impl Slab {
         wtilde: impl Into<Matrix>,
         eps: impl Into<Matrix>,
         aqsm_local: impl Into<Matrix>,
-    ) -> std::result::Result<Slab, DataError> {
+    ) -> Result<Slab> {
         let (mut wtilde, mut eps, mut aqsm_local) = (wtilde.into(), eps.into(), aqsm_local.into());
         let whole = bands.extents();
         check_part(&igp, whole.ngpown)?;
@@ -47,14 +47,9 @@ impl Slab {
         WTILDE.check(extents, wtilde.len())?;
         EPS.check(extents, eps.len())?;
         AQSM_LOCAL.check(extents, aqsm_local.len())?;
-        range::check_finite(&WTILDE, &wtilde, pair)?;
-        range::check_finite(&EPS, &eps, pair)?;
-        range::check_finite(&AQSM_LOCAL, &aqsm_local, element)?;
-        range::check_factors(&EPS, &eps, pair)?;
-        range::check_factors(&AQSM_LOCAL, &aqsm_local, element)?;
+        range::check_factors(&EPS, &mut eps, pair)?;
+        range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
         range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-        range::resolve_factors(&EPS, &mut eps)?;
-        range::resolve_factors(&AQSM_LOCAL, &mut aqsm_local)?;
         if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
             wtilde = resolved;
         }
@@ -104,18 +99,18 @@ impl Slab {
 
     /// This slab with other igp. `make` gives the columns that this one lacks. Columns of both stay where
     /// they are in memory.
-    pub(super) fn moved<E>(
+    pub(super) fn moved(
         self,
         bands: &Bands,
         to: Range<usize>,
-        make: impl Fn(Range<usize>) -> std::result::Result<Slab, E>,
-    ) -> std::result::Result<Slab, E> {
+        make: impl Fn(Range<usize>) -> Result<Slab>,
+    ) -> Result<Slab> {
         let both = self.igp.start.max(to.start)..self.igp.end.min(to.end);
         if both.is_empty() {
             drop(self);
             return make(to);
         }
-        let lacking = |igp: Range<usize>| -> std::result::Result<Option<Slab>, E> {
+        let lacking = |igp: Range<usize>| -> Result<Option<Slab>> {
             if igp.is_empty() { Ok(None) } else { make(igp).map(Some) }
         };
         let before = lacking(to.start..both.start)?;
@@ -169,11 +164,11 @@ impl Slab {
 }
 
 /// Fails where `igp` (0-based) is not a part of all `ngpown`.
-pub fn check_part(igp: &Range<usize>, ngpown: usize) -> std::result::Result<(), DataError> {
+pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<()> {
     if igp.start < igp.end && igp.end <= ngpown {
         return Ok(());
     }
-    Err(DataError::igp(igp, ngpown))
+    Err(Error::igp(igp, ngpown))
 }
 
 /// A slab, or a part of one, borrowed.
@@ -252,7 +247,7 @@ impl<'a> SlabView<'a> {
     }
 
     /// A slab of its own with the same data, which has been checked with these bands.
-    pub fn copied(self, bands: &Bands) -> std::result::Result<Slab, DataError> {
+    pub fn copied(self, bands: &Bands) -> Result<Slab> {
         let aqsm_local = self.aqsm_local.columns().collect::<Vec<_>>().concat();
         Slab::new(bands, self.igp(), self.wtilde.to_vec(), self.eps.to_vec(), aqsm_local)
     }

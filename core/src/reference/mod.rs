@@ -3,7 +3,6 @@
 
 pub mod precise;
 pub mod serial;
-mod static_ch;
 pub mod term;
 
 use rayon::prelude::*;
@@ -11,7 +10,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::problem::{Bands, Header, Problem, SlabView, Slabs, Sums};
 use crate::progress::Progress;
-pub use crate::reference::static_ch::{StaticCh, static_ch};
+pub use crate::reference::serial::{StaticCh, static_ch};
 
 /// Terms that are evaluated in double-double numbers at most: a second on two cores.
 pub const MAX_PRECISE_TERMS: u64 = 4_000_000;

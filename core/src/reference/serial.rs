@@ -9,13 +9,13 @@
 use num_complex::Complex64;
 
 use crate::error::Result;
-use crate::problem::{Bands, Extents, SlabView, Sums};
+use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
 use crate::progress::Progress;
 use crate::reference::term::{Energy, growth, size, times};
 use crate::reference::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 
 /// Interleaved sums, as many as the widest vectors hold.
-pub(super) const LANES: usize = 8;
+const LANES: usize = 8;
 
 /// Evaluates terms of a problem in double precision.
 pub fn evaluate(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
@@ -88,14 +88,41 @@ struct OverIg {
 
 /// The sums over `ig`.
 fn sum_over_ig(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
-    widest(
+    let (sums, sizes) = widest(
         #[inline(always)]
-        || sum_in_lanes(at, wtilde, eps, aqsn),
-    )
+        || {
+            sum_in_lanes(
+                [wtilde, eps, aqsn],
+                #[inline(always)]
+                |[wtilde, eps, aqsn]| {
+                    let term = at.term::<f64>(wtilde, eps);
+                    let (asx, ach) = (times(term.ssx, aqsn), times(term.sch, aqsn));
+                    let factor = size(aqsn);
+                    let vanishing = VANISHING.map(|part| part * factor * size(eps));
+                    let quotient = term.quotients[0].max(term.quotients[1]);
+                    let sizes = [
+                        size(asx) + vanishing[0],
+                        size(ach) + vanishing[1],
+                        factor * term.undecided[0],
+                        factor * term.undecided[1],
+                        growth(factor) * growth(size(eps)) * growth(quotient),
+                    ];
+                    ([asx.re, asx.im, ach.re, ach.im], sizes)
+                },
+            )
+        },
+    );
+    OverIg {
+        ssx: Complex64::new(sums[0], sums[1]),
+        sch: Complex64::new(sums[2], sums[3]),
+        magnitudes: [sizes[0], sizes[1]],
+        undecided: [sizes[2], sizes[3]],
+        grown: sizes[4],
+    }
 }
 
 /// Does it with the widest vectors there are; what it calls is `#[inline(always)]`.
-pub(super) fn widest<R>(work: impl FnOnce() -> R) -> R {
+fn widest<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]
@@ -118,75 +145,40 @@ pub(super) fn widest<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Sums over `ig` of the parts of terms, compensated, and of their sizes: every eighth `ig` in a sum of its own, as
+/// many as the widest vectors hold. The term of zeros vanishes.
 #[inline(always)]
-fn sum_in_lanes(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
-    let mut lanes = InLanes::default();
-    let (wtilde, wtilde_rest) = wtilde.as_chunks::<LANES>();
-    let (eps, eps_rest) = eps.as_chunks::<LANES>();
-    let (aqsn, aqsn_rest) = aqsn.as_chunks::<LANES>();
-    for ((wtilde, eps), aqsn) in wtilde.iter().zip(eps).zip(aqsn) {
-        lanes.add_terms(at, wtilde, eps, aqsn);
-    }
-    if !wtilde_rest.is_empty() {
-        // Vanished modes contribute nothing.
-        let filled = |rest: &[Complex64]| {
-            let mut all = [Complex64::ZERO; LANES];
-            all[..rest.len()].copy_from_slice(rest);
-            all
-        };
-        lanes.add_terms(at, &filled(wtilde_rest), &filled(eps_rest), &filled(aqsn_rest));
-    }
-    let [ssx_re, ssx_im, sch_re, sch_im] = lanes.sums.map(|lanes| lanes.value());
-    OverIg {
-        ssx: Complex64::new(ssx_re, ssx_im),
-        sch: Complex64::new(sch_re, sch_im),
-        magnitudes: lanes.magnitudes.map(|lanes| lanes.iter().sum()),
-        undecided: lanes.undecided.map(|lanes| lanes.iter().sum()),
-        grown: lanes.grown.iter().sum(),
-    }
-}
+fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
+    arrays: [&[Complex64]; N],
+    term: impl Fn([Complex64; N]) -> ([f64; P], [f64; S]),
+) -> ([f64; P], [f64; S]) {
+    let chunks = arrays.map(|array| array.as_chunks::<LANES>());
+    let filled = chunks.map(|(_, rest)| {
+        let mut all = [Complex64::ZERO; LANES];
+        all[..rest.len()].copy_from_slice(rest);
+        all
+    });
+    let rest = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
+    let whole = (0..chunks[0].0.len()).map(|at| chunks.map(|(whole, _)| &whole[at]));
 
-/// Sums over every eighth `ig`.
-#[derive(Default)]
-struct InLanes {
-    /// Parts of `ssx·aqsn` and of `sch·aqsn`.
-    sums: [Lanes; 4],
-    magnitudes: [[f64; LANES]; 2],
-    undecided: [[f64; LANES]; 2],
-    grown: [f64; LANES],
-}
-
-impl InLanes {
-    /// Adds the terms of 8 neighbouring `ig`.
-    #[inline(always)]
-    fn add_terms(
-        &mut self,
-        at: Energy,
-        wtilde: &[Complex64; LANES],
-        eps: &[Complex64; LANES],
-        aqsn: &[Complex64; LANES],
-    ) {
-        let mut parts = [[0.0; LANES]; 4];
+    let mut sums = [Lanes::default(); P];
+    let mut sizes = [[0.0; LANES]; S];
+    for all in whole.chain(rest) {
+        let mut parts = [[0.0; LANES]; P];
         for lane in 0..LANES {
-            let term = at.term::<f64>(wtilde[lane], eps[lane]);
-            let (asx, ach) = (times(term.ssx, aqsn[lane]), times(term.sch, aqsn[lane]));
-            parts[0][lane] = asx.re;
-            parts[1][lane] = asx.im;
-            parts[2][lane] = ach.re;
-            parts[3][lane] = ach.im;
-            let factor = size(aqsn[lane]);
-            let vanishing = VANISHING.map(|part| part * factor * size(eps[lane]));
-            let quotient = term.quotients[0].max(term.quotients[1]);
-            self.grown[lane] += growth(factor) * growth(size(eps[lane])) * growth(quotient);
-            for (part, size) in [size(asx), size(ach)].into_iter().enumerate() {
-                self.magnitudes[part][lane] += size + vanishing[part];
-                self.undecided[part][lane] += factor * term.undecided[part];
+            let (of_parts, of_sizes) = term(all.map(|array| array[lane]));
+            for at in 0..P {
+                parts[at][lane] = of_parts[at];
+            }
+            for at in 0..S {
+                sizes[at][lane] += of_sizes[at];
             }
         }
-        for (sum, part) in self.sums.iter_mut().zip(&parts) {
+        for (sum, part) in sums.iter_mut().zip(&parts) {
             sum.add(part);
         }
     }
+    (sums.map(Lanes::value), sizes.map(|lanes| lanes.iter().sum()))
 }
 
 /// `a + b` and what rounding it lost (Knuth).
@@ -198,14 +190,14 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Lanes {
+struct Lanes {
     sum: [f64; LANES],
     lost: [f64; LANES],
 }
 
 impl Lanes {
     #[inline(always)]
-    pub(super) fn add(&mut self, terms: &[f64; LANES]) {
+    fn add(&mut self, terms: &[f64; LANES]) {
         for ((sum, lost), term) in self.sum.iter_mut().zip(&mut self.lost).zip(terms) {
             let (rounded, error) = two_sum(*sum, *term);
             *sum = rounded;
@@ -213,7 +205,7 @@ impl Lanes {
         }
     }
 
-    pub(super) fn value(self) -> f64 {
+    fn value(self) -> f64 {
         let mut total = Compensated::default();
         for lane in 0..LANES {
             total.add(self.sum[lane]);
@@ -242,18 +234,18 @@ impl Compensated {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ComplexSum {
+struct ComplexSum {
     re: Compensated,
     im: Compensated,
 }
 
 impl ComplexSum {
-    pub(super) fn add(&mut self, z: Complex64) {
+    fn add(&mut self, z: Complex64) {
         self.re.add(z.re);
         self.im.add(z.im);
     }
 
-    pub(super) fn value(self) -> Complex64 {
+    fn value(self) -> Complex64 {
         Complex64::new(self.re.value(), self.im.value())
     }
 }
@@ -280,4 +272,67 @@ impl Pair {
             }
         }
     }
+}
+
+// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside the sum over `ig`.
+
+/// A static CH and how large its terms are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StaticCh {
+    /// What a kernel must find, in the unit of `vcoul`.
+    pub sum: Complex64,
+    /// Σ|terms|, as in [`Scale::magnitudes`](crate::reference::Scale::magnitudes).
+    pub magnitude: f64,
+}
+
+/// That of a problem, slab by slab.
+pub fn static_ch<'a>(
+    problem: impl Into<Slabs<'a>>,
+    progress: impl Into<Progress>,
+) -> Result<StaticCh> {
+    let terms = Terms::from(problem.into());
+    let bar = progress.into().bar("static CH, to compare with", terms.igp() as u64);
+    let columns = terms.columns(|bands, slab, igp| {
+        let column = static_column(bands, slab, igp);
+        bar.step();
+        column
+    })?;
+    drop(bar);
+    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
+    for column in columns {
+        sum.add(column.sum);
+        magnitude += column.magnitude;
+    }
+    Ok(StaticCh { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
+}
+
+/// The sums over `n` and `ig` for one `igp` of a slab, without the factor −½.
+fn static_column(bands: &Bands, slab: SlabView, igp: usize) -> StaticCh {
+    let Extents { nbands, ncouls, .. } = bands.extents();
+    let eps = &slab.eps()[igp * ncouls..(igp + 1) * ncouls];
+    let vcoul = slab.vcoul_loc()[igp];
+    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
+    for n in 0..nbands {
+        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        let aqsm = slab.aqsm_local().column(n)[igp].conj();
+        let factor = aqsm * vcoul;
+        let ([re, im], [size_over_ig, grown]) = widest(
+            #[inline(always)]
+            || {
+                sum_in_lanes(
+                    [eps, aqsn],
+                    #[inline(always)]
+                    |[eps, aqsn]| {
+                        let term = times(eps, aqsn);
+                        let grown = growth(size(eps)) * growth(size(aqsn));
+                        ([term.re, term.im], [size(term), grown])
+                    },
+                )
+            },
+        );
+        sum.add(factor * Complex64::new(re, im));
+        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * grown;
+        magnitude += size(factor) * size_over_ig + UNDERFLOW * grown;
+    }
+    StaticCh { sum: sum.value(), magnitude }
 }
