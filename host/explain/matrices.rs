@@ -14,7 +14,7 @@ use crate::explain::verdict::{
 use crate::explain::{Card, Figures, Group, Idea, Row, change};
 use crate::offdiag::records::{COUNTERS, Folder};
 use crate::offdiag::source;
-use crate::record::offdiag::OfVersion;
+use crate::record::offdiag::{OfVersion, Offdiag};
 use crate::record::run::{State, Verdict};
 
 pub const JOURNEY: &str = "offdiag";
@@ -46,7 +46,7 @@ pub fn card(
         return None;
     }
     let before = before.map(side);
-    let step = Step { before, now, first: side(ALL[0]) };
+    let step = Step { before, now, first: side(ALL[0]), record: folder.map(Folder::of_versions) };
     let file = file(version)?;
     let told = [(Rule::Why, step.why()), (Rule::Bound, step.bound())];
     let said = |(rule, text): (Rule, Option<String>)| Some(Statement { rule, text: text? });
@@ -150,6 +150,7 @@ struct Step<'a> {
     before: Option<Side<'a>>,
     now: Side<'a>,
     first: Side<'a>,
+    record: Option<&'a Offdiag>,
 }
 
 impl<'a> Step<'a> {
@@ -159,7 +160,10 @@ impl<'a> Step<'a> {
 
     /// What the limit of power took of the clock, where that is told.
     fn power(&self) -> Option<Power> {
-        Power::of(self.now.state()?).filter(Power::is_told)
+        // Records of matrices do not have the highest clock of each version.
+        let mut state = self.now.state()?.clone();
+        state.highest_mhz = state.highest_mhz.or(self.record?.head.device.clock_mhz.map(f64::from));
+        Power::of(&state).filter(Power::is_told)
     }
 
     fn rows(&self) -> Vec<Row> {
