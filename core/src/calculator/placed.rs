@@ -298,7 +298,7 @@ impl Placed<'_> {
 
 /// Those that were given, masked columns included.
 pub(super) fn extents(header: &Header) -> [usize; 2] {
-    [header.ncouls, header.given_ngpown()]
+    [header.ncouls, header.all_ngpown()]
 }
 
 // Places a screening.
