@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use gpp_kernels::layout::Layout;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};

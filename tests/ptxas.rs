@@ -8,9 +8,9 @@ use std::process::Command;
 
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::kernel::Spills;
-use gpp::kernels::offdiag::version::Version;
+use gpp::kernels::offdiag::versions::Version;
 use gpp::kernels::versions::{ALL, static_ch};
-use gpp::kernels::{ceilings, offdiag, reduction, relaid};
+use gpp::kernels::{offdiag, peaks, reduction, repack};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -69,8 +69,8 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
-    let others = [reduction::SYMBOL, relaid::SYMBOL, ceilings::FMA_SYMBOL];
-    let others = others.into_iter().chain(ceilings::READ_SYMBOLS);
+    let others = [reduction::SYMBOL, repack::SYMBOL, peaks::FMA_SYMBOL];
+    let others = others.into_iter().chain(peaks::READ_SYMBOLS);
     let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
     // The elements of a complex pole's ssx take more registers than the sums leave.
     let spills = |symbol| match symbol {
@@ -128,11 +128,11 @@ fn lines() -> Result<(), Failed> {
     Ok(())
 }
 
-/// `kept_lane` asks all lanes of the warp. The compiler does not know it, and could write the question once for each
+/// `lane_in_register` asks all lanes of the warp. The compiler does not know it, and could write the question once for each
 /// branch that uses the answer: then lanes would wait for others that are not coming.
 fn lanes() -> Result<(), Failed> {
     let ptx = own();
-    for version in offdiag::versions::ALL.into_iter().filter(|version| version.has_ring) {
+    for version in offdiag::versions::ALL.into_iter().filter(|version| version.is_pipelined) {
         for (symbol, _) in version.kernels() {
             let asked = ptx.of([symbol]).matches("shfl.sync.").count();
             assert_eq!(asked, 1, "places where {symbol} asks all lanes");
@@ -176,7 +176,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         let hot: Vec<_> =
             kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
         // Nothing is summed where arrays are laid out.
-        let lays_out = [offdiag::gather::SYMBOL, relaid::SYMBOL].contains(&symbol);
+        let lays_out = [offdiag::pack::PackV::SYMBOL, repack::SYMBOL].contains(&symbol);
         if hot.is_empty() && !lays_out && of_products(symbol).is_none() {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }

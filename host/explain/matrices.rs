@@ -2,7 +2,7 @@
 //!
 //! Counters are of the first product of `sch`, which takes most of the time.
 
-use gpp_core::kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
+use gpp_core::kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use gpp_core::offdiag::versions::{ALL, Version, find};
 
 use crate::catalogue::sources::{self, SourceFile};
@@ -196,15 +196,15 @@ impl<'a> Step<'a> {
         let mut tile = |name, unit, of: &dyn Fn(&Version) -> u32| {
             row(Group::Kernel, name, unit, &|side| Some(f64::from(of(side.version))));
         };
-        tile("l of a block", "", &|own| ROWS * own.first.left());
-        tile("igp of a block", "", &|own| COLUMNS * own.first.right());
-        tile("threads of a block", "", &|own| own.first.threads());
-        tile("l of a warp", "", &|own| ROWS * own.first.m);
-        tile("ig of a product", "", &|own| DEPTH * own.first.deep);
+        tile("l of a block", "", &|own| ROWS * own.tile_u.a_fragments());
+        tile("igp of a block", "", &|own| COLUMNS * own.tile_u.b_fragments());
+        tile("threads of a block", "", &|own| own.tile_u.threads());
+        tile("l of a warp", "", &|own| ROWS * own.tile_u.m);
+        tile("ig of a product", "", &|own| DEPTH * own.tile_u.k_tiles);
         tile("bands fill multiples of", "", &|own| {
-            if own.splits { ROWS } else { ROWS * own.first.m }
+            if own.splits { ROWS } else { ROWS * own.tile_u.m }
         });
-        tile("ring of a block", "B", &|own| own.shared(own.first, WORDS));
+        tile("ring of a block", "B", &|own| own.shared(own.tile_u, WORDS));
         rows
     }
 

@@ -15,7 +15,7 @@ use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{
     At, Elements, MOST_BANDS as MOST, OnCpu, Summed, Sums, Synthesised, Task, once_each,
 };
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use gpp_kernels::offdiag::{self, COMMON};
 use nalgebra::DMatrix;
 use num_complex::Complex64;
@@ -549,7 +549,7 @@ pub const DIGEST: &str = "matrix elements, input, energies, bands, version, vect
 /// That of a task of these bands, with some of the matrix elements.
 pub fn task_digest(
     on: &Opened,
-    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::version::Version>),
+    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::versions::Version>),
     bands: Bands,
 ) -> Result<String> {
     let of_some = |all: usize| -> Vec<usize> {

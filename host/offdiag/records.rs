@@ -125,7 +125,7 @@ impl Folder {
     }
 
     fn rows(&self, version: &Version, metric: &str) -> impl Iterator<Item = &Row> {
-        let [[kernel, _], _] = version.symbols;
+        let [[kernel, _], _] = version.symbols_u;
         self.counters.iter().filter(move |row| row.kernel == kernel && row.metric == metric)
     }
 }

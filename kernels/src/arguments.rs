@@ -1,8 +1,8 @@
-//! What launches are given. Each list stands here or beside its kernels once and becomes the structure
-//! that the host fills in and the parameters of the entries, in the same order.
+//! The arguments of kernels. Each list is written once, here or with its kernels, and becomes both the structure that the
+//! host fills in and the parameters of the entries.
 //!
-//! Entries take the fields one by one: through a structure passed by value the compiler no longer
-//! knows that pointers point to global memory.
+//! Entries take the fields one by one: of a structure passed by value the compiler no longer knows that its pointers
+//! point to global memory.
 
 use crate::arrays::{Arrays, Limits};
 use crate::plan::{Plan, Table};
@@ -18,11 +18,9 @@ macro_rules! structure {
         }
 
         impl $name {
-            /// How many there are.
             pub const COUNT: usize = [$(stringify!($field)),*].len();
 
-            /// Where each of them stands, in the order of the entries' parameters: what a driver's
-            /// launch takes. Valid as long as `self` is where it is.
+            /// The address of each, as the driver's launch takes them.
             pub fn pointers(&self) -> [*const core::ffi::c_void; Self::COUNT] {
                 [$((&raw const self.$field).cast()),*]
             }
@@ -30,16 +28,10 @@ macro_rules! structure {
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl $name {
-            /// Those that stand where a launch was told: the other way round than `pointers`.
-            ///
-            /// # Panics
-            /// Where there are fewer.
-            ///
-            /// # Safety
-            /// Each points to one of them, in their order.
+            /// The inverse of `pointers`.
             pub unsafe fn read(parameters: &[*const core::ffi::c_void]) -> $name {
                 let mut parameters = parameters.iter();
-                let mut next = || *parameters.next().expect("as many as there are");
+                let mut next = || *parameters.next().expect("a pointer to each argument");
                 $name { $($field: next().cast::<$type>().read_unaligned(),)* }
             }
         }
@@ -58,13 +50,13 @@ macro_rules! structure {
 }
 pub(crate) use structure;
 
-/// What a launch of some kernel is given.
+/// The arguments of a launch.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Arguments {
-    /// Where each of them stands: what a driver's launch takes, as long as `self` is where it is.
+    /// The address of each, as the driver's launch takes them.
     fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void>;
 
-    /// Where the structure of them stands: what an entry's body on the host takes.
+    /// The address of the structure, as an entry's body on the host takes it.
     fn address(&self) -> *const ();
 }
 
@@ -77,7 +69,7 @@ macro_rules! entry {
         pub unsafe extern "ptx-kernel" fn $symbol($($field: $type),*) {
             use $name as Arguments;
             let $arguments = Arguments { $($field),* };
-            // SAFETY: the launch contract is the entry's.
+            // SAFETY: the launch contract.
             unsafe { $run }
         }
     };
@@ -93,8 +85,8 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Gives a macro the arguments of the paper's kernels, of planned ones or of those of sorted pairs, after what
-/// is in brackets.
+/// Passes what is in brackets to a macro, then the arguments of the paper's kernels, of planned ones or of those of
+/// clusters.
 macro_rules! list {
     (paper: $then:ident $with:tt $($more:tt)*) => {
         $crate::arguments::$then! { $with {
@@ -133,12 +125,13 @@ macro_rules! list {
             square: f64,
         }
     };
-    (cells: $then:ident $with:tt) => {
+    (clusters: $then:ident $with:tt) => {
         $crate::arguments::$then! { $with {
-            /// The pairs, those of a part next to each other; of any poles where the kernel is for such.
-            poles: *const $crate::pairs::Pole,
-            parts: *const $crate::pairs::Part,
-            /// Matrix elements of G, `(rows, ncouls)`, zeros behind the last band.
+            /// The pairs, those of a cluster next to each other: with complex poles in the kernel for discs.
+            poles: *const $crate::sigma::Pole,
+            /// The clusters, discs in the kernel for these.
+            clusters: *const $crate::sigma::Interval,
+            /// Matrix elements of G, `(rows, ncouls)`, zeros after the last band.
             aqsn: *const num_complex::Complex64,
             /// Matrix elements of G′, `(rows, ngpown)`, as those of G.
             aqsm_local: *const num_complex::Complex64,
@@ -150,10 +143,10 @@ macro_rules! list {
             occ: *const f64,
             /// The blocks' sums, `(blocks, values)`, the values of energy `iw` from `iw · VALUES` on.
             partials: *mut f64,
-            /// How many parts.
+            /// Clusters.
             count: u32,
             nbands: u32,
-            /// Bands that the arrays have room for, a multiple of [`BANDS`](crate::cells::BANDS).
+            /// Bands with padding, a multiple of [`BANDS`](crate::sigma::BANDS).
             rows: u32,
             nw: u32,
             limittwo: f64,
@@ -165,25 +158,24 @@ macro_rules! list {
 pub(crate) use list;
 
 list! { paper: structure [
-    /// What kernels of the original and of the swapped layout take, v0 to v8, and the yardstick's: the arrays of
-    /// [`Arrays`] and more.
+    /// Arguments of v0 to v8, of the original and of the swapped layout.
     PaperArguments
 ] }
 
 list! { planned: structure [
-    /// What kernels of the planned layout take: v9 and later.
+    /// Arguments of v9 and later, of the planned layout.
     PlannedArguments
 ] }
 
-list! { cells: structure [
+list! { clusters: structure [
     /// What kernels of pairs sorted by their poles take: see [`crate::cells`].
-    CellsArguments
+    ClusterArguments
 ] }
 
 impl PaperArguments {
-    /// The arrays as the bodies see them.
+    /// The arrays as the bodies see them. These kernels read no constant memory.
     #[inline(always)]
-    pub fn arrays(&self) -> Arrays {
+    pub fn arrays(&self, _: *const f64) -> Arrays {
         let PaperArguments { wtilde, eps, aqsn, aqsm_local, wx, vcoul_loc, occ, .. } = *self;
         let PaperArguments { nbands, ngpown, ncouls, nw, limittwo, limitone, sexcut, .. } = *self;
         let limits = Limits { limittwo, limitone, sexcut };
@@ -205,11 +197,10 @@ impl PaperArguments {
     }
 }
 
-/// What the planned arguments have in common with the paper's.
 macro_rules! part {
     ([$name:ident] { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         impl $name {
-            /// The paper's arguments with a plan, whose table's `wx` entries do not take.
+            /// The paper's arguments with a plan. Entries do not take the table's `wx`.
             pub fn new(paper: PaperArguments, plan: Plan) -> $name {
                 let Plan { plain, occupied, far_begin, table, .. } = plan;
                 let Plan { odd_mask, odd_pairs, odd_begins, odd_blocks, .. } = plan;
@@ -241,7 +232,7 @@ use part;
 list! { paper: part [PlannedArguments] }
 
 impl PlannedArguments {
-    /// The arrays as the bodies see them, with the table of energies, which is null on the GPU.
+    /// The arrays as the bodies see them. The constant memory has the table of energies; on the GPU it is null here.
     #[inline(always)]
     pub fn arrays(&self, table: *const f64) -> Arrays {
         let PlannedArguments { plain, occupied, far_begin, half, square, .. } = *self;
@@ -249,6 +240,6 @@ impl PlannedArguments {
         let table = Table { wx: table, half, square };
         let plan =
             Plan { plain, occupied, far_begin, odd_mask, odd_pairs, odd_begins, odd_blocks, table };
-        Arrays { plan, ..self.paper().arrays() }
+        Arrays { plan, ..self.paper().arrays(core::ptr::null()) }
     }
 }

@@ -3,43 +3,33 @@
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
-/// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
+/// for planned arguments. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
-/// `entries!(cells term: symbol)` is the one entry of [`crate::cells`], `entries!(discs term: symbol)` that of
-/// [`crate::discs`].
+/// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
-    (cells $term:path: $symbol:ident) => {
-        $crate::entries::entries!(
-            @ sorted($crate::pairs::Part, calling, $crate::cells::NUMBERS) $term: $symbol
-        )
-    };
-    (discs $term:path: $symbol:ident) => {
-        $crate::entries::entries!(
-            @ sorted($crate::pairs::Disc, of_discs, $crate::discs::NUMBERS) $term: $symbol
-        )
-    };
-    (@ sorted($part:ty, $calling:ident, $numbers:path) $term:path: $symbol:ident) => {{
-        $crate::arguments::list! { cells: entry [
-            $symbol $crate::arguments::CellsArguments, |arguments| {
-                let team = $crate::cells::Block::<{ $numbers }>::$calling();
+    (clusters $cluster:ty: $symbol:ident) => {{
+        $crate::arguments::list! { clusters: entry [
+            $symbol $crate::arguments::ClusterArguments, |arguments| {
+                use $crate::sigma::Cluster;
+                let team = $crate::sigma::Block::at(<$cluster>::shared_memory());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
-                $crate::cells::block::<$part, _>(&arguments, &team, block, blocks, $term)
+                $crate::sigma::block::<$cluster, _>(&arguments, &team, block, blocks, $crate::formula::term)
             }
         ] }
 
         &[$crate::kernel::Entry {
-            energies: $crate::cells::HOLDS,
+            energies: $crate::sigma::MAX_ENERGIES,
             symbol: stringify!($symbol),
             max_registers: None,
             spills: $crate::kernel::Spills::OUTSIDE,
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, _, block, grid| {
-                    let team = $crate::cells::Emulated::empty($numbers);
-                    let blocks = grid.blocks();
-                    // SAFETY: the launch contract is `BlockBody`'s.
+                    use $crate::sigma::Cluster;
+                    let team = $crate::sigma::Emulated::new(<$cluster>::NUMBERS);
+                    // SAFETY: the launch contract.
                     unsafe {
                         let arguments = &*arguments.cast();
-                        $crate::cells::block::<$part, _>(arguments, &team, block, blocks, $term);
+                        $crate::sigma::block::<$cluster, _>(arguments, &team, block, grid.blocks(), $crate::formula::term);
                     }
                 },
         }]
@@ -76,11 +66,11 @@ macro_rules! entries {
             spills: $crate::entries::spills!($($spills)?),
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, constant, block, grid| {
-                    // SAFETY: the launch contract is `BlockBody`'s.
+                    // SAFETY: the launch contract.
                     unsafe {
                         let arguments = &*arguments.cast::<$crate::arguments::$arguments>();
                         $crate::emulator::run_block(
-                            arguments, constant, block, grid, $body::<$nw>,
+                            &arguments.arrays(constant), arguments.iw, arguments.partials, block, grid, $body::<$nw>,
                         );
                     }
                 },
@@ -97,7 +87,7 @@ pub(crate) use entries;
 macro_rules! paper {
     ((), $body:ident, $nw:literal, $arguments:ident) => {{
         let thread = $crate::grid::Thread::calling();
-        let sums = $body::<$nw>(&$arguments.arrays(), $arguments.iw, thread);
+        let sums = $body::<$nw>(&$arguments.arrays(core::ptr::null()), $arguments.iw, thread);
         let (iw, partials) = ($arguments.iw, $arguments.partials);
         $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
     }};
@@ -112,7 +102,7 @@ macro_rules! planned {
         let arrays = $arguments.arrays(core::ptr::null());
         let thread = $crate::grid::Thread::calling();
         let sums = $body::<$nw>(&arrays, $arguments.iw, thread);
-        let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::settle_index(thread.block));
+        let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::opt_barrier_u32(thread.block));
         $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
     }};
 }

@@ -1,4 +1,4 @@
-//! What all versions share of the formula: the factors of one `(ig, igp)` pair and the update.
+//! The definition: the factors of one `(ig, igp)` pair, a term, and how it is added to the sums.
 //!
 //! With `w = wx(iw,n)`, `wdiff = w − ω̃`, `delw = ω̃ / wdiff` and `Ω² = ω̃² · eps`, a term is
 //!
@@ -9,19 +9,19 @@
 //! if |ssx| > sexcut·|eps| and w < 0          :  ssx = 0
 //! ```
 //!
-//! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in;
-//! see `term` in each. All of them take the two denominators from [`first_denominator`] and
-//! [`second_denominator`], which lose no digits however near `w` is to `ω̃` or `−ω̃`. On a pole itself
+//! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in. All of them take the
+//! two denominators from [`first_denominator`] and [`second_denominator`], which lose no digits however near `w` is to
+//! `ω̃` or `−ω̃`. [`term`] is v3's form, by which later versions sum fallback pairs. On a pole itself
 //! (`wdiff = 0`) `delw` is not a number, no comparison holds and the term is zero, as in the reference. At
 //! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
-//! [`is_cut_off`].
+//! [`Term::cut`].
 
 use core::hint::select_unpredictable;
 
 use num_complex::{Complex, Complex64};
 
 use crate::arrays::{Arrays, Limits};
-use crate::intrinsics::{approximate_reciprocal, settle};
+use crate::intrinsics::{approximate_reciprocal, opt_barrier, sqrt};
 
 /// Smallest `|delw|²` that the second branch takes.
 pub const TOL_ZERO: f64 = 1e-12;
@@ -51,19 +51,6 @@ impl Pair {
     }
 }
 
-/// What a thread has of a pair before it goes through the bands: a [`Pair`], or more.
-pub trait Factors: Sized {
-    /// Reads and computes them for `(ig, igp)`.
-    unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self;
-}
-
-impl Factors for Pair {
-    #[inline(always)]
-    unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        Pair::load(arrays, ig, igp)
-    }
-}
-
 /// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
 pub struct Term {
@@ -78,27 +65,71 @@ impl Term {
         Term { ssx: zero, sch: zero }
     }
 
-    /// Without `ssx` where the cutoff takes it: see [`is_cut_off`].
+    /// Without `ssx` if the cutoff takes it: `w < 0` and `size`, as a version writes absolute values, is above `bound`, or
+    /// NaN.
     #[inline(always)]
-    pub fn cut<S: Size>(mut self, w: f64, ssxcutoff: f64) -> Self {
-        if is_cut_off(w, || S::of(self.ssx), ssxcutoff) {
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "an infinite ssx arrives as NaN")]
+    pub fn cut(mut self, w: f64, size: impl FnOnce(Complex64) -> f64, bound: f64) -> Self {
+        if w < 0.0 && !(size(self.ssx) <= bound) {
             self.ssx = Term::zero().ssx;
         }
         self
     }
 }
 
-/// How a version writes one term: its factors, `wx(iw,n)` and the limits.
-pub trait TermFn<P = Pair>: Fn(&P, f64, &Limits) -> Term {}
-impl<P, F: Fn(&P, f64, &Limits) -> Term> TermFn<P> for F {}
-
-/// How a version writes `|ssx|` and `sexcut·|eps|`, which are only compared: as they are, or squared.
-pub trait Size {
-    /// The size of `ssx`.
-    fn of(ssx: Complex64) -> f64;
-    /// What it is compared with.
-    fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64;
+#[inline(always)]
+pub fn abs(z: Complex64) -> f64 {
+    sqrt(abs2(z))
 }
+
+#[inline(always)]
+pub fn abs2(z: Complex64) -> f64 {
+    z.norm_sqr()
+}
+
+/// One term, with reciprocals, squares and a two-way branch.
+#[inline]
+pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    cut_term(pair, w, limits, abs2, |sexcut, eps| sexcut * sexcut * abs2(eps))
+}
+
+#[inline(always)]
+fn cut_term(
+    pair: &Pair,
+    w: f64,
+    limits: &Limits,
+    size: impl Fn(Complex64) -> f64,
+    bound: impl Fn(f64, Complex64) -> f64,
+) -> Term {
+    let term = branches(pair, w, limits);
+    term.cut(w, size, bound(limits.sexcut, pair.eps))
+}
+
+/// One term before the cutoff.
+#[inline(always)]
+fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = opt_barrier(w + wtilde.re);
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let rden = 1.0 / wdiffr;
+    let delw = wtilde * wdiff.conj() * rden;
+    let delwr = delw.norm_sqr();
+    let mut term = Term::zero();
+    if wdiffr > limits.limittwo && delwr < limits.limitone {
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+        term.sch = delw * eps;
+        term.ssx = omega2 * reciprocal(cden);
+    } else if delwr > TOL_ZERO {
+        let cden = second_denominator(wsum, wtilde);
+        term.ssx -= omega2 * reciprocal(cden);
+    }
+    term
+}
+
+/// How a version writes one term: its factors, `wx(iw,n)` and the limits.
+pub trait TermFn: Fn(&Pair, f64, &Limits) -> Term {}
+impl<F: Fn(&Pair, f64, &Limits) -> Term> TermFn for F {}
 
 #[inline(always)]
 pub fn wdiff(w: f64, wtilde: Complex64) -> Complex64 {
@@ -106,7 +137,7 @@ pub fn wdiff(w: f64, wtilde: Complex64) -> Complex64 {
 }
 
 /// `w² − ω̃²`, the first branch's denominator. Its real part is `(w − Re ω̃)(w + Re ω̃) + (Im ω̃)²`:
-/// where these two cancel, the imaginary part is as large as they are.
+/// if these two cancel, the imaginary part is as large as they are.
 #[inline(always)]
 pub fn first_denominator(
     wsum: f64,
@@ -123,35 +154,20 @@ pub fn second_denominator(wsum: f64, wtilde: Complex64) -> Complex64 {
     wtilde * (Complex::new(wsum, wtilde.im) * 2.0)
 }
 
-/// Whether the cutoff takes a term: `w < 0` and the size of its `ssx` is above `bound`, or NaN.
-#[inline(always)]
-#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "an infinite ssx arrives as NaN")]
-pub fn is_cut_off(w: f64, size: impl FnOnce() -> f64, bound: f64) -> bool {
-    w < 0.0 && !(size() <= bound)
-}
-
 impl<const NW: usize> Sums<NW> {
-    /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. Settled, so that the terms of
-    /// two energies are not computed at once, with the registers of both.
+    /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. The barriers keep the compiler from computing
+    /// the terms of two energies at once, with the registers of both.
     #[inline(always)]
     pub fn update(&mut self, iw: usize, vcoul: f64, occ: f64, term: Term, matngmatmgp: Complex64) {
         let asx = term.ssx * (vcoul * occ) * matngmatmgp;
         let ach = term.sch * (vcoul * 0.5) * matngmatmgp;
         let (asx, ach) = (self.asx[iw] - asx, self.ach[iw] + ach);
-        self.asx[iw] = Complex::new(settle(asx.re), settle(asx.im));
-        self.ach[iw] = Complex::new(settle(ach.re), settle(ach.im));
+        self.asx[iw] = Complex::new(opt_barrier(asx.re), opt_barrier(asx.im));
+        self.ach[iw] = Complex::new(opt_barrier(ach.re), opt_barrier(ach.im));
     }
 }
 
-// Quotients and products of complex numbers: how a version writes them, and reciprocals, by one real division
-// and without any.
-
-/// How a version writes its three quotients.
-pub trait Quotients {
-    /// `delw = ω̃ / wdiff`, where `wdiffr` is `|wdiff|²`.
-    fn delw(wtilde: Complex64, wdiff: Complex64, wdiffr: f64) -> Complex64;
-    fn over(a: Complex64, b: Complex64) -> Complex64;
-}
+// Products and reciprocals.
 
 /// `sum + a·b`, four fused operations.
 #[inline(always)]
@@ -168,7 +184,7 @@ pub fn reciprocal(z: Complex64) -> Complex64 {
     z.conj() * rden
 }
 
-/// `1 / z`, or zero where `unless` holds, whatever finite number `z` is: the hardware's approximation
+/// `1 / z`, or zero if `unless` holds, whatever finite number `z` is: the hardware's approximation
 /// and one cubic correction.
 ///
 /// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
@@ -181,14 +197,14 @@ pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
     approximate + approximate * correction
 }
 
-/// Values that one energy contributes, in the order in which blocks store them: `Re asx`, `Im asx`,
+/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`,
 /// `Re ach`, `Im ach`.
 pub const VALUES: usize = 4;
 
 /// Most values of a launch: three energies.
 pub const MAX_VALUES: usize = 3 * VALUES;
 
-/// What one thread, one block or one launch has summed: a complex pair for each energy.
+/// The sums of a thread, a block or a launch: a complex pair for each energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sums<const NW: usize> {
     /// Screened-exchange sums, with the sign of the definition.

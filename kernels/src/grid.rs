@@ -1,5 +1,4 @@
-//! A thread's place in the grid, how a collapsed loop is dealt out to the threads, and the loop over
-//! energies.
+//! The threads of a grid, the iterations of a collapsed loop that each has, and the loop over energies.
 
 /// Most blocks of a grid, the reference compiler's limit; longer loops stride.
 pub const MAX_BLOCKS: u32 = 65_535;
@@ -7,12 +6,12 @@ pub const MAX_BLOCKS: u32 = 65_535;
 /// One thread of a one-dimensional grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    /// Place in the grid, `block · threads + lane`.
+    /// `block · threads + lane`.
     pub index: u32,
     /// Threads in the grid, the stride of a collapsed loop.
     pub count: u32,
     pub block: u32,
-    /// Its place in the block.
+    /// Its number in the block.
     pub lane: u32,
 }
 
@@ -30,7 +29,7 @@ impl Thread {
         Thread::of(block(), lane(), blocks(), threads())
     }
 
-    /// This thread's share of `items` iterations dealt out in turn.
+    /// The iterations of this thread, every [`Thread::count`]-th of `items`.
     #[inline(always)]
     pub fn strided(self, items: u32) -> impl Iterator<Item = u32> {
         let mut next = Some(self.index).filter(|&first| first < items);
@@ -45,7 +44,7 @@ impl Thread {
 /// Splits a collapsed index into the outer index and the inner one, of `inner` iterations.
 #[inline(always)]
 pub fn split(index: u32, inner: u32) -> (u32, u32) {
-    // An extent is positive; saying so keeps the division's panic out of the kernels.
+    // A dimension is positive; saying so keeps the division's panic out of the kernels.
     let inner = inner.max(1);
     (index / inner, index % inner)
 }
@@ -75,7 +74,7 @@ impl Collapsed {
         Collapsed { outer, middle, inner }
     }
 
-    /// This position plus `stride`, both of the same extents.
+    /// This position plus `stride`, both of the same dimensions.
     #[inline(always)]
     pub fn advance(self, stride: Collapsed, middle: u32, inner: u32) -> Self {
         let mut next = Collapsed {
@@ -95,8 +94,8 @@ impl Collapsed {
     }
 }
 
-/// Calls `at` for each of `N` energies or `igp` of a tile, four at most. Written out because an
-/// array indexed by a loop variable goes to local memory where the compiler keeps the loop.
+/// Calls `at` for each of `N` energies or `igp` of a tile, four at most. Unrolled by hand because an array that is indexed
+/// by a loop variable goes to local memory if the compiler keeps the loop.
 #[inline(always)]
 pub fn each<const N: usize>(mut at: impl FnMut(usize)) {
     const { assert!(N >= 1 && N <= 4) };

@@ -1,14 +1,15 @@
-//! What is known of a version and of its kernels before any of them runs. *What* a version is stands in
-//! [`Version`]; *how* the GPU does it, in its [`Gpu`] and the [`Kernel`]s of that.
+//! A version, its kernels, their grids, and what is too large for them.
 
+use crate::arrays::{Layout, Planned};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator::BlockBody;
-use crate::layout::Layout;
-use crate::plan::{EnergiesFrom, Poles, Table};
+use crate::formula::VALUES;
+use crate::grid;
+use crate::plan::{EnergiesFrom, Plan, Poles, Table};
+use crate::sigma::BANDS;
 use crate::tiles::Fraction;
-use crate::tiling::Shape;
+use crate::tiling::{Grid, Shape};
 
-/// A version: an idea.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Version {
     /// Name on the command line.
@@ -19,14 +20,12 @@ pub struct Version {
     pub source: &'static str,
 }
 
-/// How a version is done on a GPU.
+/// The kernels of a version.
 pub struct Gpu {
     pub version: &'static Version,
-    /// Its kernels, one for each number of energies in each; those for special poles before those for
-    /// any.
+    /// Those for real poles before those for any.
     pub kernels: &'static [Kernel],
-    /// Whose kernels run where the constant memory does not hold the energies that its own read
-    /// there.
+    /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static Gpu>,
 }
 
@@ -35,8 +34,7 @@ impl Gpu {
         self.version.id
     }
 
-    /// Itself, or [`Gpu::beyond`] where the constant memory does not hold so many energies, of all
-    /// bands.
+    /// Itself, or [`Gpu::beyond`] if the constant memory does not hold so many energies of all bands.
     pub fn holding(&self, energies: usize) -> &Gpu {
         match self.beyond {
             Some(other) if energies > Table::CONSTANT => other,
@@ -44,10 +42,10 @@ impl Gpu {
         }
     }
 
-    /// The kernel for problems of these poles, the most special of those that sum them.
+    /// The most special kernel for problems of these poles.
     ///
     /// # Panics
-    /// Never: a test finds a kernel of every version for any poles.
+    /// Never: every version has a kernel for any poles.
     pub fn kernel(&self, poles: Poles) -> &Kernel {
         let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
@@ -70,9 +68,8 @@ pub enum Loops {
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
     Tiled(Shape),
-    /// Parts of pairs sorted by their poles, bands in the threads of a block, with so many blocks at most: see
-    /// [`crate::cells`].
-    Cells(u32),
+    /// Clusters of pairs, bands in the threads of a block, with so many blocks at most: see [`crate::sigma`].
+    Clusters(u32),
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -97,11 +94,9 @@ pub struct Entry {
     /// Energies that one launch sums.
     pub energies: u32,
     pub symbol: &'static str,
-    /// Most registers of a thread, where that is not the kernel's.
+    /// Most registers of a thread, if other than the kernel's.
     pub max_registers: Option<u32>,
-    /// Spills that it may have.
     pub spills: Spills,
-    /// The body on the host.
     #[cfg(not(target_arch = "nvptx64"))]
     pub body: BlockBody,
 }
@@ -109,19 +104,17 @@ pub struct Entry {
 /// A kernel: one source, an entry for each number of energies, and how these are launched.
 #[derive(Clone, Copy)]
 pub struct Kernel {
-    /// What it takes regular poles to be.
     pub poles: Poles,
     pub loops: Loops,
     pub energies: Energies,
-    /// Where it reads them.
     pub energies_from: EnergiesFrom,
     /// Index order of `wx` and `aqsm_local`.
     pub layout: Layout,
     pub threads: u32,
     /// Most registers of a thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
-    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), where the hardware counted them for this
-    /// kernel on si214: see the archived profiles.
+    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as counted by the hardware
+    /// for si214: see the archived profiles.
     pub flops_per_term: Option<f64>,
     pub entries: &'static [Entry],
 }
@@ -177,7 +170,7 @@ impl Kernel {
         entry.max_registers.or(self.max_registers)
     }
 
-    /// `igp` of each group that sums are kept for, or none where there is one sum, of the slab.
+    /// `igp` of each group that has a sum of its own; none if the slab has one sum.
     pub fn igp_of_group(&self) -> Option<u32> {
         match self.loops {
             Loops::Tiled(shape) => Some(shape.igp()),
@@ -190,6 +183,143 @@ impl Kernel {
         match self.loops {
             Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
             _ => 0,
+        }
+    }
+
+    /// The grid of each launch, for dimensions in which nothing is [`Kernel::exceeded`].
+    pub fn grid(&self, dimensions: &Dimensions) -> Grid {
+        let Dimensions { ngpown, ncouls, odd_begins, .. } = *dimensions;
+        match self.loops {
+            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            Loops::Clusters(blocks) => {
+                let units = self.units(dimensions).unwrap_or(1);
+                Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
+            }
+            _ => Grid::ungrouped(grid::blocks(self.items(dimensions), self.threads), self.threads),
+        }
+    }
+
+    /// Clusters of all chunks of bands, which any number of blocks may share.
+    pub fn units(&self, dimensions: &Dimensions) -> Option<u64> {
+        matches!(self.loops, Loops::Clusters(_))
+            .then(|| self.items(dimensions) / u64::from(self.threads))
+    }
+
+    /// Iterations of the collapsed loops, or threads of the grid.
+    fn items(&self, dimensions: &Dimensions) -> u64 {
+        let Dimensions { nbands, ngpown, ncouls, odd_begins, .. } = *dimensions;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        match self.loops {
+            Loops::Collapse3 => bands * igp * ig,
+            Loops::Collapse2 => igp * ig,
+            Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
+            Loops::Tiled(shape) => {
+                let Grid { groups, ig_blocks, odd_blocks, threads, .. } =
+                    shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
+                u64::from(groups)
+                    * (u64::from(ig_blocks) + u64::from(odd_blocks))
+                    * u64::from(threads)
+            }
+            Loops::Clusters(_) => {
+                bands.next_multiple_of(u64::from(BANDS)) * u64::from(dimensions.clusters)
+            }
+        }
+    }
+
+    /// The first dimension that is too large: offsets, numbers of iterations and numbers of threads are computed in 32
+    /// bits.
+    pub fn exceeded(&self, dimensions: &Dimensions) -> Option<Exceeded> {
+        let Dimensions { nbands, ngpown, ncouls, nw, .. } = *dimensions;
+        let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
+        let sizes = self.layout.sizes([bands, igp, ig, u64::from(nw)]);
+        // Collapsed over three loops a position is in digits, not as one number.
+        let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(dimensions) };
+        let blocks = match self.loops {
+            Loops::Tiled(_) => items / u64::from(self.threads),
+            Loops::Clusters(blocks) => u64::from(blocks),
+            _ => u64::from(grid::MAX_BLOCKS),
+        };
+        let words = u64::from(Plan::words(ncouls)) * igp;
+        let elements = |[first, second]: [u64; 2]| first * second;
+        [
+            ("elements of wtilde", ig * igp),
+            ("halves of sorted pairs", elements(sizes.pairs)),
+            ("elements of aqsn", elements(sizes.aqsn)),
+            ("elements of aqsm_local", elements(sizes.aqsm_local)),
+            ("elements of wx", elements(sizes.wx)),
+            ("words of the mask of odd poles", words),
+            ("iterations of the collapsed loops", items),
+            ("partial sums", blocks * u64::from(nw) * VALUES as u64),
+        ]
+        .into_iter()
+        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
+        .find(|dimension| dimension.count >= dimension.below)
+    }
+}
+
+/// What the size of a grid depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimensions<'a> {
+    pub nbands: u32,
+    /// `igp` of the slab.
+    pub ngpown: u32,
+    /// `ig`.
+    pub ncouls: u32,
+    pub nw: u32,
+    /// As [`Plan::odd_begins`], for the kernel's kind of poles; unused by kernels without a plan.
+    pub odd_begins: &'a [u32],
+    /// Clusters of the slab's pairs, for kernels of [`Loops::Clusters`].
+    pub clusters: u32,
+}
+
+/// A dimension that is too large for a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    pub what: &'static str,
+    pub count: u64,
+    /// Fewer than this can be.
+    pub below: u64,
+}
+
+/// Dimensions of the arrays in a layout, the fastest index first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub aqsn: [u64; 2],
+    pub aqsm_local: [u64; 2],
+    pub wx: [u64; 2],
+    /// Pairs, of clusters in halves of 16 bytes.
+    pub pairs: [u64; 2],
+}
+
+impl Layout {
+    pub const ALL: [Layout; 4] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Clusters];
+
+    /// For so many bands, `igp`, `ig` and energies.
+    pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
+        let original = Sizes {
+            aqsn: [ig, bands],
+            aqsm_local: [igp, bands],
+            wx: [nw, bands],
+            pairs: [ig, igp],
+        };
+        match self {
+            Layout::Original => original,
+            Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
+            Layout::Planned => Sizes {
+                aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
+                wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
+                ..original
+            },
+            Layout::Clusters => {
+                let rows = bands.next_multiple_of(u64::from(BANDS));
+                Sizes {
+                    aqsn: [rows, ig],
+                    aqsm_local: [rows, igp],
+                    pairs: [2 * ig, igp],
+                    ..original
+                }
+            }
         }
     }
 }

@@ -12,68 +12,84 @@
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
 //! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
-//! [`versions`] lists the versions; each is a module that holds exactly what it changes.
-//! [`contract`] lists the conditions of every launch.
 //!
-//! Read [`versions::v0`] first: a loop, a term, a kernel and its entries. [`versions::v3`] changes the term,
-//! [`versions::v4`] the loop, [`versions::v8`] the launch. [`versions::v9`] and later are composed of types
-//! ([`tiles`]). `entries.rs` makes the entries. "Lines of the nest" in a header are those of the loop nest in
-//! docs/kernel.md.
+//! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/past.rs` has the faster ones, from v9
+//! on, which share the tiles of [`tiling`]. [`sigma`] sums any number of energies, [`offdiag`] has Σ as a matrix.
+//! "Lines of the nest" in a header are those of the loop nest in docs/kernel.md.
 //!
-//! [`offdiag`] has the kernels of Σ as a matrix.
+//! # The launch contract
 //!
-//! The modules stand below in groups: a module uses only its own group and those before it, and no
-//! two modules use each other.
+//! Conditions of every kernel launch, on the GPU or in the emulator. The code that launches a kernel keeps them, and all
+//! unsafe functions of this crate rely on them: they are kernels or parts of kernels, called by all threads of a block,
+//! or of a warp, alike if they meet at a barrier or exchange values, with indices within the dimensions.
+//!
+//! 1. **Arrays.** Every pointer of the arguments ([`arguments`]) is valid for the dimensions
+//!    passed with it, in the kernel's [`arrays::Layout`], on the GPU aligned to 16 bytes. Nobody
+//!    writes the arrays that are read while the launch runs, and nobody else touches those that are
+//!    written.
+//! 2. **Dimensions.** `nbands`, `ngpown`, `ncouls` and `nw` are positive and
+//!    [`kernel::Kernel::exceeded`] finds nothing: no array holds 2³² elements or more, padding
+//!    included, no collapsed loop has 2³² iterations or more, and no grid 2³² threads.
+//! 3. **Energies.** `iw` plus the energies of the entry is at most `nw`; a kernel of
+//!    [`kernel::Energies::Together`] has `iw = 0` and the entry of `nw` energies. One of
+//!    [`kernel::Energies::UpTo`] has one entry, which sums all `nw`; they are no more than it names.
+//! 4. **Grid.** The grid has [`tiling::Grid::blocks`] blocks of [`tiling::Grid::threads`]
+//!    threads, both one-dimensional, as [`kernel::Kernel::grid`] says for the dimensions; a block
+//!    is 16 whole warps at most. All threads of a block are launched, and what a body does for all of
+//!    them alike (barriers, stages, the sum of the block) it reaches with all of them.
+//! 5. **Constant memory.** A kernel with [`plan::EnergiesFrom::ConstantMemory`] finds the
+//!    energies of all bands, [`plan::Table::CONSTANT`] at most, in the variable
+//!    [`plan::SYMBOL`] of its own module; in the emulator behind the table's pointer.
+//! 6. **Plan.** A kernel of [`arrays::Layout::Planned`] takes the plan of these bands and of
+//!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its odd pairs
+//!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every pole that is not
+//!    odd is of that kind. `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`, and
+//!    `odd_blocks` is the number that the grid has.
+//! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them
+//!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has
+//!    any. For a kernel for any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to
+//!    [`sigma::Disc`]s.
+//! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · nw · `[`formula::VALUES`]
+//!    numbers; the second stage has one block of [`reduction::THREADS`] threads for each value of
+//!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.
+//! 9. **Kernels.** The kernel is one of [`versions::ALL`], that of [`versions::static_ch`], or
+//!    one of these with another cap on its registers. Its layout, loops and threads are those that its
+//!    entries were written for.
 #![no_std]
-#![allow(clippy::assign_op_pattern, reason = "sums stand as the formula has them")]
-#![allow(
-    missing_docs,
-    reason = "fields and functions with the reference's names say what they are"
-)]
+#![allow(clippy::assign_op_pattern, reason = "sums are written as in the formula")]
+#![allow(missing_docs, reason = "fields and functions have the reference's names")]
 #![allow(
     unsafe_op_in_unsafe_fn,
     clippy::missing_safety_doc,
-    reason = "the launch contract is that of every unsafe function"
+    reason = "all unsafe functions have the launch contract, above"
 )]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-pub mod contract;
-
-/// What the GPU's instructions do and Rust has no word for, on the GPU and here. Nothing of this project is used by it.
+/// Instructions of the GPU for which Rust has no word, and the same on the host.
 #[cfg_attr(target_arch = "nvptx64", path = "intrinsics/ptx.rs")]
 #[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/host.rs")]
 pub mod intrinsics;
 
 pub mod arguments;
 pub mod arrays;
-pub mod formula;
-pub mod grid;
-pub mod layout;
-pub mod plan;
-
-pub use formula as sums;
-pub use plan as table;
-
-pub mod ceilings;
-pub mod cells;
-pub mod discs;
-pub mod pairs;
-pub mod reduction;
-pub mod relaid;
-pub mod tiles;
-pub mod tiling;
-
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
 mod entries;
-pub mod extents;
+pub mod formula;
+pub mod grid;
 pub mod kernel;
-pub mod versions;
-
 pub mod offdiag;
+pub mod peaks;
+pub mod plan;
+pub mod reduction;
+pub mod repack;
+pub mod sigma;
+pub mod tiles;
+pub mod tiling;
+pub mod versions;
 
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]

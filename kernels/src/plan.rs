@@ -1,41 +1,38 @@
-//! What is found out once of a problem's bands and of a slab's poles: which bands need what, and
-//! which poles are odd.
+//! The plan of a problem, from v9 on: classes of bands, and pairs that need the definition.
 //!
-//! **Bands** stand in classes: *plain* (occupation 1, no energy below zero), *other occupied*
-//! (any occupation, any energy: the cutoff and the weight matter), *empty* (no `ssx` at all), of which
-//! the *far* ones come last. All energies of a far band lie below zero, by more than gamma and by more than
-//! they differ among themselves; they differ as those of most bands do. No pole is near a far band.
+//! **Bands** are in classes: *plain* (occupation 1, no energy below zero), *other occupied* (any occupation, any energy:
+//! the cutoff and the weight matter), *empty* (no `ssx` at all), of which the *far* ones come last. All energies of a far
+//! band lie below zero, by more than gamma and by more than they differ among themselves; they differ as in most bands. No
+//! pole is near a far band.
 //!
-//! **Poles** are *regular* where the short formulas of the later versions lose no digits and no edge
-//! case of the definition can arise; the rest, *odd*, are listed, summed by the definition, and
-//! masked out of the fast loops.
+//! **Poles** are *regular* if the short formulas of the later versions lose no digits and no edge case of the definition
+//! can arise. The rest, *odd*, are listed, summed by the definition, and masked out of the fast loops.
 //!
-//! **Energies** stand in a *table* too: see [`Table`].
+//! **Energies** are in a *table* too: see [`Table`].
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::load_const;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::{asm, global_asm};
 
-/// What the poles of a problem have in common, or what a kernel takes the regular ones to be.
+/// The poles of a problem, or the regular poles that a kernel sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Poles {
-    /// Nothing.
     Any,
     /// All are purely real and positive.
     Real,
-    /// Of a kernel that reads none: all are regular. No problem has this.
+    /// A kernel reads none: all are regular. No problem has this.
     Unread,
 }
 
 impl Poles {
-    /// Whether a kernel that takes poles to be `self` sums problems of `poles`.
+    /// Whether a kernel of such poles sums problems of `poles`.
     pub const fn admits(self, poles: Poles) -> bool {
         matches!((self, poles), (Poles::Any | Poles::Unread, _) | (Poles::Real, Poles::Real))
     }
 }
 
-/// Pointers to the plan of one slab. The arrays that go with it have their bands in its order.
+/// Pointers to the plan of one slab. The bands of its arrays are in the order of the plan.
 #[derive(Clone, Copy)]
 pub struct Plan {
     /// Plain bands, the first ones.
@@ -49,8 +46,7 @@ pub struct Plan {
     pub odd_mask: *const u32,
     /// Offsets `igp · ncouls + ig` of the odd pairs that contribute, ascending.
     pub odd_pairs: *const u32,
-    /// Where the pairs of each `igp` begin in `odd_pairs`, and where the last ones end,
-    /// `(ngpown + 1)`.
+    /// First of the pairs of each `igp` in `odd_pairs`, and the end of the last, `(ngpown + 1)`.
     pub odd_begins: *const u32,
     /// Blocks of each group that sum odd pairs: [`crate::tiling::Shape::odd_blocks`].
     pub odd_blocks: u32,
@@ -84,9 +80,6 @@ impl Plan {
     }
 }
 
-// The table of energies, which the last version reads from the constant memory as operands of
-// arithmetic.
-
 /// Where a kernel reads energies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnergiesFrom {
@@ -98,14 +91,15 @@ pub enum EnergiesFrom {
     Nowhere,
 }
 
-/// The energies of all bands.
+/// The energies of all bands, which v13 reads from the constant memory as operands of arithmetic.
 #[derive(Clone, Copy)]
 pub struct Table {
-    /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV; on the GPU it stands in the
-    /// constant memory only and this is null.
+    /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV. On the GPU the constant memory has it, and this is
+    /// null.
     pub wx: *const f64,
-    /// Half of what a far band's second energy is above its first, in eV.
+    /// Half the difference of the second and the first energy of a far band, in eV.
     pub half: f64,
+    /// Its square.
     pub square: f64,
 }
 
@@ -122,31 +116,19 @@ impl Table {
     /// Numbers that the constant memory holds.
     pub const CONSTANT: usize = 1 << 13;
 
-    /// No table.
     pub const NONE: Table = Table { wx: core::ptr::null(), half: 0.0, square: 0.0 };
 
     #[inline(always)]
     pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
-        core::array::from_fn(|e| {
-            // The launch contract fills the table for all bands.
-            self.number(n * NW as u32 + e as u32)
-        })
+        core::array::from_fn(|e| self.number(n * NW as u32 + e as u32))
     }
 
-    /// Number `at`.
-    ///
-    /// # Safety
-    /// The table holds it.
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
     unsafe fn number(&self, at: u32) -> f64 {
         *self.wx.add(at as usize)
     }
 
-    /// Number `at`.
-    ///
-    /// # Safety
-    /// The table holds it.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn number(&self, at: u32) -> f64 {

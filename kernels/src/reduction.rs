@@ -13,7 +13,6 @@ pub const THREADS: u32 = 512;
 pub const SYMBOL: &str = "gpp_second_stage";
 
 arguments! {
-    /// What the second stage takes.
     SecondStageArguments {
         /// The first stage's sums, `(count, groups, values)`.
         partials: *const f64,
@@ -25,17 +24,13 @@ arguments! {
     gpp_second_stage = |arguments| gpu::second_stage(arguments);
 }
 
-/// What one thread of the second stage adds up: every `threads`-th of `count` block sums. It starts from
+/// The sum of one thread of the second stage: every `threads`-th of `count` block sums. It starts from
 /// +0, so that no number of zeros at the end changes a bit of it.
-///
-/// # Safety
-/// `partials` holds `count` values.
 #[inline(always)]
 pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads: u32) -> f64 {
     let mut sum = 0.0;
     let mut at = thread;
     while at < count {
-        // At < count.
         sum += *partials.add(at as usize);
         at += threads;
     }
@@ -82,10 +77,6 @@ mod gpu {
 
     /// Sums each of `sums` over the block and stores them as entries `slot` of `partials`,
     /// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
-    ///
-    /// # Safety
-    /// The [launch contract](crate::contract): called once by all threads of a block alike, `slot` less
-    /// than the blocks of the grid and no other block's.
     #[inline(always)]
     pub unsafe fn store_block_sums<const NW: usize>(
         sums: &Sums<NW>,
@@ -93,9 +84,8 @@ mod gpu {
         slot: u32,
         partials: *mut f64,
     ) {
-        // The launch contract bounds warps, which bounds the scratch, and has room for all
-        // slots; each warp's first lane writes its own line of the scratch before the barrier, and after
-        // it thread `value` alone writes entry (slot, iw·VALUES + value).
+        // The first lane of each warp writes its own line of the scratch before the barrier; after it thread `value` alone
+        // writes entry (slot, iw·VALUES + value).
         let thread = lane();
         let warps = threads() / WARP;
         let line = thread / WARP * MAX_VALUES as u32;
@@ -117,8 +107,6 @@ mod gpu {
     #[inline(always)]
     pub unsafe fn second_stage(arguments: SecondStageArguments) {
         let SecondStageArguments { partials, count, sums } = arguments;
-        // This block reads its own run of `partials` and its first thread
-        // writes its own element of `sums`; the scratch is used as in `store_block_sums`.
         let thread = lane();
         let run = partials.add((block() * count) as usize);
         let sum = strided_sum(run, count, thread, THREADS);
@@ -130,15 +118,11 @@ mod gpu {
     }
 
     /// Sums `x` over the warp as a tree; its first lane stores the sum at `at` of the scratch.
-    ///
-    /// # Safety
-    /// All lanes of the warp come here, with `at` inside the scratch.
     #[inline(always)]
     unsafe fn store_warp_sum(at: u32, x: f64) {
         let mut sum = x;
         let mut width = WARP / 2;
         while width > 0 {
-            // All lanes of the warp are here.
             sum += shuffle_down(sum, width);
             width /= 2;
         }
@@ -148,9 +132,6 @@ mod gpu {
     }
 
     /// Adds up one number of each line of the scratch, warp by warp.
-    ///
-    /// # Safety
-    /// The lines of `warps` warps were written before a barrier.
     #[inline(always)]
     unsafe fn sum_of_warps(at: u32, warps: u32) -> f64 {
         let mut sum = 0.0;

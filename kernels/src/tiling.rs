@@ -12,9 +12,9 @@
 use num_complex::{Complex, Complex64};
 
 use crate::arrays::Arrays;
+use crate::arrays::Planned;
 use crate::grid::{Thread, split};
 use crate::intrinsics::WARP;
-use crate::layout::Planned;
 
 /// Blocks that sum odd pairs, or tiles, in a row while there are both: about as many as a GPU has
 /// multiprocessors, which are given blocks in turn.

@@ -52,7 +52,7 @@ fn every_version_has_a_card() {
         for name in ["time", "clock", "power", "energy", "rate", "busiest pipe", "issue slots"] {
             assert!(now(card, name).unwrap() > 0.0, "{id}: {name}");
         }
-        assert_eq!(now(card, "threads of a block"), Some(f64::from(version.first.threads())));
+        assert_eq!(now(card, "threads of a block"), Some(f64::from(version.tile_u.threads())));
         assert!(said(card).contains(" pipe "), "{id}: {}", said(card));
     }
     let of = |id: &str| said(all.iter().find(|card| card["version"] == id).unwrap());

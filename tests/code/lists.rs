@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use gpp::devices::gpu::{NO_KERNELS, own};
-use gpp::kernels::extents::Extents;
+use gpp::kernels::arrays::Layout;
 use gpp::kernels::grid::Thread;
+use gpp::kernels::kernel::Dimensions;
 use gpp::kernels::kernel::{Energies, Kernel, Loops};
-use gpp::kernels::layout::Layout;
 use gpp::kernels::plan::Poles;
-use gpp::kernels::table::{EnergiesFrom, Table};
+use gpp::kernels::plan::{EnergiesFrom, Table};
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
-use gpp::kernels::{ceilings, reduction, relaid};
+use gpp::kernels::{peaks, reduction, repack};
 use gpp::profile::ncu::profiled;
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ fn lists_are_complete_and_without_duplicates() {
     }
     assert!(versions::find("gpp_v").is_none());
     assert!(profiled().iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
-    let measures = [ceilings::FMA_SYMBOL, relaid::SYMBOL].into_iter().chain(ceilings::READ_SYMBOLS);
+    let measures = [peaks::FMA_SYMBOL, repack::SYMBOL].into_iter().chain(peaks::READ_SYMBOLS);
     for symbol in measures {
         assert!(!profiled().iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
     }
@@ -77,30 +77,37 @@ fn extents_that_wrap_are_found() {
             _ => 1 << 13,
         };
         let ngpown = (1 << 31) / (blocks / 2);
-        let extents = Extents { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[], parts: 0 };
+        let extents =
+            Dimensions { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[], clusters: 0 };
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
-        let less = Extents { ngpown: ngpown - 1, ..extents };
+        let less = Dimensions { ngpown: ngpown - 1, ..extents };
         assert_eq!(kernel.exceeded(&less), None);
         // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
-        let padded = |ngpown| Extents { nbands: 2730, ngpown, ncouls: 1, ..extents };
+        let padded = |ngpown| Dimensions { nbands: 2730, ngpown, ncouls: 1, ..extents };
         if kernel.layout == Layout::Planned {
             assert_eq!(kernel.exceeded(&padded(48 * 32776)), None);
             let found = kernel.exceeded(&padded(48 * 32776 + 1)).unwrap();
             assert_eq!(found.what, "elements of aqsm_local");
         }
-        let larger = Extents { ncouls: 1 << 13, ..extents };
+        let larger = Dimensions { ncouls: 1 << 13, ..extents };
         assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
     }
     let kernel = SIGMA[0].kernel(Poles::Real);
-    let extents =
-        Extents { nbands: 1, ngpown: 1 << 15, ncouls: 1 << 15, nw: 128, odd_begins: &[], parts: 9 };
+    let extents = Dimensions {
+        nbands: 1,
+        ngpown: 1 << 15,
+        ncouls: 1 << 15,
+        nw: 128,
+        odd_begins: &[],
+        clusters: 9,
+    };
     assert_eq!(kernel.exceeded(&extents), None);
-    let found = |extents: Extents| kernel.exceeded(&extents).map(|exceeded| exceeded.what);
+    let found = |extents: Dimensions| kernel.exceeded(&extents).map(|exceeded| exceeded.what);
     // A pair is two halves of 16 bytes; 33 · 2²⁵ units have 128 threads each.
-    assert_eq!(found(Extents { ngpown: 1 << 16, ..extents }), Some("halves of sorted pairs"));
-    let bands = Extents { nbands: 128 * 33, parts: 1 << 25, ngpown: 1, ..extents };
+    assert_eq!(found(Dimensions { ngpown: 1 << 16, ..extents }), Some("halves of sorted pairs"));
+    let bands = Dimensions { nbands: 128 * 33, clusters: 1 << 25, ngpown: 1, ..extents };
     assert_eq!(found(bands), Some("iterations of the collapsed loops"));
 }
 

@@ -1,7 +1,7 @@
 //! The staging of bands, as a block does it.
 
+use gpp::kernels::arrays;
 use gpp::kernels::intrinsics::WARP;
-use gpp::kernels::layout;
 use gpp::kernels::tiling::Place;
 use gpp::kernels::tiling::{Array, Stage};
 
@@ -34,7 +34,7 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                     let aqsn = Some((Array::Aqsn, n * ncouls + ig));
                     assert_eq!(at(Stage::<T, W>::aqsn(thread)), aqsn);
                     for t in 0..T {
-                        let element = n * layout::Planned::rows(ngpown) + igp + t as u32;
+                        let element = n * arrays::Planned::rows(ngpown) + igp + t as u32;
                         let aqsm = Some((Array::AqsmLocal, element));
                         assert_eq!(at(Stage::<T, W>::aqsm_local(thread, t)), aqsm);
                     }

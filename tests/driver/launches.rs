@@ -8,13 +8,13 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::kernels::arguments::{Arguments, CellsArguments, PaperArguments, PlannedArguments};
+use gpp::kernels::arguments::{Arguments, ClusterArguments, PaperArguments, PlannedArguments};
+use gpp::kernels::arrays::Layout;
 use gpp::kernels::emulator::second_stage;
 use gpp::kernels::grid::Thread;
 use gpp::kernels::kernel::Loops;
-use gpp::kernels::layout::Layout;
 use gpp::kernels::reduction::{self, SecondStageArguments};
-use gpp::kernels::relaid::{self, RelaidArguments};
+use gpp::kernels::repack::{self, RepackArguments};
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
 use gpp::measure::same_bits;
@@ -55,11 +55,11 @@ unsafe extern "C" fn launch(
             }
             return;
         }
-        if name == relaid::SYMBOL {
-            let given = RelaidArguments::read(parameters(RelaidArguments::COUNT));
+        if name == repack::SYMBOL {
+            let given = RepackArguments::read(parameters(RepackArguments::COUNT));
             for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
             {
-                relaid::share(Thread::of(block, lane, blocks, threads), &given);
+                repack::share(Thread::of(block, lane, blocks, threads), &given);
             }
             return;
         }
@@ -78,7 +78,9 @@ unsafe extern "C" fn launch(
                 grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
                 Box::new(given)
             }
-            Layout::Cells => Box::new(CellsArguments::read(parameters(CellsArguments::COUNT))),
+            Layout::Clusters => {
+                Box::new(ClusterArguments::read(parameters(ClusterArguments::COUNT)))
+            }
         };
         assert_eq!((grid.blocks(), grid.threads), (blocks, threads), "{name}");
         (0..blocks).for_each(|at| (entry.body)(arguments.address(), constant, at, grid));

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::kernels::offdiag::first::First;
-use gpp::kernels::offdiag::fold::{self, Fold};
-use gpp::kernels::offdiag::gather::{self, Gather};
-use gpp::kernels::offdiag::odd::{self, OddPairs};
-use gpp::kernels::offdiag::second::Second;
+use gpp::kernels::offdiag::pack::FallbackPairs;
+use gpp::kernels::offdiag::pack::Fold;
+use gpp::kernels::offdiag::pack::PackV;
+use gpp::kernels::offdiag::product::ProductSigma;
+use gpp::kernels::offdiag::product::ProductU;
 use gpp_core::offdiag::calculation::{Worker, Workers};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::{Needs, OnGpu};
@@ -32,21 +32,21 @@ pub unsafe fn launch<'p>(name: &str, parameters: impl Fn(usize) -> &'p [*const c
     unsafe {
         let first = ALL.into_iter().flat_map(|version| {
             let kernels =
-                version.symbols.into_iter().flatten().zip(version.run.into_iter().flatten());
+                version.symbols_u.into_iter().flatten().zip(version.run_u.into_iter().flatten());
             kernels.collect::<Vec<_>>()
         });
         if let Some((_, run)) = first.into_iter().find(|(symbol, _)| *symbol == name) {
-            run(&First::read(parameters(First::COUNT)));
+            run(&ProductU::read(parameters(ProductU::COUNT)));
             return true;
         }
-        if let Some(version) = ALL.into_iter().find(|version| version.second_symbol == name) {
-            (version.run_second)(&Second::read(parameters(Second::COUNT)));
+        if let Some(version) = ALL.into_iter().find(|version| version.symbol_sigma == name) {
+            (version.run_sigma)(&ProductSigma::read(parameters(ProductSigma::COUNT)));
             return true;
         }
         match name {
-            odd::SYMBOL => OddPairs::read(parameters(OddPairs::COUNT)).run(),
-            gather::SYMBOL => Gather::read(parameters(Gather::COUNT)).run(),
-            fold::SYMBOL => Fold::read(parameters(Fold::COUNT)).run(),
+            FallbackPairs::SYMBOL => FallbackPairs::read(parameters(FallbackPairs::COUNT)).run(),
+            PackV::SYMBOL => PackV::read(parameters(PackV::COUNT)).run(),
+            Fold::SYMBOL => Fold::read(parameters(Fold::COUNT)).run(),
             _ => return false,
         }
     }

@@ -12,8 +12,8 @@ use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
-use gpp_cpu::relaid::Relaid;
-use gpp_kernels::layout::Layout;
+use gpp_cpu::problem::IgPanels;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::common::{Kind, Make, QUIET, alone, at_energies, made, make};
@@ -118,13 +118,13 @@ fn partial_sums_are_counted_for_slabs_of_any_size() {
     let said = slab.device_bytes(Of::Slab) - arrays - odd;
     let gpu = version("v13").gpu().unwrap();
     let kernel = gpu.kernel(Poles::Real);
-    let extents = gpp_kernels::extents::Extents {
+    let extents = gpp_kernels::kernel::Dimensions {
         nbands: slab.nbands as u32,
         ngpown: slab.ngpown as u32,
         ncouls: slab.ncouls as u32,
         nw: slab.nw as u32,
         odd_begins: &[0, 0],
-        parts: 0,
+        clusters: 0,
     };
     let needed = u64::from(kernel.grid(&extents).blocks()) * slab.nw as u64 * 4 * 8;
     assert!(needed > 65_535 * 12 * 8, "{needed}");
@@ -145,12 +145,12 @@ fn there_is_one_other_layout_at_a_time() {
         for kernel in catalogue::versions().map(|listed| listed.kernel) {
             if let Kernel::Cpu(cpu) = kernel {
                 engine.run(kernel).unwrap();
-                wanted += usize::from(cpu.needs.relaid);
+                wanted += usize::from(cpu.needs.panels);
             }
         }
     });
     assert!(wanted > 2);
-    let relaid = Relaid::bytes(problem.header().ncouls, problem.header().nbands);
+    let relaid = IgPanels::bytes(problem.header().ncouls, problem.header().nbands);
     assert!((relaid..relaid + relaid / 4).contains(&taken), "{taken} of {relaid}");
     assert_eq!(host.info().id, "cpu");
 }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, mpsc};
 use std::{mem, panic, process, thread};
 
-use gpp_cpu::caller::in_default_environment;
-use gpp_cpu::level::Level;
+use gpp_cpu::pool::Room;
+use gpp_cpu::pool::in_default_environment;
 use gpp_cpu::pool::{MOST, Pool, Team, Threads, start_rayon};
-use gpp_cpu::topology::Room;
-use gpp_kernels::layout::Layout;
+use gpp_cpu::simd::Level;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::calculator::{Calculator, Formula, NAME, Progress, Tell};
@@ -209,8 +209,8 @@ impl Calculator {
         Ok(self)
     }
 
-    /// How many threads of the CPU a calculation has at most. Versions before cpu:smt run one on each core
-    /// if nothing sets the number.
+    /// How many threads of the CPU a calculation has at most. cpu:threads to cpu:blocked run one on each core
+    /// where nothing sets the number.
     pub fn threads(&self) -> usize {
         self.opened.team().count(Threads::All)
     }

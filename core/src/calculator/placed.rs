@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use gpp_kernels::kernel::Kernel as GpuKernel;
-use gpp_kernels::relaid::NONE;
+use gpp_kernels::repack::NONE;
 use num_complex::Complex64;
 
 use crate::calculator::opened::{Last, Opened, check_omega, require_small};

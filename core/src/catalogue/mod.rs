@@ -10,11 +10,10 @@ pub mod sources;
 
 use std::ops::Range;
 
-use gpp_cpu::version::Cpu;
-use gpp_cpu::versions::{CPU, SIGMA as SIGMA_ON_CPU};
+use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Gpu, Kernel as GpuKernel, Loops, Version};
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sums::VALUES;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
 
@@ -224,8 +223,8 @@ impl Kernel {
     /// Whether it sums problems of these poles by their pairs sorted, for all energies at once.
     pub fn sorts(self, poles: Poles) -> bool {
         match self {
-            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Cells(_)),
-            Kernel::Cpu(cpu) => cpu.needs.sorted,
+            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
+            Kernel::Cpu(cpu) => cpu.needs.clusters,
         }
     }
 

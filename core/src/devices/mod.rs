@@ -11,12 +11,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::caller::starting;
 use gpp_cpu::pool::STACK;
+use gpp_cpu::pool::starting;
 use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::extents::{Exceeded, Extents as KernelExtents};
+use gpp_kernels::arrays::Layout;
+use gpp_kernels::kernel::{Dimensions, Exceeded};
 use gpp_kernels::kernel::{Entry, Gpu, Kernel};
-use gpp_kernels::layout::Layout;
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -259,13 +259,13 @@ impl<'a> Launch<'a> {
             "the slab is of the problem"
         );
         assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
-        let extents = pairs.counted(KernelExtents {
+        let extents = pairs.counted(Dimensions {
             nbands: header.nbands as u32,
             ngpown: slab.len() as u32,
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,
             odd_begins: &[],
-            parts: 0,
+            clusters: 0,
         });
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
             let origin = format!("{} on {}", gpu.id(), problem.name());

@@ -1,7 +1,7 @@
 //! The GPU's kernels here: the same source, warp by warp. For tests; slow.
 
-use gpp_kernels::offdiag::fold::Fold;
-use gpp_kernels::offdiag::version::Version;
+use gpp_kernels::offdiag::pack::Fold;
+use gpp_kernels::offdiag::versions::Version;
 
 use crate::offdiag::gpu::{Launches, Place, batches};
 use crate::offdiag::images::{Shape, begins, energies, group, limits, poles, rows};
@@ -40,12 +40,12 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
                 Launches::of(&place, &shape, nbands, limits, batch, sums);
             // SAFETY: the arrays are of this shape, and live.
             unsafe {
-                version.run[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
+                version.run_u[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
                 odd.run();
                 if batch.gathers {
                     gather.run();
                 }
-                (version.run_second)(&second);
+                (version.run_sigma)(&second);
             }
         }
         let fold = Fold {

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arrays;
-use gpp_kernels::offdiag::first::First;
-use gpp_kernels::offdiag::fragment::COLUMNS;
-use gpp_kernels::offdiag::gather::Gather;
-use gpp_kernels::offdiag::image::RIGHT;
-use gpp_kernels::offdiag::odd::OddPairs;
-use gpp_kernels::offdiag::poles::{Limits, Odd};
-use gpp_kernels::offdiag::second::Second;
-use gpp_kernels::offdiag::{fold, gather, odd};
+use gpp_kernels::offdiag::mma::COLUMNS;
+use gpp_kernels::offdiag::pack::B_FRAGMENT;
+use gpp_kernels::offdiag::pack::FallbackPairs;
+use gpp_kernels::offdiag::pack::Fold;
+use gpp_kernels::offdiag::pack::PackV;
+use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
+use gpp_kernels::offdiag::product::ProductSigma;
+use gpp_kernels::offdiag::product::ProductU;
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
@@ -198,23 +198,23 @@ impl<'a> OnGpu<'a> {
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
-            let (arguments, tile) = (launches.first, self.shape.version.first);
+            let (arguments, tile) = (launches.first, self.shape.version.tile_u);
             let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
             function.launch_sharing(stream, blocks, tile.threads(), shared[0], &pointers)?;
             if *columns > 0 {
                 let (arguments, function) =
-                    (launches.odd, self.kernels.odd.module.function(odd::SYMBOL)?);
+                    (launches.odd, self.kernels.odd.module.function(FallbackPairs::SYMBOL)?);
                 let pointers = arguments.pointers();
-                function.launch(stream, arguments.blocks(), odd::THREADS, &pointers)?;
+                function.launch(stream, arguments.blocks(), FallbackPairs::THREADS, &pointers)?;
             }
             if batch.gathers {
                 let (arguments, function) =
-                    (launches.gather, self.kernels.gather.module.function(gather::SYMBOL)?);
+                    (launches.gather, self.kernels.gather.module.function(PackV::SYMBOL)?);
                 let pointers = arguments.pointers();
-                function.launch(stream, arguments.blocks(), gather::THREADS, &pointers)?;
+                function.launch(stream, arguments.blocks(), PackV::THREADS, &pointers)?;
             }
-            let (arguments, tile) = (launches.second, self.shape.version.second);
-            let function = self.kernels.second.module.function(self.shape.version.second_symbol)?;
+            let (arguments, tile) = (launches.second, self.shape.version.tile_sigma);
+            let function = self.kernels.second.module.function(self.shape.version.symbol_sigma)?;
             function.allow_shared(shared[1])?;
             let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
             function.launch_sharing(stream, blocks, tile.threads(), shared[1], &pointers)
@@ -226,24 +226,24 @@ impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
         let module = |symbol: &'static str| gpu.modules.get(symbol);
         let version = shape.version;
-        let [hole, exchange] = version.symbols[usize::from(!shape.real)];
+        let [hole, exchange] = version.symbols_u[usize::from(!shape.real)];
         Ok(Kernels {
             first: [(hole, module(hole)?), (exchange, module(exchange)?)],
-            odd: module(odd::SYMBOL)?,
-            gather: module(gather::SYMBOL)?,
-            second: module(version.second_symbol)?,
-            fold: module(fold::SYMBOL)?,
+            odd: module(FallbackPairs::SYMBOL)?,
+            gather: module(PackV::SYMBOL)?,
+            second: module(version.symbol_sigma)?,
+            fold: module(Fold::SYMBOL)?,
             shared: [
-                version.shared(version.first, shape.words()),
-                version.shared(version.second, 2),
+                version.shared(version.tile_u, shape.words()),
+                version.shared(version.tile_sigma, 2),
             ],
         })
     }
 }
 
 /// An odd pair as it lies in memory.
-fn words(odd: &Odd) -> [u64; 5] {
-    let Odd { wtilde, eps, ig, igp } = *odd;
+fn words(odd: &FallbackPair) -> [u64; 5] {
+    let FallbackPair { wtilde, eps, ig, igp } = *odd;
     let [a, b, c, d] = [wtilde.re, wtilde.im, eps.re, eps.im].map(f64::to_bits);
     [a, b, c, d, u64::from(igp) << 32 | u64::from(ig)]
 }
@@ -256,7 +256,7 @@ pub struct Place {
     pub a: *const f64,
     pub poles: *const f64,
     /// Odd pairs, where those of an igp begin, and of how many igp there are some.
-    pub odd: (*const Odd, *const u32, u32),
+    pub odd: (*const FallbackPair, *const u32, u32),
     /// The row of A of each igp.
     pub rows: *const u32,
     pub vcoul: *const f64,
@@ -282,10 +282,10 @@ pub struct Batch {
 
 /// The launches of a batch, in their order; odd pairs are launched if there are any.
 pub struct Launches {
-    pub first: First,
-    pub odd: OddPairs,
-    pub gather: Gather,
-    pub second: Second,
+    pub first: ProductU,
+    pub odd: FallbackPairs,
+    pub gather: PackV,
+    pub second: ProductSigma,
 }
 
 impl Launches {
@@ -309,7 +309,7 @@ impl Launches {
         let arrays::Limits { limittwo, limitone, sexcut: cutoff } = limits;
         let exchange = exchange.into();
         Launches {
-            first: First {
+            first: ProductU {
                 a,
                 poles: place.poles,
                 w,
@@ -322,7 +322,7 @@ impl Launches {
                 first,
                 sexcut,
             },
-            odd: OddPairs {
+            odd: FallbackPairs {
                 a,
                 pairs,
                 begins,
@@ -339,7 +339,7 @@ impl Launches {
                 limitone,
                 sexcut: cutoff,
             },
-            gather: Gather {
+            gather: PackV {
                 a,
                 rows: place.rows,
                 vcoul: place.vcoul,
@@ -352,7 +352,7 @@ impl Launches {
                 igp: right * 8,
                 right: shape.second,
             },
-            second: Second {
+            second: ProductSigma {
                 u,
                 v,
                 sums,
@@ -408,19 +408,19 @@ impl Pipeline<Sums> for OnGpu<'_> {
             self.launch(slot, a, batch, at * self.shape.sums())?;
         }
         span[1].record(&slot.stream)?;
-        let arguments = fold::Fold {
+        let arguments = Fold {
             sums: slot.sums.pointer(),
             folded: slot.folded.pointer(),
             each: self.shape.folded() as u32,
             slots: self.shape.slots,
             count: 2 * iw.len() as u32,
         };
-        let function = self.kernels.fold.module.function(fold::SYMBOL)?;
+        let function = self.kernels.fold.module.function(Fold::SYMBOL)?;
         // SAFETY: the arguments are the kernel's, their arrays of the shape's dimensions and of this device; the sums
         // are written before it in its stream.
         unsafe {
             let pointers = arguments.pointers();
-            function.launch(&slot.stream, arguments.blocks(), fold::THREADS, &pointers)?;
+            function.launch(&slot.stream, arguments.blocks(), Fold::THREADS, &pointers)?;
         }
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;
@@ -535,7 +535,7 @@ impl Needs {
         let shape = Shape::of(task, version);
         let (nbands, nw) = (task.problem.extents().nbands, task.nw());
         let together = 2 * shape.together(nw);
-        let poles = shape.steps as usize * (shape.right * shape.words() * RIGHT) as usize;
+        let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
         let slot = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
         let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
         let matrices = 4 * task.planes() * task.bands() * task.bands();

@@ -1,11 +1,11 @@
-//! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::image`].
+//! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::pack`].
 
-use gpp_kernels::offdiag::first::WORDS;
-use gpp_kernels::offdiag::fragment::{COLUMNS, DEPTH, ROWS};
-use gpp_kernels::offdiag::gather::NO_ROW;
-use gpp_kernels::offdiag::image::{LEFT, RIGHT, left, right};
-use gpp_kernels::offdiag::poles::{HUGE, Limits, Odd, is_regular};
-use gpp_kernels::offdiag::version::Version;
+use gpp_kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
+use gpp_kernels::offdiag::pack::NO_ROW;
+use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, packed_a, packed_b};
+use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, Limits, is_regular};
+use gpp_kernels::offdiag::product::WORDS;
+use gpp_kernels::offdiag::versions::Version;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ impl Shape {
     pub fn of(task: &Task, version: &'static Version) -> Shape {
         let extents = task.problem.extents();
         let fragments = version.fragments(task.bands());
-        let [igp, m] = [version.first.right(), version.second.right()];
+        let [igp, m] = [version.tile_u.b_fragments(), version.tile_sigma.b_fragments()];
         let tiles = task.bands().div_ceil((COLUMNS * m) as usize);
         // Of the bands alone, so that all versions add in one order.
         let blocks = task.bands().div_ceil(ROWS as usize) * tiles;
@@ -52,7 +52,7 @@ impl Shape {
             version,
             fragments: fragments as u32,
             steps: (extents.ncouls.div_ceil(DEPTH as usize) as u32)
-                .next_multiple_of(version.first.deep),
+                .next_multiple_of(version.tile_u.k_tiles),
             right: extents.ngpown.div_ceil((COLUMNS * igp) as usize) as u32 * igp,
             second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,
@@ -72,17 +72,17 @@ impl Shape {
 
     /// Numbers of a group's image of A.
     pub fn a(&self) -> usize {
-        self.steps as usize * (self.group() * LEFT) as usize
+        self.steps as usize * (self.group() * A_FRAGMENT) as usize
     }
 
     /// Numbers of the images of U of a group.
     pub fn u(&self) -> usize {
-        GROUP * self.right as usize * (self.fragments * LEFT) as usize
+        GROUP * self.right as usize * (self.fragments * A_FRAGMENT) as usize
     }
 
     /// Numbers of the images of V of a group.
     pub fn v(&self) -> usize {
-        GROUP * self.right as usize * (self.second * 2 * RIGHT) as usize
+        GROUP * self.right as usize * (self.second * 2 * B_FRAGMENT) as usize
     }
 
     /// Numbers of the sums of all slots.
@@ -131,13 +131,13 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
             task.elements.column(l, group * GROUP + at, column);
         });
         let first = at * (shape.fragments * ROWS) as usize;
-        image.par_chunks_mut(row * LEFT as usize).enumerate().for_each(|(step, image)| {
+        image.par_chunks_mut(row * A_FRAGMENT as usize).enumerate().for_each(|(step, image)| {
             for (l, column) in columns.chunks_exact(ncouls).enumerate() {
                 let elements = column.iter().skip(step * DEPTH as usize).take(DEPTH as usize);
                 for (k, element) in elements.enumerate() {
-                    let to = left(first + l, k, row);
+                    let to = packed_a(first + l, k, row);
                     image[to] = element.re;
-                    image[to + LEFT as usize / 2] = element.im;
+                    image[to + A_FRAGMENT as usize / 2] = element.im;
                 }
             }
         });
@@ -145,7 +145,7 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
 }
 
 /// The image of poles, and the pairs that are odd, by their igp.
-pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
+pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
     let problem = task.problem;
     let (ncouls, limits) = (problem.extents().ncouls, task.limits());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
@@ -155,8 +155,8 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
         is_made && is_regular(pole, &limits, largest)
     };
     let (words, fragments) = (shape.words() as usize, shape.right as usize);
-    let mut image = vec![0.0; shape.steps as usize * fragments * words * RIGHT as usize];
-    image.par_chunks_mut(fragments * words * RIGHT as usize).enumerate().for_each(
+    let mut image = vec![0.0; shape.steps as usize * fragments * words * B_FRAGMENT as usize];
+    image.par_chunks_mut(fragments * words * B_FRAGMENT as usize).enumerate().for_each(
         |(step, image)| {
             for igp in 0..fragments * COLUMNS as usize {
                 for k in 0..DEPTH as usize {
@@ -174,9 +174,9 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
                     let all = [pole.re, pole.im, product.re, product.im];
                     let of_real = [pole.re, product.re, product.im];
                     let values: &[f64] = if shape.real { &of_real } else { &all };
-                    let to = right(k, igp, fragments, words);
+                    let to = packed_b(k, igp, fragments, words);
                     for (word, value) in values.iter().enumerate() {
-                        image[to + word * RIGHT as usize] = *value;
+                        image[to + word * B_FRAGMENT as usize] = *value;
                     }
                 }
             }
@@ -188,13 +188,13 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<Odd>) {
     });
     let odd = odd.map(|(at, (&wtilde, &eps))| {
         let (ig, igp) = ((at % ncouls) as u32, (at / ncouls) as u32);
-        Odd { wtilde, eps, ig, igp }
+        FallbackPair { wtilde, eps, ig, igp }
     });
     (image, odd.collect())
 }
 
 /// The first odd pair of each igp that has any, and the end of the last.
-pub fn begins(odd: &[Odd]) -> Vec<u32> {
+pub fn begins(odd: &[FallbackPair]) -> Vec<u32> {
     let firsts = (0..odd.len()).filter(|&at| at == 0 || odd[at].igp != odd[at - 1].igp);
     firsts.chain([odd.len()]).map(|at| at as u32).collect()
 }

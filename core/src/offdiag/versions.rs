@@ -1,7 +1,7 @@
 //! Which version sums a task.
 
-pub use gpp_kernels::offdiag::version::Version;
 pub use gpp_kernels::offdiag::versions::ALL;
+pub use gpp_kernels::offdiag::versions::Version;
 
 use crate::devices::Device;
 use crate::devices::gpu::Gpu;
@@ -29,7 +29,7 @@ pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
 /// Whether a version runs on a compute capability. From 12.0 on a block has 99 KiB of shared memory, too little for a
 /// ring.
 fn runs(version: &Version, capability: f64) -> bool {
-    capability >= version.capability && !(version.has_ring && capability >= 12.0)
+    capability >= version.capability && !(version.is_pipelined && capability >= 12.0)
 }
 
 /// The version that is asked for, or else the fastest on a GPU.
@@ -38,7 +38,7 @@ pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'
     let capability = told.and_then(|capability| capability.parse().ok()).unwrap_or_default();
     let refused = |version: &Version| {
         let Version { id, capability: needed, .. } = version;
-        let most = if version.has_ring { ", below 12.0" } else { "" };
+        let most = if version.is_pipelined { ", below 12.0" } else { "" };
         let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
         Error::Input { origin: gpu.info().id.clone(), what }
     };

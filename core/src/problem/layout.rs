@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{Arguments, CellsArguments, PaperArguments, PlannedArguments};
-use gpp_kernels::cells::BANDS;
-use gpp_kernels::extents;
+use gpp_kernels::arguments::{Arguments, ClusterArguments, PaperArguments, PlannedArguments};
+use gpp_kernels::arrays::Layout;
+use gpp_kernels::kernel;
 use gpp_kernels::kernel::Kernel;
-use gpp_kernels::layout::Layout;
 use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::sigma::BANDS;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -30,7 +30,7 @@ use crate::problem::{Problem, SlabView};
 /// - [`Layout::Original`], the reference's: all arrays as they are
 /// - [`Layout::Swapped`], of v7 and v8: bands fastest in `wx` and `aqsm_local`
 /// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's fallback pairs
-/// - [`Layout::Cells`]: bands fastest, pairs sorted by their poles
+/// - [`Layout::Clusters`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
 
@@ -51,7 +51,7 @@ impl Preparation {
             Layout::Original => Vec::new(),
             Layout::Planned if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
             Layout::Swapped | Layout::Planned => vec![&AQSM_LOCAL, &WX],
-            Layout::Cells => vec![&AQSM_LOCAL, &AQSN],
+            Layout::Clusters => vec![&AQSM_LOCAL, &AQSN],
         }
     }
 
@@ -69,7 +69,7 @@ impl Preparation {
                 order.reordered(&AQSN, ncouls, column)?.into()
             }
             Layout::Original | Layout::Swapped | Layout::Planned => bands.aqsn().into(),
-            Layout::Cells => {
+            Layout::Clusters => {
                 let columns = bands.aqsn().chunks_exact(ncouls).collect();
                 bands_fastest(&AQSN, columns, ncouls)?.into()
             }
@@ -93,7 +93,7 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Planned => false,
             Layout::Swapped => ptr::eq(array, &AQSM_LOCAL),
-            Layout::Cells => true,
+            Layout::Clusters => true,
         }
     }
 
@@ -108,7 +108,7 @@ impl Preparation {
     /// The energies of a batch; borrowed if the layout has them so.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
-            Layout::Original | Layout::Cells => batch.wx().into(),
+            Layout::Original | Layout::Clusters => batch.wx().into(),
             Layout::Swapped => {
                 let nbands = bands.header().nbands;
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
@@ -147,7 +147,7 @@ impl Preparation {
                 let padded = padded(&AQSM_LOCAL, of_band);
                 order.reordered(&AQSM_LOCAL, padded, |n| all.column(n))?.into()
             }
-            Layout::Cells => {
+            Layout::Clusters => {
                 bands_fastest(&AQSM_LOCAL, all.columns().collect(), all.rows())?.into()
             }
         })
@@ -164,7 +164,7 @@ impl Preparation {
         Arc::new(match self.0 {
             Layout::Original | Layout::Swapped => Pairs::Original,
             Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
-            Layout::Cells => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
+            Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
         })
     }
 
@@ -179,7 +179,7 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => slab.odd_bytes(),
-            Layout::Cells => {
+            Layout::Clusters => {
                 SORTED.saturating_mul(slab.ncouls as u64).saturating_mul(slab.ngpown as u64)
             }
         }
@@ -190,7 +190,7 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => FallbackPairs::bytes_while_made(slab),
-            Layout::Cells => Cells::bytes_while_made(slab, poles),
+            Layout::Clusters => Cells::bytes_while_made(slab, poles),
         }
     }
 
@@ -201,14 +201,14 @@ impl Preparation {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned if batches == 1 => problem.odd_bytes(),
             Layout::Planned => problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES),
-            Layout::Cells => granted,
+            Layout::Clusters => granted,
         }
     }
 
     /// Whether they take the place of `wtilde` and `eps`, so that on a device nothing of other layouts stays with
     /// them.
     pub fn replaces(self) -> bool {
-        self.0 == Layout::Cells
+        self.0 == Layout::Clusters
     }
 }
 
@@ -261,11 +261,11 @@ impl Pairs {
     }
 
     /// With what the size of a grid depends on of them.
-    pub fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
+    pub fn counted<'a>(&'a self, of: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
         match self {
             Pairs::Original => of,
-            Pairs::Fallback(fallback) => extents::Extents { odd_begins: &fallback.begins, ..of },
-            Pairs::Sorted(cells) => extents::Extents { parts: cells.count(), ..of },
+            Pairs::Fallback(fallback) => kernel::Dimensions { odd_begins: &fallback.begins, ..of },
+            Pairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..of },
         }
     }
 
@@ -294,9 +294,9 @@ impl Pairs {
             Pairs::Sorted(cells) => {
                 let PaperArguments { aqsn, aqsm_local, wx, vcoul_loc, occ, partials, .. } = common;
                 let PaperArguments { nbands, nw, limittwo, limitone, sexcut, .. } = common;
-                Box::new(CellsArguments {
+                Box::new(ClusterArguments {
                     poles: arrays[0].cast(),
-                    parts: arrays[1].cast(),
+                    clusters: arrays[1].cast(),
                     aqsn,
                     aqsm_local,
                     wx,

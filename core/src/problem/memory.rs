@@ -3,10 +3,10 @@
 
 use std::ops::{Deref, Range};
 
-use gpp_kernels::extents::Sizes;
+use gpp_kernels::arrays::Layout;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::Kernel;
-use gpp_kernels::layout::Layout;
-use gpp_kernels::sums::VALUES;
+use gpp_kernels::kernel::Sizes;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -82,13 +82,13 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
     let igp = 0..=ngpown.min(GROUP) as u64;
     let odd_begins: Vec<u32> = igp.map(|igp| (igp * ncouls as u64 / 16) as u32).collect();
     let of_kernel = |kernel: &Kernel| {
-        let extents = gpp_kernels::extents::Extents {
+        let extents = gpp_kernels::kernel::Dimensions {
             nbands: nbands as u32,
             ngpown: ngpown as u32,
             ncouls: ncouls as u32,
             nw: nw as u32,
             odd_begins: &odd_begins,
-            parts: u32::MAX,
+            clusters: u32::MAX,
         };
         let grid = kernel.grid(&extents);
         let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();

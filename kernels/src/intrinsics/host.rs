@@ -12,12 +12,12 @@ pub fn sqrt(x: f64) -> f64 {
 
 /// `x` itself; on the GPU, computed before what follows.
 #[inline(always)]
-pub fn settle(x: f64) -> f64 {
+pub fn opt_barrier(x: f64) -> f64 {
     x
 }
 
 #[inline(always)]
-pub fn settle_index(x: u32) -> u32 {
+pub fn opt_barrier_u32(x: u32) -> u32 {
     x
 }
 
@@ -35,18 +35,12 @@ pub fn upper(x: f64) -> f32 {
 }
 
 /// Reads element `at`.
-///
-/// # Safety
-/// `array` holds more than `at` elements.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     *array.add(at as usize)
 }
 
 /// Reads pair `at`; the host has no say in the cache.
-///
-/// # Safety
-/// `tile` holds more than `at` pairs.
 #[inline(always)]
 pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     *tile.add(at as usize)

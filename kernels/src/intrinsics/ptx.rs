@@ -6,24 +6,21 @@ use num_complex::Complex64;
 
 pub const WARP: u32 = 32;
 
-/// The calling thread's place in its block.
+/// The calling thread of its block.
 #[inline(always)]
 pub fn lane() -> u32 {
     // SAFETY: reading a special register has no precondition.
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
-/// As [`lane`], from a register that keeps it: ptxas reads [`lane`] anew in a loop, and waits some 20 cycles for it.
-///
-/// # Safety
-/// All lanes of the warp come here.
+/// As [`lane`], held in a register: ptxas reads [`lane`] again in a loop, and waits some 20 cycles for it. All lanes of
+/// the warp come here.
 #[inline(always)]
-pub unsafe fn kept_lane() -> u32 {
-    let kept;
-    // Each lane asks for its own value, and all are here.
-    asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) kept, in(reg32) lane(),
+pub unsafe fn lane_in_register() -> u32 {
+    let value;
+    asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) value, in(reg32) lane(),
         options(pure, nomem, nostack, preserves_flags));
-    kept
+    value
 }
 
 /// The calling thread's block.
@@ -45,36 +42,27 @@ pub fn blocks() -> u32 {
     unsafe { nvptx::_grid_dim_x() as u32 }
 }
 
-/// Waits for all threads of the block; what they stored to shared memory before is seen after.
-///
-/// # Safety
-/// All threads of the block come here.
+/// Waits for all threads of the block; what they stored to shared memory before is visible after.
 #[inline(always)]
 pub unsafe fn barrier() {
     nvptx::_syncthreads()
 }
 
-/// Waits for all lanes of the warp; what they stored to shared memory before is seen after.
-///
-/// # Safety
-/// All lanes of the warp come here.
+/// Waits for all lanes of the warp; what they stored to shared memory before is visible after.
 #[inline(always)]
 pub unsafe fn warp_barrier() {
     asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags))
 }
 
-/// Functions that give the value of another lane.
+/// The value of another lane.
 macro_rules! shuffles {
     ($($(#[$about:meta])* $name:ident: $mode:literal, $lane:ident;)+) => {$(
         $(#[$about])*
-        ///
-        /// # Safety
-        /// All lanes of the warp come here.
         #[inline(always)]
         pub unsafe fn $name(x: f64, $lane: u32) -> f64 {
             let bits = x.to_bits();
             let (low, high): (u32, u32);
-            // SAFETY: the whole warp takes part, by this function's own contract.
+            // SAFETY: the launch contract: all lanes of the warp come here.
             unsafe {
                 asm!(concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, 31, 0xffffffff;"),
                      out(reg32) low, in(reg32) bits as u32, in(reg32) $lane,
@@ -96,13 +84,9 @@ shuffles! {
 }
 
 /// A bit of each lane of the warp.
-///
-/// # Safety
-/// All lanes of the warp come here.
 #[inline(always)]
 pub unsafe fn vote(holds: bool) -> u32 {
     let bits;
-    // The whole warp takes part, by this function's own contract.
     asm!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; vote.sync.ballot.b32 {}, holds, 0xffffffff; }}",
          in(reg32) u32::from(holds), out(reg32) bits, options(nostack, preserves_flags));
     bits
@@ -143,28 +127,28 @@ pub fn upper(x: f64) -> f32 {
     upper
 }
 
-/// Has `x` computed here. Without it LLVM sinks the last step of a product into the branch that
+/// An optimization barrier: `x` is computed here. Without it LLVM sinks the last step of a product into the branch that
 /// uses it, and its factors, twice as many registers, stay live across the one before.
 #[inline(always)]
-pub fn settle(x: f64) -> f64 {
-    let mut settled = x;
+pub fn opt_barrier(x: f64) -> f64 {
+    let mut value = x;
     // SAFETY: an empty instruction.
     unsafe {
-        asm!("// {}", inout(reg64) settled, options(nomem, nostack, preserves_flags));
+        asm!("// {}", inout(reg64) value, options(nomem, nostack, preserves_flags));
     }
-    settled
+    value
 }
 
-/// As [`settle`]: some releases of LLVM sink the remainder that an index comes from into the loop that
+/// As [`opt_barrier`]: some releases of LLVM sink the remainder that an index comes from into the loop that
 /// uses it, a division for each iteration.
 #[inline(always)]
-pub fn settle_index(x: u32) -> u32 {
-    let mut settled = x;
+pub fn opt_barrier_u32(x: u32) -> u32 {
+    let mut value = x;
     // SAFETY: an empty instruction.
     unsafe {
-        asm!("// {}", inout(reg32) settled, options(nomem, nostack, preserves_flags));
+        asm!("// {}", inout(reg32) value, options(nomem, nostack, preserves_flags));
     }
-    settled
+    value
 }
 
 #[repr(C, align(16))]
@@ -172,9 +156,6 @@ pub fn settle_index(x: u32) -> u32 {
 struct Aligned(f64, f64);
 
 /// Reads element `at` in one 16-byte load.
-///
-/// # Safety
-/// `array` is 16-byte aligned, as device allocations are, and holds more than `at` elements.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     let Aligned(re, im) = *array.cast::<Aligned>().add(at as usize);
@@ -182,9 +163,6 @@ pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
 }
 
 /// Reads pair `at` through L2 only; never merged with another read.
-///
-/// # Safety
-/// `tile` is 16-byte aligned device memory and holds more than `at` pairs.
 #[inline(always)]
 pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     let (low, high);
@@ -204,24 +182,17 @@ pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
     [low, high]
 }
 
-/// Reads a number of the constant memory. Where the address is the same for the whole grid it is an
-/// operand of arithmetic and takes no register.
-///
-/// # Safety
-/// The address is aligned and within a variable of the constant memory.
+/// Reads a number of the constant memory. If the address is the same for the whole grid it is an operand of
+/// arithmetic and takes no register.
 #[inline(always)]
 pub unsafe fn load_const(address: u32) -> f64 {
     let number;
-    // Nothing writes it while a kernel runs.
     asm!("ld.const.f64 {}, [{}];", out(reg64) number, in(reg32) address,
          options(pure, readonly, nostack, preserves_flags));
     number
 }
 
 /// Stores a number to shared memory.
-///
-/// # Safety
-/// The address is aligned and within a shared variable.
 #[inline(always)]
 pub unsafe fn store_shared(address: u32, value: f64) {
     asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
@@ -238,9 +209,6 @@ pub unsafe fn load_shared(address: u32) -> f64 {
 }
 
 /// Stores 16 bytes to shared memory.
-///
-/// # Safety
-/// As [`store_shared`], aligned to 16 bytes.
 #[inline(always)]
 pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
     asm!("st.shared.v2.f64 [{}], {{{}, {}}};",

@@ -4,38 +4,36 @@
 //! (see [`crate::formula`]):
 //!
 //! ```text
-//! U(l,igp)  = Σ_ig  A_l(ig,n) · P(ig,igp)                          the first product, nearly all of the work
-//! Σ(l,m)   += Σ_igp U(l,igp) · V(igp,m)     V = vcoul · conj(A_m(igp,n))     the second
+//! U(l,igp)  = Σ_ig  A_l(ig,n) · P(ig,igp)                          nearly all of the work
+//! Σ(l,m)   += Σ_igp U(l,igp) · V(igp,m)     V = vcoul · conj(A_m(igp,n))
 //! ```
 //!
 //! An *item* is one P: a band n, an energy and one of `ssx` and `sch`. P is never stored: a warp makes the elements
-//! of its next product in the registers in which the matrix instruction wants them.
+//! of its next product in the registers in which the matrix instruction wants them. On the host a warp is all of its
+//! lanes at once, so that tests run this source.
 //!
-//! - [`fragment`]: which lane holds which element, and the instruction; what a warp holds is on the host all its lanes
-//!   at once, so that tests run this source.
-//! - [`image`]: arrays in the order in which warps read them: fragment by fragment.
-//! - [`poles`]: how an element of P is made.
-//! - [`stages`]: how images come to shared memory while products run.
-//! - [`products`]: the loop, the same for both products.
-//! - [`first`], [`odd`], [`gather`], [`second`]: the kernels, in the order of their launches; [`fold`] ends a part.
-//! - [`versions`]: what versions differ in; they, one idea each.
+//! - [`versions`]: the versions, and what they differ in.
+//! - [`product`]: the kernels of both products and their main loop.
+//! - [`pipeline`]: stages of operands in shared memory, with producers and consumers.
+//! - [`poles`]: the elements of P.
+//! - [`mma`]: which lane holds which element, and the instruction.
+//! - [`pack`]: packed operands, and the kernels besides the products.
 
-pub mod first;
-pub mod fragment;
-pub mod image;
+pub mod mma;
+pub mod pack;
+pub mod pipeline;
 pub mod poles;
-pub mod products;
-pub mod second;
-pub mod stages;
-mod steps;
+pub mod product;
 pub mod versions;
 
-pub use steps::*;
-pub use versions as version;
+use pack::{FallbackPairs, Fold, PackV};
 
-/// Kernels that all versions have in common, with the threads of a block.
-pub const COMMON: [(&str, u32); 3] =
-    [(odd::SYMBOL, odd::THREADS), (gather::SYMBOL, gather::THREADS), (fold::SYMBOL, fold::THREADS)];
+/// Kernels that all versions share, with the threads of a block.
+pub const COMMON: [(&str, u32); 3] = [
+    (FallbackPairs::SYMBOL, FallbackPairs::THREADS),
+    (PackV::SYMBOL, PackV::THREADS),
+    (Fold::SYMBOL, Fold::THREADS),
+];
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {

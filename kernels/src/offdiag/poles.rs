@@ -1,93 +1,90 @@
 //! Elements of P, made of a pole and an item's `w = E − e(n)` in eV.
 //!
-//! An image holds ω̃ and ω̃·eps of *regular* pairs, whose branch hangs on `|w − ω̃|` alone: see [`is_regular`]. The
-//! others are [`Odd`]: their ω̃·eps in the image is zero, and the definition sums them.
+//! The packed operand holds ω̃ and ω̃·eps of *regular* pairs, whose branch depends on `|w − ω̃|` alone: see [`is_regular`].
+//! The ω̃·eps of a [`FallbackPair`] is zero there; the definition sums it.
 
 use num_complex::Complex64;
 
 use crate::arrays;
-use crate::formula::Pair;
+use crate::formula::{Pair, term};
 use crate::intrinsics::approximate_reciprocal;
-use crate::versions::v3;
 
-/// What decides on branch and cutoff.
+/// Bounds of the branch and of the cutoff.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bits of the smallest `|w − ω̃|` of the first branch, or of its square for complex poles.
     pub first: u64,
-    /// Bits of `sexcut`, or of its square for complex poles: where `w < 0` an `ssx` is cut off if those of
+    /// Bits of `sexcut`, or of its square for complex poles: for `w < 0` an `ssx` is cut off if the bits of
     /// `|ssx / eps|` are above.
     pub sexcut: u64,
 }
 
-/// A pair that the definition sums.
+/// A pair that is summed by the definition.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Odd {
+pub struct FallbackPair {
     /// ω̃ in eV.
     pub wtilde: Complex64,
     /// `δ − ε⁻¹`.
     pub eps: Complex64,
-    /// G.
     pub ig: u32,
-    /// G′.
     pub igp: u32,
 }
 
-impl Odd {
+impl FallbackPair {
     /// `ssx` or `sch`.
     #[inline(always)]
     pub fn element(&self, exchange: bool, w: f64, limits: &arrays::Limits) -> Complex64 {
         let wtilde2 = self.wtilde * self.wtilde;
         let (wtilde, eps) = (self.wtilde, self.eps);
-        let term = v3::term(&Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }, w, limits);
+        let term = term(&Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }, w, limits);
         if exchange { term.ssx } else { term.sch }
     }
 }
 
-/// Whether a pole's branch hangs on `|w − ω̃|` alone at every `w` up to `largest`: it is not so small that its
-/// second branch is zero, and where it is large enough to be near `w` within a 500th of itself, no `w` is there.
+/// Whether a pole's branch depends on `|w − ω̃|` alone at every `w` up to `largest`: it is not so small that its
+/// second branch is zero, and if it is large enough to be near `w` within a 500th of itself, no `w` is as large.
 pub fn is_regular(wtilde: Complex64, limits: &arrays::Limits, largest: f64) -> bool {
     let (size, gamma2) = (wtilde.norm_sqr(), limits.limittwo);
     let near_itself = 0.9 * gamma2 * limits.limitone..=1.1 * largest * largest;
     size > 2e-12 * gamma2 && size < HUGE * HUGE && !near_itself.contains(&size)
 }
 
-/// No regular pole is as large; what fills images is as large as the largest.
+/// No regular pole is as large; the padding of packed operands is.
 pub const HUGE: f64 = 1e15;
 
-/// How an element of a right operand is made of the words of an image.
-pub trait Make<const WORDS: usize> {
-    /// Whether some are cut off.
+/// An element of B from the words of the packed operand.
+pub trait Element<const WORDS: usize> {
+    /// Whether the cutoff is tested for `w < 0`.
     const CUTS: bool = false;
 
-    /// How it is made where `w ≥ 0`, and nothing is cut off.
-    type Uncut: Make<WORDS>;
+    /// The same without the cutoff, for `w ≥ 0`.
+    type Uncut: Element<WORDS>;
 
     /// Real and imaginary part.
-    fn make(words: [f64; WORDS], w: f64, limits: Limits) -> [f64; 2];
+    fn element(words: [f64; WORDS], w: f64, limits: Limits) -> [f64; 2];
 }
 
-/// V, which is in the image.
-pub struct Given;
+/// V, which is packed as it is.
+pub struct PackedV;
 
-impl Make<2> for Given {
-    type Uncut = Given;
+impl Element<2> for PackedV {
+    type Uncut = PackedV;
 
     #[inline(always)]
-    fn make(words: [f64; 2], _: f64, _: Limits) -> [f64; 2] {
+    fn element(words: [f64; 2], _: f64, _: Limits) -> [f64; 2] {
         words
     }
 }
 
 /// `sch` of a real pole: of the words ω̃ and ω̃·eps.
-pub struct Hole;
+pub struct Sch;
 
-impl Make<3> for Hole {
-    type Uncut = Hole;
+impl Element<3> for Sch {
+    type Uncut = Sch;
 
     #[inline(always)]
-    fn make([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
         let wdiff = w - wtilde;
         let inverse = reciprocal(wdiff);
         let inverse = if size(wdiff) < limits.first { 0.0 } else { inverse };
@@ -95,15 +92,15 @@ impl Make<3> for Hole {
     }
 }
 
-/// `ssx` of a real pole: of the words ω̃ and ω̃·eps; of `w < 0` only where terms are `CUT`.
-pub struct Exchange<const CUT: bool>;
+/// `ssx` of a real pole: of the words ω̃ and ω̃·eps; for `w < 0` only if `CUT`.
+pub struct Ssx<const CUT: bool>;
 
-impl<const CUT: bool> Make<3> for Exchange<CUT> {
+impl<const CUT: bool> Element<3> for Ssx<CUT> {
     const CUTS: bool = CUT;
-    type Uncut = Exchange<false>;
+    type Uncut = Ssx<false>;
 
     #[inline(always)]
-    fn make([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
         let (wdiff, wsum) = (w - wtilde, w + wtilde);
         let near = size(wdiff) < limits.first;
         // ω̃ / ((w − ω̃)(w + ω̃)), or −ω̃ / (2ω̃(w + ω̃)).
@@ -116,13 +113,13 @@ impl<const CUT: bool> Make<3> for Exchange<CUT> {
 }
 
 /// `sch` of any pole: of the words of ω̃ and ω̃·eps.
-pub struct ComplexHole;
+pub struct ComplexSch;
 
-impl Make<4> for ComplexHole {
-    type Uncut = ComplexHole;
+impl Element<4> for ComplexSch {
+    type Uncut = ComplexSch;
 
     #[inline(always)]
-    fn make([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
         let wdiff = w - re;
         let square = fma(wdiff, wdiff, im * im);
         let inverse = reciprocal(square);
@@ -132,15 +129,15 @@ impl Make<4> for ComplexHole {
     }
 }
 
-/// `ssx` of any pole; of `w < 0` only where terms are `CUT`.
-pub struct ComplexExchange<const CUT: bool>;
+/// `ssx` of any pole; for `w < 0` only if `CUT`.
+pub struct ComplexSsx<const CUT: bool>;
 
-impl<const CUT: bool> Make<4> for ComplexExchange<CUT> {
+impl<const CUT: bool> Element<4> for ComplexSsx<CUT> {
     const CUTS: bool = CUT;
-    type Uncut = ComplexExchange<false>;
+    type Uncut = ComplexSsx<false>;
 
     #[inline(always)]
-    fn make([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
         let (wdiff, wsum) = (w - re, w + re);
         let square = fma(wdiff, wdiff, im * im);
         let near = size(square) < limits.first;

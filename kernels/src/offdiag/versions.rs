@@ -1,168 +1,154 @@
-//! A version of the products: its kernels, and what launches have to know of them.
+//! The versions of the products, one idea each. All give the same bits.
 
 use crate::intrinsics::WARP;
-use crate::offdiag::fragment::{self, Instruction, M16N8, ROWS};
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::image::Rows;
-use crate::offdiag::stages::Extent;
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::stages::{InPlace, Stages};
+use crate::offdiag::mma::{self, Instruction, M16N8, ROWS};
+use crate::offdiag::pipeline::Stages;
 
 #[derive(Debug)]
 pub struct Version {
     pub id: &'static str,
     pub change: &'static str,
-    /// The version that it is made from.
+    /// The version before it.
     pub from: Option<&'static str>,
     /// The least compute capability.
     pub capability: f64,
-    /// Whether operands come through a ring in shared memory.
-    pub has_ring: bool,
+    /// Whether operands are staged in shared memory.
+    pub is_pipelined: bool,
     /// Whether an item may end within a warp's tile.
     pub splits: bool,
-    pub first: Tile,
-    pub second: Tile,
-    /// Symbols of the first product: of real poles and of complex ones, for `sch` and for `ssx`.
-    pub symbols: [[&'static str; 2]; 2],
-    pub second_symbol: &'static str,
-    /// The kernels on the host, in the order of the symbols: see [`First`](crate::offdiag::first::First).
+    pub tile_u: Tile,
+    pub tile_sigma: Tile,
+    /// Symbols of U: of real poles and of complex ones, for `sch` and for `ssx`.
+    pub symbols_u: [[&'static str; 2]; 2],
+    pub symbol_sigma: &'static str,
+    /// The kernels on the host, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub run: [[unsafe fn(&crate::offdiag::first::First); 2]; 2],
+    pub run_u: [[unsafe fn(&crate::offdiag::product::ProductU); 2]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
-    pub run_second: unsafe fn(&crate::offdiag::second::Second),
+    pub run_sigma: unsafe fn(&crate::offdiag::product::ProductSigma),
 }
 
 impl Version {
-    /// Left fragments that a band n takes where there are so many bands l.
+    /// Fragments of l that a band n takes for so many bands l.
     pub fn fragments(&self, bands: usize) -> usize {
-        let (needed, tile) = (bands.div_ceil(ROWS as usize), self.first.m as usize);
+        let (needed, tile) = (bands.div_ceil(ROWS as usize), self.tile_u.m as usize);
         // A warp's tile holds an item or two.
         if self.splits { needed.max(tile - 1) } else { needed.next_multiple_of(tile) }
     }
 
-    /// Bytes of shared memory of a block of a tile, of right images of so many words.
+    /// Bytes of shared memory of a block of a tile, with so many words in an element of B.
     pub const fn shared(&self, tile: Tile, words: u32) -> u32 {
-        if self.has_ring { tile.extent(words).bytes() } else { 0 }
+        if self.is_pipelined { tile.stages(words).bytes() } else { 0 }
     }
 
     /// Symbols with the threads of a block.
     pub fn kernels(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        let first = self.symbols.into_iter().flatten().map(|symbol| (symbol, self.first.threads()));
-        first.chain([(self.second_symbol, self.second.threads())])
+        let first =
+            self.symbols_u.into_iter().flatten().map(|symbol| (symbol, self.tile_u.threads()));
+        first.chain([(self.symbol_sigma, self.tile_sigma.threads())])
     }
 }
 
 /// A version, its entries, and its kernels on the host.
 macro_rules! version {
     (
-        $way:ident, $id:literal, $change:literal, from $from:expr, capability $capability:literal,
-        ring $ring:literal;
+        $config:ident, $id:literal, $change:literal, from $from:expr, capability $capability:literal;
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
     ) => {
         const _: () = {
-            use $crate::offdiag::versions::Way;
+            use $crate::offdiag::versions::TileConfig;
             // What a version's fragments of l are a multiple of: see `Version::fragments`.
-            let multiple = if $way::SPLITS { 1 } else { $way::FIRST.m };
-            assert!(multiple.is_multiple_of($way::SECOND.left()));
-            // Steps of U are whole tiles of the first product.
-            assert!($way::FIRST.right().is_multiple_of($way::SECOND.deep));
-            // Of a ring's stages one is read, one let go, and others are on their way.
-            let stages = [$way::FIRST.extent(3), $way::FIRST.extent(4), $way::SECOND.extent(2)];
-            assert!(!$ring || stages[0].stages > 2 && stages[1].stages > 2 && stages[2].stages > 2);
+            let multiple = if $config::SPLITS { 1 } else { $config::TILE_U.m };
+            assert!(multiple.is_multiple_of($config::TILE_SIGMA.a_fragments()));
+            // k-tiles of U are whole tiles of the first product.
+            assert!($config::TILE_U.b_fragments().is_multiple_of($config::TILE_SIGMA.k_tiles));
+            // Of the stages one is consumed, one is released, and others are produced.
+            let (u, sigma) = ($config::TILE_U, $config::TILE_SIGMA);
+            let few = u.stages(3).count < 3 || u.stages(4).count < 3 || sigma.stages(2).count < 3;
+            assert!(!$config::PIPELINED || !few);
         };
 
         pub static VERSION: $crate::offdiag::versions::Version = {
-            use $crate::offdiag::versions::{Version, Way};
+            use $crate::offdiag::versions::{Version, TileConfig};
             Version {
                 id: $id,
                 change: $change,
                 from: $from,
                 capability: $capability,
-                has_ring: $ring,
-                splits: $way::SPLITS,
-                first: $way::FIRST,
-                second: $way::SECOND,
-                symbols: [
+                is_pipelined: $config::PIPELINED,
+                splits: $config::SPLITS,
+                tile_u: $config::TILE_U,
+                tile_sigma: $config::TILE_SIGMA,
+                symbols_u: [
                     [stringify!($hole), stringify!($exchange)],
                     [stringify!($complex_hole), stringify!($complex_exchange)],
                 ],
-                second_symbol: stringify!($second),
+                symbol_sigma: stringify!($second),
                 #[cfg(not(target_arch = "nvptx64"))]
-                run: {
-                    use $crate::offdiag::first::First;
-                    use $crate::offdiag::poles::{ComplexExchange, ComplexHole, Exchange, Hole};
-                    const M: usize = $way::FIRST.m as usize;
-                    const N: usize = $way::FIRST.n as usize;
-                    const K: usize = $way::FIRST.deep as usize;
+                run_u: {
+                    use $crate::offdiag::product::ProductU;
+                    use $crate::offdiag::poles::{ComplexSsx, ComplexSch, Ssx, Sch};
+                    const M: usize = $config::TILE_U.m as usize;
+                    const N: usize = $config::TILE_U.n as usize;
+                    const K: usize = $config::TILE_U.k_tiles as usize;
                     [
                         [
-                            First::run::<$way, Hole, 3, M, N, K>,
-                            First::run::<$way, Exchange<true>, 3, M, N, K>,
+                            ProductU::run::<$config, Sch, 3, M, N, K>,
+                            ProductU::run::<$config, Ssx<true>, 3, M, N, K>,
                         ],
                         [
-                            First::run::<$way, ComplexHole, 4, M, N, K>,
-                            First::run::<$way, ComplexExchange<true>, 4, M, N, K>,
+                            ProductU::run::<$config, ComplexSch, 4, M, N, K>,
+                            ProductU::run::<$config, ComplexSsx<true>, 4, M, N, K>,
                         ],
                     ]
                 },
                 #[cfg(not(target_arch = "nvptx64"))]
-                run_second: $crate::offdiag::second::Second::run::<
-                    $way,
-                    { $way::SECOND.m as usize },
-                    { $way::SECOND.n as usize },
-                    { $way::SECOND.deep as usize },
+                run_sigma: $crate::offdiag::product::ProductSigma::run::<
+                    $config,
+                    { $config::TILE_SIGMA.m as usize },
+                    { $config::TILE_SIGMA.n as usize },
+                    { $config::TILE_SIGMA.k_tiles as usize },
                 >,
             }
         };
 
-        first! { $way $hole Hole, 3 }
-        first! { $way $exchange Exchange<true>, 3 }
-        first! { $way $complex_hole ComplexHole, 4 }
-        first! { $way $complex_exchange ComplexExchange<true>, 4 }
-        $crate::offdiag::second::list! { entry [$second $crate::offdiag::second::Second, |arguments| {
-            use $crate::offdiag::versions::Way;
-            const M: usize = $way::SECOND.m as usize;
-            const N: usize = $way::SECOND.n as usize;
-            const K: usize = $way::SECOND.deep as usize;
-            arguments.block::<$way, M, N, K>()
+        entry_u! { $config $hole Sch, 3 }
+        entry_u! { $config $exchange Ssx<true>, 3 }
+        entry_u! { $config $complex_hole ComplexSch, 4 }
+        entry_u! { $config $complex_exchange ComplexSsx<true>, 4 }
+        $crate::offdiag::product::arguments_sigma! { entry [$second $crate::offdiag::product::ProductSigma, |arguments| {
+            use $crate::offdiag::versions::TileConfig;
+            const M: usize = $config::TILE_SIGMA.m as usize;
+            const N: usize = $config::TILE_SIGMA.n as usize;
+            const K: usize = $config::TILE_SIGMA.k_tiles as usize;
+            arguments.block::<$config, M, N, K>()
         }] }
     };
 }
 
-/// An entry of the first product.
-macro_rules! first {
-    ($way:ident $symbol:ident $make:ty, $words:literal) => {
-        $crate::offdiag::first::list! { entry [$symbol $crate::offdiag::first::First, |arguments| {
+/// An entry of U.
+macro_rules! entry_u {
+    ($config:ident $symbol:ident $make:ty, $words:literal) => {
+        $crate::offdiag::product::arguments_u! { entry [$symbol $crate::offdiag::product::ProductU, |arguments| {
             use $crate::offdiag::poles::*;
-            use $crate::offdiag::versions::Way;
-            const M: usize = $way::FIRST.m as usize;
-            const N: usize = $way::FIRST.n as usize;
-            const K: usize = $way::FIRST.deep as usize;
-            arguments.block::<$way, $make, $words, M, N, K>()
+            use $crate::offdiag::versions::TileConfig;
+            const M: usize = $config::TILE_U.m as usize;
+            const N: usize = $config::TILE_U.n as usize;
+            const K: usize = $config::TILE_U.k_tiles as usize;
+            arguments.block::<$config, $make, $words, M, N, K>()
         }] }
     };
 }
 
-/// How a version multiplies: what its kernels are compiled with.
-pub trait Way {
-    /// How fragments are multiplied.
+/// What the kernels of a version are compiled with.
+pub trait TileConfig {
     type Instruction: Instruction;
-    const FIRST: Tile;
-    const SECOND: Tile;
+    const TILE_U: Tile;
+    const TILE_SIGMA: Tile;
     /// Whether an item may end within a warp's tile.
     const SPLITS: bool;
-
-    /// How a block's operands come: read in place, if a version says nothing else.
-    ///
-    /// # Safety
-    /// All threads of the block come here, once. The images of `rows` hold all steps, aligned to 16 bytes, in device
-    /// memory; the block has the shared memory of [`Tile::extent`], if it has any.
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
-        let _ = (words, steps);
-        InPlace::reading(rows, tile.deep)
-    }
+    /// Whether operands are staged in shared memory.
+    const PIPELINED: bool;
 }
 
 /// The tile of a block: fragments of a warp, and warps.
@@ -173,45 +159,43 @@ pub struct Tile {
     /// Fragments of 8 igp of a warp.
     pub n: u32,
     /// Warps along l.
-    pub across: u32,
+    pub warps_m: u32,
     /// Warps along igp.
-    pub along: u32,
-    /// Steps of the images that a product takes at a time.
-    pub deep: u32,
+    pub warps_n: u32,
+    /// k-tiles of a stage.
+    pub k_tiles: u32,
 }
 
 impl Tile {
     pub const fn warps(self) -> u32 {
-        self.across * self.along
+        self.warps_m * self.warps_n
     }
 
     pub const fn threads(self) -> u32 {
         self.warps() * WARP
     }
 
-    /// Where a warp is along l and along igp: a scheduler, which has every fourth warp, has all along l.
+    /// Position of a warp along l and along igp: a scheduler, which has every fourth warp, has all along l.
     #[inline(always)]
-    pub const fn of_warp(self, warp: u32) -> (u32, u32) {
-        (warp / self.along, warp % self.along)
+    pub const fn warp_position(self, warp: u32) -> (u32, u32) {
+        (warp / self.warps_n, warp % self.warps_n)
     }
 
-    pub const fn left(self) -> u32 {
-        self.m * self.across
+    pub const fn a_fragments(self) -> u32 {
+        self.m * self.warps_m
     }
 
-    pub const fn right(self) -> u32 {
-        self.n * self.along
+    pub const fn b_fragments(self) -> u32 {
+        self.n * self.warps_n
     }
 
-    /// What a stage holds, of right images of so many words.
-    pub const fn extent(self, words: u32) -> Extent {
-        Extent::filling(self.left(), self.right(), words, self.deep)
+    /// The stages of a block, with so many words in an element of B.
+    pub const fn stages(self, words: u32) -> Stages {
+        Stages::new(self.a_fragments(), self.b_fragments(), words, self.k_tiles)
     }
 }
 
-// The versions of the products, one idea each. All give the same bits.
-
-/// All, each after the one that it is made from.
+/// All, each after the one before it.
 pub static ALL: [&Version; 6] = [
     &vector::VERSION,
     &m8n8k4::VERSION,
@@ -231,15 +215,16 @@ pub mod vector {
 
     pub struct Vector;
 
-    impl Way for Vector {
-        type Instruction = fragment::Vector;
-        const FIRST: Tile = Tile { m: 1, n: 2, across: 2, along: 2, deep: 1 };
-        const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
+    impl TileConfig for Vector {
+        type Instruction = mma::Vector;
+        const TILE_U: Tile = Tile { m: 1, n: 2, warps_m: 2, warps_n: 2, k_tiles: 1 };
+        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = false;
+        const PIPELINED: bool = false;
     }
 
     version! {
-        Vector, "vector", "P made in registers, FMAs of vectors", from None, capability 7.0, ring false;
+        Vector, "vector", "P made in registers, FMAs of vectors", from None, capability 7.0;
         gpp_offdiag_vector_hole gpp_offdiag_vector_exchange
         gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
         gpp_offdiag_vector_second
@@ -256,15 +241,16 @@ pub mod m8n8k4 {
 
     pub struct M8N8K4;
 
-    impl Way for M8N8K4 {
-        type Instruction = fragment::M8N8K4;
-        const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4, deep: 1 };
-        const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
+    impl TileConfig for M8N8K4 {
+        type Instruction = mma::M8N8K4;
+        const TILE_U: Tile = Tile { m: 2, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
+        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = true;
+        const PIPELINED: bool = false;
     }
 
     version! {
-        M8N8K4, "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0, ring false;
+        M8N8K4, "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0;
         gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange
         gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
         gpp_offdiag_m8n8k4_second
@@ -280,15 +266,16 @@ pub mod m16n8k8 {
 
     pub struct M16N8K8;
 
-    impl Way for M16N8K8 {
-        type Instruction = fragment::M16N8;
-        const FIRST: Tile = Tile { m: 2, n: 2, across: 1, along: 4, deep: 1 };
-        const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
+    impl TileConfig for M16N8K8 {
+        type Instruction = mma::M16N8;
+        const TILE_U: Tile = Tile { m: 2, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
+        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = true;
+        const PIPELINED: bool = false;
     }
 
     version! {
-        M16N8K8, "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0, ring false;
+        M16N8K8, "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0;
         gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange
         gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
         gpp_offdiag_m16n8k8_second
@@ -305,21 +292,16 @@ pub mod ring {
 
     pub struct Ring;
 
-    impl Way for Ring {
+    impl TileConfig for Ring {
         type Instruction = M16N8;
-        const FIRST: Tile = Tile { m: 3, n: 2, across: 2, along: 4, deep: 1 };
-        const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
+        const TILE_U: Tile = Tile { m: 3, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
+        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = true;
-
-        #[cfg(target_arch = "nvptx64")]
-        #[inline(always)]
-        unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
-            crate::offdiag::stages::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps())
-        }
+        const PIPELINED: bool = true;
     }
 
     version! {
-        Ring, "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0, ring true;
+        Ring, "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0;
         gpp_offdiag_ring_hole gpp_offdiag_ring_exchange
         gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
         gpp_offdiag_ring_second
@@ -336,21 +318,16 @@ pub mod m16n8k16 {
 
     pub struct M16N8K16;
 
-    impl Way for M16N8K16 {
+    impl TileConfig for M16N8K16 {
         type Instruction = M16N8;
-        const FIRST: Tile = Tile { m: 3, n: 2, across: 2, along: 4, deep: 2 };
-        const SECOND: Tile = Tile { m: 1, n: 2, across: 1, along: 4, deep: 1 };
+        const TILE_U: Tile = Tile { m: 3, n: 2, warps_m: 2, warps_n: 4, k_tiles: 2 };
+        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = false;
-
-        #[cfg(target_arch = "nvptx64")]
-        #[inline(always)]
-        unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
-            crate::offdiag::stages::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps())
-        }
+        const PIPELINED: bool = true;
     }
 
     version! {
-        M16N8K16, "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0, ring true;
+        M16N8K16, "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0;
         gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange
         gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
         gpp_offdiag_m16n8k16_second
@@ -367,21 +344,16 @@ pub mod wide {
 
     pub struct Wide;
 
-    impl Way for Wide {
+    impl TileConfig for Wide {
         type Instruction = M16N8;
-        const FIRST: Tile = Tile { m: 4, n: 2, across: 2, along: 4, deep: 1 };
-        const SECOND: Tile = Tile { m: 2, n: 2, across: 2, along: 4, deep: 1 };
+        const TILE_U: Tile = Tile { m: 4, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
+        const TILE_SIGMA: Tile = Tile { m: 2, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
         const SPLITS: bool = false;
-
-        #[cfg(target_arch = "nvptx64")]
-        #[inline(always)]
-        unsafe fn stages(rows: Rows, tile: Tile, words: u32, steps: u32) -> impl Stages {
-            crate::offdiag::stages::ring::Ring::begun(rows, tile.extent(words), steps, tile.warps())
-        }
+        const PIPELINED: bool = true;
     }
 
     version! {
-        Wide, "wide", "tiles of 128 l", from Some("ring"), capability 9.0, ring true;
+        Wide, "wide", "tiles of 128 l", from Some("ring"), capability 9.0;
         gpp_offdiag_wide_hole gpp_offdiag_wide_exchange
         gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
         gpp_offdiag_wide_second

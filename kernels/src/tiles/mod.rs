@@ -15,10 +15,10 @@
 use num_complex::Complex64;
 
 use crate::arrays::Arrays;
+use crate::arrays::Planned;
 use crate::formula::{Pair, Sums, TermFn};
 use crate::grid::{Thread, each};
 use crate::intrinsics::{WARP, load, upper};
-use crate::layout::Planned;
 use crate::plan::{EnergiesFrom, Poles};
 use crate::tiling::{Place, Shape};
 
@@ -37,7 +37,7 @@ pub trait Fraction {
     /// One thread's sums over a tile of `T` `igp`, in blocks of `W` warps, all bands.
     ///
     /// # Safety
-    /// The [launch contract](crate::contract): called by all threads of a block of `W` warps alike,
+    /// The [launch contract](crate): called by all threads of a block of `W` warps alike,
     /// with the places of one block, `NW = nw`.
     unsafe fn sums<const NW: usize, const T: usize, const W: usize>(
         a: &Arrays,
@@ -48,7 +48,7 @@ pub trait Fraction {
 /// One thread's sums: a tile by `F`, or its share of an odd pair by the definition as `term` writes it.
 ///
 /// # Safety
-/// The [launch contract](crate::contract), for tiles of `T` in blocks of `W` warps.
+/// The [launch contract](crate), for tiles of `T` in blocks of `W` warps.
 #[inline(always)]
 pub unsafe fn sums<F: Fraction, const NW: usize, const T: usize, const W: usize>(
     a: &Arrays,
@@ -158,7 +158,7 @@ pub trait Bands {
     /// Calls `step` with the number and the elements of each band of `begin..end`.
     ///
     /// # Safety
-    /// The [launch contract](crate::contract) and `end <= nbands`; called by all threads of a block of
+    /// The [launch contract](crate) and `end <= nbands`; called by all threads of a block of
     /// `W` warps alike, with the places of one block.
     unsafe fn each<const T: usize, const W: usize, E: Energies>(
         a: &Arrays,
@@ -308,7 +308,7 @@ pub trait Energies: Copy {
     /// Read from `wx(:,n)`.
     ///
     /// # Safety
-    /// The [launch contract](crate::contract) and `n < nbands`.
+    /// The [launch contract](crate) and `n < nbands`.
     unsafe fn read(a: &Arrays, n: u32) -> Self;
 
     /// Read in pairs: pair `p` is energies `2p` and `2p + 1`.

@@ -1,11 +1,14 @@
 //! The blog's steps: no blocks, no swapped indices.
 
-use crate::arrays::Arrays;
+use crate::arrays::{Arrays, Limits, Original};
 use crate::entries::entries;
-use crate::formula::Sums;
-use crate::grid::Thread;
+use crate::formula::{
+    Pair, Sums, TOL_ZERO, Term, abs2, first_denominator, reciprocal, second_denominator, wdiff,
+};
+use crate::grid::{Thread, each, split};
+use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops};
-use crate::layout::Original;
+use crate::versions::v0;
 
 pub mod baseline {
     //! The blog's baseline: all three loops collapsed, energies in the thread.
@@ -15,8 +18,8 @@ pub mod baseline {
     //!
     //! Lines of the nest: 1, 2, 3.
 
+    use super::v0::body;
     use super::*;
-    use crate::versions::v0::{self, body};
 
     version! {
         id: "blog:baseline", change: "baseline: collapse(3) over n, igp, ig",
@@ -41,10 +44,7 @@ pub mod step1 {
     //!
     //! Lines of the nest: 1.
 
-    use super::baseline;
     use super::*;
-    use crate::versions::v0::term;
-    use crate::versions::v4::collapse2;
 
     version! {
         id: "blog:step1", change: "collapse(2) over igp, ig; bands in the thread",
@@ -57,12 +57,26 @@ pub mod step1 {
         entries: entries!(
             body: gpp_blog_step1_nw1 = 1, gpp_blog_step1_nw2 = 2, gpp_blog_step1_nw3 = 3,
         ),
-        ..baseline::KERNEL
+        ..super::baseline::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Original, _, NW>(a, iw, thread, term)
+        let mut sums = Sums::zero();
+        for index in thread.strided(a.ngpown * a.ncouls) {
+            let (igp, ig) = split(index, a.ncouls);
+            let pair = Pair::load(a, ig, igp);
+            let vcoul = a.vcoul_loc(igp);
+            for n in 0..a.nbands {
+                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                let occ = a.occ(n);
+                each::<NW>(|e| {
+                    let w = a.wx::<Original>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, v0::term(&pair, w, &a.limits), matngmatmgp);
+                });
+            }
+        }
+        sums
     }
 }
 
@@ -74,7 +88,7 @@ pub mod step2 {
     //!
     //! Lines of the nest: 4.
 
-    use super::step1::{self, body};
+    use super::step1::body;
     use super::*;
 
     version! {
@@ -86,7 +100,7 @@ pub mod step2 {
         energies: Energies::OneLaunchEach,
         flops_per_term: Some(142.4),
         entries: entries!(body: gpp_blog_step2 = 1),
-        ..step1::KERNEL
+        ..super::step1::KERNEL
     };
 }
 
@@ -99,12 +113,7 @@ pub mod step3 {
     //!
     //! Lines of the nest: 6, 7, 8, 9.
 
-    use super::step2;
     use super::*;
-    use crate::versions::v0::three_ways;
-    use crate::versions::v1::Reciprocals;
-    use crate::versions::v3::Squares;
-    use crate::versions::v4::collapse2;
 
     version! {
         id: "blog:step3", change: "reciprocals for divisions, squares for absolute values",
@@ -114,12 +123,49 @@ pub mod step3 {
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(81.0),
         entries: entries!(body: gpp_blog_step3 = 1),
-        ..step2::KERNEL
+        ..super::step2::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Original, _, NW>(a, iw, thread, three_ways::<Reciprocals, Squares>)
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        for index in thread.strided(ngpown * ncouls) {
+            let (igp, ig) = split(index, ncouls);
+            let pair = Pair::load(a, ig, igp);
+            let vcoul = a.vcoul_loc(igp);
+            for n in 0..nbands {
+                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                let occ = a.occ(n);
+                each::<NW>(|e| {
+                    let w = a.wx::<Original>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                });
+            }
+        }
+        sums
+    }
+
+    /// One term: reciprocals, squares, three branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
+        } else {
+            Term::zero()
+        };
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -131,7 +177,7 @@ pub mod step4 {
     //!
     //! Lines of the nest: none, the launch changes.
 
-    use super::step3::{self, body};
+    use super::step3::body;
     use super::*;
 
     version! {
@@ -144,6 +190,6 @@ pub mod step4 {
         max_registers: Some(128),
         flops_per_term: Some(81.0),
         entries: entries!(body: gpp_blog_step4 = 1),
-        ..step3::KERNEL
+        ..super::step3::KERNEL
     };
 }

@@ -1,17 +1,17 @@
-//! The paper's versions, in order: each a module with the idea, what it is, its kernel, and what it changes.
+//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop. What one version has in
+//! common with another is repeated, so that each can be read by itself. [`crate::formula`] has the definition.
+//!
+//! A term is `inline`, not `inline(always)`: LLVM inlines it, where rustc by itself would split the sums differently and the
+//! PTX would change.
 
-use num_complex::Complex64;
-
-use crate::arrays::{Arrays, Limits};
+use crate::arrays::{Arrays, Layout, Limits, Original, Swapped};
 use crate::entries::entries;
 use crate::formula::{
-    Factors, Pair, Quotients, Size, Sums, TOL_ZERO, Term, TermFn, first_denominator, reciprocal,
-    second_denominator, wdiff,
+    Pair, Sums, TOL_ZERO, Term, abs, abs2, first_denominator, reciprocal, second_denominator, wdiff,
 };
 use crate::grid::{Collapsed, Thread, each, split};
-use crate::intrinsics::{settle, settle_index, sqrt};
+use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops};
-use crate::layout::{Layout, Order, Original, Swapped};
 use crate::plan::{EnergiesFrom, Poles};
 
 pub mod v0 {
@@ -40,96 +40,45 @@ pub mod v0 {
         entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),
     };
 
-    /// Quotients by complex divisions.
-    pub struct Divisions;
-
-    impl Quotients for Divisions {
-        #[inline(always)]
-        fn delw(wtilde: Complex64, wdiff: Complex64, _: f64) -> Complex64 {
-            wtilde / wdiff
-        }
-
-        #[inline(always)]
-        fn over(a: Complex64, b: Complex64) -> Complex64 {
-            a / b
-        }
-    }
-
-    /// Sizes by square roots.
-    pub struct Roots;
-
-    impl Size for Roots {
-        #[inline(always)]
-        fn of(ssx: Complex64) -> f64 {
-            sqrt(ssx.norm_sqr())
-        }
-
-        #[inline(always)]
-        fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64 {
-            sexcut * Roots::of(eps)
-        }
-    }
-
-    /// One term with a three-way branch.
     #[inline(always)]
-    pub fn three_ways<Q: Quotients, S: Size>(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = settle(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let delw = Q::delw(wtilde, wdiff, wdiffr);
-        let delwr = delw.norm_sqr();
-
-        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            Term { sch: delw * eps, ssx: Q::over(omega2, cden) }
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            Term { sch: Term::zero().sch, ssx: -Q::over(omega2, cden) }
-        } else {
-            Term::zero()
-        };
-
-        term.cut::<S>(w, S::ssxcutoff(limits.sexcut, eps))
-    }
-
-    /// One term with divisions, square roots and a three-way branch.
-    #[inline(always)]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        three_ways::<Divisions, Roots>(pair, w, limits)
-    }
-
-    /// The three loops collapsed; `term` is how the version writes a term.
-    #[inline(always)]
-    pub unsafe fn collapse3<L: Order, const NW: usize>(
-        arrays: &Arrays,
-        iw: u32,
-        thread: Thread,
-        term: impl TermFn,
-    ) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
         let stride = Collapsed::split(thread.count, ngpown, ncouls);
         let mut at = Collapsed::split(thread.index, ngpown, ncouls);
-        let mut sums = Sums::zero();
         while at.outer < nbands {
             let Collapsed { outer: n, middle: igp, inner: ig } = at;
-            // `at` keeps its inner digits below their extents and the loop its outer one;
-            // the arrays are valid by the launch contract.
-            let pair = Pair::load(arrays, ig, igp);
-            let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
-            let (vcoul, occ) = (arrays.vcoul_loc(igp), arrays.occ(n));
+            let pair = Pair::load(a, ig, igp);
+            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
             each::<NW>(|e| {
-                let w = arrays.wx::<L>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
+                let w = a.wx::<Original>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
             });
             at = at.advance(stride, ngpown, ncouls);
         }
         sums
     }
 
-    #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse3::<Original, NW>(a, iw, thread, term)
+    /// One term: divisions, square roots, three branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let delw = wtilde / wdiff;
+        let delwr = delw.norm_sqr();
+        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            Term { sch: delw * eps, ssx: omega2 / cden }
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            Term { sch: Term::zero().sch, ssx: -(omega2 / cden) }
+        } else {
+            Term::zero()
+        };
+        term.cut(w, abs, limits.sexcut * abs(eps))
     }
 }
 
@@ -142,7 +91,6 @@ pub mod v1 {
     //!
     //! Lines of the nest: 6, 7, 8.
 
-    use super::v0::{self, Roots, collapse3, three_ways};
     use super::*;
 
     version! { id: "v1", change: "reciprocals for divisions", source: "paper III, v1", kernels: [KERNEL] }
@@ -150,28 +98,49 @@ pub mod v1 {
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(96.3),
         entries: entries!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3),
-        ..v0::KERNEL
+        ..super::v0::KERNEL
     };
 
-    /// Quotients by reciprocals.
-    pub struct Reciprocals;
-
-    impl Quotients for Reciprocals {
-        #[inline(always)]
-        fn delw(wtilde: Complex64, wdiff: Complex64, wdiffr: f64) -> Complex64 {
-            let rden = 1.0 / wdiffr;
-            wtilde * wdiff.conj() * rden
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        let stride = Collapsed::split(thread.count, ngpown, ncouls);
+        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
+        while at.outer < nbands {
+            let Collapsed { outer: n, middle: igp, inner: ig } = at;
+            let pair = Pair::load(a, ig, igp);
+            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
+            each::<NW>(|e| {
+                let w = a.wx::<Original>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+            });
+            at = at.advance(stride, ngpown, ncouls);
         }
-
-        #[inline(always)]
-        fn over(a: Complex64, b: Complex64) -> Complex64 {
-            a * reciprocal(b)
-        }
+        sums
     }
 
-    #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse3::<Original, NW>(a, iw, thread, three_ways::<Reciprocals, Roots>)
+    /// One term: reciprocals, square roots, three branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
+        } else {
+            Term::zero()
+        };
+        term.cut(w, abs, limits.sexcut * abs(eps))
     }
 }
 
@@ -183,8 +152,6 @@ pub mod v2 {
     //!
     //! Lines of the nest: 7, 8.
 
-    use super::v0::{Roots, collapse3};
-    use super::v1::{self, Reciprocals};
     use super::*;
 
     version! { id: "v2", change: "zero first, then a two-way branch", source: "paper III, v2", kernels: [KERNEL] }
@@ -192,41 +159,49 @@ pub mod v2 {
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(96.3),
         entries: entries!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3),
-        ..v1::KERNEL
+        ..super::v1::KERNEL
     };
 
-    /// One term before the cutoff, with a two-way branch.
     #[inline(always)]
-    pub fn two_ways<Q: Quotients>(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        let stride = Collapsed::split(thread.count, ngpown, ncouls);
+        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
+        while at.outer < nbands {
+            let Collapsed { outer: n, middle: igp, inner: ig } = at;
+            let pair = Pair::load(a, ig, igp);
+            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
+            each::<NW>(|e| {
+                let w = a.wx::<Original>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+            });
+            at = at.advance(stride, ngpown, ncouls);
+        }
+        sums
+    }
+
+    /// One term: reciprocals, square roots, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
         let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = settle(w + wtilde.re);
+        let wsum = opt_barrier(w + wtilde.re);
         let wdiff = wdiff(w, wtilde);
         let wdiffr = wdiff.norm_sqr();
-        let delw = Q::delw(wtilde, wdiff, wdiffr);
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
         let delwr = delw.norm_sqr();
-
         let mut term = Term::zero();
         if wdiffr > limits.limittwo && delwr < limits.limitone {
             let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
             term.sch = delw * eps;
-            term.ssx = Q::over(omega2, cden);
+            term.ssx = omega2 * reciprocal(cden);
         } else if delwr > TOL_ZERO {
             let cden = second_denominator(wsum, wtilde);
-            term.ssx -= Q::over(omega2, cden);
+            term.ssx -= omega2 * reciprocal(cden);
         }
-        term
-    }
-
-    /// One term with reciprocals and a two-way branch.
-    #[inline(always)]
-    pub fn term<S: Size>(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let term = two_ways::<Reciprocals>(pair, w, limits);
-        term.cut::<S>(w, S::ssxcutoff(limits.sexcut, pair.eps))
-    }
-
-    #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse3::<Original, NW>(a, iw, thread, term::<Roots>)
+        term.cut(w, abs, limits.sexcut * abs(eps))
     }
 }
 
@@ -239,8 +214,6 @@ pub mod v3 {
     //!
     //! Lines of the nest: 9.
 
-    use super::v0::collapse3;
-    use super::v2;
     use super::*;
 
     version! { id: "v3", change: "squares for absolute values", source: "paper III, v3", kernels: [KERNEL] }
@@ -253,33 +226,49 @@ pub mod v3 {
             gpp_v3_nw2 = 2 registers 72 spills { in_loop: 8, bytes: 192 },
             gpp_v3_nw3 = 3,
         ),
-        ..v2::KERNEL
+        ..super::v2::KERNEL
     };
 
-    /// Sizes squared.
-    pub struct Squares;
-
-    impl Size for Squares {
-        #[inline(always)]
-        fn of(ssx: Complex64) -> f64 {
-            ssx.norm_sqr()
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        let stride = Collapsed::split(thread.count, ngpown, ncouls);
+        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
+        while at.outer < nbands {
+            let Collapsed { outer: n, middle: igp, inner: ig } = at;
+            let pair = Pair::load(a, ig, igp);
+            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
+            each::<NW>(|e| {
+                let w = a.wx::<Original>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+            });
+            at = at.advance(stride, ngpown, ncouls);
         }
-
-        #[inline(always)]
-        fn ssxcutoff(sexcut: f64, eps: Complex64) -> f64 {
-            sexcut * sexcut * eps.norm_sqr()
-        }
+        sums
     }
 
-    /// One term as v2 writes it, with the cutoff by squares.
-    #[inline(always)]
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
     pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        v2::term::<Squares>(pair, w, limits)
-    }
-
-    #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse3::<Original, NW>(a, iw, thread, term)
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -293,7 +282,6 @@ pub mod v4 {
     //!
     //! Lines of the nest: 1.
 
-    use super::v3::{self, term};
     use super::*;
 
     version! {
@@ -311,40 +299,49 @@ pub mod v4 {
             gpp_v4_nw2 = 2 registers 72 spills { in_loop: 16, bytes: 192 },
             gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 },
         ),
-        ..v3::KERNEL
+        ..super::v3::KERNEL
     };
 
-    /// `igp` and `ig` collapsed, then `n`, then the energies.
     #[inline(always)]
-    pub unsafe fn collapse2<L: Order, P: Factors, const NW: usize>(
-        arrays: &Arrays,
-        iw: u32,
-        thread: Thread,
-        term: impl TermFn<P>,
-    ) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = Sums::zero();
         for index in thread.strided(ngpown * ncouls) {
             let (igp, ig) = split(index, ncouls);
-            // `igp` and `ig` are digits of an index below ngpown · ncouls, n is below its extent by
-            // the loop; the arrays are valid by the launch contract.
-            let pair = P::load(arrays, ig, igp);
-            let vcoul = arrays.vcoul_loc(igp);
+            let pair = Pair::load(a, ig, igp);
+            let vcoul = a.vcoul_loc(igp);
             for n in 0..nbands {
-                let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
-                let occ = arrays.occ(n);
+                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                let occ = a.occ(n);
                 each::<NW>(|e| {
-                    let w = arrays.wx::<L>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
+                    let w = a.wx::<Original>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
                 });
             }
         }
         sums
     }
 
-    #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Original, _, NW>(a, iw, thread, term)
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -356,8 +353,6 @@ pub mod v5 {
     //!
     //! Lines of the nest: 4.
 
-    use super::v3::term;
-    use super::v4::{self, collapse2};
     use super::*;
 
     version! { id: "v5", change: "one launch for each energy", source: "paper III, v5", kernels: [KERNEL] }
@@ -367,12 +362,49 @@ pub mod v5 {
         max_registers: None,
         flops_per_term: Some(81.0),
         entries: entries!(body: gpp_v5 = 1),
-        ..v4::KERNEL
+        ..super::v4::KERNEL
     };
 
     #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Original, _, NW>(a, iw, thread, term)
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        for index in thread.strided(ngpown * ncouls) {
+            let (igp, ig) = split(index, ncouls);
+            let pair = Pair::load(a, ig, igp);
+            let vcoul = a.vcoul_loc(igp);
+            for n in 0..nbands {
+                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                let occ = a.occ(n);
+                each::<NW>(|e| {
+                    let w = a.wx::<Original>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                });
+            }
+        }
+        sums
+    }
+
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -386,8 +418,6 @@ pub mod v6 {
     //!
     //! Lines of the nest: 1, 3.
 
-    use super::v3::term;
-    use super::v5;
     use super::*;
 
     /// Band blocks, the stride of the band loop.
@@ -406,42 +436,28 @@ pub mod v6 {
         max_registers: Some(64),
         flops_per_term: Some(82.6),
         entries: entries!(body: gpp_v6 = 1 spills { in_loop: 6, bytes: 192 }),
-        ..v5::KERNEL
+        ..super::v5::KERNEL
     };
 
-    /// `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
     #[inline(always)]
-    pub unsafe fn blocked<
-        L: Order,
-        P: Factors,
-        const NW: usize,
-        const N_BLK: u32,
-        const IG_BLK: u32,
-    >(
-        arrays: &Arrays,
-        iw: u32,
-        thread: Thread,
-        term: impl TermFn<P>,
-    ) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *arrays;
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = Sums::zero();
         for index in thread.strided(N_BLK * ngpown * IG_BLK) {
             let (rest, ig_blk) = split(index, IG_BLK);
             let (n_blk, igp) = split(rest, ngpown);
-            let igp = settle_index(igp);
-            // `igp` is a digit of the index, ig and n are below their extents by their loops; the
-            // arrays are valid by the launch contract.
-            let vcoul = arrays.vcoul_loc(igp);
+            let igp = opt_barrier_u32(igp);
+            let vcoul = a.vcoul_loc(igp);
             let mut ig = ig_blk;
             while ig < ncouls {
-                let pair = P::load(arrays, ig, igp);
+                let pair = Pair::load(a, ig, igp);
                 let mut n = n_blk;
                 while n < nbands {
-                    let matngmatmgp = arrays.matngmatmgp::<L>(ig, igp, n);
-                    let occ = arrays.occ(n);
+                    let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                    let occ = a.occ(n);
                     each::<NW>(|e| {
-                        let w = arrays.wx::<L>(iw + e as u32, n);
-                        sums.update(e, vcoul, occ, term(&pair, w, &arrays.limits), matngmatmgp);
+                        let w = a.wx::<Original>(iw + e as u32, n);
+                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
                     });
                     n += N_BLK;
                 }
@@ -451,9 +467,26 @@ pub mod v6 {
         sums
     }
 
-    #[inline(always)]
-    unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<Original, _, NW, N_BLK, IG_BLK>(a, iw, thread, term)
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -465,8 +498,7 @@ pub mod v7 {
     //!
     //! Lines of the nest: 5, 6.
 
-    use super::v3::term;
-    use super::v6::{self, IG_BLK, N_BLK, blocked};
+    use super::v6::{IG_BLK, N_BLK};
     use super::*;
 
     version! { id: "v7", change: "wx(n,iw) and aqsm_local(n,igp)", source: "paper III, v7", kernels: [KERNEL] }
@@ -475,12 +507,57 @@ pub mod v7 {
         layout: Layout::Swapped,
         flops_per_term: Some(82.6),
         entries: entries!(body: gpp_v7 = 1 spills { in_loop: 6, bytes: 192 }),
-        ..v6::KERNEL
+        ..super::v6::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term)
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        for index in thread.strided(N_BLK * ngpown * IG_BLK) {
+            let (rest, ig_blk) = split(index, IG_BLK);
+            let (n_blk, igp) = split(rest, ngpown);
+            let igp = opt_barrier_u32(igp);
+            let vcoul = a.vcoul_loc(igp);
+            let mut ig = ig_blk;
+            while ig < ncouls {
+                let pair = Pair::load(a, ig, igp);
+                let mut n = n_blk;
+                while n < nbands {
+                    let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
+                    let occ = a.occ(n);
+                    each::<NW>(|e| {
+                        let w = a.wx::<Swapped>(iw + e as u32, n);
+                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                    });
+                    n += N_BLK;
+                }
+                ig += IG_BLK;
+            }
+        }
+        sums
+    }
+
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }
 
@@ -493,7 +570,7 @@ pub mod v8 {
     //!
     //! Lines of the nest: none, the launch changes.
 
-    use super::v7::{self, body};
+    use super::v6::{IG_BLK, N_BLK};
     use super::*;
 
     version! {
@@ -506,6 +583,56 @@ pub mod v8 {
         max_registers: Some(64),
         flops_per_term: Some(82.6),
         entries: entries!(body: gpp_v8 = 1 spills { in_loop: 6, bytes: 192 }),
-        ..v7::KERNEL
+        ..super::v7::KERNEL
     };
+
+    #[inline(always)]
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        let mut sums = Sums::zero();
+        for index in thread.strided(N_BLK * ngpown * IG_BLK) {
+            let (rest, ig_blk) = split(index, IG_BLK);
+            let (n_blk, igp) = split(rest, ngpown);
+            let igp = opt_barrier_u32(igp);
+            let vcoul = a.vcoul_loc(igp);
+            let mut ig = ig_blk;
+            while ig < ncouls {
+                let pair = Pair::load(a, ig, igp);
+                let mut n = n_blk;
+                while n < nbands {
+                    let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
+                    let occ = a.occ(n);
+                    each::<NW>(|e| {
+                        let w = a.wx::<Swapped>(iw + e as u32, n);
+                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                    });
+                    n += N_BLK;
+                }
+                ig += IG_BLK;
+            }
+        }
+        sums
+    }
+
+    /// One term: reciprocals, squares, two branches.
+    #[inline]
+    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+        let wsum = opt_barrier(w + wtilde.re);
+        let wdiff = wdiff(w, wtilde);
+        let wdiffr = wdiff.norm_sqr();
+        let rden = 1.0 / wdiffr;
+        let delw = wtilde * wdiff.conj() * rden;
+        let delwr = delw.norm_sqr();
+        let mut term = Term::zero();
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
+            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+            term.sch = delw * eps;
+            term.ssx = omega2 * reciprocal(cden);
+        } else if delwr > TOL_ZERO {
+            let cden = second_denominator(wsum, wtilde);
+            term.ssx -= omega2 * reciprocal(cden);
+        }
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
+    }
 }

@@ -20,7 +20,7 @@ pub mod v9 {
     //! Lines of the nest: 1, 4, 5, 7, 8, 9, 10.
 
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "v9", change: "one pass for all energies, pair constants out of the loop, empty bands apart",
@@ -53,7 +53,7 @@ pub mod v10 {
     //! Lines of the nest: 6, 7, 8.
 
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "v10", change: "partial fractions without a branch, approximate reciprocals corrected once",
@@ -84,7 +84,7 @@ pub mod v11 {
     //! Lines of the nest: 5, 6.
 
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "v11", change: "bands staged in shared memory, eight at a time",
@@ -118,7 +118,7 @@ pub mod v12 {
 
     use super::v11;
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "v12", change: "kernels for purely real poles",
@@ -166,7 +166,7 @@ pub mod v13 {
 
     use super::v12;
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "v13", change: "energies from constant memory, one reciprocal for two of them",
@@ -217,7 +217,7 @@ pub mod static_ch {
     //! once. Four `igp` for each `aqsn` that is read keep shared memory and the FP64 pipe equally busy.
 
     use super::*;
-    use crate::versions::v3::term;
+    use crate::formula::term;
 
     version! {
         id: "static_ch", change: "the static CH of all bands, beside the sums of a version",

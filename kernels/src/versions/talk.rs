@@ -1,13 +1,118 @@
 //! The talk's steps, and what they became in BerkeleyGW.
 
-use core::marker::PhantomData;
-
-use crate::arrays::{Arrays, Limits};
+use crate::arrays::{Arrays, Layout, Limits, Swapped};
 use crate::entries::entries;
-use crate::formula::{Factors, Pair, Quotients, Size, Sums, Term};
-use crate::grid::Thread;
+use crate::formula::{
+    Pair, Sums, TOL_ZERO, Term, abs, abs2, first_denominator, reciprocal, second_denominator, wdiff,
+};
+use crate::grid::{Thread, each, split};
+use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops};
-use crate::layout::{Layout, Swapped};
+use crate::versions::v0;
+
+/// V5 to V8: `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.
+#[inline(always)]
+unsafe fn collapse2<const NW: usize>(
+    a: &Arrays,
+    iw: u32,
+    thread: Thread,
+    cutoff: impl Fn(&Pair) -> f64,
+    term: impl Fn(&Pair, f64, f64) -> Term,
+) -> Sums<NW> {
+    let mut sums = Sums::zero();
+    for index in thread.strided(a.ngpown * a.ncouls) {
+        let (igp, ig) = split(index, a.ncouls);
+        let pair = Pair::load(a, ig, igp);
+        let (cutoff, vcoul) = (cutoff(&pair), a.vcoul_loc(igp));
+        for n in 0..a.nbands {
+            let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
+            let occ = a.occ(n);
+            each::<NW>(|e| {
+                let w = a.wx::<Swapped>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
+            });
+        }
+    }
+    sums
+}
+
+/// V9 and BerkeleyGW: `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
+#[inline(always)]
+unsafe fn blocked<const NW: usize, const N_BLK: u32, const IG_BLK: u32>(
+    a: &Arrays,
+    iw: u32,
+    thread: Thread,
+    cutoff: impl Fn(&Pair) -> f64,
+    term: impl Fn(&Pair, f64, f64) -> Term,
+) -> Sums<NW> {
+    let mut sums = Sums::zero();
+    for index in thread.strided(N_BLK * a.ngpown * IG_BLK) {
+        let (rest, ig_blk) = split(index, IG_BLK);
+        let (n_blk, igp) = split(rest, a.ngpown);
+        let igp = opt_barrier_u32(igp);
+        let vcoul = a.vcoul_loc(igp);
+        let mut ig = ig_blk;
+        while ig < a.ncouls {
+            let pair = Pair::load(a, ig, igp);
+            let cutoff = cutoff(&pair);
+            let mut n = n_blk;
+            while n < a.nbands {
+                let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
+                let occ = a.occ(n);
+                each::<NW>(|e| {
+                    let w = a.wx::<Swapped>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
+                });
+                n += N_BLK;
+            }
+            ig += IG_BLK;
+        }
+    }
+    sums
+}
+
+/// One term with a two-way branch and divisions, before the cutoff.
+#[inline(always)]
+fn divisions(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = opt_barrier(w + wtilde.re);
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let delw = wtilde / wdiff;
+    let delwr = delw.norm_sqr();
+    let mut term = Term::zero();
+    if wdiffr > limits.limittwo && delwr < limits.limitone {
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+        term.sch = delw * eps;
+        term.ssx = omega2 / cden;
+    } else if delwr > TOL_ZERO {
+        let cden = second_denominator(wsum, wtilde);
+        term.ssx -= omega2 / cden;
+    }
+    term
+}
+
+/// One term with a two-way branch and reciprocals, before the cutoff.
+#[inline(always)]
+fn reciprocals(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
+    let wsum = opt_barrier(w + wtilde.re);
+    let wdiff = wdiff(w, wtilde);
+    let wdiffr = wdiff.norm_sqr();
+    let rden = 1.0 / wdiffr;
+    let delw = wtilde * wdiff.conj() * rden;
+    let delwr = delw.norm_sqr();
+    let mut term = Term::zero();
+    if wdiffr > limits.limittwo && delwr < limits.limitone {
+        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
+        term.sch = delw * eps;
+        term.ssx = omega2 * reciprocal(cden);
+    } else if delwr > TOL_ZERO {
+        let cden = second_denominator(wsum, wtilde);
+        term.ssx -= omega2 * reciprocal(cden);
+    }
+    term
+}
 
 pub mod v1 {
     //! The talk's V1: all three loops collapsed, energies in the thread.
@@ -18,14 +123,14 @@ pub mod v1 {
     //! Lines of the nest: 1, 2, 3.
 
     use super::*;
-    use crate::versions::v0::{self, body};
+    use crate::versions::v0::body;
 
     version! { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(148.8),
         entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
-        ..v0::KERNEL
+        ..crate::versions::v0::KERNEL
     };
 }
 
@@ -37,7 +142,6 @@ pub mod v2 {
     //!
     //! Lines of the nest: 1.
 
-    use super::v1;
     use super::*;
     use crate::versions::blog::step1::body;
 
@@ -50,7 +154,7 @@ pub mod v2 {
         loops: Loops::Collapse2,
         flops_per_term: Some(138.8),
         entries: entries!(body: gpp_talk_v2_nw1 = 1, gpp_talk_v2_nw2 = 2, gpp_talk_v2_nw3 = 3),
-        ..v1::KERNEL
+        ..super::v1::KERNEL
     };
 }
 
@@ -62,7 +166,6 @@ pub mod v3 {
     //!
     //! Lines of the nest: none, the launch changes.
 
-    use super::v2;
     use super::*;
     use crate::versions::blog::step1::body;
 
@@ -76,7 +179,7 @@ pub mod v3 {
         max_registers: Some(128),
         flops_per_term: Some(138.9),
         entries: entries!(body: gpp_talk_v3_nw1 = 1, gpp_talk_v3_nw2 = 2, gpp_talk_v3_nw3 = 3),
-        ..v2::KERNEL
+        ..super::v2::KERNEL
     };
 }
 
@@ -88,7 +191,6 @@ pub mod v4 {
     //!
     //! Lines of the nest: 4.
 
-    use super::v3;
     use super::*;
     use crate::versions::blog::step1::body;
 
@@ -98,7 +200,7 @@ pub mod v4 {
         energies: Energies::OneLaunchEach,
         flops_per_term: Some(142.4),
         entries: entries!(body: gpp_talk_v4 = 1),
-        ..v3::KERNEL
+        ..super::v3::KERNEL
     };
 }
 
@@ -110,10 +212,7 @@ pub mod v5 {
     //!
     //! Lines of the nest: 5, 6.
 
-    use super::v4;
     use super::*;
-    use crate::versions::v0::term;
-    use crate::versions::v4::collapse2;
 
     version! { id: "talk:V5", change: "wx(n,iw) and aqsm_local(n,igp)", source: "talk, V5", kernels: [KERNEL] }
 
@@ -121,12 +220,12 @@ pub mod v5 {
         layout: Layout::Swapped,
         flops_per_term: Some(142.4),
         entries: entries!(body: gpp_talk_v5 = 1),
-        ..v4::KERNEL
+        ..super::v4::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Swapped, _, NW>(a, iw, thread, term)
+        collapse2(a, iw, thread, |_| 0.0, |pair, _, w| v0::term(pair, w, &a.limits))
     }
 }
 
@@ -139,11 +238,7 @@ pub mod v6 {
     //!
     //! Lines of the nest: 7, 8, 9.
 
-    use super::v5;
     use super::*;
-    use crate::versions::v0::{Divisions, Roots};
-    use crate::versions::v2::two_ways;
-    use crate::versions::v4::collapse2;
 
     version! {
         id: "talk:V6", change: "the cutoff out of the band loop; a two-way branch",
@@ -153,34 +248,18 @@ pub mod v6 {
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(136.2),
         entries: entries!(body: gpp_talk_v6 = 1),
-        ..v5::KERNEL
+        ..super::v5::KERNEL
     };
-
-    /// A pair with the bound on its `ssx`, as `S` writes it.
-    pub struct Bounded<S> {
-        pair: Pair,
-        ssxcutoff: f64,
-        size: PhantomData<S>,
-    }
-
-    impl<S: Size> Factors for Bounded<S> {
-        #[inline(always)]
-        unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-            let pair = Pair::load(arrays, ig, igp);
-            let ssxcutoff = S::ssxcutoff(arrays.limits.sexcut, pair.eps);
-            Bounded { pair, ssxcutoff, size: PhantomData }
-        }
-    }
-
-    /// One term with a two-way branch and the bound that is there already.
-    #[inline(always)]
-    pub fn term<Q: Quotients, S: Size>(bounded: &Bounded<S>, w: f64, limits: &Limits) -> Term {
-        two_ways::<Q>(&bounded.pair, w, limits).cut::<S>(w, bounded.ssxcutoff)
-    }
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Divisions, Roots>)
+        collapse2(
+            a,
+            iw,
+            thread,
+            |pair| a.limits.sexcut * abs(pair.eps),
+            |pair, cutoff, w| divisions(pair, w, &a.limits).cut(w, abs, cutoff),
+        )
     }
 }
 
@@ -191,23 +270,25 @@ pub mod v7 {
     //!
     //! Lines of the nest: 6, 7, 8.
 
-    use super::v6::{self, term};
     use super::*;
-    use crate::versions::v0::Roots;
-    use crate::versions::v1::Reciprocals;
-    use crate::versions::v4::collapse2;
 
     version! { id: "talk:V7", change: "reciprocals for divisions", source: "talk, V7", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(85.1),
         entries: entries!(body: gpp_talk_v7 = 1),
-        ..v6::KERNEL
+        ..super::v6::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Reciprocals, Roots>)
+        collapse2(
+            a,
+            iw,
+            thread,
+            |pair| a.limits.sexcut * abs(pair.eps),
+            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs, cutoff),
+        )
     }
 }
 
@@ -218,24 +299,25 @@ pub mod v8 {
     //!
     //! Lines of the nest: 9.
 
-    use super::v6::term;
-    use super::v7;
     use super::*;
-    use crate::versions::v1::Reciprocals;
-    use crate::versions::v3::Squares;
-    use crate::versions::v4::collapse2;
 
     version! { id: "talk:V8", change: "squares for absolute values", source: "talk, V8", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(81.0),
         entries: entries!(body: gpp_talk_v8 = 1),
-        ..v7::KERNEL
+        ..super::v7::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2::<Swapped, _, NW>(a, iw, thread, term::<Reciprocals, Squares>)
+        collapse2(
+            a,
+            iw,
+            thread,
+            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
+            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
+        )
     }
 }
 
@@ -248,12 +330,7 @@ pub mod v9 {
     //!
     //! Lines of the nest: 1, 3.
 
-    use super::v6::term;
-    use super::v8;
     use super::*;
-    use crate::versions::v1::Reciprocals;
-    use crate::versions::v3::Squares;
-    use crate::versions::v6::blocked;
 
     version! {
         id: "talk:V9", change: "cache blocking: 16 band blocks, 256 ig blocks",
@@ -264,7 +341,7 @@ pub mod v9 {
         loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
         flops_per_term: Some(81.4),
         entries: entries!(body: gpp_talk_v9 = 1),
-        ..v8::KERNEL
+        ..super::v8::KERNEL
     };
 
     /// Band blocks, the stride of the band loop.
@@ -275,7 +352,13 @@ pub mod v9 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<Reciprocals, Squares>)
+        blocked::<NW, N_BLK, IG_BLK>(
+            a,
+            iw,
+            thread,
+            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
+            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
+        )
     }
 }
 
@@ -288,12 +371,8 @@ pub mod bgw {
     //!
     //! Lines of the nest: 1, 3.
 
-    use super::v6::term;
-    use super::v9::{self, N_BLK};
+    use super::v9::N_BLK;
     use super::*;
-    use crate::versions::v1::Reciprocals;
-    use crate::versions::v3::Squares;
-    use crate::versions::v6::blocked;
 
     version! {
         id: "talk:bgw", change: "16 band blocks, 512 ig blocks",
@@ -304,7 +383,7 @@ pub mod bgw {
         loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
         flops_per_term: Some(81.4),
         entries: entries!(body: gpp_talk_bgw = 1),
-        ..v9::KERNEL
+        ..super::v9::KERNEL
     };
 
     /// Blocks of `ig`, the stride of the `ig` loop.
@@ -312,6 +391,12 @@ pub mod bgw {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<Swapped, _, NW, N_BLK, IG_BLK>(a, iw, thread, term::<Reciprocals, Squares>)
+        blocked::<NW, N_BLK, IG_BLK>(
+            a,
+            iw,
+            thread,
+            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
+            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
+        )
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gpp::kernels::cells::series::way;
-use gpp::kernels::pairs::Part;
+use gpp::kernels::sigma::Interval as Part;
+use gpp::kernels::sigma::real::far_field as way;
 use gpp::problem::grid::Even;
 use gpp::problem::plan::CACHED;
 use gpp::problem::synthesis::Synthesis;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use gpp_kernels::ceilings::{
+use gpp_kernels::peaks::{
     CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
 };
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::grid::blocks;
-use gpp_kernels::layout::Layout;
-use gpp_kernels::relaid;
-use gpp_kernels::relaid::{NONE, RelaidArguments, SYMBOL, THREADS};
+use gpp_kernels::repack;
+use gpp_kernels::repack::{NONE, RepackArguments, SYMBOL, THREADS};
 use num_complex::Complex64;
 
 use crate::catalogue::Kernel;
@@ -76,7 +76,7 @@ impl Resident {
             held.at = problem.bands().id();
         }
         if on_gpu.is_some() && held.repack.kernel.is_none() {
-            held.repack.kernel = Some(gpu.module(relaid::SYMBOL)?);
+            held.repack.kernel = Some(gpu.module(repack::SYMBOL)?);
         }
         held.slot.stream.wait_for_foreign(after)?;
         let Buffers { slot, bands, pairs, ring, repack, at } = held;
@@ -146,8 +146,8 @@ pub struct GpuElements {
     pub aqsn: DeviceMatrix,
     /// What has a row for each G′.
     pub aqsm: DeviceMatrix,
-    /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::relaid::NONE) for one without. The same memory in
-    /// each call if they are the same.
+    /// The row of each G′ in it (0-based); [`NONE`](gpp_kernels::repack::NONE) for one without. The same memory in
+    /// each call where they are the same.
     pub rows: Rows,
 }
 
@@ -250,7 +250,7 @@ impl GpuElements {
             place.holds = Some((rows.cloned(), energies, layout));
         }
         let (map, out) = (pointer(&place.room), room.as_ref().expect("made above"));
-        let arguments = RelaidArguments {
+        let arguments = RepackArguments {
             from: from.pointer(),
             ld: from.ld as u64,
             rows: map,

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::Kernel;
-use gpp_kernels::layout::Layout;
 use num_complex::Complex64;
 use rayon::prelude::*;
 

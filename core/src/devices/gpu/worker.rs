@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use gpp_kernels::arrays::Layout;
+use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
-use gpp_kernels::layout::Layout;
+use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::SecondStageArguments;
-use gpp_kernels::sums::VALUES;
-use gpp_kernels::table::EnergiesFrom;
-use gpp_kernels::{reduction, table};
+use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
 use crate::catalogue;
@@ -152,7 +152,7 @@ impl<'a> OnGpu<'a> {
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
             let wx = &plan.wx[..];
-            loaded.table.holding(wx, || function.set(table::SYMBOL, wx, &slot.stream))
+            loaded.table.holding(wx, || function.set(plan::SYMBOL, wx, &slot.stream))
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {

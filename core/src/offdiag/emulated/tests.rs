@@ -1,6 +1,6 @@
+use gpp_kernels::formula;
 use gpp_kernels::formula::Pair;
 use gpp_kernels::offdiag::versions::ALL;
-use gpp_kernels::versions::v3;
 use num_complex::Complex64;
 
 use super::*;
@@ -28,7 +28,7 @@ fn defined(task: &Task, l: usize, m: usize, iw: usize) -> ([Complex64; 2], [f64;
                     (problem.wtilde()[igp * ncouls + ig], problem.eps()[igp * ncouls + ig]);
                 let wtilde2 = wtilde * wtilde;
                 let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
-                let term = v3::term(&pair, w, &limits);
+                let term = formula::term(&pair, w, &limits);
                 let terms = [-occ * term.ssx * a * v, 0.5 * term.sch * a * v];
                 for kind in 0..2 {
                     sums[kind] += terms[kind];

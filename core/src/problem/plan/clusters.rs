@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::slice;
 
-use gpp_cpu::cells::Pairs;
+use gpp_cpu::problem::Pairs;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::cells::series::LEAST;
-use gpp_kernels::discs::series::LEAST as LEAST_OF_DISCS;
-use gpp_kernels::pairs::{Disc, PAIRS, Part, Pole};
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sigma::complex::MIN_DISTANCE as LEAST_OF_DISCS;
+use gpp_kernels::sigma::real::MIN_DISTANCE as LEAST;
+use gpp_kernels::sigma::{Disc, Interval as Part, PAIRS, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -176,7 +176,7 @@ fn in_parts<P: Span>(cells: &[P], lengths: &[usize]) -> Vec<P> {
 
 // The bounds of cells: how wide they are changes how long sums take, not what comes of them.
 
-/// A cell is at most this part of its poles wide: see [`gpp_kernels::cells::series`].
+/// A cell is at most this part of its poles wide: see [`gpp_kernels::sigma::real`].
 const WIDEST: f64 = 1.0 / 32.0;
 
 /// No cell is narrower than one of so many parts of what energies come near to.
@@ -296,7 +296,7 @@ impl Weighed {
     }
 }
 
-// The pairs of a slab sorted by their poles: see [`gpp_kernels::cells`] and [`gpp_kernels::discs`].
+// The pairs of a slab sorted by their poles: see [`gpp_kernels::sigma`] and [`gpp_kernels::sigma::complex`].
 
 /// More cells of real poles than there ever are: no narrower ones than `bounds` allows, and those that grow with
 /// their poles.
@@ -395,7 +395,7 @@ fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
     Sorted::of(slab, cells, |wtilde| wtilde.re, cell, part)
 }
 
-// Discs in the complex plane that hold the poles of a slab: see [`gpp_kernels::discs`].
+// Discs in the complex plane that hold the poles of a slab: see [`gpp_kernels::sigma::complex`].
 //
 // The plane is parted into squares, each of which is divided by four until a disc around it is as far from zero
 // as moments need, and what an average energy sums of it one by one takes less than the moments of the four

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::plan::Table;
 use gpp_kernels::plan::{Plan, Poles};
-use gpp_kernels::table::Table;
 use rayon::prelude::*;
 
 use crate::error::Result;

@@ -1,6 +1,6 @@
-use gpp_kernels::cells::series::way;
-use gpp_kernels::discs::series::Bounds;
-use gpp_kernels::pairs::Part;
+use gpp_kernels::sigma::Interval as Part;
+use gpp_kernels::sigma::complex::Acceptance as Bounds;
+use gpp_kernels::sigma::real::far_field as way;
 
 use super::*;
 use crate::problem::synthesis::synthesise;
@@ -61,7 +61,7 @@ fn every_pair_is_in_the_disc_of_one_part() {
                 assert!(LEAST_OF_DISCS * part.radius <= part.middle.norm());
                 discs += 1;
                 let bounds = Bounds::of(part, &limits);
-                let ways = problem.wx().iter().filter(|w| bounds.way(**w, true).is_some());
+                let ways = problem.wx().iter().filter(|w| bounds.far_field(**w, true).is_some());
                 told += ways.count() * own.len();
             }
         }

@@ -1,0 +1,280 @@
+//! The operands of a block: read by each warp from global memory, or through a pipeline of stages in shared memory. A
+//! thread is the producer of a stage: it starts bulk copies, which arrive at the stage's *full* barrier. All warps are its
+//! consumers, and arrive at its *empty* barrier. A stage holds the k-tiles that a product takes at a time.
+
+use crate::intrinsics::load_from_l1;
+use crate::offdiag::mma::{PerLane, each, lane};
+use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands};
+
+pub trait Pipeline {
+    /// Waits for the operands of `stage`, one after the other. Those of the stage before are released.
+    unsafe fn consume(&mut self, stage: u32);
+
+    /// A pair of numbers for each lane, of 32 neighbouring pairs from `at` on, of A in k-tile `k` of the stage.
+    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+
+    /// The same of B.
+    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+}
+
+/// The stages of a block in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stages {
+    /// Fragments of A.
+    pub a: u32,
+    /// Fragments of B.
+    pub b: u32,
+    /// Words of an element of B.
+    pub words: u32,
+    pub k_tiles: u32,
+    pub count: u32,
+}
+
+impl Stages {
+    /// Bytes of A in a k-tile.
+    pub const fn a_bytes(self) -> u32 {
+        self.a * A_FRAGMENT * 8
+    }
+
+    /// Bytes of B in a k-tile.
+    pub const fn b_bytes(self) -> u32 {
+        self.b * self.words * B_FRAGMENT * 8
+    }
+
+    /// Bytes of a stage: A of its k-tiles, then B.
+    pub const fn stage_bytes(self) -> u32 {
+        self.k_tiles * (self.a_bytes() + self.b_bytes())
+    }
+
+    /// As many stages, a power of two up to 8, as fit into a block's shared memory.
+    pub const fn new(a: u32, b: u32, words: u32, k_tiles: u32) -> Stages {
+        let one = Stages { a, b, words, k_tiles, count: 1 };
+        let mut count = 8;
+        while count > (SHARED - BARRIERS) / one.stage_bytes() {
+            count /= 2;
+        }
+        Stages { count, ..one }
+    }
+
+    /// Bytes of shared memory that a block needs.
+    pub const fn bytes(self) -> u32 {
+        BARRIERS + self.count * self.stage_bytes()
+    }
+}
+
+/// Bytes of shared memory that a block may have on sm_90.
+const SHARED: u32 = 227 << 10;
+
+/// Bytes before the first stage, for the full and the empty barrier of each, of 8 bytes.
+pub const BARRIERS: u32 = 256;
+
+/// No stages: each warp reads global memory.
+pub struct Direct {
+    operands: Operands,
+    k_tiles: u32,
+    now: (*const f64, *const f64),
+}
+
+impl Direct {
+    /// With so many k-tiles at a time.
+    #[inline(always)]
+    pub fn new(operands: Operands, k_tiles: u32) -> Self {
+        Direct { operands, k_tiles, now: (core::ptr::null(), core::ptr::null()) }
+    }
+}
+
+#[inline(always)]
+unsafe fn pair(from: *const f64, at: u32) -> [PerLane<f64>; 2] {
+    let pairs = each(|of| load_from_l1(from.cast(), at + lane(of)));
+    [0, 1].map(|half| each(|of| pairs[of][half]))
+}
+
+impl Pipeline for Direct {
+    #[inline(always)]
+    unsafe fn consume(&mut self, stage: u32) {
+        self.now = self.operands.at(stage * self.k_tiles);
+    }
+
+    #[inline(always)]
+    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+        pair(self.now.0.wrapping_add(k as usize * self.operands.a_stride), at)
+    }
+
+    #[inline(always)]
+    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+        pair(self.now.1.wrapping_add(k as usize * self.operands.b_stride), at)
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+pub use gpu::Staged;
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu {
+    use core::arch::{asm, global_asm};
+
+    use super::{BARRIERS, Pipeline, Stages};
+    use crate::intrinsics::{
+        WARP, barrier, lane, lane_in_register, load_shared_pair, warp_barrier,
+    };
+    use crate::offdiag::mma::PerLane;
+    use crate::offdiag::pack::Operands;
+
+    global_asm!(".extern .shared .align 128 .b8 gpp_offdiag_stages[];");
+
+    /// The pipeline of a block in shared memory, a ring of stages.
+    pub struct Staged {
+        operands: Operands,
+        stages: Stages,
+        base: u32,
+        /// Stages of the whole product.
+        count: u32,
+        warps: u32,
+        /// The stage that is consumed.
+        now: u32,
+    }
+
+    /// Stages between the one that is consumed and the one that is filled again, so that no warp waits for the slowest.
+    const SLACK: u32 = 1;
+
+    impl Staged {
+        /// Makes the barriers and produces the first stages, of so many k-tiles, a multiple of a stage's. All threads of the
+        /// block come here, once, with [`Stages::bytes`] of dynamic shared memory.
+        #[inline(always)]
+        pub unsafe fn start(
+            operands: Operands,
+            stages: Stages,
+            k_tiles: u32,
+            warps: u32,
+        ) -> Staged {
+            let base: u32;
+            asm!("mov.u32 {}, gpp_offdiag_stages;", out(reg32) base, options(pure, nomem, nostack));
+            if lane() == 0 {
+                let mut stage = 0;
+                while stage < stages.count {
+                    make_barrier(base + 16 * stage, 1);
+                    make_barrier(base + 16 * stage + 8, warps * WARP);
+                    stage += 1;
+                }
+                asm!("fence.mbarrier_init.release.cluster;", options(nostack));
+            }
+            barrier();
+            let count = k_tiles / stages.k_tiles;
+            let pipeline = Staged { operands, stages, base, count, warps, now: 0 };
+            if lane() == 0 {
+                let mut stage = 0;
+                while stage < Self::ahead(stages) && stage < count {
+                    pipeline.produce(stage);
+                    stage += 1;
+                }
+            }
+            pipeline
+        }
+
+        /// Stages that are produced before they are consumed.
+        const fn ahead(stages: Stages) -> u32 {
+            stages.count - SLACK - 1
+        }
+
+        /// Starts the copies of a stage's operands, once its empty barrier says that nobody reads what was there before.
+        #[inline(always)]
+        unsafe fn produce(&self, stage: u32) {
+            let (full, to) = (self.full(stage), self.address(stage));
+            let Stages { k_tiles, .. } = self.stages;
+            let (a_bytes, b_bytes) = (self.stages.a_bytes(), self.stages.b_bytes());
+            wait(full + 8, self.phase(stage) ^ 1);
+            asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
+                in(reg32) full, in(reg32) self.stages.stage_bytes(), options(nostack));
+            let mut k = 0;
+            while k < k_tiles {
+                let (a, b) = self.operands.at(stage * k_tiles + k);
+                copy(to + k * a_bytes, a, a_bytes, full);
+                copy(to + k_tiles * a_bytes + k * b_bytes, b, b_bytes, full);
+                k += 1;
+            }
+        }
+
+        /// The full barrier of a stage; the empty one is 8 bytes further on.
+        #[inline(always)]
+        fn full(&self, stage: u32) -> u32 {
+            self.base + 16 * (stage % self.stages.count)
+        }
+
+        /// Parity of the phase of a stage's barriers.
+        #[inline(always)]
+        fn phase(&self, stage: u32) -> u32 {
+            stage / self.stages.count % 2
+        }
+
+        #[inline(always)]
+        fn address(&self, stage: u32) -> u32 {
+            self.base + BARRIERS + stage % self.stages.count * self.stages.stage_bytes()
+        }
+
+        /// Address of the calling lane's first pair in the stage that is consumed.
+        #[inline(always)]
+        unsafe fn at(&self) -> u32 {
+            self.address(self.now) + lane_in_register() % WARP * 16
+        }
+    }
+
+    impl Pipeline for Staged {
+        #[inline(always)]
+        unsafe fn consume(&mut self, stage: u32) {
+            // The products of the stage before are done, so its operands were read. An arrival right after the loads would not
+            // wait for them.
+            if stage > 0 {
+                let empty = self.full(stage - 1) + 8;
+                asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) empty, options(nostack));
+            }
+            // Warps take turns as producers: one that produced all stages would be the last in each, and the others wait.
+            let next = stage + Self::ahead(self.stages);
+            if lane_in_register() == next % self.warps * WARP && next < self.count {
+                self.produce(next);
+            }
+            warp_barrier();
+            self.now = stage;
+            wait(self.full(stage), self.phase(stage));
+        }
+
+        #[inline(always)]
+        unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+            let operand = k * self.stages.a_bytes();
+            let pair = load_shared_pair(self.at() + operand + 16 * at);
+            [[pair.re], [pair.im]]
+        }
+
+        #[inline(always)]
+        unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+            let stages = self.stages;
+            let operand = stages.k_tiles * stages.a_bytes() + k * stages.b_bytes();
+            let pair = load_shared_pair(self.at() + operand + 16 * at);
+            [[pair.re], [pair.im]]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn make_barrier(at: u32, count: u32) {
+        asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) at, in(reg32) count, options(nostack));
+    }
+
+    /// Waits until a barrier has left the phase of this parity.
+    #[inline(always)]
+    unsafe fn wait(at: u32, phase: u32) {
+        loop {
+            let done: u32;
+            asm!("{{ .reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [{1}], {2}; selp.u32 {0}, 1, 0, done; }}",
+                out(reg32) done, in(reg32) at, in(reg32) phase, options(nostack));
+            if done != 0 {
+                return;
+            }
+        }
+    }
+
+    /// A bulk copy to shared memory, which completes at the full barrier.
+    #[inline(always)]
+    unsafe fn copy(to: u32, from: *const f64, bytes: u32, full: u32) {
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+            in(reg32) to, in(reg64) from, in(reg32) bytes, in(reg32) full, options(nostack));
+    }
+}

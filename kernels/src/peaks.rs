@@ -1,0 +1,150 @@
+//! Kernels that measure the peaks of a device, the ceilings of the roofline: the rate of fused operations, and the
+//! bandwidth of memory, L2 and L1.
+
+use crate::arguments::arguments;
+use crate::grid::Thread;
+use crate::intrinsics::{load_from_l1, load_from_l2};
+
+/// Threads of a block of either kernel.
+pub const THREADS: u32 = 256;
+
+/// Independent chains of fused operations in a thread, enough to hide their latency.
+pub const CHAINS: usize = 8;
+
+/// Fused operations of each chain.
+pub const FMA_STEPS: u32 = 4096;
+
+/// Symbol of the FMA kernel.
+pub const FMA_SYMBOL: &str = "gpp_ceiling_fma";
+
+/// Symbols of the read kernels: each bypasses the caches nearer than the one it measures.
+pub const READ_SYMBOLS: [&str; 2] = ["gpp_ceiling_read_l2", "gpp_ceiling_read_l1"];
+
+arguments! {
+    FmaArguments {
+        /// Factor of each fused operation, below one so that the chains stay finite.
+        factor: f64,
+        term: f64,
+        /// One number, written only if a sum is none.
+        sink: *mut f64,
+    }
+    gpp_ceiling_fma = |arguments| fma(arguments);
+}
+
+arguments! {
+    ReadArguments {
+        /// The pairs that are read, in the L2 kernel by all threads of the grid together, in the L1
+        /// kernel by those of each block.
+        buffer: *const [f64; 2],
+        count: u32,
+        passes: u32,
+        /// One number, written only if a sum is none.
+        sink: *mut f64,
+    }
+    gpp_ceiling_read_l2 = |arguments| read_l2(arguments);
+    gpp_ceiling_read_l1 = |arguments| read_l1(arguments);
+}
+
+/// Runs [`CHAINS`] chains of [`FMA_STEPS`] fused operations; the sum keeps them from being dropped.
+#[inline(always)]
+pub fn fma_chains(thread: Thread, factor: f64, term: f64) -> f64 {
+    let mut chains = [0.0; CHAINS];
+    for (at, chain) in chains.iter_mut().enumerate() {
+        *chain = f64::from(thread.index) + at as f64;
+    }
+    let mut step = 0;
+    while step < FMA_STEPS {
+        for chain in &mut chains {
+            *chain = *chain * factor + term;
+        }
+        step += 1;
+    }
+    chains.iter().sum()
+}
+
+/// The level of the memory hierarchy that serves reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// L2, and memory if the buffer is larger.
+    L2,
+    /// L1, for a tile that fits.
+    L1,
+}
+
+/// Sums `count` 16-byte pairs of `tile`, every `stride`-th from `first` on, `passes` times.
+#[inline(always)]
+pub unsafe fn read_passes(
+    tile: *const [f64; 2],
+    count: u32,
+    first: u32,
+    stride: u32,
+    passes: u32,
+    level: Level,
+) -> f64 {
+    let read = |at: u32| match level {
+        Level::L2 => load_from_l2(tile, at),
+        Level::L1 => load_from_l1(tile, at),
+    };
+    let mut sums = [0.0; 4];
+    let mut pass = 0;
+    while pass < passes {
+        let mut at = first;
+        // Four loads in flight before the first is used.
+        while count - at > 3 * stride && at < count {
+            let pairs = [read(at), read(at + stride), read(at + 2 * stride), read(at + 3 * stride)];
+            sums[0] += pairs[0][0] + pairs[0][1];
+            sums[1] += pairs[1][0] + pairs[1][1];
+            sums[2] += pairs[2][0] + pairs[2][1];
+            sums[3] += pairs[3][0] + pairs[3][1];
+            at += 4 * stride;
+            if at >= count {
+                break;
+            }
+        }
+        while at < count {
+            let pair = read(at);
+            sums[0] += pair[0] + pair[1];
+            at = if count - at > stride { at + stride } else { count };
+        }
+        pass += 1;
+    }
+    sums[0] + sums[1] + sums[2] + sums[3]
+}
+
+// The sums are stored only if they are NaN: so the compiler keeps their arithmetic.
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn fma(arguments: FmaArguments) {
+    let FmaArguments { factor, term, sink } = arguments;
+    let sum = fma_chains(Thread::calling(), factor, term);
+    if sum.is_nan() {
+        *sink = sum;
+    }
+}
+
+/// The peak of L2, and of memory for a large buffer: all threads of the grid share the pairs.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read_l2(arguments: ReadArguments) {
+    let Thread { index, count, .. } = Thread::calling();
+    read(arguments, index, count, Level::L2)
+}
+
+/// The peak of L1: every block reads the same pairs again and again.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read_l1(arguments: ReadArguments) {
+    let threads = crate::intrinsics::threads();
+    read(arguments, crate::intrinsics::lane(), threads, Level::L1)
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
+    let ReadArguments { buffer, count, passes, sink } = arguments;
+    let sum = read_passes(buffer, count, first, stride, passes, level);
+    if sum.is_nan() {
+        *sink = sum;
+    }
+}

@@ -1,0 +1,381 @@
+//! Clusters of poles in a disc of the complex plane, `ω̃ = z₀ + r·ζ`, `|ζ| ≤ 1`, with moments of the powers `ζ^k`.
+//!
+//! Moments are complex numbers times complex powers. They are summed two at a time, so that only every second power is
+//! staged: `ζ^2j` with `c·M` and with `c·M·ζ`.
+//!
+//! With `d = w − z₀`,
+//!
+//! ```text
+//! 1/(w − ω̃) = 1/d · Σ_{k<K} (r/d)^k·ζ^k + (ζ·r/d)^K · 1/(w − ω̃)
+//! ```
+//!
+//! so what is left out after `K` = [`MOMENTS`] powers is at most `(r/|d|)^K` of the quotient itself: 10⁻¹⁶
+//! if `|d|` is at least [`MIN_DISTANCE`] radii. `1/(w + ω̃)` is the same at `−w` with the other sign.
+//!
+//! Of `q − p = 2ω̃/((w − ω̃)(w + ω̃))` the two quotients are `|w ± ω̃|/|2ω̃|`, at most `(1 + κ)/2` with
+//! `κ = |w|/|ω̃|`. A disc that has moments is at least [`MIN_DISTANCE`] radii away from zero, so `|d|` is at least
+//! `(0.9·κ − 1)·MIN_DISTANCE` radii too: for κ up to 3 the difference has an error of 2·10⁻¹⁶ from each quotient,
+//! and for larger ones less. Its weight of `ζ⁰` is not the difference of two, but
+//! `1/(w − z₀) − 1/(w + z₀) = 2z₀/((w − z₀)(w + z₀))`; those of higher powers are smaller than it by
+//! `r/|d|` and more.
+
+use core::ops::Range;
+
+use num_complex::{Complex, Complex64};
+
+use crate::arguments::ClusterArguments;
+use crate::arrays::Limits;
+use crate::formula::{VALUES, plus_product, reciprocal_unless};
+use crate::intrinsics::sqrt;
+use crate::sigma::{
+    BANDS, Cluster, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole, STAGE, Target,
+    Team, add,
+};
+
+/// Blocks of a launch at most: the order of the sums depends on it.
+pub const BLOCKS: u32 = 528;
+
+/// Moments of a cluster.
+pub const MOMENTS: usize = 16;
+
+/// The least distance of the far field, in radii.
+pub const MIN_DISTANCE: f64 = 10.0;
+
+/// Neighbouring pairs whose poles lie in a disc of the complex plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Disc {
+    /// z₀ in eV.
+    pub middle: Complex64,
+    /// r, above zero; NaN if all energies are in the near field.
+    pub radius: f64,
+    /// The first pair.
+    pub begin: u32,
+    /// Behind the last pair.
+    pub end: u32,
+}
+
+// Shared memory of a block, in numbers.
+
+/// Moments are summed two at a time, of each even power of `ζ`.
+const EVEN: usize = MOMENTS / 2;
+const _: () = assert!(MOMENTS.is_multiple_of(2), "each even power has an odd one behind it");
+
+/// Complex factors of a pair: `c`, `ζ`, and the even powers but the first, which is one.
+const PER_PAIR: u32 = 2 + EVEN as u32 - 1;
+
+/// `(2, BANDS, MOMENTS)`.
+const MOMENT: u32 = 0;
+/// `(VALUES, MAX_ENERGIES)`, of the targets.
+const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
+/// Two buffers of `(2, PER_PAIR, STAGE)`.
+const FACTORS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
+const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
+
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(".shared .align 16 .b8 gpp_discs[{bytes}];", bytes = const NUMBERS * 8);
+
+/// Moment `k` of band `b`.
+#[inline(always)]
+const fn moment_at(b: u32, k: usize) -> u32 {
+    MOMENT + 2 * (k as u32 * BANDS + b)
+}
+
+/// `c` of a pair of a stage, `ζ`, then `ζ²`, `ζ⁴` and so on.
+#[inline(always)]
+const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {
+    FACTORS + ((buffer * STAGE + at) * PER_PAIR + which as u32) * 2
+}
+
+// The far field.
+
+/// What decides on the far field of a disc, whatever the energy.
+#[derive(Clone, Copy, Debug)]
+pub struct Acceptance {
+    middle: Complex64,
+    radius: f64,
+    /// Squares of the least and the largest `|w ∓ z₀|` at which the expansion of a quotient holds.
+    far: [f64; 2],
+    /// Square of `|w − z₀|` above which the first branch holds for all poles.
+    first: f64,
+    /// Square of `|w − z₀|` below which it holds for none.
+    second: f64,
+    /// Square of `|w − z₀|` above which no pole is `w` itself.
+    outside: f64,
+    /// The least and the largest `|ω̃|`.
+    sizes: [f64; 2],
+    sexcut: f64,
+}
+
+impl Acceptance {
+    /// Of a disc; if its radius is NaN, nothing holds.
+    #[inline(always)]
+    pub fn of(disc: &Disc, limits: &Limits) -> Acceptance {
+        let (middle, radius) = (disc.middle, disc.radius);
+        let size = sqrt(middle.norm_sqr());
+        let sizes = [size - radius, size + radius];
+        // |w − ω̃| of the bound between the branches, for the smallest of the poles and for the largest.
+        let gamma = sqrt(limits.limittwo);
+        let share = reciprocal_unless(false, sqrt(limits.limitone));
+        let near = |size: f64| {
+            let near = size * share;
+            if near > gamma { near } else { gamma }
+        };
+        let square = |x: f64| x * x;
+        let first = near(sizes[1]) * (1.0 + MARGIN) + radius;
+        let second = near(sizes[0]) * (1.0 - MARGIN) - radius;
+        let nothing = second < 0.0;
+        Acceptance {
+            middle,
+            radius,
+            far: [square(MIN_DISTANCE * radius), MAX_DISTANCE * MAX_DISTANCE],
+            first: square(first),
+            second: if nothing { 0.0 } else { square(second) },
+            outside: square(radius * (1.0 + MARGIN)),
+            sizes,
+            sexcut: limits.sexcut,
+        }
+    }
+
+    /// The far field at `w` of an occupied band or an empty one; `None` in the near field.
+    #[inline(always)]
+    pub fn far_field(&self, w: f64, occupied: bool) -> Option<FarField> {
+        let square = |sum: f64| sum * sum + self.middle.im * self.middle.im;
+        let (away, opposite) = (square(w - self.middle.re), square(w + self.middle.re));
+        let is_far = |away: f64| self.far[0] <= away && away <= self.far[1];
+        let q = away > self.first;
+        // A pole at w itself has neither branch.
+        let is_second = away < self.second && away > self.outside;
+        if !(if q { is_far(away) } else { is_second }) {
+            return None;
+        }
+        let mut ssx = occupied;
+        if occupied && w < 0.0 {
+            let [small, large] = self.sizes;
+            let (away, opposite) = (sqrt(away), sqrt(opposite));
+            // `sexcut` times what |ω̃|, or its square, is divided by.
+            let bound = |margin: f64| {
+                let sum = self.sexcut * (opposite + margin);
+                if q { sum * (away + margin) } else { sum + sum }
+            };
+            let of = |size: f64| if q { size * size } else { size };
+            let is_cut = of(small) > bound(self.radius) * (1.0 + MARGIN);
+            let is_below = of(large) < bound(-self.radius) * (1.0 - MARGIN);
+            if !is_cut && !is_below {
+                return None;
+            }
+            ssx = !is_cut;
+        }
+        if ssx && !is_far(opposite) {
+            return None;
+        }
+        Some(FarField { q, ssx })
+    }
+
+    /// The expansion of `1/(w − ω̃)`.
+    #[inline(always)]
+    pub fn expansion(&self, w: f64) -> Expansion {
+        let d = Complex::new(w - self.middle.re, -self.middle.im);
+        let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
+        Expansion { first, step: first * self.radius }
+    }
+
+    /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
+    #[inline(always)]
+    pub fn difference(&self, q: &Expansion, opposite: &Expansion) -> Complex64 {
+        -(self.middle + self.middle) * (q.first * opposite.first)
+    }
+}
+
+/// The weights of the moments for `1/(w − ω̃)`: `first`, and `step` times as much for each that follows.
+#[derive(Clone, Copy, Debug)]
+pub struct Expansion {
+    /// `1/(w − z₀)`.
+    pub first: Complex64,
+    /// `r/(w − z₀)`.
+    step: Complex64,
+}
+
+impl Expansion {
+    /// The sum over all moments but the first, without the factor [`Expansion::first`].
+    #[inline(always)]
+    pub fn tail(&self, moment: impl Fn(usize) -> Complex64) -> Complex64 {
+        let mut sum = moment(MOMENTS - 1);
+        for k in (1..MOMENTS - 1).rev() {
+            sum = plus_product(moment(k), sum, self.step);
+        }
+        sum * self.step
+    }
+}
+
+/// Adds a pair with these factors and this `M` to the moments. A function that is called for each pair of a prefetch: the
+/// compiler would keep a loop over so much, and arrays that it indexes go to local memory.
+#[inline(always)]
+fn add_pair<T: Team>(team: &T, factors: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]) {
+    let factor = |which: usize| {
+        let [re, im] = team.pair(factors + 2 * which as u32);
+        Complex::new(re, im)
+    };
+    let even = m * factor(0);
+    let odd = even * factor(1);
+    moments[0] = moments[0] + even;
+    moments[1] = moments[1] + odd;
+    for which in 1..EVEN {
+        let power = factor(which + 1);
+        let [two, three] = [2 * which, 2 * which + 1];
+        moments[two] = plus_product(moments[two], even, power);
+        moments[three] = plus_product(moments[three], odd, power);
+    }
+}
+
+impl Cluster for Disc {
+    const SUMS: u32 = SUMS;
+    const NUMBERS: u32 = NUMBERS;
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    fn shared_memory() -> u32 {
+        let base: u32;
+        // SAFETY: takes an address.
+        unsafe {
+            core::arch::asm!("mov.u32 {}, gpp_discs;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+        }
+        base
+    }
+
+    #[inline(always)]
+    unsafe fn load(a: &ClusterArguments, at: u32) -> Disc {
+        *a.clusters.cast::<Disc>().add(at as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64> {
+        *a.poles.cast::<Pole<Complex64>>().add(at as usize)
+    }
+
+    #[inline(always)]
+    fn pairs(&self) -> Range<u32> {
+        self.begin..self.end
+    }
+
+    #[inline(always)]
+    fn far_fields(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<FarField> {
+        let acceptance = Acceptance::of(self, &limits);
+        move |w, occupied| acceptance.far_field(w, occupied)
+    }
+
+    #[inline(always)]
+    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32) {
+        let end = self.end;
+        let zero = Complex::new(0.0, 0.0);
+        let (middle, scale) = (self.middle, 1.0 / self.radius);
+        let pole = |at: u32| Disc::pole(a, at.min(end - 1));
+        let fetch = |at: u32| {
+            let pole = pole(at);
+            (pole, *a.vcoul_loc.add(pole.igp as usize))
+        };
+        let set = |at: u32, value: Complex64| team.set_pair(at, [value.re, value.im]);
+        let get = |at: u32| {
+            let [re, im] = team.pair(at);
+            Complex::new(re, im)
+        };
+        let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
+            let scaled = if at < end { 0.5 * vcoul } else { 0.0 };
+            let wtilde = pole.wtilde;
+            set(factor_at(buffer, thread, 0), wtilde * pole.eps * scaled);
+            let zeta = (wtilde - middle) * scale;
+            set(factor_at(buffer, thread, 1), zeta);
+            let square = zeta * zeta;
+            let mut power = square;
+            for which in 1..EVEN {
+                set(factor_at(buffer, thread, which + 1), power);
+                power = power * square;
+            }
+        };
+        team.all(|thread| {
+            for k in 0..MOMENTS {
+                set(moment_at(thread, k), zero);
+            }
+            put(0, thread, self.begin + thread, fetch(self.begin + thread));
+        });
+        let (mut begin, mut buffer) = (self.begin, 0);
+        while begin < end {
+            let next = begin + STAGE;
+            team.all(|thread| {
+                let ahead = next < end;
+                let fetched = fetch(if ahead { next + thread } else { begin });
+                let elements = |at: u32| -> [[Complex64; 2]; PREFETCH as usize] {
+                    core::array::from_fn(|i| a.elements(&pole(at + i as u32), first + thread))
+                };
+                // Sums of a stage are added to the moments at its end: fewer additions in a row.
+                let mut moments = [zero; MOMENTS];
+                let mut loaded = elements(begin);
+                let (mut at, staged) = (0, STAGE.min(end - begin));
+                while at < staged {
+                    let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                    loaded = elements(begin + at + PREFETCH);
+                    let [one, two, three, four] = factors;
+                    add_pair(team, factor_at(buffer, at, 0), one, &mut moments);
+                    add_pair(team, factor_at(buffer, at + 1, 0), two, &mut moments);
+                    add_pair(team, factor_at(buffer, at + 2, 0), three, &mut moments);
+                    add_pair(team, factor_at(buffer, at + 3, 0), four, &mut moments);
+                    at += PREFETCH;
+                }
+                for (k, &moment) in moments.iter().enumerate() {
+                    let at = moment_at(thread, k);
+                    set(at, get(at) + moment);
+                }
+                if ahead {
+                    put(buffer ^ 1, thread, next + thread, fetched);
+                }
+            });
+            (begin, buffer) = (next, buffer ^ 1);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add_far_field<T: Team>(
+        &self,
+        a: &ClusterArguments,
+        team: &T,
+        first: u32,
+        target: u32,
+    ) {
+        let Target { iw, begin, step } = Target::of(target, a);
+        if iw >= a.nw {
+            return;
+        }
+        let (acceptance, bands) = (Acceptance::of(self, &a.limits()), a.bands(first));
+        let zero = Complex::new(0.0, 0.0);
+        let (mut asx, mut ach) = (zero, zero);
+        let mut b = begin;
+        while b < bands {
+            let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
+            if let Some(far) = acceptance.far_field(w, occ != 0.0) {
+                let moment = |k: usize| {
+                    let [re, im] = team.pair(moment_at(b, k));
+                    Complex::new(re, im)
+                };
+                let mut ssx = zero;
+                let q = acceptance.expansion(w);
+                if far.q {
+                    let tail = q.tail(moment);
+                    ach = ach + q.first * (moment(0) + tail);
+                    ssx = q.first * tail;
+                }
+                if far.ssx {
+                    // 1/(w + ω̃) is −1/(−w − ω̃).
+                    let p = acceptance.expansion(-w);
+                    let one = if far.q { acceptance.difference(&q, &p) } else { p.first };
+                    ssx = ssx + moment(0) * one + p.first * p.tail(moment);
+                    asx = asx - ssx * occ;
+                }
+            }
+            b += step;
+        }
+        add::<Disc, T>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! Any number of energies: pairs sorted by their poles into clusters, whose moments give the sums at every energy far
+//! from them, as in a fast multipole method.
+//!
+//! With `c = vcoul·½·ω̃·eps`, `q = 1/(w − ω̃)` if the first branch holds and zero if not, and `p = 1/(w + ω̃)`, both
+//! branches are
+//!
+//! ```text
+//! ach(iw) += c·M·q            asx(iw) −= occ·c·M·(q − p)   unless it is cut off
+//! ```
+//!
+//! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. A *cluster* is a few thousand pairs
+//! whose poles lie close together: in an interval of the real axis ([`real`]) or in a disc of the complex plane
+//! ([`complex`]). Far from it these functions are an *expansion* in a few polynomials of the pole, and the *moments* of
+//! the cluster, `Σ c·M` times each polynomial over its pairs, give its sums at every energy of the band: the *far field*.
+//! If the pole itself or a bound between the branches is in the cluster, or too near to it, its pairs are summed one by
+//! one by the definition: the *near field* ([`direct`]).
+//!
+//! A block has 64 bands, one a thread, and goes through clusters. It sums their moments; then its threads share out the
+//! energies and bands as *targets* and add the far field there, and its warps add the near field. The sums of the targets
+//! stay in shared memory to the end of the block.
+
+use core::ops::Range;
+
+use num_complex::Complex64;
+
+use crate::arguments::ClusterArguments;
+use crate::arrays::Limits;
+use crate::formula::{TermFn, VALUES};
+use crate::grid::split;
+use crate::intrinsics::{WARP, load};
+
+pub mod complex;
+mod direct;
+pub mod real;
+mod team;
+
+pub use complex::Disc;
+pub use real::Interval;
+pub use team::*;
+
+/// Bands of a block, one for each of its threads.
+pub const BANDS: u32 = 64;
+
+/// Energies of a launch at most, and targets of a block.
+pub const MAX_ENERGIES: u32 = 128;
+
+/// Pairs of a cluster at most.
+pub const PAIRS: u32 = 4096;
+
+/// Pairs whose polynomials are in shared memory at a time, computed one a thread; in two buffers.
+pub const STAGE: u32 = BANDS;
+
+/// Pairs whose matrix elements are loaded while those before them are summed.
+const PREFETCH: u32 = 4;
+const _: () = assert!(STAGE.is_multiple_of(PREFETCH), "a stage is whole prefetches");
+
+/// A pair with its pole: a real one, or any if `W` is complex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Pole<W = f64> {
+    /// ω̃ in eV.
+    pub wtilde: W,
+    pub ig: u32,
+    pub igp: u32,
+    /// `δ − ε⁻¹`.
+    pub eps: Complex64,
+}
+
+/// What a cluster adds at an energy far from it, all of its pairs alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FarField {
+    /// Whether the first branch holds; else `q` is zero.
+    pub q: bool,
+    /// Whether there is an `ssx`: the band is occupied and nothing is cut off.
+    pub ssx: bool,
+}
+
+/// Largest distance, in half widths or eV, whose third power is finite.
+pub const MAX_DISTANCE: f64 = 1e100;
+
+/// Relative margin for the rounding of what is compared with a bound.
+pub const MARGIN: f64 = 1e-12;
+
+/// The clusters of a kernel.
+pub trait Cluster: Copy {
+    /// Offset of the targets' sums in shared memory, in numbers.
+    const SUMS: u32;
+
+    /// Numbers of shared memory of a block.
+    const NUMBERS: u32;
+
+    /// Address of a block's shared memory.
+    #[cfg(target_arch = "nvptx64")]
+    fn shared_memory() -> u32;
+
+    /// Loads cluster `at`.
+    unsafe fn load(a: &ClusterArguments, at: u32) -> Self;
+
+    /// Loads pair `at` of the slab.
+    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64>;
+
+    /// Its pairs among those of the slab.
+    fn pairs(&self) -> Range<u32>;
+
+    /// The far field at an energy, of an occupied or an empty band; `None` where the near field is needed.
+    fn far_fields(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<FarField>;
+
+    /// Sums its moments for each band from `first` on, in shared memory.
+    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32);
+
+    /// Adds the far field of the bands from `first` on to a target.
+    unsafe fn add_far_field<T: Team>(
+        &self,
+        a: &ClusterArguments,
+        team: &T,
+        first: u32,
+        target: u32,
+    );
+}
+
+/// What all threads of a block do together: their share of the clusters, whose sums they store. `team` has [`BANDS`]
+/// threads and [`Cluster::NUMBERS`] shared numbers.
+#[inline(always)]
+pub unsafe fn block<C: Cluster, T: Team>(
+    a: &ClusterArguments,
+    team: &T,
+    block: u32,
+    blocks: u32,
+    term: impl TermFn + Copy,
+) {
+    team.all(|thread| {
+        each_of(thread, VALUES as u32 * MAX_ENERGIES, |at| team.set(C::SUMS + at, 0.0));
+    });
+    let units = a.units();
+    let mut round = 0;
+    loop {
+        // For each chunk of bands clusters get ever smaller: who has the largest of a round has the smallest of the next.
+        let forwards = round % 2 == 0;
+        let unit = round * blocks + if forwards { block } else { blocks - 1 - block };
+        if unit >= units {
+            break;
+        }
+        let (chunk, at) = split(unit, a.count);
+        let (cluster, first) = (C::load(a, at), chunk * BANDS);
+        cluster.sum_moments(a, team, first);
+        team.warps(|warp| {
+            let mut targets = warp * WARP;
+            while targets < MAX_ENERGIES {
+                team.lanes(|lane| cluster.add_far_field(a, team, first, targets + lane));
+                direct::add_near_field(a, team, &cluster, first, targets, term);
+                targets += BANDS;
+            }
+        });
+        round += 1;
+    }
+    team.all(|thread| {
+        each_of(thread, VALUES as u32 * a.nw, |at| {
+            let (iw, value) = (at / VALUES as u32, at % VALUES as u32);
+            let (mut sum, mut target) = (0.0, iw);
+            while target < MAX_ENERGIES {
+                sum = sum + team.get(sums_of::<C>(target) + value);
+                target += a.targets();
+            }
+            *a.partials.add((at * blocks + block) as usize) = sum
+        });
+    });
+}
+
+/// Calls `each` for every [`BANDS`]-th of `count`, from `first` on.
+#[inline(always)]
+fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
+    let mut at = first;
+    while at < count {
+        each(at);
+        at += BANDS;
+    }
+}
+
+/// Where a thread evaluates moments: an energy, and every `step`-th band of the block from `begin` on. There are always
+/// [`MAX_ENERGIES`] targets, several for each energy if the energies are fewer.
+#[derive(Clone, Copy)]
+struct Target {
+    /// May lie past the last energy.
+    iw: u32,
+    begin: u32,
+    step: u32,
+}
+
+impl Target {
+    #[inline(always)]
+    fn of(at: u32, a: &ClusterArguments) -> Target {
+        let bits = a.targets().trailing_zeros();
+        Target { iw: at & (a.targets() - 1), begin: at >> bits, step: MAX_ENERGIES >> bits }
+    }
+}
+
+/// Offset of the sums of a target in shared memory.
+#[inline(always)]
+const fn sums_of<C: Cluster>(target: u32) -> u32 {
+    C::SUMS + VALUES as u32 * target
+}
+
+/// Adds to the sums of a target.
+#[inline(always)]
+fn add<C: Cluster, T: Team>(team: &T, target: u32, values: [f64; VALUES]) {
+    let at = sums_of::<C>(target);
+    let ([a, b], [c, d]) = (team.pair(at), team.pair(at + 2));
+    team.set_pair(at, [a + values[0], b + values[1]]);
+    team.set_pair(at + 2, [c + values[2], d + values[3]]);
+}
+
+impl ClusterArguments {
+    fn limits(&self) -> Limits {
+        let ClusterArguments { limittwo, limitone, sexcut, .. } = *self;
+        Limits { limittwo, limitone, sexcut }
+    }
+
+    /// Clusters of all chunks of bands, which blocks share out.
+    fn units(&self) -> u32 {
+        self.rows / BANDS * self.count
+    }
+
+    /// Energies rounded up to a power of two: the stride between the targets of one energy.
+    #[inline(always)]
+    fn targets(&self) -> u32 {
+        self.nw.next_power_of_two()
+    }
+
+    #[inline(always)]
+    unsafe fn wx(&self, iw: u32, n: u32) -> f64 {
+        *self.wx.add((n * self.nw + iw) as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn occ(&self, n: u32) -> f64 {
+        *self.occ.add(n as usize)
+    }
+
+    /// Bands of a block from `first` on.
+    #[inline(always)]
+    fn bands(&self, first: u32) -> u32 {
+        BANDS.min(self.nbands - first.min(self.nbands))
+    }
+
+    /// `aqsm_local` and `aqsn` of a pair and a band.
+    #[inline(always)]
+    unsafe fn elements<W>(&self, pole: &Pole<W>, n: u32) -> [Complex64; 2] {
+        let aqsm = load(self.aqsm_local, pole.igp * self.rows + n);
+        [aqsm, load(self.aqsn, pole.ig * self.rows + n)]
+    }
+}

@@ -1,0 +1,375 @@
+//! Clusters of real poles in an interval `ω̃ = mid + half·t`, `|t| ≤ 1`, with moments of Chebyshev polynomials `T_k(t)`.
+//!
+//! With `s = (w − mid)/half`, `r = √(s² − 1)` and `ρ = |s| + r`,
+//!
+//! ```text
+//! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
+//! ```
+//!
+//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
+//! quotient itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by
+//! `κ = |w|/ω̃` if that is above one, it is κ times as much; intervals are at most a thirty-second of their
+//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
+//! are sums of those of `q` and `−p`; if these nearly cancel, that of `T₀` does most, and is made of
+//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+
+use core::ops::Range;
+
+use num_complex::{Complex, Complex64};
+
+use crate::arguments::ClusterArguments;
+use crate::arrays::Limits;
+use crate::formula::{VALUES, reciprocal_unless};
+use crate::intrinsics::{load, sqrt};
+use crate::sigma::{
+    BANDS, Cluster, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole, STAGE, Target,
+    Team, add,
+};
+
+/// Blocks of a launch at most: the order of the sums depends on it.
+pub const BLOCKS: u32 = 1056;
+
+/// Moments of a cluster.
+pub const MOMENTS: usize = 7;
+
+/// The least `|s|` of the far field.
+pub const MIN_DISTANCE: f64 = 100.0;
+
+/// Neighbouring pairs whose poles lie between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Interval {
+    /// Lower bound of the poles in eV; NaN if all energies are in the near field.
+    pub low: f64,
+    pub high: f64,
+    /// The first pair.
+    pub begin: u32,
+    /// Behind the last pair.
+    pub end: u32,
+}
+
+impl Interval {
+    /// Its middle and half its width.
+    #[inline(always)]
+    pub fn middle(&self) -> (f64, f64) {
+        (0.5 * (self.low + self.high), 0.5 * (self.high - self.low))
+    }
+}
+
+impl Pole {
+    /// Loads pair `at` by two loads of 16 bytes.
+    #[inline(always)]
+    unsafe fn load(poles: *const Pole, at: u32) -> Pole {
+        const { assert!(cfg!(target_endian = "little"), "indices of pairs are loaded as one number") };
+        let halves: *const Complex64 = poles.cast();
+        let [first, eps] = [load(halves, 2 * at), load(halves, 2 * at + 1)];
+        let indices = first.im.to_bits();
+        Pole { wtilde: first.re, ig: indices as u32, igp: (indices >> 32) as u32, eps }
+    }
+}
+
+// Shared memory of a block, in numbers.
+
+/// Polynomials of a pair in shared memory: all but the first, which is one.
+const PER_PAIR: u32 = MOMENTS as u32 - 1;
+const _: () = assert!(PER_PAIR.is_multiple_of(2), "they are read two at a time");
+
+/// `(2, BANDS, MOMENTS)`.
+const MOMENT: u32 = 0;
+/// `(VALUES, MAX_ENERGIES)`, of the targets.
+const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
+/// Two buffers of `(PER_PAIR, STAGE)`.
+const POLYNOMIALS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
+/// Two buffers of `(2, STAGE)`.
+const WEIGHTS: u32 = POLYNOMIALS + 2 * STAGE * PER_PAIR;
+const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
+
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(".shared .align 16 .b8 gpp_cells[{bytes}];", bytes = const NUMBERS * 8);
+
+/// Moment `k` of band `b`.
+#[inline(always)]
+const fn moment_at(b: u32, k: usize) -> u32 {
+    MOMENT + 2 * (k as u32 * BANDS + b)
+}
+
+/// The polynomials `k + 1` and `k + 2` of a pair of a stage.
+#[inline(always)]
+const fn polynomials_at(buffer: u32, at: u32, k: usize) -> u32 {
+    POLYNOMIALS + (buffer * STAGE + at) * PER_PAIR + k as u32
+}
+
+/// `c` of a pair of a stage.
+#[inline(always)]
+const fn weight_at(buffer: u32, at: u32) -> u32 {
+    WEIGHTS + (buffer * STAGE + at) * 2
+}
+
+// The far field.
+
+/// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
+#[inline(always)]
+fn above(x: f64, other: f64) -> Option<bool> {
+    if x > other * (1.0 + MARGIN) {
+        Some(true)
+    } else if x < other * (1.0 - MARGIN) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether the first branch holds for a pole.
+#[inline(always)]
+fn is_first(w: f64, wtilde: f64, limits: &Limits) -> Option<bool> {
+    let d = w - wtilde;
+    let (d2, wtilde2) = (d * d, wtilde * wtilde);
+    match (above(d2, limits.limittwo), above(d2 * limits.limitone, wtilde2)) {
+        (Some(true), Some(true)) => Some(true),
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether the cutoff takes `ssx` of a pole, in either branch, for `w < 0`.
+#[inline(always)]
+fn is_cut(w: f64, wtilde: f64, first: bool, limits: &Limits) -> Option<bool> {
+    let (sexcut, sum) = (limits.sexcut, (w + wtilde).abs());
+    match first {
+        true => above(wtilde * wtilde, sexcut * (w - wtilde).abs() * sum),
+        false => above(wtilde, 2.0 * sexcut * sum),
+    }
+}
+
+/// The far field at `w` of an occupied band or an empty one; `None` in the near field.
+#[inline(always)]
+pub fn far_field(w: f64, interval: &Interval, occupied: bool, limits: &Limits) -> Option<FarField> {
+    let (low, high) = (interval.low, interval.high);
+    let within = |x: f64| low <= x && x <= high;
+    // For a given w the second branch is one interval of poles, around w or from zero on; so is what is
+    // cut off, around −w.
+    let first = is_first(w, low, limits)?;
+    // A pole at w itself has neither branch.
+    let is_some = if first { is_far(w, interval) } else { !within(w) };
+    if first != is_first(w, high, limits)? || !is_some {
+        return None;
+    }
+    let mut ssx = occupied;
+    if occupied && w < 0.0 {
+        let cut = is_cut(w, low, first, limits)?;
+        if cut != is_cut(w, high, first, limits)? || !cut && within(-w) {
+            return None;
+        }
+        ssx = !cut;
+    }
+    if ssx && !is_far(-w, interval) {
+        return None;
+    }
+    Some(FarField { q: first, ssx })
+}
+
+/// Whether the expansion of `1/(w − ω̃)` holds; never if a bound is NaN.
+#[inline(always)]
+fn is_far(w: f64, interval: &Interval) -> bool {
+    let (mid, half) = interval.middle();
+    let away = (w - mid).abs();
+    MIN_DISTANCE * half <= away && away <= MAX_DISTANCE * half
+}
+
+/// The weights of the moments in a cluster's sum of `c·M/(w − ω̃)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Expansion {
+    pub weights: [f64; MOMENTS],
+    root: f64,
+}
+
+impl Expansion {
+    #[inline(always)]
+    pub fn of(w: f64, interval: &Interval) -> Expansion {
+        let (mid, half) = interval.middle();
+        let x = w - mid;
+        let s = x * (1.0 / half);
+        let root = sqrt(s * s - 1.0);
+        let sign = if x < 0.0 { -1.0 } else { 1.0 };
+        let step = sign * reciprocal_unless(false, s.abs() + root);
+        let first = sign * reciprocal_unless(false, root * half);
+        let mut weights = [first; MOMENTS];
+        let mut power = first + first;
+        for weight in weights.iter_mut().skip(1) {
+            power = power * step;
+            *weight = power;
+        }
+        Expansion { weights, root }
+    }
+
+    /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
+    #[inline(always)]
+    pub fn minus(&self, opposite: &Expansion, w: f64, interval: &Interval) -> [f64; MOMENTS] {
+        let (mid, half) = interval.middle();
+        let mut both = self.weights;
+        for (weight, other) in both.iter_mut().zip(&opposite.weights) {
+            *weight = *weight + *other;
+        }
+        // Below they have the same sign.
+        if w.abs() > mid {
+            let product = self.root * opposite.root * (self.root + opposite.root);
+            let scale = 4.0 * (mid / half) / half / half;
+            both[0] = w.abs() * scale * reciprocal_unless(false, product);
+        }
+        both
+    }
+}
+
+impl Cluster for Interval {
+    const SUMS: u32 = SUMS;
+    const NUMBERS: u32 = NUMBERS;
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    fn shared_memory() -> u32 {
+        let base: u32;
+        // SAFETY: takes an address.
+        unsafe {
+            core::arch::asm!("mov.u32 {}, gpp_cells;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
+        }
+        base
+    }
+
+    #[inline(always)]
+    unsafe fn load(a: &ClusterArguments, at: u32) -> Interval {
+        *a.clusters.add(at as usize)
+    }
+
+    #[inline(always)]
+    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64> {
+        let Pole { wtilde, ig, igp, eps } = Pole::load(a.poles, at);
+        Pole { wtilde: Complex::new(wtilde, 0.0), ig, igp, eps }
+    }
+
+    #[inline(always)]
+    fn pairs(&self) -> Range<u32> {
+        self.begin..self.end
+    }
+
+    #[inline(always)]
+    fn far_fields(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<FarField> {
+        move |w, occupied| far_field(w, self, occupied, &limits)
+    }
+
+    #[inline(always)]
+    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32) {
+        let (mid, half) = self.middle();
+        let scale = 1.0 / half;
+        let zero = Complex::new(0.0, 0.0);
+        let pole = |at: u32| Pole::load(a.poles, at.min(self.end - 1));
+        let fetch = |at: u32| {
+            let pole = pole(at);
+            (pole, *a.vcoul_loc.add(pole.igp as usize))
+        };
+        let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole, f64)| {
+            let scaled = if at < self.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
+            let weight = pole.eps * scaled;
+            team.set_pair(weight_at(buffer, thread), [weight.re, weight.im]);
+            let t = (pole.wtilde - mid) * scale;
+            let twice = t + t;
+            let (mut odd, mut even) = (t, twice * t - 1.0);
+            for half in 0..MOMENTS / 2 {
+                team.set_pair(polynomials_at(buffer, thread, 2 * half), [odd, even]);
+                odd = twice * even - odd;
+                even = twice * odd - even;
+            }
+        };
+        team.all(|thread| {
+            for k in 0..MOMENTS {
+                team.set_pair(moment_at(thread, k), [0.0; 2]);
+            }
+            put(0, thread, self.begin + thread, fetch(self.begin + thread));
+        });
+        let (mut begin, mut buffer) = (self.begin, 0);
+        while begin < self.end {
+            let next = begin + STAGE;
+            team.all(|thread| {
+                let ahead = next < self.end;
+                let fetched = fetch(if ahead { next + thread } else { begin });
+                let elements = |at: u32| -> [[Complex64; 2]; PREFETCH as usize] {
+                    core::array::from_fn(|i| a.elements(&pole(at + i as u32), first + thread))
+                };
+                // Sums of a stage are added to the moments at its end: fewer additions in a row.
+                let mut moments = [zero; MOMENTS];
+                let mut loaded = elements(begin);
+                let (mut at, staged) = (0, STAGE.min(self.end - begin));
+                while at < staged {
+                    let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                    loaded = elements(begin + at + PREFETCH);
+                    for (i, m) in factors.into_iter().enumerate() {
+                        let pair = at + i as u32;
+                        let [re, im] = team.pair(weight_at(buffer, pair));
+                        let u = m * Complex::new(re, im);
+                        moments[0] = moments[0] + u;
+                        for half in 0..MOMENTS / 2 {
+                            let k = 2 * half;
+                            let [odd, even] = team.pair(polynomials_at(buffer, pair, k));
+                            moments[k + 1] = moments[k + 1] + u * odd;
+                            moments[k + 2] = moments[k + 2] + u * even;
+                        }
+                    }
+                    at += PREFETCH;
+                }
+                for (k, moment) in moments.iter().enumerate() {
+                    let [re, im] = team.pair(moment_at(thread, k));
+                    team.set_pair(moment_at(thread, k), [re + moment.re, im + moment.im]);
+                }
+                if ahead {
+                    put(buffer ^ 1, thread, next + thread, fetched);
+                }
+            });
+            (begin, buffer) = (next, buffer ^ 1);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add_far_field<T: Team>(
+        &self,
+        a: &ClusterArguments,
+        team: &T,
+        first: u32,
+        target: u32,
+    ) {
+        let Target { iw, begin, step } = Target::of(target, a);
+        let (limits, bands) = (a.limits(), a.bands(first));
+        if iw >= a.nw {
+            return;
+        }
+        let zero = Complex::new(0.0, 0.0);
+        let (mut asx, mut ach) = (zero, zero);
+        let mut b = begin;
+        while b < bands {
+            let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
+            if let Some(far) = far_field(w, self, occ != 0.0, &limits) {
+                let weighted = |weights: &[f64; MOMENTS]| {
+                    let mut sum = zero;
+                    for (k, &weight) in weights.iter().enumerate() {
+                        let [re, im] = team.pair(moment_at(b, k));
+                        sum = sum + Complex::new(re, im) * weight;
+                    }
+                    sum
+                };
+                let q = Expansion::of(w, self);
+                if far.q {
+                    ach = ach + weighted(&q.weights);
+                }
+                if far.ssx {
+                    // 1/(w + ω̃) is −1/(−w − ω̃).
+                    let p = Expansion::of(-w, self);
+                    let weights = if far.q { q.minus(&p, w, self) } else { p.weights };
+                    asx = asx - weighted(&weights) * occ;
+                }
+            }
+            b += step;
+        }
+        add::<Interval, T>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+    }
+}
+
+#[cfg(test)]
+mod tests;
