@@ -155,7 +155,7 @@ fn two_runs_are_compared_version_by_version() {
         .success()
         .stdout(contains("−50.0 %").and(contains("+50.0 %")).and(contains("faster")))
         .stdout(contains("slower").and(contains("not significant").or(contains("too few"))))
-        .stdout(contains("left out: v3: passed before, incorrect now").and(contains(left_out)))
+        .stdout(contains("left out: v3: passed before, INCORRECT now").and(contains(left_out)))
         .stdout(contains("before: ").and(contains("now: ")));
     let output = diff(&["-j", "-"]).success().get_output().stdout.clone();
     let document: Value = serde_json::from_slice(&output).unwrap();
