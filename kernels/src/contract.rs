@@ -24,7 +24,8 @@
 //!    these poles ([`crate::plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its odd pairs
 //!    are those for the kernel's kind of poles ([`crate::kernel::Kernel::poles`]); every pole that is not
 //!    odd is of that kind. `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`, and
-//!    `odd_blocks` is the number that the grid has.
+//!    `odd_blocks` is the number that the grid has. One of [`crate::layout::Layout::Listed`] is given the same
+//!    with [`crate::lists`] of all pairs that are not odd and contribute instead of the mask.
 //! 7. **Pairs.** A kernel of [`crate::layout::Layout::Cells`] is given parts of its pairs, none of them
 //!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their part, where it
 //!    has any. To a kernel for any poles `poles` and `parts` point to [`crate::pairs::Pole`]s of complex

@@ -3,7 +3,8 @@
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
-/// for those of planned ones. An entry has its kernel's cap on registers unless it says `registers …`,
+/// for those of planned ones; `entries!(listed pairs, term: symbol = energies, …)` for those of
+/// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(cells term: symbol)` is the one entry of [`crate::cells`], `entries!(discs term: symbol)` that of
 /// [`crate::discs`].
@@ -59,6 +60,20 @@ macro_rules! entries {
         }
 
         $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
+    }};
+    (listed $pairs:ident, $term:path: $($entries:tt)+) => {{
+        #[inline(always)]
+        unsafe fn listed<const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::grid::Thread,
+        ) -> $crate::formula::Sums<NW> {
+            $crate::lists::sums(a, thread, $term, $pairs::<NW>)
+        }
+
+        $crate::entries::entries!(
+            @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
+        )
     }};
     (@ $list:ident $slot:tt $arguments:ident, $body:ident:
      $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{

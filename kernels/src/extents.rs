@@ -5,6 +5,7 @@ use crate::formula::VALUES;
 use crate::grid;
 use crate::kernel::{Kernel, Loops};
 use crate::layout::{Layout, Planned};
+use crate::lists;
 use crate::plan::Plan;
 use crate::tiling::Grid;
 
@@ -21,7 +22,8 @@ pub struct Extents<'a> {
     /// [`crate::plan::Plan::odd_begins`], of the poles that the kernel takes; unused by kernels
     /// without a plan.
     pub odd_begins: &'a [u32],
-    /// Parts of the slab's pairs, of kernels of [`Loops::Cells`].
+    /// Parts of the slab's pairs, of kernels of [`Loops::Cells`], or records, of those of
+    /// [`Loops::Listed`].
     pub parts: u32,
 }
 
@@ -49,8 +51,8 @@ pub struct Sizes {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 4] =
-        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Cells];
+    pub const ALL: [Layout; 5] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Cells];
 
     /// Of so many bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
@@ -63,7 +65,7 @@ impl Layout {
         match self {
             Layout::Original => original,
             Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
-            Layout::Planned => Sizes {
+            Layout::Planned | Layout::Listed => Sizes {
                 aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original
@@ -87,6 +89,11 @@ impl Kernel {
         let Extents { ngpown, ncouls, odd_begins, .. } = *extents;
         match self.loops {
             Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            Loops::Listed => {
+                let most = lists::records(ngpown.into(), ncouls.into());
+                let records = u64::from(extents.parts).min(most) as u32;
+                lists::grid(records, lists::odd_blocks(odd_begins))
+            }
             Loops::Cells(blocks) => {
                 let units = self.units(extents).unwrap_or(1);
                 Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
@@ -115,6 +122,10 @@ impl Kernel {
                     * (u64::from(ig_blocks) + u64::from(odd_blocks))
                     * u64::from(threads)
             }
+            Loops::Listed => {
+                (u64::from(extents.parts) + u64::from(lists::odd_blocks(odd_begins)))
+                    * u64::from(self.threads)
+            }
             Loops::Cells(_) => bands.next_multiple_of(u64::from(BANDS)) * u64::from(extents.parts),
         }
     }
@@ -128,11 +139,12 @@ impl Kernel {
         // Collapsed over three loops a position is kept in digits, not as one number.
         let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(extents) };
         let blocks = match self.loops {
-            Loops::Tiled(_) => items / u64::from(self.threads),
+            Loops::Tiled(_) | Loops::Listed => items / u64::from(self.threads),
             Loops::Cells(blocks) => u64::from(blocks),
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
+        let listed = if self.loops == Loops::Listed { lists::words(igp, ig) } else { 0 };
         let elements = |[first, second]: [u64; 2]| first * second;
         [
             ("elements of wtilde", ig * igp),
@@ -141,6 +153,7 @@ impl Kernel {
             ("elements of aqsm_local", elements(sizes.aqsm_local)),
             ("elements of wx", elements(sizes.wx)),
             ("words of the mask of odd poles", words),
+            ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]

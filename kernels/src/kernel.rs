@@ -4,6 +4,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator::BlockBody;
 use crate::layout::Layout;
+use crate::lists;
 use crate::plan::{EnergiesFrom, Poles, Table};
 use crate::tiles::Fraction;
 use crate::tiling::Shape;
@@ -70,6 +71,8 @@ pub enum Loops {
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
     Tiled(Shape),
+    /// Pairs of lists, all bands: see [`crate::lists`].
+    Listed,
     /// Parts of pairs sorted by their poles, bands in the threads of a block, with so many blocks at most: see
     /// [`crate::cells`].
     Cells(u32),
@@ -189,6 +192,7 @@ impl Kernel {
     pub fn odd_blocks(&self, odd_begins: &[u32]) -> u32 {
         match self.loops {
             Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
+            Loops::Listed => lists::odd_blocks(odd_begins),
             _ => 0,
         }
     }

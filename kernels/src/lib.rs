@@ -60,6 +60,7 @@ pub use plan as table;
 pub mod ceilings;
 pub mod cells;
 pub mod discs;
+pub mod lists;
 pub mod pairs;
 pub mod reduction;
 pub mod relaid;

@@ -13,6 +13,7 @@ use gpp_kernels::cells::BANDS;
 use gpp_kernels::extents;
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::layout::Layout;
+use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -22,7 +23,7 @@ use crate::problem::memory::{
     AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX, zeros,
 };
 use crate::problem::{
-    BandOrder, Bands, Batch, Cells, Evaluator, Frame, Id, OddPoles, SlabView, memory,
+    BandOrder, Bands, Batch, Cells, Evaluator, Frame, Id, Lists, OddPoles, SlabView, memory,
 };
 
 /// How a problem is prepared for the kernels of a layout.
@@ -30,6 +31,7 @@ use crate::problem::{
 /// - [`Layout::Original`], the reference's: all arrays as they are
 /// - [`Layout::Swapped`], of v7 and v8: bands fastest in `wx` and `aqsm_local`
 /// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's odd poles
+/// - [`Layout::Listed`], of v14: the same with lists of a slab's pairs
 /// - [`Layout::Cells`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
@@ -49,8 +51,8 @@ impl Preparation {
     pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
-            Layout::Planned if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
-            Layout::Swapped | Layout::Planned => vec![&AQSM_LOCAL, &WX],
+            Layout::Planned | Layout::Listed if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
+            Layout::Swapped | Layout::Planned | Layout::Listed => vec![&AQSM_LOCAL, &WX],
             Layout::Cells => vec![&AQSM_LOCAL, &AQSN],
         }
     }
@@ -64,11 +66,13 @@ impl Preparation {
     pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
-            Layout::Planned if !order.is_kept() => {
+            Layout::Planned | Layout::Listed if !order.is_kept() => {
                 let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
                 order.reordered(&AQSN, ncouls, column)?.into()
             }
-            Layout::Original | Layout::Swapped | Layout::Planned => bands.aqsn().into(),
+            Layout::Original | Layout::Swapped | Layout::Planned | Layout::Listed => {
+                bands.aqsn().into()
+            }
             Layout::Cells => {
                 let columns = bands.aqsn().chunks_exact(ncouls).collect();
                 bands_fastest(&AQSN, columns, ncouls)?.into()
@@ -78,7 +82,7 @@ impl Preparation {
 
     /// Occupations; borrowed where they stand so.
     pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
-        if self.0 == Layout::Planned && !order.is_kept() {
+        if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
         }
         bands.occ().into()
@@ -91,7 +95,7 @@ impl Preparation {
     /// Whether bands are fastest in an array of matrix elements.
     pub fn has_bands_fastest(self, array: &'static Array) -> bool {
         match self.0 {
-            Layout::Original | Layout::Planned => false,
+            Layout::Original | Layout::Planned | Layout::Listed => false,
             Layout::Swapped => ptr::eq(array, &AQSM_LOCAL),
             Layout::Cells => true,
         }
@@ -100,7 +104,7 @@ impl Preparation {
     /// The bands (0-based) of matrix elements in their order.
     pub fn bands(self, order: &BandOrder) -> Vec<usize> {
         match self.0 {
-            Layout::Planned => order.bands().to_vec(),
+            Layout::Planned | Layout::Listed => order.bands().to_vec(),
             _ => (0..order.bands().len()).collect(),
         }
     }
@@ -114,7 +118,7 @@ impl Preparation {
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
                 (0..batch.nw()).flat_map(of_energy).collect()
             }
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let padded = padded(&WX, Extents { nw: batch.nw(), ..bands.extents() });
                 let zeros = repeat_n(0.0, padded - batch.nw());
                 let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
@@ -142,7 +146,7 @@ impl Preparation {
                 rows.into()
             }
             Layout::Swapped => transposed(all.columns(), all.rows())?.into(),
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
                 let padded = padded(&AQSM_LOCAL, of_band);
                 order.reordered(&AQSM_LOCAL, padded, |n| all.column(n))?.into()
@@ -164,13 +168,18 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => Arc::new(AsTheyAre),
             Layout::Planned => Arc::new(frame.odd(slab, batch, kernel.poles)),
+            Layout::Listed => {
+                let odd = frame.odd(slab, batch, kernel.poles);
+                Arc::new(ListedPairs { lists: Lists::of(slab, &odd, batch.plan().has_static()), odd })
+            }
             Layout::Cells => Arc::new(frame.cells(slab, Evaluator::Gpu)),
         }
     }
 
     /// What these depend on beside the slab, if on anything.
     pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
-        let depends = self.0 == Layout::Planned && kernel.poles != Poles::Unread;
+        let planned = matches!(self.0, Layout::Planned | Layout::Listed);
+        let depends = planned && kernel.poles != Poles::Unread;
         depends.then(|| (batch.id(), kernel.poles))
     }
 
@@ -179,6 +188,7 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => slab.odd_bytes(),
+            Layout::Listed => slab.odd_bytes().saturating_add(slab.list_bytes()),
             Layout::Cells => {
                 SORTED.saturating_mul(slab.ncouls as u64).saturating_mul(slab.ngpown as u64)
             }
@@ -190,6 +200,9 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => OddPoles::bytes_while_made(slab),
+            // The records before they are put together.
+            Layout::Listed => OddPoles::bytes_while_made(slab)
+                .saturating_add(slab.list_bytes().saturating_mul(3)),
             Layout::Cells => Cells::bytes_while_made(slab, poles),
         }
     }
@@ -200,7 +213,10 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned if batches == 1 => problem.odd_bytes(),
-            Layout::Planned => problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES),
+            Layout::Listed if batches == 1 => {
+                problem.odd_bytes().saturating_add(problem.list_bytes())
+            }
+            Layout::Planned | Layout::Listed => problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES),
             Layout::Cells => granted,
         }
     }
@@ -268,6 +284,11 @@ impl Extents {
         let arrays = ARRAYS.into_iter().filter(|array| array.of == of);
         let arrays = arrays.map(|array| most(&|layout| array.bytes(batch, layout)));
         arrays.fold(beside, u64::saturating_add)
+    }
+
+    /// Bytes of the lists of a slab at most.
+    fn list_bytes(self) -> u64 {
+        lists::words(self.ngpown as u64, self.ncouls as u64).saturating_mul(4)
     }
 
     /// Bytes of what a layout has of its own beside the original, of the bands or of a slab;
@@ -433,6 +454,34 @@ impl Pairs for OddPoles {
             ..batch.plan().view(kernel, self)
         };
         Box::new(PlannedArguments::new(common, plan))
+    }
+}
+
+/// The pairs of a slab: those of lists, and the odd ones.
+struct ListedPairs {
+    lists: Lists,
+    odd: OddPoles,
+}
+
+impl Pairs for ListedPairs {
+    fn arrays(&self) -> Vec<Words<'_>> {
+        let mut arrays = self.odd.arrays();
+        let words = &self.lists.words;
+        arrays[0] = Words { name: "lists of pairs", words, spare: words.len() / 8 };
+        arrays
+    }
+
+    fn counted<'a>(&'a self, of: extents::Extents<'a>) -> extents::Extents<'a> {
+        extents::Extents { parts: self.lists.records, ..self.odd.counted(of) }
+    }
+
+    fn arguments(
+        &self,
+        common: PaperArguments,
+        at: (&Batch, &Kernel),
+        arrays: &[*const c_void],
+    ) -> Box<dyn Arguments> {
+        self.odd.arguments(common, at, arrays)
     }
 }
 

@@ -39,7 +39,7 @@ use crate::problem::bands::{KeptBatches, OfBatches};
 pub use crate::problem::grid::Grid;
 pub use crate::problem::header::{Header, Unmasked};
 pub use crate::problem::memory::{Extents, Matrix};
-pub use crate::problem::plan::{BandOrder, BandPlan, Cells, Evaluator, OddPoles};
+pub use crate::problem::plan::{BandOrder, BandPlan, Cells, Evaluator, Lists, OddPoles};
 use crate::problem::plan::{BySize, SortedOnce};
 pub use crate::problem::slab::{CheckedPairs, Slab, SlabView, Slabs};
 pub use crate::problem::source::{Given, Source};

@@ -71,7 +71,7 @@ pub unsafe fn sums<F: Fraction, const NW: usize, const T: usize, const W: usize>
 /// A warp's share of a pair, by the definition: every `W`th band. A group has few odd pairs; with all
 /// bands in one thread the last of them would be waited for.
 #[inline(always)]
-unsafe fn odd_pair<const NW: usize, const W: usize>(
+pub unsafe fn odd_pair<const NW: usize, const W: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,
@@ -100,7 +100,7 @@ unsafe fn odd_pair<const NW: usize, const W: usize>(
 /// to issue. The order is such that each shares one with the instruction before, which the hardware
 /// then need not read again: the factor, then a part of `m`, in turn.
 #[inline(always)]
-fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N]) {
+pub fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N]) {
     each::<N>(|at| {
         let (sum, factor) = (&mut sums[at], factors[at]);
         if at % 2 == 0 {
@@ -119,11 +119,11 @@ fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N
 #[derive(Clone, Copy)]
 pub struct Band<const T: usize, E> {
     /// Matrix element of G.
-    aqsn: Complex64,
+    pub aqsn: Complex64,
     /// Matrix elements of G′.
-    aqsm: [Complex64; T],
+    pub aqsm: [Complex64; T],
     /// What memory holds of the energies.
-    energies: E,
+    pub energies: E,
 }
 
 impl<const T: usize, E: Energies> Band<T, E> {

@@ -63,13 +63,18 @@ impl FarSums for LikeEmpty {
 
 /// What the loops need of one pole.
 #[derive(Clone, Copy)]
-struct Pole<N: NearTest> {
-    wtilde: f64,
+pub struct Pole<N: NearTest> {
+    pub wtilde: f64,
     /// Of the largest |w − ω̃| of the second branch.
     near: N::Bound,
 }
 
 impl<N: NearTest> Pole<N> {
+    #[inline(always)]
+    pub fn of(a: &Arrays, wtilde: Complex64) -> Self {
+        Pole { wtilde: wtilde.re, near: N::bound(sqrt(tiles::largest2(a, wtilde))) }
+    }
+
     /// Whether `d = w − ω̃` takes the second branch.
     #[inline(always)]
     fn is_near(&self, d: f64) -> bool {
@@ -87,7 +92,7 @@ impl<N: NearTest> Pole<N> {
     /// `y` and `q` of an energy that nothing cuts off; a `q` near the pole is next to nothing, one
     /// selection instead of two.
     #[inline(always)]
-    fn quotients(&self, w: f64) -> (f64, f64) {
+    pub fn quotients(&self, w: f64) -> (f64, f64) {
         let (_, s, z, near) = self.denominators(w);
         let y = reciprocal_unless(false, z);
         (y, upper_unless(near, s) * y)
@@ -95,7 +100,7 @@ impl<N: NearTest> Pole<N> {
 
     /// `y` and `q` of an energy that may be cut off, with the cutoff of `a`.
     #[inline(always)]
-    fn cut_quotients(&self, a: &Arrays, w: f64) -> (f64, f64) {
+    pub fn cut_quotients(&self, a: &Arrays, w: f64) -> (f64, f64) {
         let (d, _, z, near) = self.denominators(w);
         let bound = self.wtilde * self.wtilde / a.limits.sexcut;
         let cut = w < 0.0 && z * z < bound * bound;
@@ -103,7 +108,7 @@ impl<N: NearTest> Pole<N> {
     }
 
     #[inline(always)]
-    fn quotient(&self, w: f64) -> f64 {
+    pub fn quotient(&self, w: f64) -> f64 {
         let d = w - self.wtilde;
         reciprocal_unless(self.is_near(d), d)
     }
@@ -119,7 +124,7 @@ fn upper_unless(near: bool, x: f64) -> f64 {
 
 /// A sum of `M·q`, without what [`upper_unless`] left of those near the pole.
 #[inline(always)]
-fn flushed(q: Complex64) -> Complex64 {
+pub fn flushed(q: Complex64) -> Complex64 {
     let flush = |x: f64| if x.abs() < 1e-280 { 0.0 } else { x };
     Complex::new(flush(q.re), flush(q.im))
 }
@@ -134,10 +139,7 @@ impl<B: Bands, E: Energies, N: NearTest, F: FarSums> Fraction for RealPoles<B, E
         place: Place,
     ) -> Sums<NW> {
         let (plan, table) = (&a.plan, &a.plan.table);
-        let poles: [Pole<N>; T] = from_fn(|t| {
-            let wtilde = place.wtilde(a, t);
-            Pole { wtilde: wtilde.re, near: N::bound(sqrt(tiles::largest2(a, wtilde))) }
-        });
+        let poles: [Pole<N>; T] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
         let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
         let far_begin = F::begin(a);
         let zero = [[Complex::new(0.0, 0.0); NW]; T];

@@ -54,7 +54,8 @@ journeys! {
         v10,
         v11,
         v12,
-        v13;
+        v13,
+        v14;
     /// The blog's steps.
     BLOG:
         blog::baseline,

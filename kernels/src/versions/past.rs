@@ -177,9 +177,9 @@ pub mod v13 {
     type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
 
     /// What the body for any poles is composed of.
-    type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
+    pub type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
 
-    const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+    pub const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
     pub const REAL: Kernel = Kernel {
         max_registers: Some(128),
@@ -207,6 +207,120 @@ pub mod v13 {
                 gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
             ),
         )
+    };
+}
+
+pub mod v14 {
+    //! v14: pairs without terms are left out, and static ones are summed without quotients.
+    //!
+    //! BerkeleyGW leaves the pole or the weight of an invalid mode zero, and the pair has no terms. v13's tiles go
+    //! through such pairs with a harmless pole. Here each lane has a [list](crate::lists) of the `igp` that it sums;
+    //! the block copies the window of `igp` that holds them to shared memory without registers between (`cp.async`,
+    //! which needs compute capability 8.0), and each lane reads its own. The arithmetic is v13's, but for pairs with
+    //! the one pole of other invalid modes, 1e12 eV, which have lists of their own and no quotients.
+    //!
+    //! Complex poles, of which none is static, are summed as in v13.
+    //!
+    //! Lines of the nest: 2, 5.
+
+    use core::array::{from_fn, from_mut};
+
+    use num_complex::Complex64;
+
+    use super::*;
+    use super::{v12, v13};
+    use crate::arrays::Arrays;
+    use crate::formula::Sums;
+    use crate::grid::each;
+    use crate::layout::Layout;
+    use crate::kernel::Loops;
+    use crate::lists::{Listed, TILE, bands};
+    use crate::tiles::add;
+    use crate::tiles::real_poles::{FarSums, Pole, flushed};
+    use crate::versions::v3::term;
+
+    version! {
+        id: "v14", change: "lists of the pairs that have terms, static ones apart",
+        source: "docs/past-the-paper.md", kernels: [REAL, ANY], beyond: Some(&v12::GPU)
+    }
+
+    /// One thread's sums over pairs of a list.
+    #[inline(always)]
+    unsafe fn pairs<const NW: usize>(a: &Arrays, listed: Listed<TILE>) -> Sums<NW> {
+        let (plan, table) = (&a.plan, &a.plan.table);
+        let poles: [Pole<UpperWord>; TILE] = from_fn(|t| Pole::of(a, listed.wtilde(a, t)));
+        let weight = |t: usize| listed.weight(a, t) * poles[t].wtilde;
+        let zero = [[Complex64::new(0.0, 0.0); NW]; TILE];
+        let (mut q, mut y, mut far) = (zero, zero, zero);
+
+        bands(a, listed, 0, plan.plain, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<TILE>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        bands(a, listed, plan.plain, plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+            each::<TILE>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        let mut sums = Sums::zero();
+        each::<TILE>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        bands(a, listed, plan.occupied, plan.far_begin, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<TILE>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        bands(a, listed, plan.far_begin, a.nbands, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<TILE>(|t| {
+                let m = band.matngmatmgp(t);
+                PairedReciprocal::add(&mut far[t], m, &w, poles[t].wtilde, table);
+            });
+        });
+        each::<TILE>(|t| {
+            let half = weight(t) * 0.5;
+            let q = PairedReciprocal::join(q[t].map(flushed), &far[t], table);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
+    }
+
+    pub const REAL: Kernel = Kernel {
+        loops: Loops::Listed,
+        layout: Layout::Listed,
+        flops_per_term: None,
+        entries: entries!(
+            listed pairs, term:
+            gpp_v14_real_nw1 = 1,
+            gpp_v14_real_nw2 = 2,
+            gpp_v14_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+        ),
+        ..v13::REAL
+    };
+
+    /// For any poles: v13's body.
+    pub const ANY: Kernel = Kernel {
+        entries: entries!(
+            tiled v13::Any, v13::SHAPE, term:
+            gpp_v14_nw1 = 1,
+            gpp_v14_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
+            gpp_v14_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+        ),
+        ..v13::ANY
     };
 }
 

@@ -2,6 +2,7 @@
 //! odd poles of a slab, found for the kernels that take given poles; see [`gpp_kernels::plan`].
 
 mod clusters;
+mod lists;
 mod odd;
 
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::lists::STATIC;
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::table::Table;
 use num_complex::Complex64;
@@ -20,6 +22,7 @@ use crate::error::Result;
 use crate::problem::memory::{Array, zeros};
 pub use crate::problem::plan::clusters::{BySize, Cells, Evaluator, SortedOnce};
 use crate::problem::plan::odd::Cutoff;
+pub use crate::problem::plan::lists::Lists;
 pub use crate::problem::plan::odd::OddPoles;
 use crate::problem::{Bands, SlabView};
 
@@ -128,6 +131,15 @@ impl BandPlan {
             catalogue::Kernel::Gpu(gpu) => self.kernel(gpu).igp_of_group().map(|igp| igp as usize),
             catalogue::Kernel::Cpu(cpu) => cpu.igp_of_group(),
         }
+    }
+
+    /// Whether the terms of the [static pole](STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit, at
+    /// all energies.
+    pub fn has_static(&self) -> bool {
+        let Limits { limittwo, limitone, sexcut } = self.limits;
+        // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
+        let is_far = self.table.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
+        is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
     }
 
     /// What the odd poles of kernels that take these are found with: the real ones of a problem that has
