@@ -2,8 +2,8 @@
 
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
-/// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
-/// for those of planned ones; `entries!(listed pairs, term: symbol = energies, …)` for those of
+/// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for those of
+/// planned ones, without `term` if no pair is odd; `entries!(listed pairs, term: symbol = energies, …)` for those of
 /// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(cells term: symbol)` is the one entry of [`crate::cells`], `entries!(discs term: symbol)` that of
@@ -45,21 +45,23 @@ macro_rules! entries {
                 },
         }]
     }};
-    (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
+    (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
         const TILES: $crate::tiling::Shape = $shape;
 
         #[inline(always)]
-        unsafe fn tile<const NW: usize>(
+        unsafe fn tiled<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::grid::Thread,
         ) -> $crate::formula::Sums<NW> {
-            const T: usize = TILES.tile as usize;
-            const W: usize = TILES.warps as usize;
-            $crate::tiles::sums::<$fraction, NW, T, W>(a, thread, $term)
+            // All threads of a block go the same way.
+            $(if TILES.grid_of(a).is_odd(thread.block) {
+                return $crate::tiling::odd_sums(a, thread, TILES, $term);
+            })?
+            $tile(a, TILES.place(a, thread))
         }
 
-        $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
+        $crate::entries::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
     }};
     (listed $pairs:ident, $term:path: $($entries:tt)+) => {{
         #[inline(always)]

@@ -6,7 +6,6 @@ use crate::emulator::BlockBody;
 use crate::layout::Layout;
 use crate::lists;
 use crate::plan::{EnergiesFrom, Poles, Table};
-use crate::tiles::Fraction;
 use crate::tiling::Shape;
 
 /// A version: an idea.
@@ -29,6 +28,8 @@ pub struct Gpu {
     /// Whose kernels run where the constant memory does not hold the energies that its own read
     /// there.
     pub beyond: Option<&'static Gpu>,
+    /// The least compute capability.
+    pub capability: f64,
 }
 
 impl Gpu {
@@ -69,7 +70,7 @@ pub enum Loops {
         /// Blocks of `ig`, the stride of the loop over `ig`.
         ig_blk: u32,
     },
-    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
+    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiling`].
     Tiled(Shape),
     /// Pairs of lists, all bands: see [`crate::lists`].
     Listed,
@@ -131,12 +132,16 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel of tiles, all energies together, without a cap on registers or counts.
-    pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
+    pub const fn tiled(
+        (poles, energies_from): (Poles, EnergiesFrom),
+        shape: Shape,
+        entries: &'static [Entry],
+    ) -> Kernel {
         Kernel {
-            poles: F::POLES,
+            poles,
             loops: Loops::Tiled(shape),
             energies: Energies::Together,
-            energies_from: F::ENERGIES,
+            energies_from,
             layout: Layout::Planned,
             threads: shape.threads(),
             max_registers: None,

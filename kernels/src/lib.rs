@@ -17,7 +17,7 @@
 //!
 //! Read [`versions::v0`] first: a loop, a term, a kernel and its entries. [`versions::v3`] changes the term,
 //! [`versions::v4`] the loop, [`versions::v8`] the launch. [`versions::v9`] and later are composed of types
-//! ([`tiles`]). `entries.rs` makes the entries. "Lines of the nest" in a header are those of the loop nest in
+//! ([`tiling`]). `entries.rs` makes the entries. "Lines of the nest" in a header are those of the loop nest in
 //! docs/kernel.md.
 //!
 //! [`offdiag`] has the kernels of Σ as a matrix.
@@ -64,7 +64,6 @@ pub mod lists;
 pub mod pairs;
 pub mod reduction;
 pub mod relaid;
-pub mod tiles;
 pub mod tiling;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -12,6 +12,9 @@
 //! the window, the number of these, and the `igp` of a thread; then the `ig` of each lane, some that have about as many
 //! `igp`; then, for each thread, a byte for each of its `igp`: its offset in the window.
 
+use core::array::from_fn;
+use core::ops::Range;
+
 use num_complex::Complex64;
 
 use crate::arrays::Arrays;
@@ -19,8 +22,7 @@ use crate::formula::{Sums, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, uniform};
 use crate::layout::Planned;
-use crate::tiles::{Band, FromConstant, odd_pair};
-use crate::tiling::{Grid, HARMLESS, Shape};
+use crate::tiling::{self, Band, Grid, Shape, odd_pair};
 
 /// The shape of blocks.
 pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
@@ -114,7 +116,7 @@ pub unsafe fn sums<const NW: usize>(
             return Sums::zero();
         }
         let (igp, ig) = split(*a.plan.odd_pairs.add(at as usize), a.ncouls);
-        return odd_pair::<NW, WARPS>(a, ig, igp, thread.lane / WARP, term);
+        return odd_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
     }
     let record = a.plan.lists().add(*a.plan.lists().add(number as usize) as usize);
     if uniform(*record.add(2) == STATIC_TILE as u32) {
@@ -130,12 +132,12 @@ pub unsafe fn sums<const NW: usize>(
 /// a thread's pairs is summed before anything else is done with it, no quotient is needed, and one more energy costs
 /// nothing: all bands' energies differ by the same.
 #[inline(always)]
-unsafe fn static_sums<const NW: usize>(a: &Arrays, listed: Listed<STATIC_TILE>) -> Sums<NW> {
-    let weights: [Complex64; STATIC_TILE] = core::array::from_fn(|t| listed.weight(a, t));
+unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
+    let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
     let zero = Complex64::new(0.0, 0.0);
     // With the occupation, and with 1 + w/ω̃ of the first energy.
     let (mut occupied, mut all) = (zero, zero);
-    bands(a, listed, 0, a.nbands, |n, band| {
+    listed(a, list, 0..a.nbands, |n, band| {
         let (w, occ): ([f64; NW], f64) = (a.plan.table.energies(n), a.occ(n));
         let mut sum = zero;
         each::<STATIC_TILE>(|t| {
@@ -189,46 +191,41 @@ impl<const T: usize> Listed<T> {
         if offset == NONE { 0 } else { offset.into() }
     }
 
+    #[inline(always)]
+    fn pair(self, t: usize) -> Option<(u32, u32)> {
+        (self.offsets[t] != NONE).then(|| (self.ig, self.first + self.offset(t)))
+    }
+
     /// The pole of pair `t`, or one that harms nothing.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
-        match self.offsets[t] {
-            NONE => Complex64::new(HARMLESS, 0.0),
-            _ => a.wtilde(self.ig, self.first + self.offset(t)),
-        }
+        tiling::wtilde(a, self.pair(t))
     }
 
     /// `vcoul · eps` of pair `t`, or zero.
     #[inline(always)]
     pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
-        match self.offsets[t] {
-            NONE => Complex64::new(0.0, 0.0),
-            _ => {
-                let igp = self.first + self.offset(t);
-                a.eps(self.ig, igp) * a.vcoul_loc(igp)
-            }
-        }
+        tiling::weight(a, self.pair(t))
     }
 }
 
-/// Calls `step` with the number and the elements of each band of `begin..end`. The threads of a block run in turn
+/// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn
 /// here: each reads its own.
 #[cfg(not(target_arch = "nvptx64"))]
-pub unsafe fn bands<const T: usize>(
+pub unsafe fn listed<const T: usize>(
     a: &Arrays,
-    listed: Listed<T>,
-    begin: u32,
-    end: u32,
-    mut step: impl FnMut(u32, &Band<T, FromConstant>),
+    list: Listed<T>,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
 ) {
     use crate::intrinsics::load;
 
-    for n in begin..end {
-        let first = n * Planned::rows(a.ngpown) + listed.first;
+    for n in range {
+        let first = n * Planned::rows(a.ngpown) + list.first;
         let band = Band {
-            aqsn: load(a.aqsn, n * a.ncouls + listed.ig),
-            aqsm: core::array::from_fn(|t| load(a.aqsm_local, first + listed.offset(t))),
-            energies: FromConstant,
+            aqsn: load(a.aqsn, n * a.ncouls + list.ig),
+            aqsm: from_fn(|t| load(a.aqsm_local, first + list.offset(t))),
+            wx: [0.0; 4],
         };
         step(n, &band);
     }
@@ -251,21 +248,21 @@ core::arch::global_asm!(
     bytes = const 2 * BUFFER,
 );
 
-/// Calls `step` with the number and the elements of each band of `begin..end`. A block copies the `aqsn` of its `ig`
+/// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig`
 /// and the `aqsm_local` of its window to one of two buffers in shared memory while it sums the bands of the other, one
 /// element of a band a thread; each lane reads those of its own `igp`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-pub unsafe fn bands<const T: usize>(
+pub unsafe fn listed<const T: usize>(
     a: &Arrays,
-    listed: Listed<T>,
-    begin: u32,
-    end: u32,
-    mut step: impl FnMut(u32, &Band<T, FromConstant>),
+    list: Listed<T>,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
 ) {
     use crate::intrinsics::{barrier, copied, copy_to_shared, lane, load_shared_pair};
     use crate::tiling::ELEMENT;
 
+    let (begin, end) = (range.start, range.end);
     if begin >= end {
         return;
     }
@@ -273,12 +270,12 @@ pub unsafe fn bands<const T: usize>(
     core::arch::asm!("mov.u32 {}, gpp_windows;", out(reg32) base,
         options(pure, nomem, nostack, preserves_flags));
     let thread = lane();
-    let igp = listed.first + thread - WARP;
+    let igp = list.first + thread - WARP;
     let (array, stride, element) = match thread < WARP {
-        true => (a.aqsn, a.ncouls, listed.ig),
+        true => (a.aqsn, a.ncouls, list.ig),
         false => (a.aqsm_local, Planned::rows(a.ngpown), igp),
     };
-    let copies = thread < WARP || igp <= listed.last;
+    let copies = thread < WARP || igp <= list.last;
     let copy = |n: u32, buffer: u32| {
         if copies {
             each::<BANDS>(|band| {
@@ -290,11 +287,11 @@ pub unsafe fn bands<const T: usize>(
         }
     };
     let aqsn = base + thread % WARP * ELEMENT;
-    let aqsm: [u32; T] = core::array::from_fn(|t| base + (WARP + listed.offset(t)) * ELEMENT);
+    let aqsm: [u32; T] = from_fn(|t| base + (WARP + list.offset(t)) * ELEMENT);
     let read = |at: u32| Band {
         aqsn: load_shared_pair(aqsn + at),
         aqsm: aqsm.map(|slot| load_shared_pair(slot + at)),
-        energies: FromConstant,
+        wx: [0.0; 4],
     };
 
     copy(begin, 0);
