@@ -90,6 +90,10 @@ pub fn measured(
     self::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut options = options(back_end, Some(loaded.problem().outline()))?;
+    if given.is_none() {
+        let runs = |listed: &Listed| listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu));
+        options.versions.retain(runs);
+    }
     let kernels = options.kernels();
     let contents = digest::of_problem(loaded.problem())?;
     let task = |&kernel: &Kernel| setup::task(crew, loaded.problem(), contents, kernel);

@@ -115,7 +115,7 @@ pub mod branches {
 }
 
 pub mod partial_fractions {
-    //! Poles of any kind, in partial fractions: see [`gpp_kernels::tiles::partial_fractions`].
+    //! Poles of any kind, in partial fractions: see [`gpp_kernels::versions::v10`].
     //!
     //! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, `ssx = ½ω̃·eps·(q − p)` and
     //! `sch = ω̃·eps·q` in both branches. `1/z = conj(z)/|z|²` has the pair's own `Im ω̃`, so a sum over `M·q`
@@ -307,7 +307,7 @@ pub mod partial_fractions {
 }
 
 pub mod real_poles {
-    //! Purely real, positive poles: see [`gpp_kernels::tiles::real_poles`].
+    //! Purely real, positive poles: see [`gpp_kernels::versions::v12`].
     //!
     //! Both quotients are real, an accumulation is two fused operations, and one reciprocal of
     //! `z = (near ? −2ω̃ : w − ω̃)·(w + ω̃)` gives `y = 1/z` and `q = (w + ω̃)·y`.
