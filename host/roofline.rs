@@ -296,7 +296,7 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
         device: gpu.info().name.clone(),
         provenance: Some(Provenance::now(gpu.info())),
         kernel_hashes: Some(hashes.collect()),
-        source_hash: sources::hash_at("kernels/src/ceilings.rs"),
+        source_hash: sources::hash_at("kernels/src/peaks.rs"),
         state: seen(&looks, &[sustained], limit).state,
         kernels_by: kernels_by(),
         fp64: limits.fp64,

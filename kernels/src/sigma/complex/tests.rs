@@ -1,4 +1,4 @@
-//! What moments tell, against quotients.
+//! Expansions against quotients.
 
 use num_complex::Complex64;
 
@@ -48,7 +48,7 @@ fn relative(w: f64, wtilde: Complex64, of: &Disc) -> f64 {
 const ROUNDED: f64 = 32.0 * f64::EPSILON;
 
 #[test]
-fn moments_tell_quotients_as_well_as_is_said() {
+fn expansions_are_as_exact_as_stated() {
     let mut most: f64 = 0.0;
     for middle in [Complex64::new(3.0, 0.5), Complex64::new(-2.0, 0.0), Complex64::new(0.0, -4.0)] {
         for away in [1.0, 1.01, 1.5, 1e3, 1e9] {
@@ -100,7 +100,7 @@ fn differences_keep_their_digits() {
 
 /// The definition's branches, with room where rounding decides.
 #[test]
-fn a_way_is_that_of_every_pole_of_the_disc() {
+fn the_far_field_is_that_of_every_pole_of_the_disc() {
     let mut seen = [0usize; 5];
     for at in 0..1500 {
         // Everywhere in the plane, also behind the imaginary axis, as large as the nearest of all may be.
@@ -141,7 +141,7 @@ fn a_way_is_that_of_every_pole_of_the_disc() {
 }
 
 #[test]
-fn what_no_number_holds_is_not_told() {
+fn what_overflows_is_near_field() {
     let of = disc(Complex64::new(1e-6, 1e-6), 1e-8);
     let acceptance = Acceptance::of(&of, &LIMITS);
     for (w, is_far) in [(1e3, true), (1e90, true), (-1e90, true), (1e101, false), (-1e150, false)] {
@@ -155,7 +155,7 @@ fn what_no_number_holds_is_not_told() {
 }
 
 #[test]
-fn a_pole_at_the_energy_and_a_disc_without_a_radius_are_summed_one_by_one() {
+fn a_pole_at_the_energy_and_a_disc_without_a_radius_are_near_field() {
     let of = disc(Complex64::new(3.0, 0.0), 1e-4);
     let near = Acceptance::of(&of, &LIMITS);
     assert_eq!(near.far_field(3.00005, false), None);

@@ -1,4 +1,4 @@
-//! What moments tell, against quotients.
+//! Expansions against quotients.
 
 use crate::sigma::real::*;
 
@@ -21,7 +21,7 @@ fn relative(w: f64, wtilde: f64, interval: &Interval) -> f64 {
 }
 
 #[test]
-fn moments_tell_quotients_as_well_as_is_said() {
+fn expansions_are_as_exact_as_stated() {
     let interval = interval(3.0, 3.0625);
     let (mid, half) = interval.middle();
     let mut most: f64 = 0.0;
@@ -54,7 +54,7 @@ fn differences_keep_their_digits() {
 }
 
 #[test]
-fn a_way_is_that_of_every_pole_of_the_cell() {
+fn the_far_field_is_that_of_every_pole_of_the_interval() {
     let mut seen = [0usize; 5];
     for at in 0..2000 {
         let low = f64::from(at) * 0.013 + 1e-3;
@@ -86,7 +86,7 @@ fn a_way_is_that_of_every_pole_of_the_cell() {
 }
 
 #[test]
-fn what_no_number_holds_is_not_told() {
+fn what_overflows_is_near_field() {
     let interval = interval(1e-6, 1e-6 * (1.0 + 1.0 / 32.0));
     for (w, is_far) in [(1e3, true), (1e90, true), (-1e90, true), (1e100, false), (-1e150, false)] {
         for occupied in [false, true] {
@@ -99,7 +99,7 @@ fn what_no_number_holds_is_not_told() {
 }
 
 #[test]
-fn a_pole_at_the_energy_and_a_part_without_bounds_are_summed_one_by_one() {
+fn a_pole_at_the_energy_and_an_interval_without_bounds_are_near_field() {
     let near = interval(3.0, 3.0 + 1e-4);
     assert_eq!(far_field(3.00005, &near, false, &LIMITS), None);
     assert_eq!(far_field(3.01, &near, false, &LIMITS), Some(FarField { q: false, ssx: false }));
