@@ -46,9 +46,9 @@ pub fn measure(
         runs.run(before)
     })?;
     let Runs { first_s, last, deterministic, .. } = runs;
-    let Calculation { sums, blocks, shares, .. } = last.expect("at least one is timed");
-    let is_shared = shares.len() > 1 || engine.slabs().count() > 1;
-    let work = is_shared.then(|| Work::of(shares, first_s));
+    let Calculation { sums, blocks, workers, .. } = last.expect("at least one is timed");
+    let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
+    let work = is_shared.then(|| Work::of(workers, first_s));
     let Seen { state, held_back, energy_j } = seen;
     let problem = engine.problem();
     let sums = problem.start().plus(&sums);
@@ -193,7 +193,7 @@ impl Runs<'_, '_> {
         let done = self.telling.done;
         let of_run = |part: f64| done(before as f64 + part);
         let begin = Instant::now();
-        let calculation = self.engine.run_telling(self.version, Watch::of(&of_run))?;
+        let calculation = self.engine.run_with(self.version, Watch::of(&of_run))?;
         let end = Instant::now();
         let seconds = calculation.seconds;
         self.first_s.get_or_insert(seconds);

@@ -6,7 +6,7 @@ use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
-use crate::devices::{Beside, Device};
+use crate::devices::{Device, HostWorkspace};
 use crate::error::{Error, Result, mib};
 use crate::output::memory::Free;
 use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
@@ -251,8 +251,9 @@ impl<'a> Need<'a> {
     pub fn on_host(&self, igp: usize) -> u64 {
         let slab = self.slab(igp);
         let beside =
-            |device: &&dyn Device| device.beside(self.frame.outline(), self.versions, slab);
-        let all = self.crew.devices.iter().map(beside).fold(Beside::default(), Beside::add);
+            |device: &&dyn Device| device.workspace(self.frame.outline(), self.versions, slab);
+        let all =
+            self.crew.devices.iter().map(beside).fold(HostWorkspace::default(), HostWorkspace::add);
         // Each device's slab is made while another one is under way, or the share's ends are.
         let made = match self.held {
             Held::All => 0,

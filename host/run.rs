@@ -254,7 +254,8 @@ pub fn run_versions(
         for version in &versions {
             (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
         }
-        of_static_ch.map_or(Ok(()), |kernel| engine.static_ch(kernel, Watch::none()).map(drop))?;
+        of_static_ch
+            .map_or(Ok(()), |kernel| engine.run_at(&[0], kernel, Watch::none()).map(drop))?;
         return Ok(run);
     }
     each(&run);
@@ -328,7 +329,7 @@ fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Refe
             Reference::at(&energies, problem, &sums, Source::Device, progress)
         }
         None => {
-            let sums = problem.start().plus(&engine.run_telling(judge, Watch::of(&done))?.sums);
+            let sums = problem.start().plus(&engine.run_with(judge, Watch::of(&done))?.sums);
             Reference::new(sums, Source::Device, progress)
         }
     };
@@ -358,7 +359,7 @@ pub fn static_ch(
     compares: bool,
     progress: Progress,
 ) -> Result<StaticCh> {
-    let Calculation { sums, seconds, .. } = engine.static_ch(kernel, Watch::none())?;
+    let Calculation { sums, seconds, .. } = engine.run_at(&[0], kernel, Watch::none())?;
     let problem = engine.problem();
     let products = problem.terms() / problem.nw() as u64;
     let is_compared = compares && products <= MAX_SERIAL_TERMS;

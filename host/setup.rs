@@ -145,14 +145,14 @@ impl<'a> Setting<'a> {
 
     fn opened(&self) -> Result<Engine<'a>> {
         let devices = self.crew.devices;
-        let engine = match (self.whole, devices) {
-            (Some(problem), [only]) if self.is_plain() => return Engine::whole(*only, problem),
+        match (self.whole, devices) {
+            (Some(problem), [only]) if self.is_plain() => Engine::whole(*only, problem),
             _ => {
                 let workers = devices.iter().map(|device| device.worker(self.slabs.problem()));
-                Engine::new(self.slabs, self.slabs.igp(), workers.collect::<Result<_>>()?)?
+                let (ranks, workers) = (self.crew.ranks, workers.collect::<Result<_>>()?);
+                Engine::among(ranks, self.slabs, self.slabs.igp(), workers)
             }
-        };
-        engine.among(self.crew.ranks)
+        }
     }
 
     /// A digest of all that the sums of a version depend on, but for the program and slabs.

@@ -184,7 +184,8 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         let id = version.id();
         let first = placed.run(Kernel::Gpu(version))?;
         let again = placed.run(Kernel::Gpu(version))?;
-        let uploaded = |of: &Calculation| of.shares.iter().map(|share| share.uploaded).sum::<u64>();
+        let uploaded =
+            |of: &Calculation| of.workers.iter().map(|share| share.uploaded).sum::<u64>();
         let is_one = Kernel::Gpu(version).batches(problem).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));

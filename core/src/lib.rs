@@ -33,6 +33,8 @@ pub mod ranks;
 #[doc(hidden)]
 pub mod reference;
 #[doc(hidden)]
+pub mod schedule;
+#[doc(hidden)]
 pub mod system;
 
 #[doc(hidden)]

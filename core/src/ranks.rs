@@ -39,6 +39,14 @@ pub trait Ranks: Sync {
         read(self.broadcast(least.to_ne_bytes().to_vec()))
     }
 
+    /// The code of the first process that has one, for all. Collective.
+    fn first_code(&self, own: Option<i32>) -> Option<i32> {
+        let all = self.gather(&own.unwrap_or(0).to_ne_bytes()).unwrap_or_default();
+        let read = |bytes: Vec<u8>| bytes.try_into().map_or(0, i32::from_ne_bytes);
+        let first = all.into_iter().map(read).find(|&code| code != 0).unwrap_or(0);
+        Some(read(self.broadcast(first.to_ne_bytes().to_vec()))).filter(|&code| code != 0)
+    }
+
     /// The part of so many things that is this one's: neighbours, as many as the others have or one more.
     fn share(&self, of: usize) -> Range<usize> {
         let bound = |rank: usize| rank * of / self.size();

@@ -9,13 +9,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use gpp_core::offdiag::calculation::Needs;
-use gpp_core::offdiag::calculation::Worker;
-use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::calculation::{Worker, Workers};
+use gpp_core::offdiag::gpu::{Needs, OnGpu};
 use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{
-    At, Elements, MOST_BANDS as MOST, OnProcessor, Summed, Sums, Synthesised, Task, once_each,
-    parts,
+    At, Elements, MOST_BANDS as MOST, OnCpu, Summed, Sums, Synthesised, Task, once_each,
 };
 use gpp_cpu::level::Level;
 use gpp_kernels::offdiag::{self, COMMON};
@@ -187,7 +185,7 @@ pub fn run(
     progress: Progress,
 ) -> Result<Option<(Offdiag, Sums)>> {
     let at = options.at.map_or(At::Energies, At::Bands);
-    let task = Task { at, ..Task::new(problem, elements) };
+    let task = Task { at, stop: &interrupt::ASKED, ..Task::new(problem, elements) };
     let devices = on.devices();
     let team = memory::Crew { devices: &devices, ranks };
     setup::require_one_kind(team)?;
@@ -211,7 +209,7 @@ pub fn run(
         bands: [bands.first + 1, bands.first + bands.count],
         flops: by.flops(),
         results,
-        parts: parts::count(&task),
+        parts: task.parts(),
         places: Vec::new(),
         map: Some(Map::of(&sums, pictured(&matrices))),
         matrices,
@@ -252,16 +250,14 @@ impl Calculations<'_> {
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
         let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
         let begun = Instant::now();
-        let mut crew =
-            gpp_core::offdiag::calculation::Crew::new(on.workers(*task, version)?, *ranks);
+        let mut workers = Workers::new(*task, on.workers(*task, version)?, *ranks);
         if times.runs() > 1 {
-            crew = crew.for_several();
+            workers = workers.for_several();
         }
         for at in 0..times.runs() {
             let done = |part: f64| bar.set(at as f64 + part);
             let since = Instant::now();
-            let summed = crew.sum(task, &done, &interrupt::ASKED)?;
-            let Summed { sums, seconds: products, .. } = summed;
+            let Summed { sums, seconds: products, .. } = workers.sum(&done)?;
             total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
             if at >= times.warmup {
                 seconds.push(products);
@@ -411,11 +407,11 @@ impl Opened {
         let host = match (self, version) {
             (Opened::Host(host), _) => {
                 limits.require_effect_on(BackEnd::Cpu)?;
-                OnProcessor::new(host, *task)?.needs()
+                OnCpu::new(host, *task)?.needs()
             }
             (Opened::Gpus(gpus), version) => {
                 let needs = Needs::of(task, version.expect(VERSIONS));
-                let all = needs.device + needs.a * needs.groups as u64;
+                let all = needs.device + needs.a * needs.parts as u64;
                 progress.say(format_args!(
                     "{name}: {} of each GPU's memory, with all matrix elements {}",
                     show(needs.least()),
@@ -438,7 +434,7 @@ impl Opened {
         version: Option<&'static Version>,
     ) -> Result<Vec<Box<dyn Worker + 'a>>> {
         match self {
-            Opened::Host(host) => Ok(vec![Box::new(OnProcessor::new(host, task)?)]),
+            Opened::Host(host) => Ok(vec![Box::new(OnCpu::new(host, task)?)]),
             Opened::Gpus(gpus) => {
                 let version = version.expect(VERSIONS);
                 let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task, version)?) as Box<dyn Worker>);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::devices::DeviceInfo;
-use crate::engine::Share;
+use crate::engine::WorkerStats;
 use crate::output;
 use crate::problem::{Problem, Sums};
 use crate::record::{Head, Kind, Provenance, Record};
@@ -182,7 +182,7 @@ impl SystemInfo {
             nbands: h.nbands,
             nvband: h.nvband,
             ngpown: h.ngpown,
-            masked: h.given_ngpown() - h.ngpown,
+            masked: h.all_ngpown() - h.ngpown,
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
@@ -408,7 +408,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// In the order of [`Parting::places`].
-    pub shares: Vec<Share>,
+    pub shares: Vec<WorkerStats>,
     /// How much longer than on the average the worker took that took longest, over that average.
     pub imbalance: Option<f64>,
     /// Seconds of the first calculation, when nothing was in place.
@@ -416,7 +416,7 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn of(shares: Vec<Share>, first_s: Option<f64>) -> Work {
+    pub fn of(shares: Vec<WorkerStats>, first_s: Option<f64>) -> Work {
         let busy = || shares.iter().map(|share| share.busy_s);
         let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
         let over = longest * shares.len() as f64 / all - 1.0;
@@ -426,7 +426,7 @@ impl Work {
 
 // What is recorded of the static CH.
 
-/// The static CH of a problem's bands: see docs/sigma.md.
+/// The static CH of a problem's bands: see docs/usage.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticCh {
     /// Real and imaginary part, in the unit of `vcoul`; null where they are no numbers.
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn imbalance_is_over_the_average() {
-        let share = |busy_s: f64| Share { busy_s, ..Share::default() };
+        let share = |busy_s: f64| WorkerStats { busy_s, ..WorkerStats::default() };
         let imbalance =
             |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
         assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));

@@ -17,7 +17,7 @@
 use std::sync::LazyLock;
 
 use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::{At, Sums, Task, parts};
+use gpp_core::offdiag::{At, Sums, Task};
 use gpp_core::reference::term::{Energy, Number, growth, size, times};
 use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
 use num_complex::{Complex, Complex64};
@@ -93,10 +93,10 @@ pub struct Verdict {
 
 /// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
-    let (of_part, ngpown) = (parts::bands(task, 0).len(), task.problem.header().ngpown);
+    let (of_part, ngpown) = (task.part(0).len(), task.problem.header().ngpown);
     let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
     let on_gpu = ngpown * of_part + GROUP;
-    let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + parts::count(task);
+    let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + task.parts();
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 

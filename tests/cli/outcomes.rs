@@ -49,10 +49,6 @@ struct FakeWorker<'a> {
 }
 
 impl Worker for FakeWorker<'_> {
-    fn place(&mut self, _: SlabView<'_>) -> gpp::error::Result<()> {
-        Ok(())
-    }
-
     fn begin(&mut self, _: SlabView<'_>, _: &Batch, _: Kernel, _: Watch) -> gpp::error::Result<()> {
         let value = *self.sums.next().unwrap();
         let values = [value, 0.0, value, 0.0].repeat(self.nw);

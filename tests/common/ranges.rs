@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpp::catalogue::{BackEnd, Kernel, versions};
-use gpp::devices::{Device, Watch};
+use gpp::devices::{Device, Watch, Worker};
 use gpp::problem::{Problem, Slab};
 
 use super::{Kind, made};
@@ -30,13 +30,16 @@ pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
         for kernel in versions().map(|listed| listed.kernel).filter(of_device) {
             let batch = &kernel.batches(&first).first();
             let mut own = device.worker(&second)?;
-            let own = own.sum(second.slab(), batch, kernel, Watch::none())?.values;
-            let mut of = |problem: &Problem| {
-                Ok::<_, gpp::error::Error>(
-                    both.sum(problem.slab(), batch, kernel, Watch::none())?.values,
-                )
+            let of = |worker: &mut dyn Worker, problem: &Problem| {
+                worker.begin(problem.slab(), batch, kernel, Watch::none())?;
+                Ok::<_, gpp::error::Error>(worker.finish()?.values)
             };
-            let [one, two, again] = [of(&first)?, of(&second)?, of(&first)?];
+            let own = of(own.as_mut(), &second)?;
+            let [one, two, again] = [
+                of(both.as_mut(), &first)?,
+                of(both.as_mut(), &second)?,
+                of(both.as_mut(), &first)?,
+            ];
             assert_eq!(two, own, "{}", kernel.id());
             assert_eq!(one, again, "{}", kernel.id());
             assert_ne!(one, two, "{}", kernel.id());

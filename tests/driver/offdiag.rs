@@ -11,15 +11,13 @@ use gpp::kernels::offdiag::pack::Fold;
 use gpp::kernels::offdiag::pack::PackV;
 use gpp::kernels::offdiag::product::ProductSigma;
 use gpp::kernels::offdiag::product::ProductU;
-use gpp_core::offdiag::calculation::Needs;
-use gpp_core::offdiag::calculation::{Crew, Worker};
+use gpp_core::offdiag::calculation::{Worker, Workers};
 use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::gpu::OnGpu;
+use gpp_core::offdiag::gpu::{Needs, OnGpu};
 use gpp_core::offdiag::images::{Shape, begins, poles};
 use gpp_core::offdiag::versions::{ALL, Version, find};
 use gpp_core::offdiag::{Elements, Sums, Task};
 use gpp_core::ranks::Alone;
-use gpp_core::stop::NEVER;
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -78,9 +76,10 @@ impl Elements for Numbered {
 /// Two calculations on these devices.
 fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Result<[Sums; 2]> {
     let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
-    let mut crew = Crew::new(gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?, &Alone);
+    let workers = gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?;
+    let mut workers = Workers::new(*task, workers, &Alone);
     let mut once = || -> gpp::error::Result<Sums> {
-        let summed = crew.sum(task, &|_| (), &NEVER)?;
+        let summed = workers.sum(&|_| ())?;
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)
     };

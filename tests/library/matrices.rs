@@ -2,7 +2,7 @@
 
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
-use gpp_core::offdiag::{Task, on_processor};
+use gpp_core::offdiag::{Task, on_cpu};
 use gpp_core::{Calculator, MatrixBands};
 use num_complex::Complex64;
 
@@ -16,7 +16,7 @@ fn matrices_have_the_bits_of_the_command_line() {
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let elements = Given::of(&problem, 5, 1);
         let task = Task::new(&problem, &elements);
-        let expected = on_processor(&Host::new(), &task, &|_| ()).unwrap().sums;
+        let expected = on_cpu(&Host::new(), &task, &|_| ()).unwrap().sums;
         let calculator = Calculator::open("cpu").unwrap();
         let mut placed = calculator.place(&given).unwrap();
         let mut matrices = |a: &[Complex64]| {

@@ -3,7 +3,7 @@
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
 use gpp_core::Calculator;
-use gpp_core::offdiag::{OnProcessor, Task, on_processor};
+use gpp_core::offdiag::{OnCpu, Task, on_cpu};
 
 use crate::common::alone;
 use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
@@ -41,8 +41,8 @@ fn a_matrix_takes_what_is_said() {
         let problem = synthesised(name, Grid::Count(2));
         let given = Given::of(&problem, bands, 1);
         let task = Task::new(&problem, &given);
-        let said = OnProcessor::new(&host, task).unwrap().needs();
-        let sum = || on_processor(&host, &task, &|_| ()).unwrap();
+        let said = OnCpu::new(&host, task).unwrap().needs();
+        let sum = || on_cpu(&host, &task, &|_| ()).unwrap();
         sum();
         let (_, taken) = peak(sum);
         assert!(taken < said + (1 << 20), "{name}: took {taken}, {said} were said");

@@ -17,12 +17,11 @@ use gpp::engine::Engine;
 use gpp::error::Result;
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
-use gpp_core::offdiag::calculation::{Crew, Worker};
+use gpp_core::offdiag::calculation::{Worker, Workers};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{At, Sums, Task, on_processor, versions};
+use gpp_core::offdiag::{At, Sums, Task, on_cpu, versions};
 use gpp_core::ranks::Alone;
-use gpp_core::stop::NEVER;
 use num_complex::Complex64;
 
 /// A way to sum the matrices, which all tests below hold against the definition.
@@ -40,7 +39,7 @@ fn ways(is_small: bool) -> Vec<Way> {
             let gpu = GPU.as_ref().unwrap();
             let version = versions::on(gpu, Some(version), task.bands())?;
             let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
-            Ok(Crew::new(workers, &Alone).sum(task, &|_| (), &NEVER)?.sums)
+            Ok(Workers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
         };
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
@@ -57,7 +56,7 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 const EMULATED: usize = 7;
 
 fn processor(task: &Task) -> Result<Sums> {
-    Ok(on_processor(&Host::new(), task, &|_| ())?.sums)
+    Ok(on_cpu(&Host::new(), task, &|_| ())?.sums)
 }
 
 /// What is wrong with any way, of all elements.

@@ -45,8 +45,9 @@ use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::offdiag::calculation::on_gpus;
-use crate::offdiag::{At, Borrowed, Elements, Sums as MatrixSums, Task, on_processor, once_each};
+use crate::offdiag::{
+    At, Borrowed, Elements, Sums as MatrixSums, Task, on_cpu, on_gpus, once_each,
+};
 use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, require, zeros};
 use crate::problem::{Header, Matrix, Outline, Problem, Sums, Unmasked};
 use crate::{catalogue, problem};
@@ -205,13 +206,14 @@ impl Calculator {
             let workers = self.opened.all().map(|device| device.worker(problem));
             Engine::new(problem, igp, workers.collect::<Result<_>>()?)?
         };
-        let calculation = engine.run_telling(version, watch)?;
+        let calculation = engine.run_with(version, watch)?;
         let found = Found::of(calculation.sums, version, calculation.seconds);
         if !self.static_ch {
             return Ok(found);
         }
         let unheard = Watch { done: &|_| (), ..watch };
-        let Calculation { sums, seconds, .. } = engine.static_ch(self.of_static_ch(), unheard)?;
+        let Calculation { sums, seconds, .. } =
+            engine.run_at(&[0], self.of_static_ch(), unheard)?;
         Ok(found.with_static_ch(&sums, seconds))
     }
 
@@ -358,10 +360,10 @@ unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
         }
         // SAFETY: this function's own contract.
         (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
-        (Aqsm::Local(local), Some(Unmasked { given, columns })) => {
-            let extents = Extents { ngpown: *given, ..header.extents() };
+        (Aqsm::Local(local), Some(Unmasked { all, columns })) => {
+            let extents = Extents { ngpown: *all, ..header.extents() };
             AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
-            taken(local.chunks_exact(*given), header, |igp| Some(columns[igp]))
+            taken(local.chunks_exact(*all), header, |igp| Some(columns[igp]))
         }
     }
 }
@@ -544,7 +546,7 @@ impl Calculator {
             let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
             let task = Task { at, stop, ..Task::new(&problem, &elements) };
             let found = match self.opened.host() {
-                Some(host) => on_processor(host, &task, done).map(|summed| (summed, "cpu")),
+                Some(host) => on_cpu(host, &task, done).map(|summed| (summed, "cpu")),
                 None => on_gpus(&self.opened.gpus(), &task, done),
             };
             elements.check()?;

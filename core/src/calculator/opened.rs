@@ -14,7 +14,7 @@ use crate::calculator::{Calculator, Formula, NAME, Progress, Tell};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;
 use crate::devices::host::Host;
-use crate::devices::{Beside, Choice, Device, Watch, spawned};
+use crate::devices::{Choice, Device, HostWorkspace, Watch, spawned};
 use crate::error::{Error, Result};
 use crate::problem::header::MOST_ENERGIES;
 use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_sums, require};
@@ -322,7 +322,7 @@ impl Words<'_> {
                 continue;
             };
             if let (true, Some(header)) = (is_row, self.whole) {
-                indices[0] = header.row_of_given(indices[0] - 1).map_or(indices[0], |row| row + 1);
+                indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
             let indices: Vec<_> = indices.iter().map(|i| (i - 1 + self.base).to_string()).collect();
             said += &format!("{}){rest}", indices.join(","));
@@ -406,8 +406,9 @@ impl Calculator {
         let kernels = self.kernels(version);
         let ngpown = problem.extents.ngpown.div_ceil(count);
         let slab = Extents { ngpown, ..problem.extents };
-        let laid = self.opened.all().map(|device| device.beside(problem, &kernels, slab));
-        let Beside { bands, slab: of_slabs } = laid.fold(Beside::default(), |all, one| all + one);
+        let laid = self.opened.all().map(|device| device.workspace(problem, &kernels, slab));
+        let HostWorkspace { bands, slab: of_slabs } =
+            laid.fold(HostWorkspace::default(), |all, one| all + one);
         let is_emulated = self.opened.is_host() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.

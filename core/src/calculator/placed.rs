@@ -201,7 +201,7 @@ impl Calculator {
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if lent.is_none() || version.tile_u(problem.outline()).is_some_and(sorts) {
+        if lent.is_none() || version.first(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
@@ -297,7 +297,7 @@ impl Placed<'_> {
 
 /// Those that were given, masked columns included.
 pub(super) fn extents(header: &Header) -> [usize; 2] {
-    [header.ncouls, header.given_ngpown()]
+    [header.ncouls, header.all_ngpown()]
 }
 
 // Places a screening.

@@ -69,7 +69,7 @@ pub static JOURNEYS: &[Journey] = &[
     Journey {
         id: "past",
         title: "Past the paper",
-        source: "docs/past-the-paper.md",
+        source: "docs/versions.md",
         versions: Versions::Gpu(PAST),
         baseline: "v9",
         continues: Some("paper"),
@@ -100,7 +100,7 @@ pub static JOURNEYS: &[Journey] = &[
     Journey {
         id: "cpu",
         title: "The kernel in the vectors of a CPU",
-        source: "docs/processor.md",
+        source: "docs/cpu.md",
         versions: Versions::Cpu(CPU),
         baseline: "cpu:threads",
         continues: None,

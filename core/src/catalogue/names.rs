@@ -8,10 +8,10 @@ use crate::catalogue::{
 use crate::error::{Error, Result};
 use crate::problem::Outline;
 
-/// The journeys that run where no version is named.
+/// The journeys that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
-/// Those that show what a processor can do: its own, then the paper's, emulated.
+/// Those that show what a CPU can do: its own, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
 pub const BEST: &str = "best";
@@ -46,7 +46,7 @@ pub fn versions_for(
     Ok(named)
 }
 
-/// A processor runs all, a GPU what is made for it.
+/// A CPU runs all, a GPU what is made for it.
 fn all_on(back_end: BackEnd) -> Vec<Listed> {
     let is_made_for = |listed: &Listed| listed.kernel.back_end() == back_end;
     let (mut run, others): (Vec<_>, Vec<_>) = all().partition(is_made_for);
@@ -56,7 +56,7 @@ fn all_on(back_end: BackEnd) -> Vec<Listed> {
     run
 }
 
-/// Fails where one of these names, with commas between them, is no journey.
+/// Fails if one of these names, with commas between them, is no journey.
 pub fn require_journeys(names: &str) -> Result<()> {
     let unknown = |name: &&str| journey(name).is_none();
     match names.split(',').map(str::trim).find(unknown) {

@@ -115,7 +115,7 @@ pub const WORDS: [(&str, &str); 6] = [
 /// What begins the paragraph of a header that names lines.
 const MARK: &str = "Lines of the nest: ";
 
-/// The lines that a version changes, from 1 and rising; empty where it changes the launch alone.
+/// The lines that a version changes, from 1 and rising; empty if it changes the launch alone.
 /// `None` of a version whose header names none.
 pub fn changed(version: &str) -> Option<Vec<usize>> {
     let header = of(version)?.header();

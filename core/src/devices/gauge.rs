@@ -1,7 +1,7 @@
-//! What a device shows of itself while it works, and a thread that keeps looking.
+//! What a device shows of itself while it works, and a thread that reads it again and again.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub trait Gauge: Send + Sync {
     fn power_limit_w(&self) -> Option<f64>;
 }
 
-/// What a gauge shows; `None` where it does not know.
+/// What a gauge shows; `None` if it does not know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Clock of the multiprocessors in MHz.
@@ -28,7 +28,7 @@ pub struct Reading {
     pub temperature_c: Option<f64>,
     /// Energy in joules since some moment.
     pub energy_j: Option<f64>,
-    /// What holds the clock back, by name; empty where nothing does.
+    /// What holds the clock back, by name; empty if nothing does.
     pub held_back: Option<Vec<&'static str>>,
 }
 
@@ -48,70 +48,45 @@ impl Look {
     }
 }
 
-/// From one look to the next, besides the time that it takes.
+/// From one look to the next, in addition to the time that it takes.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// After so many looks the pauses are twice as long, after twice as many three times, …: of an hour there are
 /// no more than some ten thousand looks.
 const LONGER: usize = 1000;
 
-/// A thread that looks at a gauge until it is told to end.
+/// A thread that reads a gauge until this is dropped.
 pub struct Watch {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-struct Shared {
     gauge: Arc<dyn Gauge>,
-    looks: Mutex<Vec<Look>>,
-    ends: AtomicBool,
-}
-
-impl Shared {
-    /// Looks once; the pause that is to follow.
-    fn look(&self) -> Duration {
-        let look = Look::at(self.gauge.as_ref());
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.push(look);
-        PAUSE * (1 + looks.len() / LONGER) as u32
-    }
+    first: Look,
+    /// None if the system gave no thread.
+    thread: Option<JoinHandle<Vec<Look>>>,
+    ends: Sender<()>,
 }
 
 impl Watch {
-    /// Looks once and begins to look again and again, where a thread can be had for it.
+    /// Looks once, then again and again.
     pub fn begin(gauge: Arc<dyn Gauge>) -> Watch {
-        let shared = Arc::new(Shared { gauge, looks: Mutex::default(), ends: false.into() });
-        let mut pause = shared.look();
-        let watching = Arc::clone(&shared);
+        let first = Look::at(gauge.as_ref());
+        let (ends, end) = channel();
+        let reads = Arc::clone(&gauge);
         let look = move || {
-            while !watching.ends.load(Ordering::Relaxed) {
-                thread::park_timeout(pause);
-                pause = watching.look();
+            let mut looks = Vec::new();
+            let pause = |looks: &Vec<Look>| PAUSE * (1 + looks.len() / LONGER) as u32;
+            while end.recv_timeout(pause(&looks)) == Err(RecvTimeoutError::Timeout) {
+                looks.push(Look::at(reads.as_ref()));
             }
+            looks
         };
         let thread = thread::Builder::new().name("gauge".into()).spawn(look).ok();
-        Watch { shared, thread }
+        Watch { gauge, first, thread, ends }
     }
 
     /// The looks in their order, the last one taken now.
-    pub fn end(mut self) -> Vec<Look> {
-        self.stop();
-        self.shared.look();
-        let mut looks = self.shared.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut looks)
-    }
-
-    fn stop(&mut self) {
-        let Some(thread) = self.thread.take() else { return };
-        self.shared.ends.store(true, Ordering::Relaxed);
-        thread.thread().unpark();
-        // A gauge that panics has shown what it has shown.
-        _ = thread.join();
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.stop();
+    pub fn end(self) -> Vec<Look> {
+        drop(self.ends);
+        let meanwhile = self.thread.map_or(Vec::new(), |thread| thread.join().unwrap_or_default());
+        let last = Look::at(self.gauge.as_ref());
+        [self.first].into_iter().chain(meanwhile).chain([last]).collect()
     }
 }

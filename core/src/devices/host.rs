@@ -1,5 +1,4 @@
-//! The processor as a device: versions made for it in its vectors (`vectors.rs`), those for GPUs in an
-//! emulator (`emulated.rs`).
+//! The CPU as a device: versions for CPUs in its vectors, those for GPUs emulated.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +25,7 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::{
-    Beside, Device, DeviceInfo, HOST, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
+    Device, DeviceInfo, HOST, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
     of_layouts,
 };
 use crate::error::{Error, Result};
@@ -50,7 +49,7 @@ impl Host {
     /// With the vectors of a level.
     ///
     /// # Panics
-    /// Where the processor does not have it.
+    /// If the CPU does not have it.
     pub fn at(level: Level) -> Host {
         Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
@@ -58,7 +57,7 @@ impl Host {
     /// With the vectors of a level, and these threads.
     ///
     /// # Panics
-    /// Where the processor does not have the level.
+    /// If the CPU does not have the level.
     pub fn with_team(level: Level, team: Arc<Team>) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
         Host { info: info(team.count(Threads::All)), level, team }
@@ -129,45 +128,92 @@ impl Device for Host {
         Some(self)
     }
 
-    fn beside(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    fn workspace(
+        &self,
+        problem: Outline,
+        versions: &[catalogue::Kernel],
+        slab: Extents,
+    ) -> HostWorkspace {
+        let Extents { nbands, ncouls, .. } = slab;
+        let cpus = || versions.iter().filter_map(|version| version.cpu());
+        let of_sums = |cpu: &'static Cpu| {
+            let mut batches = catalogue::Kernel::Cpu(cpu).energies(problem);
+            let nw = batches.next().map_or(0, |batch| batch.len());
+            cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
+        };
+        let mut own = HostWorkspace::default();
+        if cpus().any(|cpu| cpu.needs.sorted) {
+            let slab = SortedSlab::bytes_while_made(slab, problem.poles);
+            own = HostWorkspace { bands: Chunks::bytes(nbands, ncouls), slab };
+        }
+        if cpus().any(|cpu| cpu.needs.relaid) {
+            // Of both there is one at a time.
+            own.bands = own.bands.max(Relaid::bytes(ncouls, nbands));
+        }
+        if cpus().any(|cpu| cpu.needs.aqsm) {
+            let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
+            own.slab = own.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
+        }
+        own.slab = own.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
         // What was made for one version stays for the next.
-        let emulated = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::add);
-        emulated + beside(problem, versions, slab)
+        of_layouts(problem, versions, slab).fold(own, HostWorkspace::add)
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        let (emulated, vectors) = (EmulatedBands::default(), VectorBands::default());
-        Ok(Box::new(OnHost { host: self, problem, emulated, vectors, slab: None, summed: None }))
+        Ok(Box::new(OnHost {
+            host: self,
+            problem,
+            bands: HashMap::new(),
+            relaid: None,
+            chunks: None,
+            slab: SlabArrays::default(),
+            summed: None,
+        }))
     }
 }
 
-/// A worker: what a kernel reads beside the problem's own arrays is made when one first wants it.
+/// A worker. What a kernel reads in addition to the problem's own arrays is made when one first needs it.
 struct OnHost<'a> {
     host: &'a Host,
     problem: &'a Problem,
-    emulated: EmulatedBands<'a>,
-    vectors: VectorBands,
-    slab: Option<OfSlab>,
+    /// The arrays of bands in each layout for GPUs.
+    bands: HashMap<Layout, BandArrays<'a>>,
+    /// The matrix elements of G as vectors read them, of one order of bands at a time.
+    relaid: Option<(Order, Relaid)>,
+    /// The same in chunks of bands, for pairs sorted by their poles.
+    chunks: Option<Chunks>,
+    slab: SlabArrays,
     /// Of the slab that was begun.
     summed: Option<SlabSums>,
 }
 
-struct OfSlab {
-    which: (Id, Range<usize>),
-    emulated: EmulatedSlab,
-    vectors: VectorSlab,
+/// What is made of one slab.
+#[derive(Default)]
+struct SlabArrays {
+    of: Option<(Id, Range<usize>)>,
+    /// Matrix elements of G′ in layouts other than the slab's own.
+    aqsm_local: HashMap<Layout, Vec<Complex64>>,
+    /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
+    pairs: HashMap<(Layout, Poles), MadePairs>,
+    /// For kernels that take any poles, and for those that take real ones: at these energies.
+    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
+    /// Its pairs sorted by their poles, with the bands in chunks.
+    sorted: Option<SortedSlab>,
 }
 
-impl Worker for OnHost<'_> {
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        let which = slab.id();
-        if self.slab.as_ref().is_none_or(|made| made.which != which) {
-            let (emulated, vectors) = Default::default();
-            self.slab = Some(OfSlab { which, emulated, vectors });
+impl SlabArrays {
+    /// Lays its matrix elements out for a layout.
+    fn lay_out(&mut self, problem: &Problem, slab: SlabView<'_>, layout: Layout) -> Result<()> {
+        if !self.aqsm_local.contains_key(&layout)
+            && let Cow::Owned(made) = preparation(layout).aqsm_local(slab, problem.order())?
+        {
+            self.aqsm_local.insert(layout, made);
         }
         Ok(())
     }
+}
 
+impl Worker for OnHost<'_> {
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -175,19 +221,16 @@ impl Worker for OnHost<'_> {
         kernel: catalogue::Kernel,
         watch: Watch,
     ) -> Result<()> {
-        assert!(self.summed.is_none(), "one slab is under way at a time");
-        self.place(slab)?;
-        let made = self.slab.as_mut().expect("placed above");
+        assert!(self.summed.is_none(), "one slab is in flight at a time");
+        if self.slab.of != Some(slab.id()) {
+            self.slab = SlabArrays { of: Some(slab.id()), ..SlabArrays::default() };
+        }
         let summed = match kernel {
             catalogue::Kernel::Gpu(gpu) => {
-                let (emulated, made) = (&mut self.emulated, &mut made.emulated);
                 let pool = self.host.pool(Threads::All)?;
-                pool.install(|| emulated.sum(self.problem, batch, slab, made, gpu, watch))?
+                pool.install(|| self.emulate(slab, batch, gpu, watch))?
             }
-            catalogue::Kernel::Cpu(cpu) => {
-                let made = &mut made.vectors;
-                self.vectors.sum(self.host, (self.problem, batch), slab, made, cpu, watch)?
-            }
+            catalogue::Kernel::Cpu(cpu) => self.sum(slab, batch, cpu, watch)?,
         };
         watch.check()?;
         self.summed = Some(summed);
@@ -199,71 +242,37 @@ impl Worker for OnHost<'_> {
     }
 
     fn forget(&mut self) {
-        self.slab = None;
+        self.slab = SlabArrays::default();
     }
 }
 
-// GPU versions on the host: the blocks of a grid side by side, the threads of a block in turn.
-
-/// The arrays of a problem's bands in each layout that was wanted.
-#[derive(Default)]
-pub struct EmulatedBands<'a>(HashMap<Layout, BandArrays<'a>>);
-
-#[derive(Default)]
-pub struct EmulatedSlab {
-    /// Where it is not the slab's own.
-    aqsm_local: HashMap<Layout, Vec<Complex64>>,
-    /// With what they depend on beside the slab.
-    pairs: HashMap<(Layout, Poles), MadePairs>,
-}
-
-impl EmulatedSlab {
-    /// Makes what a kernel reads of it at a batch, where it is not there.
-    fn want(
+impl OnHost<'_> {
+    /// Runs a GPU version's kernels: the blocks of a grid side by side, the threads of a block in turn.
+    fn emulate(
         &mut self,
-        problem: &Problem,
-        batch: &Batch,
         slab: SlabView<'_>,
-        kernel: &Kernel,
-    ) -> Result<()> {
-        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        if !self.aqsm_local.contains_key(&layout)
-            && let Cow::Owned(made) = prepared.aqsm_local(slab, problem.order())?
-        {
-            self.aqsm_local.insert(layout, made);
-        }
-        let (key, at) = ((layout, kernel.poles), prepared.pairs_at(batch, kernel));
-        if self.pairs.get(&key).is_none_or(|(of, _)| *of != at) {
-            self.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
-        }
-        Ok(())
-    }
-}
-
-impl<'a> EmulatedBands<'a> {
-    /// Sums a slab at a batch of energies by a GPU version's kernels.
-    pub fn sum(
-        &mut self,
-        problem: &'a Problem,
         batch: &Batch,
-        slab: SlabView<'_>,
-        made: &mut EmulatedSlab,
         gpu: &Gpu,
         watch: Watch,
     ) -> Result<SlabSums> {
+        let (problem, made) = (self.problem, &mut self.slab);
         let (bands, order) = (problem.bands(), problem.order());
         let kernel = batch.plan().kernel(gpu);
-        let prepared = preparation(kernel.layout);
-        let of_bands = match self.0.entry(kernel.layout) {
+        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        let of_bands = match self.bands.entry(layout) {
             MapEntry::Occupied(there) => &*there.into_mut(),
             MapEntry::Vacant(none) => &*none.insert(prepared.of_bands(bands, order)?),
         };
         let wx = &prepared.energies(bands, batch);
-        made.want(problem, batch, slab, kernel)?;
-        let own = made.aqsm_local.get(&kernel.layout).map(Vec::as_slice);
-        let aqsm_local = own.or(slab.aqsm_local().whole()).expect("wanted above");
-        let (_, pairs) = &made.pairs[&(kernel.layout, kernel.poles)];
-        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, problem, batch, slab, pairs)?;
+        made.lay_out(problem, slab, layout)?;
+        let own = made.aqsm_local.get(&layout).map(Vec::as_slice);
+        let aqsm_local = own.or(slab.aqsm_local().whole()).expect("laid out above");
+        let (key, at) = ((layout, kernel.poles), prepared.pairs_at(batch, kernel));
+        if made.pairs.get(&key).is_none_or(|(of, _)| *of != at) {
+            made.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
+        }
+        let (_, pairs) = &made.pairs[&key];
+        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, pairs)?;
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
         let constant = &batch.plan().wx;
 
@@ -278,121 +287,43 @@ impl<'a> EmulatedBands<'a> {
                 if watch.stop.is_asked() {
                     return;
                 }
-                // SAFETY: the launch contract. OfBands and slab checked their arrays, `arguments` that they
-                // have the kernel's layout and what goes with it, and borrows them; `Launch::of` looked at
-                // the extents; the launches keep the entry's energies within nw; there is room for the sums
-                // of all blocks.
+                // SAFETY: the launch contract. Bands and slab checked their arrays, `arguments` that they
+                // have the kernel's layout and what goes with it, and borrows them; `Launch::of` checked
+                // the dimensions; the launches keep the entry's energies within nw; there is room for the
+                // sums of all blocks.
                 unsafe { (entry.body)(arguments.address(), constant.as_ptr(), block, grid) };
                 (watch.done)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
         }
         let of_groups = partials.chunks(grid.per_group() as usize);
         let values = of_groups.map(emulator::second_stage).collect();
-        Ok(SlabSums {
-            values,
-            groups: grid.groups as usize,
-            seconds: begin.elapsed().as_secs_f64(),
-            blocks: Some(blocks),
-            upload: Upload::default(),
-        })
+        let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
+        let (blocks, upload) = (Some(blocks), Upload::default());
+        Ok(SlabSums { values, groups, seconds, blocks, upload })
     }
-}
 
-// Versions made for processors, on the threads and with the vectors of this one.
-
-/// The matrix elements of G as vectors read them, of one order of bands at a time.
-#[derive(Default)]
-pub struct VectorBands {
-    relaid: Option<(Order, Relaid)>,
-    /// Chunk by chunk, for pairs sorted by their poles.
-    chunks: Option<Chunks>,
-}
-
-#[derive(Default)]
-pub struct VectorSlab {
-    /// Matrix elements of G′, bands fastest.
-    aqsm: Option<Vec<Complex64>>,
-    /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
-    /// Its pairs sorted by their poles, with the bands in chunks.
-    sorted: Option<SortedSlab>,
-}
-
-/// What versions made for processors hold beside a problem's arrays.
-pub fn beside(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
-    let Extents { nbands, ncouls, .. } = slab;
-    let cpus = || versions.iter().filter_map(|version| version.cpu());
-    let of_sums = |cpu: &'static Cpu| {
-        let nw =
-            catalogue::Kernel::Cpu(cpu).energies(problem).next().map_or(0, |batch| batch.len());
-        cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
-    };
-    let mut beside = Beside::default();
-    if cpus().any(|cpu| cpu.needs.sorted) {
-        let slab = SortedSlab::bytes_while_made(slab, problem.poles);
-        beside = beside + Beside { bands: Chunks::bytes(nbands, ncouls), slab };
-    }
-    if cpus().any(|cpu| cpu.needs.relaid) {
-        // Of both there is one at a time.
-        beside = beside.or(Beside { bands: Relaid::bytes(ncouls, nbands), slab: 0 });
-    }
-    if cpus().any(|cpu| cpu.needs.aqsm) {
-        let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
-        beside.slab = beside.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
-    }
-    beside.slab = beside.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
-    beside
-}
-
-impl VectorSlab {
-    /// Makes what a version needs of it, with the odd poles at a batch of those that kernels take.
-    fn want(
+    /// Runs a version for CPUs.
+    fn sum(
         &mut self,
-        (problem, batch): (&Problem, &Batch),
         slab: SlabView<'_>,
-        needs: Needs,
-        poles: Poles,
-    ) -> Result<()> {
-        if needs.aqsm && self.aqsm.is_none() {
-            let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
-            self.aqsm = Some(swapped.into_owned());
-        }
-        if needs.plan && self.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            self.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
-        }
-        if needs.sorted {
-            self.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
-        }
-        Ok(())
-    }
-}
-
-impl VectorBands {
-    /// Sums a slab at a batch of energies by a version.
-    pub fn sum(
-        &mut self,
-        host: &Host,
-        (problem, batch): (&Problem, &Batch),
-        slab: SlabView<'_>,
-        made: &mut VectorSlab,
+        batch: &Batch,
         cpu: &Cpu,
         watch: Watch,
     ) -> Result<SlabSums> {
+        let (problem, host) = (self.problem, self.host);
         let (plan, needs) = (batch.plan(), cpu.needs);
         let poles = cpu.poles(plan.poles);
         let pool = host.pool(cpu.threads)?;
-        pool.install(|| -> Result<()> {
-            self.want(problem, needs)?;
-            made.want((problem, batch), slab, needs, poles)
-        })?;
-        let aqsm = made.aqsm.as_deref().filter(|_| needs.aqsm).unwrap_or_default();
+        pool.install(|| self.prepare(slab, batch, needs, poles))?;
+        let made = &self.slab;
+        let aqsm = made.aqsm_local.get(&Layout::Swapped).filter(|_| needs.aqsm);
         let relaid = self.relaid.as_ref().filter(|_| needs.relaid);
         let odd = made.odd.get(&poles).filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.sorted);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
             relaid: relaid.map(|(_, relaid)| relaid),
-            slab: vectors::slab(slab, aqsm),
+            slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
             plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
             sorted: sorted
                 .map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
@@ -405,9 +336,18 @@ impl VectorBands {
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Has the matrix elements of G as a version needs them; in another order, they go before.
-    fn want(&mut self, problem: &Problem, needs: Needs) -> Result<()> {
+    /// Makes what a version for CPUs needs: matrix elements, and of the slab the odd poles at a batch of those that
+    /// kernels take, or its sorted pairs.
+    fn prepare(
+        &mut self,
+        slab: SlabView<'_>,
+        batch: &Batch,
+        needs: Needs,
+        poles: Poles,
+    ) -> Result<()> {
+        let (problem, made) = (self.problem, &mut self.slab);
         let order = Order::of(problem.order(), needs.plan);
+        // There is room for the matrix elements of G in one order only.
         if needs.relaid && self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
             (self.relaid, self.chunks) = (None, None);
             self.relaid = Some((order, vectors::relaid(problem, order)?));
@@ -415,6 +355,15 @@ impl VectorBands {
         if needs.sorted && self.chunks.is_none() {
             self.relaid = None;
             self.chunks = Some(vectors::chunks(problem));
+        }
+        if needs.aqsm {
+            made.lay_out(problem, slab, Layout::Swapped)?;
+        }
+        if needs.plan && made.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
+            made.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
+        }
+        if needs.sorted {
+            made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
         }
         Ok(())
     }

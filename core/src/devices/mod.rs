@@ -39,8 +39,7 @@ pub trait Device: Sync {
     /// What is known of one of a kernel's entries here.
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
-    /// Says which entry is needed next, so that the device can get it ready while the
-    /// run after this call is under way.
+    /// Loads an entry that is needed next while the next run goes on.
     fn prepare(&self, _entry: &Entry) {}
 
     /// Bytes that are free for arrays on a device with a memory of its own.
@@ -48,70 +47,67 @@ pub trait Device: Sync {
         Ok(None)
     }
 
-    /// What the host's memory has to hold beside a problem's arrays while these versions run here, one after the
-    /// other, on slabs of these extents.
-    fn beside(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> Beside {
-        Beside::default()
+    /// What the host's memory has to hold in addition to a problem's arrays while these versions run here, one after
+    /// the other, on slabs of these dimensions.
+    fn workspace(
+        &self,
+        _: Outline,
+        _versions: &[catalogue::Kernel],
+        _slab: Extents,
+    ) -> HostWorkspace {
+        HostWorkspace::default()
     }
 
-    /// What shows its clocks, power and temperature, where anything does.
+    /// What shows its clocks, power and temperature, if anything does.
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
         None
     }
 
-    /// The processor, where it is that.
+    /// The CPU, if it is that.
     fn host(&self) -> Option<&Host> {
         None
     }
 
-    /// Someone to sum slabs of a problem here. Workers of one device may work at the same time.
+    /// A worker for slabs of a problem. Workers of one device may work at the same time.
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>>;
 }
 
-/// Sums slabs of one problem, one after the other.
+/// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
 pub trait Worker: Send {
-    /// Makes ready for slabs of so many `igp` at most, about so many in all: as many as there is room for
+    /// Takes memory for slabs of so many `igp` at most, about so many in all: as many as there is room for
     /// stay in place. Without it there is room for one.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
     }
 
-    /// The device, where errors of several workers have to name one.
+    /// The device, for errors of one of several workers.
     fn device(&self) -> &str {
         HOST
     }
 
-    /// How many slabs can be begun before the first of them is finished.
+    /// How many slabs may be in flight.
     fn depth(&self) -> usize {
         1
     }
 
-    /// Whether slabs give way to others, so that every calculation uploads them again.
+    /// Whether slabs displace each other, so that every calculation uploads them again.
     fn streams(&self) -> bool {
         false
     }
 
-    /// Page-locks memory for as long as the result lives, which owns it: slabs that lie there are uploaded
-    /// without a copy. None where that is of no use, and where the system refuses it.
+    /// Page-locks memory for as long as the result lives, which owns it: slabs there are uploaded without a
+    /// copy. None if that is of no use, and if the system refuses it.
     fn lock(&self, _memory: Arc<Matrix>) -> Option<Locked> {
         None
     }
 
-    /// Makes room for a slab and puts there what kernels of all layouts read; nothing where it is there
-    /// already. The rest goes there when a kernel first wants it.
-    ///
-    /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory) where they do not fit, checked before anything is allocated;
-    /// [`Error::Driver`](crate::Error::Driver).
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()>;
-
-    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included; it is placed
-    /// first where it is not. After this returns, the device reads only what is [locked](Worker::lock): whoever
-    /// drops the lock waits until that has ended. `watch` is told how far the sum is, where the device knows.
-    /// Where this fails the slab is not under way, and those begun before still are.
+    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included, and uploads what is
+    /// not in place. After this returns, the device reads only what is [locked](Worker::lock): dropping the lock waits
+    /// until that has ended. A CPU reports its progress to `watch`. If this fails, the slab is not in flight, and those
+    /// begun before still are.
     ///
     /// # Panics
-    /// Where [`Worker::depth`] slabs are under way, or one at another batch.
+    /// If [`Worker::depth`] slabs are in flight, or one at another batch.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -126,45 +122,33 @@ pub trait Worker: Send {
         Ok(())
     }
 
-    /// Makes what the host makes of a slab for a batch that is to be begun next, while another is under way.
+    /// Makes what the host makes of a slab for the batch that begins next, while another is in flight.
     fn look_ahead(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) {}
 
     /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such
-    /// as sorted pairs; of what finds no room it is made each time. Without it there are few.
+    /// as sorted pairs; what finds no room is made each time. Without it there are few.
     fn keep(&mut self, _bytes: u64) {}
 
-    /// The sums of the slab that was begun first, which is no longer under way, also where this fails.
+    /// The sums of the slab that was begun first, which is no longer in flight, even if this fails.
     ///
     /// # Panics
-    /// Where none was begun.
+    /// If none is in flight.
     fn finish(&mut self) -> Result<SlabSums>;
 
-    /// Forgets what is in place of slabs, none of which is under way.
+    /// Forgets what is in place of slabs, none of which is in flight.
     fn forget(&mut self);
-
-    /// Sums a slab at a batch of energies.
-    fn sum(
-        &mut self,
-        slab: SlabView<'_>,
-        batch: &Batch,
-        kernel: catalogue::Kernel,
-        watch: Watch,
-    ) -> Result<SlabSums> {
-        self.begin(slab, batch, kernel, watch)?;
-        self.finish()
-    }
 }
 
 /// Holds memory page-locked, and owns it.
 pub type Locked = Box<dyn Send>;
 
-/// What one calculation on a slab gives.
+/// The result of one calculation on a slab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlabSums {
     /// `(groups, values)`: the values are the parts of `asx`, then of `ach`, energy by energy.
     pub values: Vec<f64>,
-    /// Groups of `igp`, in their order; one where the kernel keeps one sum of the slab, as many as there
-    /// are `igp` where it is made for processors.
+    /// Groups of `igp`, in their order: one if the kernel has one sum of the slab, as many as there are `igp` in
+    /// kernels for CPUs.
     pub groups: usize,
     /// Time of the calculation, data already in place.
     pub seconds: f64,
@@ -175,7 +159,7 @@ pub struct SlabSums {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Upload {
-    /// Bytes; none where all was in place.
+    /// Bytes; none if all was in place.
     pub bytes: u64,
     /// From the first to the last of them.
     pub seconds: f64,
@@ -193,7 +177,7 @@ impl SlabSums {
     /// Of all energies, from those of its batches in their order; none without any.
     ///
     /// # Panics
-    /// Where they are of other groups.
+    /// If they are of other groups.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         let join = |mut all: SlabSums, next: SlabSums| {
             assert_eq!(all.groups, next.groups, "groups of a slab");
@@ -203,23 +187,6 @@ impl SlabSums {
             all
         };
         batches.into_iter().reduce(join)
-    }
-
-    /// Of a range of `igp`, from those of its parts in their order; blocks are those of the largest launch. None
-    /// without any.
-    pub fn side_by_side(parts: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
-        let join = |one: SlabSums, next: SlabSums| {
-            let count = one.values.len().checked_div(one.groups).unwrap_or(0);
-            let of_value = |value| [one.of_value(value), next.of_value(value)].concat();
-            SlabSums {
-                values: (0..count).flat_map(of_value).collect(),
-                groups: one.groups + next.groups,
-                seconds: one.seconds + next.seconds,
-                blocks: one.blocks.max(next.blocks),
-                upload: one.upload.and(next.upload),
-            }
-        };
-        parts.into_iter().reduce(join)
     }
 
     /// One of the values, of each group.
@@ -244,9 +211,9 @@ pub struct DeviceInfo {
     pub compute_capability: Option<String>,
     /// Streaming multiprocessors, or threads of the host.
     pub multiprocessors: u32,
-    /// What tells a GPU from all others, `GPU-…`; null in older records.
+    /// Of a GPU, `GPU-…`.
     pub uuid: Option<String>,
-    /// Highest clock in MHz, where known.
+    /// Highest clock in MHz, if known.
     pub clock_mhz: Option<u32>,
     /// Memory in bytes.
     pub memory_bytes: u64,
@@ -265,7 +232,7 @@ impl DeviceInfo {
     }
 }
 
-/// What is known of one kernel on one device; `None` where it does not apply.
+/// What is known of one kernel on one device; `None` if it does not apply.
 #[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
     pub symbol: String,
@@ -278,7 +245,7 @@ pub struct KernelInfo {
     pub warps_per_sm: Option<u32>,
 }
 
-// How a kernel runs on a slab: what emulator and GPU have to agree on.
+// How a kernel runs on a slab, in the emulator and on a GPU.
 
 /// A kernel, its entry for so many energies, and the grid of each launch.
 pub struct Launch<'a> {
@@ -286,14 +253,13 @@ pub struct Launch<'a> {
     pub kernel: &'a Kernel,
     pub entry: &'static Entry,
     pub grid: Grid,
-    pub units: Option<u64>,
 }
 
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
     ///
     /// # Panics
-    /// Where slab or batch are of another problem.
+    /// If slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Problem,
@@ -319,15 +285,12 @@ impl<'a> Launch<'a> {
             odd_begins: &[],
             clusters: 0,
         });
-        let refused =
-            |what| Error::Input { origin: format!("{} on {}", gpu.id(), problem.name()), what };
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
-            return Err(refused(format!(
-                "the kernel takes fewer than {below} {what}, found {count}"
-            )));
+            let origin = format!("{} on {}", gpu.id(), problem.name());
+            let what = format!("the kernel takes fewer than {below} {what}, found {count}");
+            return Err(Error::Input { origin, what });
         }
-        let (grid, units) = (kernel.grid(&extents), kernel.units(&extents));
-        Ok(Launch { kernel, entry: entry(kernel, nw), grid, units })
+        Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
     }
 }
 
@@ -336,30 +299,30 @@ pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }
 
-// What versions take of the host's memory beside a problem's arrays: said by those who hold it, before they do.
+// What versions take of the host's memory in addition to a problem's arrays, known before they take it.
 
-/// Bytes beside the arrays of a problem.
+/// Bytes in addition to the arrays of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct HostWorkspace {
     /// As long as there is a worker.
     pub bands: u64,
     /// While a slab is worked on.
     pub slab: u64,
 }
 
-impl Beside {
+impl HostWorkspace {
     /// What two need that are there one after the other.
     #[must_use]
-    pub fn or(self, other: Beside) -> Beside {
-        Beside { bands: self.bands.max(other.bands), slab: self.slab.max(other.slab) }
+    pub fn or(self, other: HostWorkspace) -> HostWorkspace {
+        HostWorkspace { bands: self.bands.max(other.bands), slab: self.slab.max(other.slab) }
     }
 }
 
-impl Add for Beside {
-    type Output = Beside;
+impl Add for HostWorkspace {
+    type Output = HostWorkspace;
 
-    fn add(self, other: Beside) -> Beside {
-        Beside {
+    fn add(self, other: HostWorkspace) -> HostWorkspace {
+        HostWorkspace {
             bands: self.bands.saturating_add(other.bands),
             slab: self.slab.saturating_add(other.slab),
         }
@@ -367,13 +330,13 @@ impl Add for Beside {
 }
 
 /// What kernels for GPUs read that is laid out for them, layout by layout: those that sum a problem for these
-/// versions, in slabs of these extents.
+/// versions, in slabs of these dimensions.
 pub fn of_layouts(
     problem: Outline,
     versions: &[catalogue::Kernel],
     slab: Extents,
-) -> impl Iterator<Item = Beside> {
-    let of_version = |version: &catalogue::Kernel| version.tile_u(problem);
+) -> impl Iterator<Item = HostWorkspace> {
+    let of_version = |version: &catalogue::Kernel| version.first(problem);
     let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
     Layout::ALL.into_iter().filter_map(move |layout| {
         let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
@@ -383,16 +346,16 @@ pub fn of_layouts(
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
         let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
         let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
-        Some(Beside { bands, slab: aqsm_local.saturating_add(pairs) })
+        Some(HostWorkspace { bands, slab: aqsm_local.saturating_add(pairs) })
     })
 }
 
-// The devices that someone asks for.
+// The names of devices.
 
-/// The devices asked for on the command line.
+/// The devices of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The first GPU, or the host where there is none.
+    /// The first GPU, or the CPU if there is none.
     Auto,
     /// These GPUs; one at least, each once.
     Gpus(Vec<usize>),
@@ -471,15 +434,15 @@ impl fmt::Display for Choice {
     }
 }
 
-// Who watches a calculation, and the threads of its workers.
+// Progress and stop of a calculation, and the threads of its workers.
 
-/// Told of the part of a calculation that is done, from any thread and in any order.
+/// Called with the part of a calculation that is done, from any thread and in any order.
 pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
 
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub done: Done<'a>,
-    /// Ends it, within a slab too.
+    /// Ends the calculation, within a slab too.
     pub stop: &'a Stop,
 }
 
@@ -488,12 +451,12 @@ impl<'a> Watch<'a> {
         Watch::of(&|_| ())
     }
 
-    /// Who does not stop it.
+    /// Progress alone.
     pub fn of(done: Done<'a>) -> Watch<'a> {
         Watch { done, stop: &NEVER }
     }
 
-    /// Fails once it is to stop.
+    /// Fails once the stop is asked.
     pub fn check(&self) -> Result<()> {
         let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "parts" };
         self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))

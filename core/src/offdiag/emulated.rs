@@ -5,7 +5,7 @@ use gpp_kernels::offdiag::versions::Version;
 
 use crate::offdiag::gpu::{Launches, Place, batches};
 use crate::offdiag::images::{Shape, begins, energies, group, limits, poles, rows};
-use crate::offdiag::{Sums, Task, parts};
+use crate::offdiag::{Sums, Task};
 
 /// The sums of a task as a version computes them on a GPU.
 pub fn emulated(task: &Task, version: &'static Version) -> Sums {
@@ -20,7 +20,7 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     let mut total = Sums::zero(task.bands(), task.planes());
     let mut sums = vec![0.0; 2 * nw * shape.sums()];
     let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
-    for part in 0..parts::count(task) {
+    for part in 0..task.parts() {
         let a = group(task, &shape, part);
         let place = Place {
             a: a.as_ptr(),

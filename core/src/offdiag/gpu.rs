@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arrays;
+use gpp_kernels::offdiag::mma::COLUMNS;
+use gpp_kernels::offdiag::pack::B_FRAGMENT;
 use gpp_kernels::offdiag::pack::FallbackPairs;
 use gpp_kernels::offdiag::pack::Fold;
 use gpp_kernels::offdiag::pack::PackV;
@@ -12,72 +14,93 @@ use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
 use gpp_kernels::offdiag::product::ProductSigma;
 use gpp_kernels::offdiag::product::ProductU;
 
-use crate::devices::Device;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
 use crate::devices::gpu::modules::Loaded;
-use crate::error::Result;
-use crate::offdiag::calculation::{AHEAD, Deal, Next, Worker};
+use crate::devices::{Device, Done};
+use crate::error::{Error, Result};
+use crate::offdiag::calculation::Worker;
 use crate::offdiag::images::{GROUP, Shape};
 use crate::offdiag::versions::Version;
-use crate::offdiag::{Sums, Task, images, parts};
+use crate::offdiag::{Sums, Task, images};
+use crate::schedule::Pipeline;
 
-/// Streams: while the last blocks of one's launch run, those of the other fill the device.
-pub const STREAMS: usize = 2;
+/// While the last blocks of one stream's launch run, those of the other fill the device.
+const STREAMS: usize = 2;
 
-/// Steps that are under way: one more than streams, so that none of them waits for the host.
-pub const UNDER_WAY: usize = STREAMS + 1;
+/// Steps in flight: one more than streams, so that none of these waits for the host.
+const IN_FLIGHT: usize = STREAMS + 1;
+
+/// Parts that may be dealt to a GPU before the first of them is added: those in flight, and one more.
+const AHEAD: usize = IN_FLIGHT + 1;
 
 /// Bytes of the device's memory that are left alone.
 const SPARE: u64 = 256 << 20;
 
-/// A task in place on a GPU, which can be summed again and again.
+/// A task in place on a GPU.
+///
+/// A step is a part at some energies. Two streams take steps in turn, each with sums of its own. At a step's end a
+/// kernel adds up the slots of the sums and clears them, and the result is copied while further steps run.
 pub struct OnGpu<'a> {
-    pub(super) task: Task<'a>,
-    pub(super) shape: Shape,
-    pub(super) context: &'a Context,
+    /// First, so that what was launched is done before the rest goes.
+    in_flight: VecDeque<InFlight>,
+    task: Task<'a>,
+    shape: Shape,
+    context: &'a Context,
     name: &'a str,
-    pub(super) kernels: Kernels,
+    kernels: Kernels,
     poles: Buffer<f64>,
     odd: (Buffer<u64>, Buffer<u32>, u32),
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
     w: [Buffer<f64>; 2],
     weights: [Buffer<f64>; 2],
-    pub(super) together: usize,
-    pub(super) lanes: Vec<Lane>,
-    pub(super) uploads: Stream,
-    /// A of the first groups that were summed, as many as find room.
-    pub(super) resident: BTreeMap<usize, Buffer<f64>>,
-    pub(super) most_resident: usize,
-    /// Room for the others, one for each lane.
-    pub(super) passing: Vec<Passing>,
+    /// Energies of a step.
+    together: usize,
+    slots: Vec<StreamSlot>,
+    uploads: Stream,
+    /// A of the first parts that were summed, as many as find room.
+    resident: BTreeMap<usize, Buffer<f64>>,
+    most_resident: usize,
+    /// Room for the others, one for each stream, and the copy of what is there, once there is one.
+    passing: Vec<(Buffer<f64>, Option<Transfer<f64>>)>,
+    /// The slot and the first energy of the next step.
+    next: (usize, usize),
+    /// The sums of the part whose steps end.
+    sums: Option<Sums>,
+    /// Results are copied to these.
+    spare: Vec<Pinned<f64>>,
+    /// The begin of the calculation, the seconds that are covered by products, and when the last of these ended.
+    begin: Event,
+    seconds: f64,
+    until: f64,
 }
 
-/// Room for A of a group that does not stay.
-pub(super) struct Passing {
-    pub(super) room: Buffer<f64>,
-    /// The copy of what is there, once there is one.
-    pub(super) copy: Option<Transfer<f64>>,
-}
-
-/// A stream with room for a group's U and V, and its sums.
-pub(super) struct Lane {
-    pub(super) stream: Stream,
+/// A stream with room for a part's U and V, and its sums.
+struct StreamSlot {
+    stream: Stream,
     u: Buffer<f64>,
     v: Buffer<f64>,
     /// Of `sch` and `ssx` of each energy, in slots.
-    pub(super) sums: Buffer<f64>,
-    pub(super) folded: Buffer<f64>,
+    sums: Buffer<f64>,
+    folded: Buffer<f64>,
+}
+
+/// A step that was launched.
+struct InFlight {
+    iw: Range<usize>,
+    /// Begin and end of its products.
+    span: [Event; 2],
+    copy: Transfer<f64>,
 }
 
 /// The modules of a task's kernels.
-pub(super) struct Kernels {
+struct Kernels {
     first: [(&'static str, Arc<Loaded>); 2],
     odd: Arc<Loaded>,
     gather: Arc<Loaded>,
     second: Arc<Loaded>,
-    pub(super) fold: Arc<Loaded>,
+    fold: Arc<Loaded>,
     /// Bytes of shared memory of a block of the first and of the second product.
     shared: [u32; 2],
 }
@@ -96,8 +119,8 @@ impl<'a> OnGpu<'a> {
         let (w, weights) = images::energies(&task);
         let [hole, exchange] = &weights;
         let together = shape.together(task.nw());
-        let lane = |_| {
-            Ok(Lane {
+        let slot = |_| {
+            Ok(StreamSlot {
                 stream: context.stream("the products")?,
                 u: context.buffer("U", shape.u())?,
                 v: context.buffer("V", shape.v())?,
@@ -120,10 +143,17 @@ impl<'a> OnGpu<'a> {
                 context.upload("weights", hole, &stream)?,
                 context.upload("weights", exchange, &stream)?,
             ],
+            in_flight: VecDeque::new(),
             together,
-            lanes: (0..STREAMS).map(lane).collect::<Result<_>>()?,
+            slots: (0..STREAMS).map(slot).collect::<Result<_>>()?,
+            next: (0, 0),
+            sums: None,
+            spare: Vec::new(),
+            begin: context.event()?,
+            seconds: 0.0,
+            until: 0.0,
             resident: BTreeMap::new(),
-            most_resident: shape.groups,
+            most_resident: task.parts(),
             passing: Vec::new(),
             uploads: stream,
             name: &gpu.info().id,
@@ -133,23 +163,16 @@ impl<'a> OnGpu<'a> {
         };
         let (free, _) = context.memory()?;
         let fit = (free.saturating_sub(SPARE) / (8 * shape.a() as u64)) as usize;
-        if fit < shape.groups {
-            let room = |_| {
-                let (room, copy) = (context.buffer("A", shape.a())?, None);
-                Ok(Passing { room, copy })
-            };
+        if fit < on_gpu.most_resident {
+            let room = |_| Ok((context.buffer("A", shape.a())?, None));
             on_gpu.passing = (0..STREAMS).map(room).collect::<Result<_>>()?;
             on_gpu.most_resident = fit.saturating_sub(STREAMS);
         }
         Ok(on_gpu)
     }
 
-    pub(super) fn name(&self) -> &'a str {
-        self.name
-    }
-
-    /// Launches a batch; `at` is where its sums stand among those of the lane.
-    pub(super) fn launch(&self, lane: &Lane, a: *const f64, batch: Batch, at: usize) -> Result<()> {
+    /// Launches a batch; `at` is where its sums are among those of the slot.
+    fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, at: usize) -> Result<()> {
         let (pairs, begins, columns) = &self.odd;
         let place = Place {
             a,
@@ -159,20 +182,20 @@ impl<'a> OnGpu<'a> {
             vcoul: self.vcoul.pointer(),
             w: [self.w[0].pointer(), self.w[1].pointer()],
             weights: [self.weights[0].pointer(), self.weights[1].pointer()],
-            u: lane.u.pointer(),
-            v: lane.v.pointer(),
+            u: slot.u.pointer(),
+            v: slot.v.pointer(),
         };
         let kind = usize::from(batch.exchange);
-        let sums = lane.sums.pointer().wrapping_add(at);
+        let sums = slot.sums.pointer().wrapping_add(at);
         let limits = (images::limits(&self.task, &self.shape), self.task.limits());
         let nbands = self.task.problem.occ().len();
         let launches = Launches::of(&place, &self.shape, nbands, limits, batch, sums);
         let Kernels { shared, .. } = self.kernels;
-        let stream = &lane.stream;
+        let stream = &slot.stream;
         let (symbol, module) = &self.kernels.first[kind];
         let function = module.module.function(symbol)?;
         function.allow_shared(shared[0])?;
-        // SAFETY: the arguments are the kernels', their arrays of the shape's extents and of this device; what
+        // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
             let (arguments, tile) = (launches.first, self.shape.version.tile_u);
@@ -225,9 +248,9 @@ fn words(odd: &FallbackPair) -> [u64; 5] {
     [a, b, c, d, u64::from(igp) << 32 | u64::from(ig)]
 }
 
-// What the kernels are given for a group of bands n at an energy.
+// The kernels' arguments for a part at an energy.
 
-/// Where the arrays are, on a device or here.
+/// Addresses of the arrays, on a device or here.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub a: *const f64,
@@ -245,7 +268,7 @@ pub struct Place {
     pub v: *mut f64,
 }
 
-/// A group's items at an energy, of one kind.
+/// Bands n of a part at an energy, of one kind of P.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     pub group: usize,
@@ -257,7 +280,7 @@ pub struct Batch {
     pub gathers: bool,
 }
 
-/// The launches of a batch, in their order; odd pairs are launched where there are any.
+/// The launches of a batch, in their order; odd pairs are launched if there are any.
 pub struct Launches {
     pub first: ProductU,
     pub odd: FallbackPairs,
@@ -343,7 +366,7 @@ impl Launches {
     }
 }
 
-/// The batches of a group, in the order of their launches: `sch` of all its n at each energy, then `ssx` up to the last
+/// The batches of a part, in the order of their launches: `sch` of all its n at each energy, then `ssx` up to the last
 /// that is occupied.
 pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
     let own = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
@@ -357,184 +380,173 @@ pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
 }
 
 // Parts on a GPU, step after step.
-//
-// A step is a part at some energies. Two streams take steps in turn, each with sums of its own. At a step's end a
-// kernel adds up the slots of the sums and clears them, and the result is copied while further steps run.
 
 const PRODUCTS: &str = "the products";
 
-struct Step {
-    part: usize,
-    iw: Range<usize>,
-    /// How much of the part is done with it; 1 with the last.
-    end: f64,
-}
+impl Pipeline<Sums> for OnGpu<'_> {
+    fn device(&self) -> &str {
+        self.name
+    }
 
-struct Begun {
-    step: Step,
-    /// Begin and end of its products.
-    span: [Event; 2],
-    copy: Transfer<f64>,
-}
+    fn has_room(&self) -> bool {
+        self.in_flight.len() < IN_FLIGHT
+    }
 
-/// What is known of the products while they run.
-struct Told<'d> {
-    worker: usize,
-    deal: &'d Deal<'d>,
-    begin: Event,
-    spans: Vec<[f64; 2]>,
-    /// The sums of the part at hand.
-    sums: Sums,
-    /// What is copied to, while nothing is.
-    spare: Vec<Pinned<f64>>,
+    fn begin(&mut self, part: usize, _: Done) -> Result<bool> {
+        let ((at, first), nw) = (self.next, self.task.nw());
+        let iw = first..nw.min(first + self.together);
+        let a = self.a(part, at)?;
+        let to = match self.spare.pop() {
+            Some(spare) => spare,
+            None => self.context.pinned("sums of a part", self.slots[at].folded.len())?,
+        };
+        let slot = &self.slots[at];
+        let span = [self.context.event()?, self.context.event()?];
+        span[0].record(&slot.stream)?;
+        for batch in batches(self.task.problem.occ(), iw.clone(), part) {
+            let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
+            self.launch(slot, a, batch, at * self.shape.sums())?;
+        }
+        span[1].record(&slot.stream)?;
+        let arguments = Fold {
+            sums: slot.sums.pointer(),
+            folded: slot.folded.pointer(),
+            each: self.shape.folded() as u32,
+            slots: self.shape.slots,
+            count: 2 * iw.len() as u32,
+        };
+        let function = self.kernels.fold.module.function(Fold::SYMBOL)?;
+        // SAFETY: the arguments are the kernel's, their arrays of the shape's dimensions and of this device; the sums
+        // are written before it in its stream.
+        unsafe {
+            let pointers = arguments.pointers();
+            function.launch(&slot.stream, arguments.blocks(), Fold::THREADS, &pointers)?;
+        }
+        let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
+        let is_last = iw.end == nw;
+        self.next = ((at + 1) % STREAMS, if is_last { 0 } else { iw.end });
+        self.in_flight.push_back(InFlight { iw, span, copy });
+        Ok(is_last)
+    }
+
+    fn finish(&mut self, done: Done) -> Result<Option<Sums>> {
+        let InFlight { iw, span, copy } = self.in_flight.pop_front().expect("a step is in flight");
+        let values = copy.wait()?;
+        let [begin, end] = span.map(|event| event.seconds_since(&self.begin, PRODUCTS));
+        let (begin, end) = (begin?, end?);
+        // Steps of two streams overlap: what the ones before cover is not counted again.
+        self.seconds += (end - begin.max(self.until)).max(0.0);
+        self.until = self.until.max(end);
+        let zero = || Sums::zero(self.task.bands(), self.task.planes());
+        let mut sums = self.sums.take().unwrap_or_else(zero);
+        let last = iw.end;
+        for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
+            let (hole, exchange) = values.split_at(self.shape.folded());
+            sums.take(self.task.at, iw, |l, m| {
+                [exchange, hole].map(|values| self.shape.element(values, l, m))
+            });
+        }
+        self.spare.push(values);
+        if last == self.task.nw() {
+            return Ok(Some(sums));
+        }
+        self.sums = Some(sums);
+        done(last as f64 / self.task.nw() as f64);
+        Ok(None)
+    }
 }
 
 impl Worker for OnGpu<'_> {
-    fn device(&self) -> &str {
-        self.name()
+    fn start(&mut self) -> Result<()> {
+        self.in_flight.clear();
+        (self.next, self.sums, self.seconds, self.until) = ((0, 0), None, 0.0, 0.0);
+        for slot in &self.slots {
+            // An earlier calculation may have failed within a step.
+            slot.sums.clear(&slot.stream)?;
+        }
+        self.begin.record(&self.slots[0].stream)
     }
 
     fn ahead(&self) -> usize {
         AHEAD
     }
 
-    fn work(&mut self, worker: usize, deal: &Deal) -> Result<f64> {
-        let begin = self.context.event()?;
-        for lane in &self.lanes {
-            // An earlier calculation may have failed within a step.
-            lane.sums.clear(&lane.stream)?;
-        }
-        begin.record(&self.lanes[0].stream)?;
-        let sums = Sums::zero(self.task.bands(), self.task.planes());
-        let mut told = Told { worker, deal, begin, spans: Vec::new(), sums, spare: Vec::new() };
-        let (mut left, mut begun) = (VecDeque::new(), VecDeque::new());
-        let mut lane = 0;
-        loop {
-            if self.task.stop.is_asked() {
-                left.clear();
-            }
-            if left.is_empty() {
-                match deal.next(worker, begun.is_empty()) {
-                    Next::Part(part) => left.extend(self.steps(part)),
-                    Next::Later => self.end(begun.pop_front(), &mut told)?,
-                    Next::Nothing => break,
-                }
-            }
-            if begun.len() == UNDER_WAY {
-                self.end(begun.pop_front(), &mut told)?;
-            }
-            if let Some(step) = left.pop_front() {
-                begun.push_back(self.begin(step, lane, &mut told)?);
-                lane = (lane + 1) % STREAMS;
-            }
-        }
-        while !begun.is_empty() {
-            self.end(begun.pop_front(), &mut told)?;
-        }
-        Ok(covered(told.spans))
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 }
 
 impl OnGpu<'_> {
-    fn steps(&self, part: usize) -> impl Iterator<Item = Step> + use<> {
-        let nw = self.task.nw();
-        let step = move |iw: Range<usize>| Step { part, end: iw.end as f64 / nw as f64, iw };
-        parts::ranges(0..nw, self.together).map(step)
-    }
-
-    /// Has a stream sum a step.
-    fn begin(&mut self, step: Step, lane: usize, told: &mut Told) -> Result<Begun> {
-        let Step { part, iw, .. } = &step;
-        let a = self.a(*part, lane)?;
-        let lane = &self.lanes[lane];
-        let span = [self.context.event()?, self.context.event()?];
-        span[0].record(&lane.stream)?;
-        for batch in batches(self.task.problem.occ(), iw.clone(), *part) {
-            let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
-            self.launch(lane, a, batch, at * self.shape.sums())?;
-        }
-        span[1].record(&lane.stream)?;
-        let length = 2 * iw.len() * self.shape.folded();
-        let arguments = Fold {
-            sums: lane.sums.pointer(),
-            folded: lane.folded.pointer(),
-            each: self.shape.folded() as u32,
-            slots: self.shape.slots,
-            count: 2 * iw.len() as u32,
-        };
-        let function = self.kernels.fold.module.function(Fold::SYMBOL)?;
-        // SAFETY: the arguments are the kernel's, their arrays of the shape's extents and of this device; the sums
-        // are written before it in its stream.
-        unsafe {
-            let pointers = arguments.pointers();
-            function.launch(&lane.stream, arguments.blocks(), Fold::THREADS, &pointers)?;
-        }
-        let to = match told.spare.pop() {
-            Some(spare) => spare,
-            None => self.context.pinned("sums of a part", lane.folded.len())?,
-        };
-        let copy = to.download(length, &lane.folded, &lane.stream)?;
-        Ok(Begun { step, span, copy })
-    }
-
-    /// Takes the sums of the step that was begun first.
-    fn end(&self, begun: Option<Begun>, told: &mut Told) -> Result<()> {
-        let Some(Begun { step: Step { part, iw, end }, span, copy }) = begun else {
-            return Ok(());
-        };
-        let values = copy.wait()?;
-        let [begun, ended] = span.map(|event| event.seconds_since(&told.begin, PRODUCTS));
-        told.spans.push([begun?, ended?]);
-        for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
-            let (hole, exchange) = values.split_at(self.shape.folded());
-            told.sums.take(self.task.at, iw, |l, m| {
-                [exchange, hole].map(|values| self.shape.element(values, l, m))
-            });
-        }
-        told.spare.push(values);
-        told.deal.tell(told.worker, end);
-        if end == 1.0 {
-            let next = Sums::zero(self.task.bands(), self.task.planes());
-            told.deal.give(told.worker, part, std::mem::replace(&mut told.sums, next));
-        }
-        Ok(())
-    }
-
-    /// A of a group, where launches in a stream find it: kept in place, or brought there.
-    fn a(&mut self, group: usize, lane: usize) -> Result<*const f64> {
-        if let Some(a) = self.resident.get(&group) {
+    /// The address of A of a part for launches in a slot's stream: in place, or uploaded now.
+    fn a(&mut self, part: usize, slot: usize) -> Result<*const f64> {
+        if let Some(a) = self.resident.get(&part) {
             return Ok(a.pointer());
         }
         if self.resident.len() < self.most_resident {
-            let made = images::group(&self.task, &self.shape, group);
+            let made = images::group(&self.task, &self.shape, part);
             let a = self.context.upload("A", &made, &self.uploads)?;
             let pointer = a.pointer();
-            self.resident.insert(group, a);
+            self.resident.insert(part, a);
             return Ok(pointer);
         }
-        let Passing { room, copy } = &mut self.passing[lane];
+        let (room, copy) = &mut self.passing[slot];
         let mut image = match copy.take() {
             Some(copy) => copy.wait()?,
             None => self.context.pinned("A", self.shape.a())?,
         };
-        images::fill(&self.task, &self.shape, group, &mut image);
-        // In this stream, so after all that still reads what was there; the next group's is made meanwhile.
-        *copy = Some(image.upload(self.shape.a(), room, &self.lanes[lane].stream)?);
+        images::fill(&self.task, &self.shape, part, &mut image);
+        // In this stream, so after all that still reads what was there; the next part's is made meanwhile.
+        *copy = Some(image.upload(self.shape.a(), room, &self.slots[slot].stream)?);
         Ok(room.pointer())
     }
 }
 
-/// What spans of time cover, with nothing counted twice.
-fn covered(mut spans: Vec<[f64; 2]>) -> f64 {
-    spans.sort_by(|one, other| one[0].total_cmp(&other[0]));
-    let mut until = f64::NEG_INFINITY;
-    let own = |[begin, end]: [f64; 2]| {
-        let own = (end - begin.max(until)).max(0.0);
-        until = until.max(end);
-        own
-    };
-    spans.into_iter().map(own).sum()
+// The memory of a task on a GPU.
+
+/// What a task takes in addition to the problem's own arrays, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Of the device's memory but for A, and but for pairs that are summed by the definition, of which there are few.
+    pub device: u64,
+    /// Of the device's memory for A of a part.
+    pub a: u64,
+    pub parts: usize,
+    /// Of the host's memory, for each device.
+    pub host: u64,
 }
 
-#[cfg(test)]
-mod tests;
+impl Needs {
+    /// Bytes of the device's memory without which nothing runs: A that finds no room passes by in two buffers.
+    pub fn least(&self) -> u64 {
+        self.device + (self.a * self.parts as u64).min(2 * self.a)
+    }
+
+    /// Fails if a GPU has less.
+    pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
+        let (needed, free) = (self.least(), gpu.free_memory()?.unwrap_or(u64::MAX));
+        if needed <= free {
+            return Ok(());
+        }
+        Err(Error::memory("device", what, needed, free, None))
+    }
+
+    /// Those of a task and a version.
+    pub fn of(task: &Task, version: &'static Version) -> Needs {
+        let shape = Shape::of(task, version);
+        let (nbands, nw) = (task.problem.extents().nbands, task.nw());
+        let together = 2 * shape.together(nw);
+        let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
+        let slot = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
+        let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
+        let matrices = 4 * task.planes() * task.bands() * task.bands();
+        let columns = 2 * task.problem.extents().ncouls * task.bands();
+        let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
+        Needs {
+            device: 8 * (poles + STREAMS * slot + small) as u64,
+            a: 8 * shape.a() as u64,
+            parts: task.parts(),
+            // The image of poles is gone when those of A are made, one for each stream.
+            host: 8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64,
+        }
+    }
+}

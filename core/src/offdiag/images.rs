@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::offdiag::Task;
 
-/// n of a group: their A lie beside each other, and blocks go over the border from one to the next.
+/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
 pub const GROUP: usize = 24;
 
 /// Blocks of the second product that fill a device, of 16 l each.
@@ -21,7 +21,7 @@ const SECOND_BLOCKS: usize = 288;
 /// Bytes of the sums of energies that are summed together, unless one alone takes more.
 const MOST: usize = 1 << 30;
 
-/// Extents of the images of a task.
+/// Dimensions of the packed operands of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub version: &'static Version,
@@ -32,7 +32,6 @@ pub struct Shape {
     pub right: u32,
     pub second: u32,
     pub slots: u32,
-    pub groups: usize,
     /// Whether poles are real: which kernels run.
     pub real: bool,
 }
@@ -57,7 +56,6 @@ impl Shape {
             right: extents.ngpown.div_ceil((COLUMNS * igp) as usize) as u32 * igp,
             second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,
-            groups: extents.nbands.div_ceil(GROUP),
             real: task.problem.poles() == Poles::Real,
         }
     }
@@ -108,8 +106,7 @@ impl Shape {
     }
 }
 
-/// Energies whose sums are in memory at a time, one at least, where those of one take so many bytes. Elements of
-/// different energies are no part of each other.
+/// Energies whose sums are in memory at a time, one at least, if those of one take so many bytes.
 pub fn together(nw: usize, bytes: usize) -> usize {
     (MOST / bytes.max(1)).clamp(1, nw)
 }
@@ -121,7 +118,7 @@ pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
     image
 }
 
-/// The same where another group's was, or zeros.
+/// The same in memory that holds another part's A, or zeros.
 pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
@@ -168,7 +165,7 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
                     let at = igp * ncouls + ig;
                     let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
                     let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
-                    // Where nothing is summed, a pole that is far from all.
+                    // A pair without a term has a pole that is far from all energies.
                     let pole = if product == Complex64::ZERO {
                         HUGE.into()
                     } else {
@@ -185,26 +182,18 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
             }
         },
     );
-    let columns = wtilde.chunks_exact(ncouls).zip(eps.chunks_exact(ncouls)).enumerate();
-    let odd = columns.par_bridge().map(|(igp, (wtilde, eps))| {
-        let pairs = wtilde.iter().zip(eps).enumerate();
-        let odd = pairs.filter(|(_, (pole, eps))| {
-            **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
-        });
-        let odd = odd.map(|(ig, (&wtilde, &eps))| FallbackPair {
-            wtilde,
-            eps,
-            ig: ig as u32,
-            igp: igp as u32,
-        });
-        odd.collect::<Vec<_>>()
+    let pairs = wtilde.par_iter().zip(eps).enumerate();
+    let odd = pairs.filter(|(_, (pole, eps))| {
+        **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
     });
-    let mut odd: Vec<FallbackPair> = odd.flatten().collect();
-    odd.sort_by_key(|odd| (odd.igp, odd.ig));
-    (image, odd)
+    let odd = odd.map(|(at, (&wtilde, &eps))| {
+        let (ig, igp) = ((at % ncouls) as u32, (at / ncouls) as u32);
+        FallbackPair { wtilde, eps, ig, igp }
+    });
+    (image, odd.collect())
 }
 
-/// Where the odd pairs of each igp that has any begin, and their end.
+/// The first odd pair of each igp that has any, and the end of the last.
 pub fn begins(odd: &[FallbackPair]) -> Vec<u32> {
     let firsts = (0..odd.len()).filter(|&at| at == 0 || odd[at].igp != odd[at - 1].igp);
     firsts.chain([odd.len()]).map(|at| at as u32).collect()

@@ -9,14 +9,15 @@
 //! ```
 //!
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
-//! summed in [`parts`], which workers take in turn ([`calculation::Deal`]) and whose sums are added in order ([`calculation`]).
+//! summed in parts of [`images::GROUP`] that follow each other. How they are cut depends on the problem alone. The sums
+//! of each part begin with zero, and are added to the total in the order of parts ([`calculation`]). So bits do not depend on
+//! who sums which part.
 
 pub mod calculation;
+mod cpu;
 pub mod emulated;
 pub mod gpu;
 pub mod images;
-pub mod parts;
-mod processor;
 pub mod versions;
 
 use std::ops::{AddAssign, Range};
@@ -27,7 +28,9 @@ use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
-pub use crate::offdiag::processor::{OnProcessor, on_processor};
+pub use crate::offdiag::calculation::{on_cpu, on_gpus};
+pub use crate::offdiag::cpu::OnCpu;
+use crate::offdiag::images::GROUP;
 use crate::problem::range::LARGEST_FACTOR;
 use crate::problem::{Problem, System, synthesis};
 
@@ -88,12 +91,7 @@ impl<'a> Task<'a> {
         self.problem.nw()
     }
 
-    /// Operations: eight a complex product and addition, of both products.
-    pub fn operations(&self) -> f64 {
-        self.operations_of(0..self.problem.extents().nbands)
-    }
-
-    /// Those of some bands n.
+    /// Operations of some bands n: eight a complex product and addition, of both products.
     pub fn operations_of(&self, n: Range<usize>) -> f64 {
         let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
         let occupied = occ.iter().filter(|&&occ| occ != 0.0).count();
@@ -102,9 +100,25 @@ impl<'a> Task<'a> {
         8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
 
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.problem.extents().nbands.div_ceil(GROUP)
+    }
+
+    /// The bands n of a part.
+    pub fn part(&self, part: usize) -> Range<usize> {
+        part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
+    }
+
     pub fn limits(&self) -> Limits {
         self.problem.limits()
     }
+}
+
+/// A range in pieces of at most so many.
+fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(most).map(move |begin| begin..end.min(begin + most))
 }
 
 /// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
@@ -148,16 +162,16 @@ impl Sums {
     }
 
     fn add(&mut self, other: &Sums) {
-        for (to, from) in self.parts_mut().into_iter().zip(other.parts()) {
+        for (to, from) in self.kinds_mut().into_iter().zip(other.kinds()) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.add_assign(from));
         }
     }
 
-    fn parts(&self) -> [&Vec<Complex64>; 2] {
+    fn kinds(&self) -> [&Vec<Complex64>; 2] {
         [&self.sx, &self.ch]
     }
 
-    fn parts_mut(&mut self) -> [&mut Vec<Complex64>; 2] {
+    fn kinds_mut(&mut self) -> [&mut Vec<Complex64>; 2] {
         [&mut self.sx, &mut self.ch]
     }
 
@@ -179,13 +193,13 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {
     pub sums: Sums,
-    /// Seconds of the products, by the device's clock where it has one; of several devices those of the longest.
+    /// Seconds of the products, by the device's clock if it has one; of several devices those of the longest.
     pub seconds: f64,
     /// Seconds in all, with making and moving A.
     pub total: f64,
 }
 
-// Where the matrix elements of many bands come from.
+// Sources of the matrix elements of many bands.
 
 /// `A_l(ig,n)` of bands l.
 pub trait Elements: Sync {
@@ -218,7 +232,7 @@ impl Elements for Synthesised<'_> {
     }
 }
 
-/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are looked at where they are read.
+/// `a(ncouls, nbands, bands)` of a caller's, column-major. Its numbers are checked when they are read.
 pub struct Borrowed<'a> {
     a: &'a [Complex64],
     nbands: usize,

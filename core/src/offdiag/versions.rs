@@ -11,11 +11,11 @@ pub fn find(id: &str) -> Option<&'static Version> {
     ALL.into_iter().find(|version| version.id == id)
 }
 
-/// What 16 bands l of real poles take on compute capability 9, one version against another: `ring` at 64 and 128 bands of
-/// si214, where its warps have l of two bands n, the others at 96 and 128.
+/// Relative times of 16 bands l of real poles on compute capability 9: `ring` at 64 and 128 bands of si214, with l of two
+/// bands n in a warp, the others at 96 and 128.
 const COSTS: [(&str, usize); 3] = [("ring", 40), ("m16n8k16", 34), ("wide", 35)];
 
-/// The fastest for a compute capability and so many bands l and m; none where no version runs. Of versions that cost as
+/// The fastest for a compute capability and so many bands l and m; none if no version runs. Of versions that cost as
 /// much it is the last.
 pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
     let cost = |version: &&Version| {

@@ -148,7 +148,7 @@ impl Bands {
         &self.occ
     }
 
-    /// The part of `wx` that depends on the band, `−e(n)` in eV; none where energies are not the header's.
+    /// The part of `wx` that depends on the band, `−e(n)` in eV; none if energies are not the header's.
     pub(super) fn falling(&self) -> Option<Vec<f64>> {
         let falling = || (0..self.header.nbands).map(|n| -self.header.e(n)).collect();
         self.of_header.then(falling)

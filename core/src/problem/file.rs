@@ -311,7 +311,7 @@ impl Reader {
 // Reading: every extent is checked against the markers and the file's size before memory is taken
 // for it, and only what is asked for is read.
 
-/// What a file holds beside its large arrays, and where these are.
+/// What a file holds besides its large arrays, and where these are.
 struct Contents {
     header: Arc<Header>,
     start: Sums,
@@ -468,7 +468,7 @@ fn of_format(path: &Path, record: usize, error: Error) -> Error {
         Some(named) if record <= 1 && read.is_ok() && !is_input => {
             let what = format!(
                 "is {named}, and no input file: that begins with a Fortran record, little-endian with length \
-                 markers of 4 bytes; docs/file-format.md describes it"
+                 markers of 4 bytes; docs/berkeleygw.md describes it"
             );
             of_file(path, what)
         }

@@ -1,7 +1,9 @@
 //! Grids of energies in place of a problem's own.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::error::{Error, Result};
 use crate::problem::header::{Header, MOST_ENERGIES};
 
 /// The energies that a problem is evaluated at instead of its own.
@@ -12,7 +14,7 @@ pub enum Grid {
     /// A number of energies with the problem's own spacing, from its first one on.
     Count(usize),
     /// Those of [`Grid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
-    /// is the second one; where it is alone, it is iw = 2 and `e_lk`.
+    /// is the second one; if it is alone, it is iw = 2 and `e_lk`.
     Spaced(Even),
     /// These, in eV above `e_lk`.
     Listed(Vec<f64>),
@@ -26,42 +28,26 @@ pub struct Even {
     count: usize,
 }
 
-/// Errors of a grid of energies.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GridError {
-    #[error("needs FROM:TO:COUNT or one energy, in eV above the state's")]
-    Form,
-    /// A part is not a number.
-    #[error("{0} needs a finite number, found `{1}`")]
-    NoNumber(&'static str, String),
-    /// A number of energies that no grid has.
-    #[error("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{0}`")]
-    Count(String),
-    /// Several energies that do not ascend.
-    #[error("several energies need FROM below TO, found {0} and {1}")]
-    Reversed(String, String),
-    #[error("one energy needs FROM = TO, found {0} and {1}")]
-    Two(String, String),
-}
-
 impl Even {
     /// `count` energies from `from` to `to`, in eV above `e_lk`.
-    pub fn new(from: f64, to: f64, count: usize) -> std::result::Result<Even, GridError> {
+    pub fn new(from: f64, to: f64, count: usize) -> Result<Even> {
         for (name, part) in [("FROM", from), ("TO", to), ("TO − FROM", to - from)] {
             if !part.is_finite() {
-                return Err(GridError::NoNumber(name, part.to_string()));
+                return Err(no_number(name, part));
             }
         }
         match count {
             1 if from == to => Ok(Even { from, to, count }),
-            1 => Err(GridError::Two(from.to_string(), to.to_string())),
+            1 => Err(Error::new(format!("one energy needs FROM = TO, found {from} and {to}"))),
             2..=MOST_ENERGIES if from < to => Ok(Even { from, to, count }),
-            2..=MOST_ENERGIES => Err(GridError::Reversed(from.to_string(), to.to_string())),
-            _ => Err(GridError::Count(count.to_string())),
+            2..=MOST_ENERGIES => Err(Error::new(format!(
+                "several energies need FROM below TO, found {from} and {to}"
+            ))),
+            _ => Err(no_count(count)),
         }
     }
 
-    /// In eV above `e_lk`, ascending; both ends are what was given, to the bit.
+    /// In eV above `e_lk`, ascending; both ends are exact.
     fn above_state(self) -> Vec<f64> {
         let Even { from, to, count } = self;
         let part = |i: usize| if count == 1 { 0.0 } else { i as f64 / (count - 1) as f64 };
@@ -70,26 +56,38 @@ impl Even {
     }
 }
 
-impl FromStr for Even {
-    type Err = GridError;
+fn form() -> Error {
+    Error::new("needs FROM:TO:COUNT or one energy, in eV above the state's")
+}
 
-    fn from_str(text: &str) -> std::result::Result<Even, GridError> {
+fn no_number(name: &str, found: impl Display) -> Error {
+    Error::new(format!("{name} needs a finite number, found `{found}`"))
+}
+
+fn no_count(found: impl Display) -> Error {
+    Error::new(format!("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{found}`"))
+}
+
+impl FromStr for Even {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Even> {
         let number = |name, text: &str| match text.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(GridError::NoNumber(name, text.into())),
+            _ => Err(no_number(name, text)),
         };
         match text.split(':').collect::<Vec<_>>()[..] {
-            [""] => Err(GridError::Form),
+            [""] => Err(form()),
             [only] => {
                 let only = number("FROM", only)?;
                 Even::new(only, only, 1)
             }
             [from, to, count] => {
                 let (from, to) = (number("FROM", from)?, number("TO", to)?);
-                let wrong = |_| GridError::Count(count.into());
+                let wrong = |_| no_count(count);
                 Even::new(from, to, count.trim().parse().map_err(wrong)?)
             }
-            _ => Err(GridError::Form),
+            _ => Err(form()),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Header {
     pub nstart: usize,
     /// Last energy, `nstart..=`[`MOST_ENERGIES`].
     pub nend: usize,
-    /// Energies `nstart..=nend` in eV above `e_lk`, where they are others than `sig_dw·(iw − 2)`: a file
+    /// Energies `nstart..=nend` in eV above `e_lk`, if they are others than `sig_dw·(iw − 2)`: a file
     /// has no place for them.
     pub energies: Option<Vec<f64>>,
     pub sig_fdf: i32,
@@ -47,7 +47,7 @@ pub struct Header {
     pub e_lk: f64,
     /// G′ of each of this rank's columns, an index into `indinv`.
     pub inv_igp_index: Vec<i32>,
-    /// Which columns these are, where [`Header::without_masked`] left some out.
+    /// Which columns these are, if [`Header::without_masked`] left some out.
     pub unmasked: Option<Unmasked>,
     /// Row of each G vector; outside 1..=ncouls it has none.
     pub indinv: Vec<i32>,
@@ -57,14 +57,15 @@ pub struct Header {
     /// Fermi energy in eV.
     pub efermi: f64,
     pub vcoul: Vec<f64>,
-    /// Bound on `|ssx| / |eps|` where `wx < 0`.
+    /// Bound on `|ssx| / |eps|` if `wx < 0`.
     pub sexcut: f64,
 }
 
 /// The columns of a problem that are summed: those that are not masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
-    pub given: usize,
+    /// Columns with the masked ones.
+    pub all: usize,
     /// The number (0-based) of each of those that are summed.
     pub columns: Vec<usize>,
 }
@@ -85,7 +86,7 @@ impl Header {
         Extents { nbands, ngpown, ncouls, nw: self.nw() }
     }
 
-    /// Checks extents, indices and values against each other.
+    /// Checks dimensions, indices and values against each other.
     pub fn validate(&self) -> Result<()> {
         for (name, extent) in [
             ("sig_ntband", self.sig_ntband),
@@ -201,12 +202,12 @@ impl Header {
             .collect()
     }
 
-    /// Row (0-based) of each of this rank's G′, where it has one.
+    /// Row (0-based) of each of this rank's G′, if it has one.
     pub fn rows(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         self.rows_of(0..self.ngpown)
     }
 
-    /// Row (0-based) of each of some of this rank's G′ (0-based), where it has one.
+    /// Row (0-based) of each of some of this rank's G′ (0-based), if it has one.
     pub fn rows_of(&self, igp: Range<usize>) -> impl Iterator<Item = Option<usize>> + '_ {
         self.inv_igp_index[igp].iter().map(|&index| {
             let igp = self.indinv[index as usize - 1];
@@ -253,7 +254,7 @@ fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<()> {
     Err(Error::length(name, needed as u64, found as u64))
 }
 
-/// Checks that the values, given with their 0-based indices, are finite.
+/// Checks that values are finite, each with its 0-based index.
 fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
     for (at, found) in values {
         if !found.is_finite() {
@@ -284,7 +285,7 @@ impl Header {
     }
 
     /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
-    /// interaction. Where all are, the first one stays. The header has been validated.
+    /// interaction. If all are, the first one stays. The header has been validated.
     #[must_use]
     pub fn without_masked(self) -> Header {
         let vcoul = self.vcoul_loc(0..self.ngpown);
@@ -292,31 +293,31 @@ impl Header {
         if columns.is_empty() {
             columns.push(0);
         }
-        let (given, ngpown) = (self.ngpown, columns.len());
-        if ngpown == given {
+        let (all, ngpown) = (self.ngpown, columns.len());
+        if ngpown == all {
             return self;
         }
         let inv_igp_index = columns.iter().map(|&k| self.inv_igp_index[k]).collect();
-        let unmasked = Some(Unmasked { given, columns });
+        let unmasked = Some(Unmasked { all, columns });
         Header { ngpown, epsmpi_ngpown_max: ngpown, inv_igp_index, unmasked, ..self }
     }
 
     /// Columns of this rank, masked ones included.
-    pub fn given_ngpown(&self) -> usize {
-        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.given)
+    pub fn all_ngpown(&self) -> usize {
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.all)
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
     pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix> {
-        of.check(Extents { ngpown: self.given_ngpown(), ..self.extents() }, all.len())?;
+        of.check(Extents { ngpown: self.all_ngpown(), ..self.extents() }, all.len())?;
         Ok(match &self.unmasked {
             Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,
             None => all,
         })
     }
 
-    /// Row (0-based) of the G′ of a column (0-based) among all columns, where it is not masked.
-    pub(crate) fn row_of_given(&self, column: usize) -> Option<usize> {
+    /// Row (0-based) of the G′ of a column (0-based) among all columns, if it is not masked.
+    pub(crate) fn row_of_column(&self, column: usize) -> Option<usize> {
         let igp = (0..self.ngpown).find(|&igp| self.column(igp) == column)?;
         self.rows_of(igp..igp + 1).next()?
     }

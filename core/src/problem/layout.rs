@@ -40,14 +40,14 @@ pub fn preparation(layout: Layout) -> Preparation {
     Preparation(layout)
 }
 
-/// Bytes of a sorted pair beside its pole and its `eps`.
+/// Bytes of a sorted pair besides its pole and its `eps`.
 const SORTED: u64 = 8;
 
 /// Bytes of the host's memory that are taken for fallback pairs at a part of the energies.
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Preparation {
-    /// The arrays that it has of its own, where the plan's order of bands is the problem's or not.
+    /// The arrays that it has of its own, whether the plan's order of bands is the problem's or not.
     pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
@@ -62,7 +62,7 @@ impl Preparation {
         self.own(keeps_order).into_iter().any(|own| ptr::eq(own, array))
     }
 
-    /// Matrix elements of G; borrowed where they stand so.
+    /// Matrix elements of G; borrowed if the layout has them so.
     pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
@@ -80,7 +80,7 @@ impl Preparation {
         })
     }
 
-    /// Occupations; borrowed where they stand so.
+    /// Occupations; borrowed if the layout has them so.
     pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
         if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
@@ -109,7 +109,7 @@ impl Preparation {
         }
     }
 
-    /// The energies of a batch; borrowed where they stand so.
+    /// The energies of a batch; borrowed if the layout has them so.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
             Layout::Original | Layout::Clusters => batch.wx().into(),
@@ -127,7 +127,7 @@ impl Preparation {
         }
     }
 
-    /// A slab's matrix elements of G′; borrowed where they stand so.
+    /// A slab's matrix elements of G′; borrowed if the layout has them so.
     pub fn aqsm_local<'a>(
         self,
         slab: SlabView<'a>,
@@ -157,7 +157,7 @@ impl Preparation {
         })
     }
 
-    /// What its kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
+    /// What its kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
     pub fn pairs(
         self,
         problem: &Problem,
@@ -176,14 +176,14 @@ impl Preparation {
         })
     }
 
-    /// What these depend on beside the slab, if on anything.
+    /// What these depend on besides the slab, if on anything.
     pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
         let planned = matches!(self.0, Layout::Planned | Layout::Listed);
         let depends = planned && kernel.poles != Poles::Unread;
         depends.then(|| (batch.id(), kernel.poles))
     }
 
-    /// Bytes of theirs on a device, beside `wtilde` and `eps`, of a slab of these extents.
+    /// Bytes of theirs on a device, besides `wtilde` and `eps`, of a slab of these dimensions.
     pub fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
@@ -223,7 +223,7 @@ impl Preparation {
         }
     }
 
-    /// Whether they take the place of `wtilde` and `eps`, so that on a device nothing of other layouts stays beside
+    /// Whether they take the place of `wtilde` and `eps`, so that on a device nothing of other layouts stays with
     /// them.
     pub fn replaces(self) -> bool {
         self.0 == Layout::Clusters
@@ -238,10 +238,10 @@ fn padded(array: &Array, of: Extents) -> usize {
 /// Which batch, and what poles kernels take.
 pub type PairsAt = ((Id, Range<usize>), Poles);
 
-/// What was made of a slab's pairs, and what it depends on beside the slab.
+/// What was made of a slab's pairs, and what it depends on besides the slab.
 pub type MadePairs = (Option<PairsAt>, Arc<Pairs>);
 
-/// What kernels read of a slab's pairs beside `wtilde` and `eps`, or in their place.
+/// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum Pairs {
     /// Nothing.
     Original,
@@ -366,7 +366,7 @@ impl Extents {
         arrays.fold(beside, u64::saturating_add)
     }
 
-    /// Bytes of what a layout has of its own beside the original, of the bands or of a slab;
+    /// Bytes of what a layout has of its own besides the original, of the bands or of a slab;
     /// `keeps_order` as in [`Preparation::own`].
     pub fn bytes_beside(self, of: Of, layout: Layout, keeps_order: bool) -> u64 {
         let own = preparation(layout).own(keeps_order).into_iter().filter(|array| array.of == of);
@@ -396,11 +396,11 @@ pub struct Laid<'a> {
 }
 
 impl<'a> Laid<'a> {
-    /// What a kernel of the layout is given from energy `iw` on, with what it reads of the slab's pairs and room for
+    /// The arguments of a kernel of the layout from energy `iw` on, with what it reads of the slab's pairs and room for
     /// the sums of all blocks.
     ///
     /// # Panics
-    /// Where an array has not the size that the layout gives it, and where the pairs are of another slab.
+    /// If an array has not the size that the layout gives it, or the pairs are of another slab.
     pub fn arguments(
         self,
         kernel: &Kernel,
@@ -446,7 +446,7 @@ impl<'a> Laid<'a> {
     }
 }
 
-/// What a kernel is given, for threads to share, while what it points to is borrowed.
+/// The arguments of a kernel, for threads to share, while what they point to is borrowed.
 pub struct Shared<'a> {
     arguments: Box<dyn Arguments>,
     borrowed: PhantomData<&'a [Complex64]>,

@@ -1,7 +1,7 @@
 //! How large and how small the numbers of a problem may be.
 //!
 //! The versions square `|w² − ω̃²|` and `|ω̃|²`, products of four factors, finite up to 1e75. A larger
-//! `|w|` makes `ssx` vanish, which is right as long as no pole is near it. Where `w = −ω̃` the
+//! `|w|` makes `ssx` vanish, which is right as long as no pole is near it. If `w = −ω̃`, the
 //! term has no bound; below zero the cutoff drops it.
 
 use gpp_kernels::plan::Poles;
@@ -18,7 +18,7 @@ pub const LARGEST_POLE: f64 = 1e75;
 /// Largest `|w|` in eV.
 pub const LARGEST_ENERGY: f64 = 1e150;
 
-/// Largest `|ω̃|` in eV where some `|w|` is above [`LARGEST_POLE`].
+/// Largest `|ω̃|` in eV if some `|w|` is above [`LARGEST_POLE`].
 const LARGEST_BESIDE: f64 = 1e3;
 
 /// Largest `eps`, `aqsn`, `aqsm_local` and `vcoul`: products of them are finite.
@@ -123,7 +123,7 @@ impl Care {
     }
 }
 
-/// Fails at the first of a slab's poles that is too large, or whose term has no bound beside one of
+/// Fails at the first of a slab's poles that is too large, or whose term has no bound at one of
 /// the energies `wx(nw, nbands)`.
 pub(super) fn check_poles(
     header: &Header,
@@ -156,7 +156,7 @@ pub(super) fn check_poles(
     )))
 }
 
-/// Where a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
+/// If a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
 /// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself. A copy, if there are such
 /// poles.
 pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Result<Option<Matrix>> {

@@ -59,7 +59,7 @@ impl Slab {
         Ok(Slab { id, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
     }
 
-    /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty where it is
+    /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty if it is
     /// elsewhere. Slabs whose `wtilde`, `eps` and `vcoul_loc` are the same may have one identity `id` of these.
     pub(super) fn of_pairs(
         bands: &Bands,
@@ -156,14 +156,14 @@ impl Slab {
         [self.wtilde.clone(), self.eps.clone()]
     }
 
-    /// `wtilde`, `eps` and `aqsm_local`, copied where others own them as well.
+    /// `wtilde`, `eps` and `aqsm_local`, copied if others own them as well.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
         [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]
             .map(Matrix::into_vec)
     }
 }
 
-/// Fails where `igp` (0-based) is not a part of all `ngpown`.
+/// Fails if `igp` (0-based) is not a part of all `ngpown`.
 pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<()> {
     if igp.start < igp.end && igp.end <= ngpown {
         return Ok(());
@@ -255,7 +255,7 @@ impl<'a> SlabView<'a> {
     /// A part of it; `igp` in the problem's numbers.
     ///
     /// # Panics
-    /// Where that is no part of it, or empty.
+    /// If that is no part of it, or empty.
     pub fn part(self, igp: Range<usize>) -> SlabView<'a> {
         let all = self.igp();
         assert!(

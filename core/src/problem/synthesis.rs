@@ -9,7 +9,7 @@
 //! - `eps`: the diagonal falls from 0.94 with |G|; off it, entries of random sign and phase fall
 //!   with |G|, |G′| and the distance between them. 6.2 % of all are zero, and so are their poles.
 //! - Real poles have the shares and quantiles of one call of `sigma` with Hybertsen-Louie's model, 16 silicon
-//!   atoms at q → 0, 1471 G: 33 % are static and hold 1e12 eV, 2.5 % are zero beside an `eps` that is not,
+//!   atoms at q → 0, 1471 G: 33 % are static and hold 1e12 eV, 2.5 % are zero with an `eps` that is not,
 //!   the others lie between 0.3 and 540 eV.
 //! - Complex poles have those of a call with Godby-Needs' model and `invalid_gpp_mode 1`, two atoms of GaAs, 64 G:
 //!   11.8 % are off the real axis, at angles of 53° to 87° on either side of it; none is static or zero.
@@ -50,7 +50,7 @@ impl Synthesis {
         Synthesis { system: system.clone(), seed, progress: progress.into(), rows, header }
     }
 
-    /// Makes the column of an igp (0-based) of `wtilde` and `eps`, given as zeros.
+    /// Makes the column of an igp (0-based) of `wtilde` and `eps`, which are zeros.
     fn modes(&self, igp: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
         let k = self.header.column(igp);
         let Some(igp) = row(&self.system, self.seed, k) else { return };
@@ -200,7 +200,7 @@ const BOTH_ZERO: f64 = 0.062;
 const STATIC: f64 = 0.33;
 /// Share of pairs whose pole is zero and whose `eps` is not, in systems with real poles.
 const ZERO: f64 = 0.025;
-/// What BerkeleyGW stores where a mode is static: `1/TOL_ZERO`, in eV.
+/// What BerkeleyGW stores if a mode is static: `1/TOL_ZERO`, in eV.
 const STATIC_WTILDE: f64 = 1e12;
 /// The other real poles in eV, at 0, 1/40, … 1 of them: Hybertsen-Louie, 16 silicon atoms.
 const REAL_POLES: [f64; 41] = [
@@ -269,7 +269,7 @@ fn vector(k: usize, ncouls: usize) -> usize {
     k * POOL % ncouls
 }
 
-/// Row (0-based) of this rank's G′ `k` (0-based); none where it is masked.
+/// Row (0-based) of this rank's G′ `k` (0-based); none if it is masked.
 pub fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
     let is_masked = Uniform::new(seed, Stream::Masked, k).unit() < system.masked;
     (!is_masked).then(|| vector(k, system.ncouls))

@@ -24,10 +24,10 @@ pub struct System {
     pub note: String,
 }
 
-/// Seed of the built-in systems where none is given.
+/// The usual seed of the built-in systems.
 pub const DEFAULT_SEED: u64 = 214;
 
-/// Where the statistics of their poles come from.
+/// The sources of the statistics of their poles.
 pub const STATISTICS: &str = "\
 Poles have the shares and quantiles of BerkeleyGW's: real ones of Hybertsen-Louie for 16 silicon atoms at q → 0,
 complex ones of Godby-Needs for two atoms of GaAs. See docs/usage.md.";

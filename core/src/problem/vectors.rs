@@ -50,7 +50,7 @@ pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, O
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Own,
-    /// The plan's, where that is another one.
+    /// The plan's, if that is another one.
     Plan,
 }
 
@@ -85,7 +85,7 @@ pub struct SortedSlab {
 }
 
 impl SortedSlab {
-    /// Bytes of what it is made of and in, for a slab of these extents.
+    /// Bytes of what it is made of and in, for a slab of these dimensions.
     pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
         let aqsm = Chunks::bytes(slab.nbands, slab.ngpown);
         Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
@@ -94,7 +94,7 @@ impl SortedSlab {
     pub fn of(problem: &Problem, slab: SlabView) -> SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         SortedSlab {
-            cells: problem.cells(slab, Evaluator::Processor),
+            cells: problem.cells(slab, Evaluator::Cpu),
             aqsm: Chunks::of(&columns, slab.len()),
         }
     }

@@ -38,11 +38,11 @@ pub struct Scale {
     /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
     /// (`UNDERFLOW`).
     pub magnitudes: Vec<[f64; 2]>,
-    /// What rounding may add or take away, where it decides about a branch or the cutoff.
+    /// What rounding may add or take away, if it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,
 }
 
-/// Evaluates terms of a problem, slab by slab: in double-double numbers where they are few.
+/// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
 ///
 /// # Errors
 /// Those of [`Slabs::part`](crate::problem::Slabs::part): none for a problem in memory.
@@ -88,7 +88,7 @@ impl<'a> Terms<'a> {
         Terms { energies: energies.to_vec(), ..self }
     }
 
-    /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one where it has more.
+    /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one if it has more.
     #[must_use]
     pub fn at_most(self, most: u64) -> Terms<'a> {
         let of_igp = self.count() / self.igp().max(1) as u64;

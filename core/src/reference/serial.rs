@@ -4,7 +4,7 @@
 //! For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, which
 //! runs in 8 interleaved compensated sums. Columns are evaluated side by side and added in
 //! their order, and nothing is fused, so the bits depend neither on the threads nor on the
-//! processor's vector width.
+//! width of the CPU's vectors.
 
 use num_complex::Complex64;
 
@@ -134,11 +134,11 @@ fn widest<R>(work: impl FnOnce() -> R) -> R {
             work()
         }
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has the feature.
+            // SAFETY: the CPU has the feature.
             return unsafe { avx512(work) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature.
+            // SAFETY: the CPU has the feature.
             return unsafe { avx2(work) };
         }
     }

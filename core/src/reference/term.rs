@@ -49,7 +49,7 @@ pub struct Energy {
     pub w: f64,
     pub limittwo: f64,
     pub limitone: f64,
-    /// Bound on `|ssx| / |eps|`, infinite where there is none.
+    /// Bound on `|ssx| / |eps|`, infinite if there is none.
     pub cutoff: f64,
 }
 
@@ -59,7 +59,7 @@ pub struct Term<T> {
     pub sch: Complex<T>,
     /// Sizes of what rounding may add to either, or take away.
     pub undecided: [f64; 2],
-    /// Sizes of what either multiplies `eps` by, zero where that is no number.
+    /// Sizes of what either multiplies `eps` by, zero if that is no number.
     pub quotients: [f64; 2],
 }
 
@@ -93,7 +93,7 @@ impl Energy {
         let kept = (size2 <= T::from(cutoff2)) | (self.cutoff == f64::INFINITY);
         let sch = times(delw, eps);
 
-        // A comparison decides only where the other does not.
+        // A comparison decides only if the other does not.
         let (two, one) = (is_close(wdiffr, self.limittwo), is_close(delwr, self.limitone));
         let branch = two & ((delwr < T::from(self.limitone)) | one)
             | one & ((wdiffr > T::from(self.limittwo)) | two);
@@ -134,7 +134,7 @@ pub fn size<T: Number>(z: Complex<T>) -> f64 {
     z.re.rounded().abs() + z.im.rounded().abs()
 }
 
-/// `|z|·factor`, zero where that is no number.
+/// `|z|·factor`, zero if that is no number.
 #[inline(always)]
 fn size_of<T: Number>(z: Complex<T>, factor: f64) -> f64 {
     let product = size(z) * factor;

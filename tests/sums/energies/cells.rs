@@ -23,10 +23,10 @@ fn one_by_one(problem: &Problem) -> (f64, usize) {
         let occupied = problem.occ()[at / nw] != 0.0;
         let is_left =
             |part: &&Part| part.low.is_nan() || way(w, part, occupied, &problem.limits()).is_none();
-        left += cells.parts().iter().filter(is_left).map(|part| part.end - part.begin).sum::<u32>();
+        left += cells.parts.iter().filter(is_left).map(|part| part.end - part.begin).sum::<u32>();
     }
     let energies = problem.wx().len().div_ceil(every);
-    (f64::from(left) / (energies * cells.poles().len()) as f64, cells.parts().len())
+    (f64::from(left) / (energies * cells.poles.len()) as f64, cells.parts.len())
 }
 
 /// Few terms are summed one by one, however many energies there are.

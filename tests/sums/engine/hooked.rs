@@ -63,14 +63,11 @@ impl Worker for Hooked<'_> {
         Some(Box::new((memory, Counted(locked, bytes))))
     }
 
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        self.worker.place(slab)
-    }
-
     fn begin(&mut self, slab: SlabView, batch: &Batch, kernel: Kernel, _: Watch) -> Result<()> {
         assert!(self.under_way.len() < self.depth, "as many slabs are under way as may be");
         (self.begins)(slab.igp())?;
-        self.under_way.push_back(self.worker.sum(slab, batch, kernel, Watch::none())?);
+        self.worker.begin(slab, batch, kernel, Watch::none())?;
+        self.under_way.push_back(self.worker.finish()?);
         Ok(())
     }
 

@@ -153,7 +153,7 @@ fn first_slabs_that_are_uploaded_again_are_cut() {
                 }
                 let again = engine.run(kernel(id)).unwrap();
                 assert!(same_bits(&again.sums, &first.sums), "{id}");
-                let slabs = |of: &Calculation| of.shares.iter().map(|s| s.slabs).sum::<usize>();
+                let slabs = |of: &Calculation| of.workers.iter().map(|s| s.slabs).sum::<usize>();
                 assert_eq!([slabs(&again), slabs(&first)], [3, 3]);
                 let expected = if streams || forgets { cut } else { whole };
                 assert_eq!(lengths(&begun), expected, "{id} by {workers}");

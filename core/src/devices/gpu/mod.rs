@@ -28,7 +28,7 @@ use crate::devices::gpu::driver::{Context, DeviceAttribute, FunctionAttribute, d
 use crate::devices::gpu::modules::{Loaded, Modules};
 use crate::devices::gpu::uploads::{PairsCache, PlacedBands, Ring};
 use crate::devices::gpu::worker::{Lane, OnGpu, SlabPointers};
-use crate::devices::{Beside, Device, DeviceInfo, KernelInfo, Worker, of_layouts};
+use crate::devices::{Device, DeviceInfo, HostWorkspace, KernelInfo, Worker, of_layouts};
 use crate::error::{Error, Result};
 use crate::problem::{Batch, Extents, Outline, Problem};
 use crate::system::output;
@@ -182,11 +182,17 @@ impl Device for Gpu {
         Ok(Some(self.context.memory()?.0))
     }
 
-    fn beside(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> Beside {
+    fn workspace(
+        &self,
+        problem: Outline,
+        versions: &[catalogue::Kernel],
+        slab: Extents,
+    ) -> HostWorkspace {
         // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
-        let laid = of_layouts(problem, versions, slab).fold(Beside::default(), Beside::or);
+        let laid =
+            of_layouts(problem, versions, slab).fold(HostWorkspace::default(), HostWorkspace::or);
         let bands = PairsCache::most(problem, versions) + Ring::MOST;
-        laid + Beside { bands, slab: 0 }
+        laid + HostWorkspace { bands, slab: 0 }
     }
 
     #[cfg(feature = "nvml")]

@@ -361,7 +361,7 @@ impl PairsCache {
     /// Bytes that are kept at most while these versions run, but for those that are granted.
     pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
         let of_version = |version: &catalogue::Kernel| {
-            let ((kernel, _), batches) = (version.tile_u(problem)?, version.energies(problem));
+            let ((kernel, _), batches) = (version.first(problem)?, version.energies(problem));
             Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
         };
         versions.iter().filter_map(of_version).max().unwrap_or(0)

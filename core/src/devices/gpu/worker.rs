@@ -144,7 +144,7 @@ impl<'a> OnGpu<'a> {
             None => (&mut lanes[at], None),
         };
         let pairs = lane.slab.pairs(plan.kernel(gpu)).made();
-        let Launch { kernel, entry, grid, .. } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
+        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
 
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
@@ -255,10 +255,6 @@ impl Worker for OnGpu<'_> {
         }
         let registered = self.gpu.context.register(memory).ok()?;
         Some(Box::new(registered))
-    }
-
-    fn place(&mut self, slab: SlabView<'_>) -> Result<()> {
-        self.placed(slab, None).map(drop)
     }
 
     fn begin(

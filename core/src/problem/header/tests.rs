@@ -27,7 +27,7 @@ fn header(given: usize, summed: &[usize]) -> Header {
 #[test]
 fn masked_columns_are_left_out() {
     let header = header(6, &[1, 2, 5]);
-    assert_eq!((header.ngpown, header.given_ngpown()), (3, 6));
+    assert_eq!((header.ngpown, header.all_ngpown()), (3, 6));
     let columns: Vec<usize> = (0..3).map(|igp| header.column(igp)).collect();
     assert_eq!(columns, [1, 2, 5]);
     assert!(header.rows().all(|row| row == Some(0)));

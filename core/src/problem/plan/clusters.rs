@@ -20,8 +20,9 @@ use crate::problem::slab::SlabView;
 /// The pairs of a slab that contribute, cell by cell, in parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sorted<W, P> {
-    poles: Vec<Pole<W>>,
-    parts: Vec<P>,
+    /// The pairs, those of a part next to each other.
+    pub poles: Vec<Pole<W>>,
+    pub parts: Vec<P>,
 }
 
 pub trait Span: Copy + Send {
@@ -100,20 +101,11 @@ impl<W, P> Sorted<W, P> {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         let of_pair = (2 * size_of::<Pole<W>>() + size_of::<u32>()) as u64;
         let parts = (2 * cells + pairs / u64::from(PAIRS)) * size_of::<P>() as u64;
-        // Where cells begin in each of the parts.
+        // The begins of cells in each of the parts.
         let sorted_in = slab.ngpown.min(SORTED_IN);
         let begins = sorted_in as u64 * cells * size_of::<u32>() as u64;
         let sample = pairs.min(SAMPLED_SIZES) * size_of::<u64>() as u64;
         pairs.saturating_mul(of_pair).saturating_add(parts + begins + sample)
-    }
-
-    /// The pairs, those of a part next to each other.
-    pub fn poles(&self) -> &[Pole<W>] {
-        &self.poles
-    }
-
-    pub fn parts(&self) -> &[P] {
-        &self.parts
     }
 }
 
@@ -194,8 +186,8 @@ const MOST: f64 = 16384.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluator {
     Gpu,
-    /// The versions of a processor's own.
-    Processor,
+    /// The versions for CPUs.
+    Cpu,
 }
 
 impl Evaluator {
@@ -204,7 +196,7 @@ impl Evaluator {
     fn even(self) -> f64 {
         match self {
             Evaluator::Gpu => 0.12,
-            Evaluator::Processor => 0.5,
+            Evaluator::Cpu => 0.5,
         }
     }
 }
@@ -212,7 +204,7 @@ impl Evaluator {
 /// What is summed one by one costs as much as so many terms more, however few pairs a cell has.
 const BEGUN_CELL: f64 = 32.0;
 
-/// Pairs, and energies of bands, that stand for all.
+/// Pairs, and energies of bands, of a sample at most.
 pub(super) const SAMPLED_PAIRS: usize = 1 << 16;
 
 /// What the widths of cells are weighed with.
@@ -225,7 +217,7 @@ struct Weighed {
 
 pub(super) struct Sample {
     sorted: Vec<f64>,
-    /// How many each one stands for, or which part of all.
+    /// How many each one represents, or which part of all.
     each: f64,
 }
 
@@ -274,15 +266,20 @@ impl Weighed {
         // So far from an energy the second branch reaches; there moments tell the sums but for its bounds, the
         // energy itself and the cutoff's bound.
         let second = self.limits.limittwo.sqrt().max(mid / self.limits.limitone.sqrt());
-        let told = 0.5 * LEAST * width;
-        let around = told.max(second);
+        let around = second.max(0.5 * LEAST * width);
         let part = (around - second + 2.0 * width) / around;
         let near = self.energies.within(mid - around, mid + around);
-        // A sample may have missed as many as one of it stands for.
+        // A sample may have missed as many as one of it represents.
         let pairs = self.poles.within(low, low + width).max(self.poles.each - 1.0);
         if pairs > 0.0 { (pairs + BEGUN_CELL) * near * part.min(1.0) } else { 0.0 }
     }
 
+    /// Bounds of cells, ascending.
+    ///
+    /// Moments of a cell take as long however many pairs it has, and are evaluated at every energy. So cells are as
+    /// wide as can be, until what energies sum of them one by one, since some bound or the energy itself is too
+    /// near, takes as long as their moments: then neither narrower nor wider ones would be faster. How many energies
+    /// there are is no matter.
     fn bounds(&self, by: Evaluator) -> Vec<f64> {
         let gamma = self.limits.limittwo.sqrt();
         let reach = self.energies.sorted.last().map_or(0.0, |largest| largest.max(0.0) + gamma);
@@ -297,16 +294,6 @@ impl Weighed {
         }
         bounds
     }
-}
-
-/// Bounds of the cells of a slab, ascending, for energies `wx`, `(nw, nbands)`, of bands of these occupations.
-///
-/// Moments of a cell take as long however many pairs it has, and are evaluated at every energy. So cells are as
-/// wide as can be, until what energies sum of them one by one, since some bound or the energy itself is too
-/// near, takes as long as their moments: then neither narrower nor wider ones would be faster. How many energies
-/// there are is no matter.
-pub fn bounds(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits, by: Evaluator) -> Vec<f64> {
-    Weighed::of(slab, wx, occ, limits).bounds(by)
 }
 
 // The pairs of a slab sorted by their poles: see [`gpp_kernels::sigma`] and [`gpp_kernels::sigma::complex`].
@@ -337,7 +324,10 @@ impl Cells {
         by: Evaluator,
     ) -> Cells {
         match poles {
-            Poles::Real => Cells::Real(intervals(slab, bounds(slab, wx, occ, limits, by))),
+            Poles::Real => {
+                let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
+                Cells::Real(intervals(slab, bounds))
+            }
             Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)),
         }
     }
@@ -355,16 +345,16 @@ impl Cells {
 
     pub fn pairs(&self) -> Pairs<'_> {
         match self {
-            Cells::Real(of) => Pairs::Real(of.poles(), of.parts()),
-            Cells::Any(of) => Pairs::Any(of.poles(), of.parts()),
+            Cells::Real(of) => Pairs::Real(&of.poles, &of.parts),
+            Cells::Any(of) => Pairs::Any(&of.poles, &of.parts),
         }
     }
 
     /// How many parts: fewer than there are pairs, or bounds.
     pub fn count(&self) -> u32 {
         match self {
-            Cells::Real(of) => of.parts().len() as u32,
-            Cells::Any(of) => of.parts().len() as u32,
+            Cells::Real(of) => of.parts.len() as u32,
+            Cells::Any(of) => of.parts.len() as u32,
         }
     }
 
@@ -377,11 +367,11 @@ impl Cells {
             // SAFETY: as long, aligned, and nothing lies between the numbers, by this function's contract.
             unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 4) }
         }
-        // SAFETY: poles, parts and discs are such ones: two indices stand next to each other in each.
+        // SAFETY: poles, parts and discs are such ones: two indices are next to each other in each.
         unsafe {
             match self {
-                Cells::Real(of) => (words(of.poles()), words(of.parts())),
-                Cells::Any(of) => (words(of.poles()), words(of.parts())),
+                Cells::Real(of) => (words(&of.poles), words(&of.parts)),
+                Cells::Any(of) => (words(&of.poles), words(&of.parts)),
             }
         }
     }
@@ -409,11 +399,11 @@ fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
 //
 // The plane is parted into squares, each of which is divided by four until a disc around it is as far from zero
 // as moments need, and what an average energy sums of it one by one takes less than the moments of the four
-// would. As in `bounds.rs`, both are known from samples, and how large discs are changes how long it takes, not
+// would. As of cells, both are known from samples, and how large discs are changes how long it takes, not
 // what comes of it.
 
 /// So many terms one by one take as long as the moments of the discs that a square is divided into, at an energy:
-/// about half of them are left where it is divided.
+/// about half of them are left if it is divided.
 const EVEN: f64 = 8.0;
 
 /// What is summed one by one costs as much as so many terms more, of a square and twice that of its parts.
@@ -440,7 +430,7 @@ pub(super) fn discs(
 ) -> Sorted<Complex64, Disc> {
     let squares = Squares::of(wx, occ, limits);
     let bounds = squares.bounds(slab);
-    // In front of the first one, and with the last one, stand those that are in no square.
+    // In front of the first one, and with the last one, are those that are in no square.
     let cell = |wtilde| {
         squares.place(wtilde).map_or(0, |place| bounds.partition_point(|&bound| bound <= place))
     };
@@ -456,7 +446,7 @@ pub(super) fn discs(
     )
 }
 
-/// The disc of some poles, without a radius where moments do not tell their sums.
+/// The disc of some poles, without a radius if moments do not give their sums.
 fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
     let ends = |of: fn(Complex64) -> f64| {
         let all = poles.iter().map(|pole| of(pole.wtilde));
@@ -466,7 +456,7 @@ fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
     let middle = Complex64::new(0.5 * (left + right), 0.5 * (low + high));
     let most = poles.iter().fold(0.0, |most: f64, pole| most.max((pole.wtilde - middle).norm()));
     let radius = (most * (1.0 + ROOM)).max(middle.norm() * LEAST_RADIUS);
-    // Where the sample had none of a square's poles it may be as large as any.
+    // If the sample had none of a square's poles it may be as large as any.
     let is_disc = is_square && LEAST_OF_DISCS * radius <= middle.norm();
     Disc { middle, radius: if is_disc { radius } else { f64::NAN }, begin: 0, end: 0 }
 }
@@ -492,7 +482,7 @@ impl Squares {
 
     /// Where a pole is: the power of two of its larger part, then the square of that size within the four by
     /// four around zero, and the quarters within that, from the largest to the smallest, two bits for each.
-    /// None where it is too small, too large, or no number.
+    /// None if it is too small, too large, or no number.
     fn place(&self, pole: Complex64) -> Option<u64> {
         let size = pole.re.abs().max(pole.im.abs());
         if !(self.smallest..=LARGEST).contains(&size) || !pole.is_finite() {
@@ -528,7 +518,7 @@ impl Squares {
     }
 
     /// Adds the bounds of the square of so many bits from `begin` on, with these poles of the sample, each of
-    /// which stands for `every`.
+    /// which represents `every`.
     fn part(&self, own: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
         if own.is_empty() || bits == 0 || self.is_disc(own.len() as f64 * every, begin, bits) {
             bounds.push(begin);

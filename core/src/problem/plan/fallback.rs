@@ -31,7 +31,7 @@ impl FallbackPairs {
         slab.odd_bytes().saturating_mul(2)
     }
 
-    /// Of a slab, where `is_regular` says it of a pole.
+    /// Of a slab; `is_regular` says of a pole whether it is.
     pub(super) fn of(
         slab: SlabView,
         is_regular: impl Fn(Complex64) -> bool + Sync,
@@ -139,7 +139,7 @@ impl Lookup {
         };
         let cells = (CELLS_EACH * sorted.len()).next_power_of_two().clamp(64, MOST_CELLS);
         let fine = FINE * cells;
-        // Finite where all are the same.
+        // Finite if all are the same.
         let [scale, fine_scale] = [cells, fine].map(|all| all as f64 / (last - first).max(1e-300));
         let mut below = vec![0; cells + 1];
         sorted.iter().for_each(|w| below[(((w - first) * scale) as usize).min(cells)] += 1);
@@ -209,7 +209,7 @@ impl Lookup {
 //
 // What they may lose is what a run is allowed (`reference::roundings`): relative to Σ|terms|, 128 roundings
 // of a term and one for each of `n` bands that a thread adds one after the other. `q − p`, taken term
-// by term, loses `3κ` roundings where `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
+// by term, loses `3κ` roundings if `|w| = κ·|ω̃|`, and its sum `n/2` however large `κ` is; so
 // `3κ + n/2 ≤ 128 + n` for any number of bands asks for `κ ≤ 42`, less what a term loses elsewhere.
 // A difference of two sums would lose `κ·n/2`. Real poles have one quotient and no such bound.
 
@@ -226,7 +226,7 @@ pub struct Regular {
     occupied: Lookup,
     /// All energies: one at a pole's bound between the branches is another.
     energies: Lookup,
-    /// The occupied bands' energies below zero, where one may be at the cutoff.
+    /// The occupied bands' energies below zero, at which one may be at the cutoff.
     cutoff: Cutoff,
     limits: Limits,
     possible: bool,
@@ -270,7 +270,7 @@ impl Regular {
     }
 
     /// Ranges outside of which all poles on the positive real axis are regular, but for those beyond [`LARGEST`]; none
-    /// where there are no such ranges.
+    /// if there are no such ranges.
     pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
         let Limits { limittwo, limitone, .. } = self.limits;
         if !self.possible || !(4.0..=1e12).contains(&limitone) {
@@ -287,7 +287,7 @@ impl Regular {
             let (least, most) = (gamma * (1.0 - UPPER) - room, gamma * (1.0 + UPPER) + room);
             ranges.push([w + least, w + most]);
             ranges.push([w - most, w - least]);
-            // Where the bound grows with the pole.
+            // If the bound grows with the pole.
             for [least, most] in
                 [[1.0 - 2.0 * UPPER, 1.0 + 2.0 * UPPER], [-1.0 - 2.0 * UPPER, -1.0 + 2.0 * UPPER]]
             {
@@ -378,7 +378,7 @@ impl Cutoff {
             })
     }
 
-    /// Ranges of size outside of which no pole on the real axis is at the cutoff; none where that cannot be said.
+    /// Ranges of size outside of which no pole on the real axis is at the cutoff; none if that cannot be said.
     pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
         let inverse = 1.0 / self.limits.sexcut;
         if self.energies.is_empty() || self.limits.sexcut == 0.0 {
@@ -418,9 +418,9 @@ fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
     (most >= 0.0).then(|| (square(-WINDOW).max(0.0).sqrt(), most.sqrt()))
 }
 
-// The poles of a slab by their size, so that odd ones are found without a look at all of them.
+// The poles of a slab by their size, so that fallback pairs are found without a look at all of them.
 //
-// A pole on the real axis is odd where its size is in a narrow range beside some energy. Poles off the axis are
+// A pole on the real axis is irregular if its size is in a narrow range near some energy. Poles off the axis are
 // looked at one by one.
 
 /// Pairs at least that a look-up is left with, on average.
@@ -429,7 +429,7 @@ const LEFT: usize = 64;
 /// Most look-ups' first steps that are in place.
 const MOST_STEPS: u32 = 20;
 
-/// Poles are sorted where no more than one in so many is off the axis.
+/// Poles are sorted if no more than one in so many is off the axis.
 const MOST_OFF_AXIS: usize = 8;
 
 /// Pairs that a thread looks at in one go.
@@ -438,7 +438,7 @@ const AT_ONCE: usize = 1 << 10;
 /// The contributing poles of a slab, sorted by the larger one of their parts.
 #[derive(Debug)]
 pub struct BySize {
-    /// Those that are odd at any energies.
+    /// Those that are irregular at any energies.
     always: FallbackPairs,
     /// Size, as [`BySize::key`] has it, in the upper half, and the pair: ascending.
     sorted: Vec<u64>,
@@ -532,7 +532,7 @@ impl BySize {
         above.min(u64::from(u32::MAX))
     }
 
-    /// Where those of these sizes stand, and some beside them.
+    /// The positions of those of these sizes, and of some more.
     fn range(&self, [low, high]: [f64; 2]) -> Range<usize> {
         // Written so that bounds that are no numbers hold nothing.
         if !(low <= high && high >= 0.0) {

@@ -19,7 +19,7 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
         energies: Sample::of(energies.clone(), 1e-3),
         limits,
     };
-    for by in [Evaluator::Gpu, Evaluator::Processor] {
+    for by in [Evaluator::Gpu, Evaluator::Cpu] {
         let bounds = weighed.bounds(by);
         let mut seen = 0;
         for cell in bounds.windows(2).filter(|cell| cell[0] >= 50.0) {
@@ -42,15 +42,15 @@ fn every_pair_is_in_the_disc_of_one_part() {
         let sorted = discs(slab, problem.wx(), problem.occ(), limits);
         let pairs = slab.wtilde().iter().zip(slab.eps());
         let contributing = pairs.filter(|(pole, eps)| range::contributes(**pole, **eps)).count();
-        assert_eq!(sorted.poles().len(), contributing);
+        assert_eq!(sorted.poles.len(), contributing);
         let mut seen = vec![false; contributing];
         let (mut told, mut discs) = (0, 0);
-        for part in sorted.parts() {
+        for part in &sorted.parts {
             let own = part.begin as usize..part.end as usize;
             assert!(!own.is_empty());
             for at in own.clone() {
                 assert!(!std::mem::replace(&mut seen[at], true), "{name}: {at} in two parts");
-                let Pole { wtilde, ig, igp, eps } = sorted.poles()[at];
+                let Pole { wtilde, ig, igp, eps } = sorted.poles[at];
                 let of = igp as usize * slab.ncouls() + ig as usize;
                 assert_eq!((wtilde, eps), (slab.wtilde()[of], slab.eps()[of]));
                 if !part.radius.is_nan() {

@@ -59,7 +59,7 @@ fn pairs_without_terms_are_neither_odd_nor_sorted() {
             }
         }
         let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
-        let sorted = match problem.cells(slab, Evaluator::Processor).pairs() {
+        let sorted = match problem.cells(slab, Evaluator::Cpu).pairs() {
             gpp_cpu::cells::Pairs::Real(poles, _) => poles.len(),
             gpp_cpu::cells::Pairs::Any(poles, _) => poles.len(),
         };

@@ -1,0 +1,395 @@
+//! Σ as a matrix on a CPU: blocks of P that stay in its caches, and real matrix products.
+//!
+//! For each band n and energy, threads take a few igp each. They make P for these and some ig
+//! ([`gpp_cpu::poles`]), multiply it by A of all l, and go on to the next ig: `U = Aᵀ P`. Then threads take a few m
+//! each and add `U · vcoul · conj(A_m)` of all igp. Each element is added in the order of n and igp, whatever the
+//! number of threads, and so are its bits.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use gemm_common::Parallelism;
+use gemm_f64::gemm::f64::get_gemm_fn;
+use gpp_cpu::level::Level;
+use gpp_cpu::poles;
+use gpp_cpu::poles::Pairs;
+use gpp_cpu::pool::{Pool, Threads};
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+use crate::devices::host::Host;
+use crate::devices::{Device, Done, Watch};
+use crate::error::Result;
+use crate::offdiag::calculation::Worker;
+use crate::offdiag::images::together;
+use crate::offdiag::{Sums, Task, ranges};
+use crate::schedule::Pipeline;
+
+/// igp of a block of P, and ig.
+const IGP: usize = 64;
+const IG: usize = 256;
+
+/// Numbers that a thread has packed for a product at most.
+const PACKED: usize = 1 << 18;
+
+/// Columns m that a thread takes at a time.
+const COLUMNS: usize = 64;
+
+/// Blocks for each thread between two waits, so that all have about as much to do.
+const EACH: usize = 8;
+
+/// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied.
+const KINDS: usize = 2;
+
+pub struct OnCpu<'a> {
+    task: Task<'a>,
+    name: &'a str,
+    level: Level,
+    pool: Arc<Pool>,
+    /// The row of A of each igp, if it has one.
+    rows: Vec<Option<usize>>,
+    columns: Vec<Range<usize>>,
+    /// Bands n and energies whose U are in memory at a time, and energies whose totals are.
+    n_at_a_time: usize,
+    iw_at_a_time: usize,
+    together: usize,
+    /// Of the part that was begun.
+    sums: Option<Sums>,
+    seconds: f64,
+}
+
+/// A of a band n, in planes.
+struct Operands {
+    /// `A_l(ig)`, l running fastest.
+    a: Vec<f64>,
+    /// `vcoul(igp) · conj(A_m(igp))`, igp running fastest.
+    v: Vec<f64>,
+}
+
+/// A thread's blocks of P of both kinds.
+type Blocks = [Vec<f64>; KINDS];
+
+impl Pipeline<Sums> for OnCpu<'_> {
+    fn device(&self) -> &str {
+        self.name
+    }
+
+    fn has_room(&self) -> bool {
+        self.sums.is_none()
+    }
+
+    fn begin(&mut self, part: usize, done: Done) -> Result<bool> {
+        let (sums, seconds) = self.sum(self.task.part(part), done);
+        Watch { done, stop: self.task.stop }.check()?;
+        self.sums = Some(sums);
+        self.seconds += seconds;
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: Done) -> Result<Option<Sums>> {
+        Ok(self.sums.take())
+    }
+}
+
+impl Worker for OnCpu<'_> {
+    fn start(&mut self) -> Result<()> {
+        (self.sums, self.seconds) = (None, 0.0);
+        Ok(())
+    }
+
+    fn ahead(&self) -> usize {
+        1
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+impl<'a> OnCpu<'a> {
+    /// With the host's threads and vectors.
+    pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnCpu<'a>> {
+        let pool = host.pool(Threads::Cores)?;
+        let (header, nw) = (task.problem.header(), task.nw());
+        let items = (EACH * pool.threads()).div_ceil(header.ngpown.div_ceil(IGP));
+        let together = together(nw, 8 * 3 * KINDS * task.bands() * task.bands());
+        Ok(OnCpu {
+            name: &host.info().id,
+            level: host.level(),
+            pool,
+            rows: header.rows().collect(),
+            columns: ranges(0..task.bands(), COLUMNS).collect(),
+            n_at_a_time: items.div_ceil(nw).min(header.nbands),
+            iw_at_a_time: items.min(together),
+            together,
+            sums: None,
+            seconds: 0.0,
+            task,
+        })
+    }
+
+    /// Bytes of the host's memory in addition to the task's own arrays.
+    pub fn needs(&self) -> u64 {
+        let OnCpu { task, n_at_a_time, iw_at_a_time, together, .. } = self;
+        let (bands, ngpown) = (task.bands(), self.rows.len());
+        let ncouls = task.problem.header().ncouls;
+        let operands = n_at_a_time * 3 * bands * (ncouls + ngpown) + 2 * bands * ncouls;
+        let products = n_at_a_time * iw_at_a_time * KINDS * 3 * bands * ngpown;
+        // Totals in planes, and the matrices of all parts, of one that is added to it and of the next.
+        let matrices = 2 * task.planes() * (1 + task.parts().min(2));
+        let sums = KINDS * (3 * together + matrices) * bands * bands;
+        let blocks = self.pool.threads() * (KINDS * 3 * IGP * IG + PACKED);
+        8 * (operands + products + sums + blocks) as u64
+    }
+
+    /// The sums of bands n, and seconds of the products.
+    fn sum(&self, n: Range<usize>, done: Done) -> (Sums, f64) {
+        let OnCpu { task, pool, columns, .. } = self;
+        let nw = task.nw();
+        let mut sums = Sums::zero(task.bands(), task.planes());
+        let mut seconds = 0.0;
+        for energies in ranges(0..nw, self.together) {
+            let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
+                .flat_map(|_| columns.iter().map(|m| vec![0.0; 3 * task.bands() * m.len()]))
+                .collect();
+            let all = ranges(n.clone(), self.n_at_a_time);
+            for some in all.take_while(|_| !task.stop.is_asked()) {
+                let operands: Vec<Operands> =
+                    pool.install(|| some.clone().map(|n| self.operands(n)).collect());
+                for iw in ranges(energies.clone(), self.iw_at_a_time) {
+                    let products = Instant::now();
+                    pool.install(|| {
+                        let first = (iw.start - energies.start) * KINDS * columns.len();
+                        self.add(&some, &iw, &operands, &mut totals[first..]);
+                    });
+                    seconds += products.elapsed().as_secs_f64();
+                    let before =
+                        (energies.start * n.len() + (some.start - n.start) * energies.len()) as f64;
+                    let own = (some.len() * (iw.end - energies.start)) as f64;
+                    done((before + own) / (n.len() * nw) as f64);
+                }
+            }
+            for (iw, totals) in energies.zip(totals.chunks_exact(KINDS * columns.len())) {
+                sums.take(task.at, iw, |l, m| {
+                    let at = l + task.bands() * (m % COLUMNS);
+                    let [hole, exchange] = [0, 1].map(|kind| {
+                        let [re, im, both] = planes(&totals[kind * columns.len() + m / COLUMNS]);
+                        let [re, im] = complex([re[at], im[at], both[at]]);
+                        Complex64::new(re, im)
+                    });
+                    [exchange, hole]
+                });
+            }
+        }
+        (sums, seconds)
+    }
+
+    fn operands(&self, n: usize) -> Operands {
+        let (bands, ngpown) = (self.task.bands(), self.rows.len());
+        let (ncouls, vcoul) = (self.task.problem.header().ncouls, self.task.problem.vcoul_loc());
+        let mut columns = vec![Complex64::ZERO; bands * ncouls];
+        columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
+            if self.task.stop.is_asked() {
+                return;
+            }
+            self.task.elements.column(l, n, column);
+        });
+        let parts = |z: Complex64| [z.re, z.im, z.re + z.im];
+        let mut a = vec![0.0; 3 * bands * ncouls];
+        let [re, im, both] = planes_mut(&mut a);
+        let of_ig =
+            re.par_chunks_mut(bands).zip(im.par_chunks_mut(bands)).zip(both.par_chunks_mut(bands));
+        of_ig.enumerate().for_each(|(ig, ((re, im), both))| {
+            for l in 0..bands {
+                [re[l], im[l], both[l]] = parts(columns[l * ncouls + ig]);
+            }
+        });
+        let mut v = vec![0.0; 3 * bands * ngpown];
+        let [re, im, both] = planes_mut(&mut v);
+        let of_m = re
+            .par_chunks_mut(ngpown)
+            .zip(im.par_chunks_mut(ngpown))
+            .zip(both.par_chunks_mut(ngpown));
+        of_m.zip(columns.par_chunks(ncouls)).for_each(|(((re, im), both), column)| {
+            for (igp, row) in self.rows.iter().enumerate() {
+                let a = row.map_or(Complex64::ZERO, |row| column[row]);
+                [re[igp], im[igp], both[igp]] = parts(a.conj() * vcoul[igp]);
+            }
+        });
+        Operands { a, v }
+    }
+
+    /// Adds bands n at some energies to the totals, which begin with the first of these.
+    fn add(
+        &self,
+        n: &Range<usize>,
+        iw: &Range<usize>,
+        operands: &[Operands],
+        totals: &mut [Vec<f64>],
+    ) {
+        let columns = &self.columns;
+        let igp: Vec<Range<usize>> = ranges(0..self.rows.len(), IGP).collect();
+        let blocks = igp.len();
+        let items = n.len() * iw.len() * blocks;
+        let made = |scratch: &mut Blocks, item: usize| {
+            let (at, igp) = (item / blocks, &igp[item % blocks]);
+            let (n_at, iw) = (at / iw.len(), iw.start + at % iw.len());
+            self.first(scratch, n.start + n_at, iw, &operands[n_at], igp)
+        };
+        let scratch = || [(); KINDS].map(|()| vec![0.0; 3 * IGP * IG]);
+        // For each n, energy and block: U of both kinds.
+        let u: Vec<[Vec<f64>; KINDS]> =
+            (0..items).into_par_iter().with_max_len(1).map_init(scratch, made).collect();
+        let some = &mut totals[..iw.len() * KINDS * columns.len()];
+        some.par_iter_mut().with_max_len(1).enumerate().for_each(|(at, total)| {
+            let (m, kind) = (&columns[at % columns.len()], at / columns.len() % KINDS);
+            let iw_at = at / columns.len() / KINDS;
+            for (n_at, of_n) in operands.iter().enumerate() {
+                let item = (n_at * iw.len() + iw_at) * blocks;
+                for (u, igp) in u[item..item + blocks].iter().zip(&igp) {
+                    self.second(total, &u[kind], of_n, igp, m);
+                }
+            }
+        });
+    }
+
+    /// U of a block of igp in planes, l running fastest; empty if the band has no such P.
+    fn first(
+        &self,
+        scratch: &mut Blocks,
+        n: usize,
+        iw: usize,
+        operands: &Operands,
+        igp: &Range<usize>,
+    ) -> [Vec<f64>; KINDS] {
+        let (problem, bands) = (self.task.problem, self.task.bands());
+        let ncouls = problem.header().ncouls;
+        let (w, occ) = (problem.wx()[n * problem.nw() + iw], problem.occ()[n]);
+        let kinds = if occ == 0.0 { 1 } else { KINDS };
+        let mut sums = [0; KINDS].map(|_: usize| Vec::new());
+        sums[..kinds].fill(vec![0.0; 3 * bands * igp.len()]);
+        let some = igp.start * ncouls..igp.end * ncouls;
+        let (wtilde, eps) = (&problem.wtilde()[some.clone()], &problem.eps()[some]);
+        for ig in ranges(0..ncouls, IG).take_while(|_| !self.task.stop.is_asked()) {
+            let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
+            let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
+            let ssx = (kinds == KINDS).then_some(ssx);
+            poles::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
+            let a = planes(&operands.a)
+                .map(|plane| View::new(&plane[ig.start * bands..], [bands, ig.len()], bands));
+            for (p, sums) in scratch.iter().zip(&mut sums[..kinds]) {
+                let p = planes(p).map(|plane| View::new(plane, [ig.len(), igp.len()], IG));
+                add_three(planes_mut(sums), a, p);
+            }
+        }
+        for (sums, factor) in sums[..kinds].iter_mut().zip([0.5, -occ]) {
+            let [re, im, both] = planes_mut(sums);
+            for ((re, im), both) in re.iter_mut().zip(im).zip(both) {
+                let [u, v] = complex([*re, *im, *both]).map(|part| factor * part);
+                (*re, *im, *both) = (u, v, u + v);
+            }
+        }
+        sums
+    }
+
+    /// Adds `U · V` of a block of igp to the total of columns m, in planes.
+    fn second(
+        &self,
+        total: &mut [f64],
+        u: &[f64],
+        operands: &Operands,
+        igp: &Range<usize>,
+        m: &Range<usize>,
+    ) {
+        if u.is_empty() || self.task.stop.is_asked() {
+            return;
+        }
+        let (bands, ngpown) = (self.task.bands(), self.rows.len());
+        let u = planes(u).map(|plane| View::new(plane, [bands, igp.len()], bands));
+        let v = planes(&operands.v).map(|plane| {
+            View::new(&plane[m.start * ngpown + igp.start..], [igp.len(), m.len()], ngpown)
+        });
+        add_three(planes_mut(total), u, v);
+    }
+}
+
+// Real matrix products, and complex ones made of three.
+
+/// A column-major matrix in a slice, with so many numbers from one column to the next.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    data: &'a [f64],
+    rows: usize,
+    columns: usize,
+    ld: usize,
+}
+
+impl View<'_> {
+    /// # Panics
+    /// If it is empty, or not in the slice.
+    fn new(data: &[f64], [rows, columns]: [usize; 2], ld: usize) -> View<'_> {
+        assert!(rows > 0 && columns > 0 && (columns - 1) * ld + rows <= data.len(), "a matrix");
+        View { data, rows, columns, ld }
+    }
+}
+
+/// `to += a · b`: the columns of `to` follow each other.
+///
+/// # Panics
+/// If dimensions do not fit each other or `to`.
+fn add_product(to: &mut [f64], a: View, b: View) {
+    let (rows, columns, k) = (a.rows, b.columns, a.columns);
+    assert!(k == b.rows && rows * columns <= to.len(), "room for a product");
+    // SAFETY: all elements of a view are in its slice, and those of the product in `to`, as asserted; `to` is borrowed
+    // alone.
+    unsafe {
+        get_gemm_fn()(
+            rows,
+            columns,
+            k,
+            to.as_mut_ptr(),
+            rows as isize,
+            1,
+            true,
+            a.data.as_ptr(),
+            a.ld as isize,
+            1,
+            b.data.as_ptr(),
+            b.ld as isize,
+            1,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+/// Real parts, imaginary parts and their sums, one plane after the other in a slice.
+fn planes(all: &[f64]) -> [&[f64]; 3] {
+    let (re, rest) = all.split_at(all.len() / 3);
+    let (im, both) = rest.split_at(rest.len() / 2);
+    [re, im, both]
+}
+
+fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
+    let third = all.len() / 3;
+    let (re, rest) = all.split_at_mut(third);
+    let (im, both) = rest.split_at_mut(third);
+    [re, im, both]
+}
+
+/// Adds the three products `Re·Re`, `Im·Im` and `(Re + Im)·(Re + Im)` of complex matrices in planes.
+fn add_three(to: [&mut [f64]; 3], a: [View; 3], b: [View; 3]) {
+    for ((to, a), b) in to.into_iter().zip(a).zip(b) {
+        add_product(to, a, b);
+    }
+}
+
+/// Real and imaginary part of a sum of the three products.
+fn complex([re, im, both]: [f64; 3]) -> [f64; 2] {
+    [re - im, both - re - im]
+}
