@@ -29,10 +29,6 @@ pub fn exit_code(error: &Error) -> u8 {
 /// What messages say of an error: a program stops by a signal.
 pub fn said(error: &Error) -> String {
     let Error::Stopped { code, done, all, of } = error else { return error.to_string() };
-    #[cfg(unix)]
-    let name = signal_hook::low_level::signal_name(*code).map(str::to_string);
-    #[cfg(not(unix))]
-    let name: Option<String> = None;
-    let name = name.unwrap_or_else(|| format!("signal {code}"));
+    let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
     format!("stopped by {name} after {done} of {all} {of}")
 }

@@ -9,6 +9,7 @@ use std::thread;
 
 use gpp_core::stop::Stop;
 use gpp_core::system::output::remove_half_written;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 
 use crate::output::{self, note};
 
@@ -55,10 +56,7 @@ impl Drop for Deferred {
 /// Listens for the signals that end a job, of which schedulers and Open MPI's `mpirun` pass some on, unless the program
 /// was started to ignore them. SIGXFSZ is caught so that a write beyond the limit of a file's size fails like any other.
 /// `speaks` is false if a launcher of MPI sends a signal to many processes.
-#[cfg(unix)]
 pub fn watch(speaks: bool) -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
-
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
@@ -75,13 +73,6 @@ pub fn watch(speaks: bool) -> std::io::Result<()> {
             }
         }
     })?;
-    Ok(())
-}
-
-/// Elsewhere the system's own way of stopping a program is left as it is.
-#[cfg(not(unix))]
-pub fn watch(_: bool) -> std::io::Result<()> {
-    let _ = stop;
     Ok(())
 }
 
@@ -108,8 +99,5 @@ fn stop(signal: i32, speaks: bool) {
 
 fn exit(signal: i32) -> ! {
     remove_half_written();
-    #[cfg(unix)]
-    signal_hook::low_level::exit(128 + signal);
-    #[cfg(not(unix))]
-    std::process::exit(128 + signal);
+    signal_hook::low_level::exit(128 + signal)
 }

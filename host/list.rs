@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use comfy_table::CellAlignment;
 use gpp_core::offdiag::versions::{ALL, Version};
-use gpp_cpu::level::Level;
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
+use gpp_cpu::simd::Level;
 use gpp_kernels::kernel;
 use serde_json::{Value, json};
 

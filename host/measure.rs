@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpp_cpu::version::Cpu;
+use gpp_cpu::versions::Cpu;
 use gpp_kernels::kernel::{Gpu, Loops};
 
 use crate::catalogue::{BackEnd, Kernel, sources};

@@ -22,8 +22,8 @@ pub struct Loaded(Problem);
 const LEAST: usize = 64;
 
 impl Loaded {
-    /// All of a source where that is for one process and finds room, else the share of this process, else its
-    /// bands. Nothing is made or read twice that stays: of a share poles are looked at where it is in memory. Of
+    /// All of a source if that is for one process and finds room, else the share of this process, else its
+    /// bands. Nothing is made or read twice that stays: of a share poles are looked at if it is in memory. Of
     /// a problem that streams they are read once before all, by each process those of its share. Collective.
     pub fn of(source: Box<dyn Source>, crew: Crew, limits: Limits) -> Result<Loaded> {
         let extents = source.extents();
@@ -66,13 +66,9 @@ impl Loaded {
         self.0.stays()
     }
 
-    fn held(&self) -> Held {
-        match self.0.in_memory() {
-            Some(_) if self.0.is_whole() => Held::All,
-            Some(slab) => Held::Share(slab.view().len()),
-            None if self.0.stays() => Held::Share(0),
-            None => Held::None,
-        }
+    /// The igp in the memory of this process.
+    fn held(&self) -> usize {
+        self.0.in_memory().map_or(0, |slab| slab.view().len())
     }
 
     /// The same for slabs of so many `igp`: a share is then that of whole slabs.
@@ -151,7 +147,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Fails where a limit means nothing to what the kernels run on.
+    /// Fails if a limit means nothing to what the kernels run on.
     pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
         if back_end == BackEnd::Cpu && self.device.is_some() {
             let what = "has no effect on a CPU: --host-memory limits its arrays".into();
@@ -198,26 +194,10 @@ pub fn of_host(crew: Crew, limits: Limits, taken: u64) -> Free {
     own.or_less(Free { bytes: least, limit: Some("another rank has no more".into()) })
 }
 
-/// What this process has of a problem's slabs in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
-    All,
-    /// Those of so many igp, its own share.
-    Share(usize),
-    /// None: each is made or read when its turn comes.
-    None,
-}
-
-impl Held {
-    /// Bytes of the arrays that are in memory, bands included.
-    pub fn bytes(self, whole: crate::problem::Extents) -> u64 {
-        let slabs = match self {
-            Held::All => whole.bytes_of(Of::Slab),
-            Held::Share(igp) => crate::problem::Extents { ngpown: igp, ..whole }.bytes_of(Of::Slab),
-            Held::None => 0,
-        };
-        whole.bytes_of(Of::Bands).saturating_add(slabs)
-    }
+/// Bytes of the arrays that are in memory: the bands, and the slab of so many igp.
+pub fn bytes_of(whole: Extents, igp: usize) -> u64 {
+    let slab = Extents { ngpown: igp, ..whole };
+    whole.bytes_of(Of::Bands).saturating_add(slab.bytes_of(Of::Slab))
 }
 
 /// What versions need on slabs of some igp, by what they are made of.
@@ -225,14 +205,15 @@ pub struct Need<'a> {
     frame: &'a Problem,
     versions: &'a [Kernel],
     crew: Crew<'a>,
-    held: Held,
+    /// The igp in the memory of this process.
+    held: usize,
     /// Of the sums of all groups, on the way to their total.
     sums: u64,
 }
 
 impl<'a> Need<'a> {
-    /// Of these versions by this crew, where so much of the problem is in memory.
-    pub fn of(frame: &'a Problem, versions: &'a [Kernel], crew: Crew<'a>, held: Held) -> Need<'a> {
+    /// Of these versions by this crew, if so much of the problem is in memory.
+    pub fn of(frame: &'a Problem, versions: &'a [Kernel], crew: Crew<'a>, held: usize) -> Need<'a> {
         // Those of a slab's batches and then of all are put together; ranks send theirs as text.
         let copies = if crew.ranks.size() == 1 { 2 } else { 6 };
         let of_version = |version: &Kernel| copies * version.bytes_of_sums(frame.outline());
@@ -240,11 +221,8 @@ impl<'a> Need<'a> {
         Need { frame, versions, crew, held, sums }
     }
 
-    fn slab(&self, igp: usize) -> crate::problem::Extents {
-        crate::problem::Extents {
-            ngpown: igp.min(self.frame.header().ngpown),
-            ..self.frame.extents()
-        }
+    fn slab(&self, igp: usize) -> Extents {
+        Extents { ngpown: igp.min(self.frame.header().ngpown), ..self.frame.extents() }
     }
 
     /// Bytes of the host's memory beside the arrays that are there.
@@ -255,12 +233,8 @@ impl<'a> Need<'a> {
         let all =
             self.crew.devices.iter().map(beside).fold(HostWorkspace::default(), HostWorkspace::add);
         // Each device's slab is made while another one is under way, or the share's ends are.
-        let made = match self.held {
-            Held::All => 0,
-            Held::Share(_) | Held::None => {
-                slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64)
-            }
-        };
+        let made = slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64);
+        let made = if self.held == self.frame.header().ngpown { 0 } else { made };
         [self.sums, all.bands, all.slab, made].into_iter().fold(BESIDE, u64::saturating_add)
     }
 
@@ -272,7 +246,7 @@ impl<'a> Need<'a> {
     }
 
     /// The most of `groups` groups of so many igp that a slab may have: two slabs find room on each device, or one
-    /// where it is alone with all, and the host holds what it has to.
+    /// if it is alone with all, and the host holds what it has to.
     pub fn most(&self, groups: usize, group: usize, limits: Limits) -> Result<usize> {
         let what = format!("bands and two slabs of {group} igp of {}", self.frame.name());
         let mut most = groups;
@@ -287,7 +261,7 @@ impl<'a> Need<'a> {
             }
             most = largest(most, |n| self.on_device(n * group, 2) <= free);
         }
-        let room = of_host(self.crew, limits, self.held.bytes(self.frame.extents()));
+        let room = of_host(self.crew, limits, bytes_of(self.frame.extents(), self.held));
         room.require(&what, self.on_host(group))?;
         Ok(largest(most, |n| self.on_host(n * group) <= room.bytes))
     }
@@ -296,17 +270,12 @@ impl<'a> Need<'a> {
 /// Bytes of the host's memory for what workers make of slabs and need again, half of what is left beside all that
 /// these versions need. Collective.
 pub fn spare(slabs: Slabs, versions: &[Kernel], crew: Crew, limits: Limits) -> u64 {
-    let (frame, igp) = (slabs.problem(), slabs.in_memory().map_or(0, |slab| slab.view().len()));
-    let held = match igp {
-        0 => Held::None,
-        _ if igp == frame.header().ngpown => Held::All,
-        _ => Held::Share(igp),
-    };
-    let room = of_host(crew, limits, held.bytes(frame.extents()));
+    let (frame, held) = (slabs.problem(), slabs.in_memory().map_or(0, |slab| slab.view().len()));
+    let room = of_host(crew, limits, bytes_of(frame.extents(), held));
     room.bytes.saturating_sub(Need::of(frame, versions, crew, held).on_host(slabs.igp())) / 2
 }
 
-/// Bytes of this process' slabs' sorted pairs, where any of these versions for GPUs sorts them.
+/// Bytes of this process' slabs' sorted pairs, if any of these versions for GPUs sorts them.
 pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
     let (extents, poles) = (slabs.problem().extents(), slabs.problem().poles());
     let [wtilde, eps] = [&WTILDE, &EPS].map(|array| array.bytes(extents, Layout::Original));
@@ -316,7 +285,7 @@ pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
     any.then_some((wtilde + eps + beside) / crew.ranks.size() as u64)
 }
 
-/// The largest of `1..=most` that fits, where one does and smaller ones do.
+/// The largest of `1..=most` that fits, if one does and smaller ones do.
 fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (1, most.max(1));
     while low < high {

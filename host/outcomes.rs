@@ -268,11 +268,13 @@ fn power(run: &Run, section: &Section, fastest: &Row) -> Option<String> {
 // How much faster versions are than the one that their journey begins with.
 
 /// The results by the journey that their versions are told in, with what goes on from it, in the order
-/// in which these begin. Versions of no journey are told with the paper's.
+/// in which these begin. A version that an archived record has and the program has no longer is told with the one
+/// before it, or with the paper's.
 pub fn by_story(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
     let mut stories: Vec<(&'static str, Vec<Measurement>)> = Vec::new();
     for result in results {
-        let id = order::story(&result.version).unwrap_or(&JOURNEYS[0]).id;
+        let before = stories.last().map_or(JOURNEYS[0].id, |(story, _)| story);
+        let id = order::story(&result.version).map_or(before, |story| story.id);
         match stories.iter_mut().find(|(story, _)| *story == id) {
             Some((_, told)) => told.push(result.clone()),
             None => stories.push((id, vec![result.clone()])),

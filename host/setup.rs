@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use gpp_cpu::topology::Room;
+use gpp_cpu::pool::Room;
 use gpp_kernels::reduction;
 
 use crate::catalogue::{BackEnd, Kernel, Listed, sources};

@@ -9,7 +9,7 @@ use std::process::Command;
 use common::arrays::{Arrays, all, versions};
 use common::running::threads;
 use gpp_core::Calculator;
-use gpp_cpu::topology::mask;
+use gpp_cpu::pool::mask;
 
 /// Where a thread may run.
 const ALLOWED: &str = "Cpus_allowed_list:";

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use assert_cmd::Command;
 use gpp::devices::gpu::{KERNELS_BY, own};
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use serde_json::Value;
 use twox_hash::XxHash64;
 

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::{ptr, slice};
 
 use gpp_core::catalogue::BackEnd;
-use gpp_core::lent::{DeviceMatrix, Pod, is_on_device};
+use gpp_core::on_gpu::{DeviceMatrix, Pod, is_on_device};
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::{Aqsm, Calculator, Found, Placed, lent};
+use gpp_core::{Aqsm, Calculator, Found, Placed, on_gpu};
 use num_complex::Complex64;
 
 use crate::Result;
-use crate::open::Kept;
+use crate::open::PlacedArrays;
 use crate::types::{Bands, Complex, Failure, Formula, Screening, Status};
 
 /// An extent.
@@ -51,30 +51,6 @@ pub fn addresses<T>(name: &str, at: *const T, len: usize) -> Result<Range<usize>
     }
 }
 
-/// Columns in memory: where the first begins and the last ends, and bytes of a column and to the next one.
-struct Span {
-    all: Range<usize>,
-    column: usize,
-    step: usize,
-}
-
-impl Span {
-    fn of(all: Range<usize>) -> Span {
-        let length = all.len().max(1);
-        Span { all, column: length, step: length }
-    }
-
-    /// Whether an array shares a byte with a column.
-    fn meets(&self, other: &Range<usize>) -> bool {
-        if other.start >= self.all.end || self.all.start >= other.end {
-            return false;
-        }
-        // The last column that begins before the end of the other.
-        let last = (other.end.min(self.all.end) - 1 - self.all.start) / self.step;
-        self.all.start + last * self.step + self.column > other.start
-    }
-}
-
 /// A matrix that was looked at.
 pub enum Matrix<'a> {
     Host(Cow<'a, [Complex64]>),
@@ -92,19 +68,19 @@ impl Matrix<'_> {
 }
 
 /// Arguments of a call that were looked at, with their addresses.
-pub struct Seen<'c> {
+pub struct Checks<'c> {
     /// What the call calculates with.
     pub calculator: &'c Calculator,
     /// Whether it may be given arrays of a GPU, which are never to be read here.
     on_gpu: bool,
-    spans: Vec<(&'static str, Span)>,
+    ranges: Vec<(&'static str, Range<usize>)>,
 }
 
-impl Seen<'_> {
+impl Checks<'_> {
     /// None yet.
-    pub fn by(calculator: &Calculator) -> Seen<'_> {
+    pub fn by(calculator: &Calculator) -> Checks<'_> {
         let on_gpu = calculator.device().back_end() == BackEnd::Gpu;
-        Seen { calculator, on_gpu, spans: Vec::new() }
+        Checks { calculator, on_gpu, ranges: Vec::new() }
     }
 
     /// Fails for an address of a GPU.
@@ -129,7 +105,7 @@ impl Seen<'_> {
     ) -> Result<&'a [T]> {
         let all = addresses(name, at, len)?;
         self.of_host(name, at)?;
-        self.spans.push((name, Span::of(all)));
+        self.ranges.push((name, all));
         // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
         Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(at, len) } })
     }
@@ -137,7 +113,7 @@ impl Seen<'_> {
     /// The same, or an array of the GPU's, which is brought here.
     ///
     /// # Safety
-    /// As of [`Seen::array`].
+    /// As of [`Checks::array`].
     pub unsafe fn small<'a, T: Pod>(
         &mut self,
         name: &'static str,
@@ -157,7 +133,7 @@ impl Seen<'_> {
     /// One value, as an array of one.
     ///
     /// # Safety
-    /// As of [`Seen::array`].
+    /// As of [`Checks::array`].
     pub unsafe fn one<'a, T>(&mut self, name: &'static str, at: *const T) -> Result<&'a T> {
         // SAFETY: the caller's word.
         unsafe { self.array(name, at, 1) }.map(|one| &one[0])
@@ -166,7 +142,7 @@ impl Seen<'_> {
     /// A matrix: in place if columns follow each other or if it is on the GPU, else a copy of its columns.
     ///
     /// # Safety
-    /// As of [`Seen::array`], for the rows of each column; what lies between them may be anybody's.
+    /// As of [`Checks::array`], for the rows of each column; what lies between them may be anybody's.
     pub unsafe fn matrix<'a>(
         &mut self,
         name: &'static str,
@@ -194,8 +170,7 @@ impl Seen<'_> {
             let matrix = DeviceMatrix { at: at.addr() as u64, ld };
             return Ok(Matrix::Device(matrix));
         }
-        let [column, step] = [rows, ld].map(|length| length * size_of::<Complex64>());
-        self.spans.push((name, Span { all, column, step }));
+        self.ranges.push((name, all));
         self.of_host(name, at)?;
         if ld == rows || columns == 1 {
             // SAFETY: aligned, not null, one column behind the other; the rest is the caller's word.
@@ -210,14 +185,15 @@ impl Seen<'_> {
         Ok(Matrix::Host(copy.into()))
     }
 
-    /// An array to be written, which shares no byte with any other argument.
+    /// An array to be written, which does not overlap any other argument, the gaps between columns included.
     pub fn written(&mut self, name: &'static str, at: *mut Complex, len: usize) -> Result<Out> {
         let own = addresses(name, at, len)?;
         self.of_host(name, at)?;
-        if let Some((other, _)) = self.spans.iter().find(|(_, span)| span.meets(&own)) {
+        let overlaps = |other: &Range<usize>| own.start < other.end && other.start < own.end;
+        if let Some((other, _)) = self.ranges.iter().find(|(_, range)| overlaps(range)) {
             return Err(Failure::argument(format!("{name} overlaps {other}")));
         }
-        self.spans.push((name, Span::of(own)));
+        self.ranges.push((name, own));
         Ok(Out { at: at.cast(), len })
     }
 }
@@ -283,42 +259,35 @@ impl<'a> Arrays<'a> {
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn seen(seen: &mut Seen, screening: *const Screening) -> Result<Arrays<'a>> {
+    pub unsafe fn check(checks: &mut Checks, screening: *const Screening) -> Result<Arrays<'a>> {
         // SAFETY: of all in the block, the caller's word.
         unsafe {
-            let s: &Screening = seen.one("screening", screening)?;
+            let s: &Screening = checks.one("screening", screening)?;
             let shape @ [ncouls, ngpown] =
                 [indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?];
             let ng = indexed("ng", s.ng)?;
             let on_device = flag("screening.on_device", s.on_device)?;
             Ok(Arrays {
-                vcoul: seen.small("vcoul", s.vcoul, ncouls)?,
-                inv_igp_index: seen.small("inv_igp_index", s.inv_igp_index, ngpown)?,
-                indinv: seen.small("indinv", s.indinv, ng)?,
-                wtilde: seen.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
-                eps: seen.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
+                vcoul: checks.small("vcoul", s.vcoul, ncouls)?,
+                inv_igp_index: checks.small("inv_igp_index", s.inv_igp_index, ngpown)?,
+                indinv: checks.small("indinv", s.indinv, ng)?,
+                wtilde: checks.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
+                eps: checks.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
             })
         }
-    }
-
-    /// All of them, if they are the host's.
-    fn on_host(&self) -> Option<gpp_core::Screening<'_>> {
-        let Arrays { wtilde, eps, vcoul, inv_igp_index, indinv } = self;
-        let (Matrix::Host(wtilde), Matrix::Host(eps)) = (wtilde, eps) else { return None };
-        Some(gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv })
     }
 
     /// Places them.
     ///
     /// # Safety
     /// They stay as they are until what is returned is dropped.
-    pub unsafe fn placed(self, calculator: &Calculator) -> Result<Kept> {
+    pub unsafe fn placed(self, calculator: &Calculator) -> Result<PlacedArrays> {
         let Arrays { vcoul, inv_igp_index, indinv, .. } = &self;
         let placed = match (&self.wtilde, &self.eps) {
             (&Matrix::Device(wtilde), &Matrix::Device(eps)) => {
-                let lent = lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
+                let on_gpu = on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
                 // SAFETY: the caller's word.
-                unsafe { calculator.place_lent(&lent) }
+                unsafe { calculator.place_on_gpu(&on_gpu) }
             }
             (Matrix::Host(wtilde), Matrix::Host(eps)) => {
                 // SAFETY: arrays outlast what is placed by this function's contract. Copies are kept with it
@@ -337,7 +306,7 @@ impl<'a> Arrays<'a> {
             _ => unreachable!("both are where screening.on_device says"),
         }?;
         let copies = [self.wtilde, self.eps].into_iter().filter_map(Matrix::copy);
-        Ok(Kept { placed, _copies: copies.collect() })
+        Ok(PlacedArrays { placed, _copies: copies.collect() })
     }
 }
 
@@ -351,25 +320,27 @@ unsafe fn unbound<T>(array: &[T]) -> &'static [T] {
 }
 
 /// The screening of a call: the one that it gives, or else the one that is placed.
-pub enum Of<'a, 'w> {
+pub enum CallScreening<'a, 'w> {
     Once(Arrays<'a>),
     Placed(&'w mut Placed<'static>),
 }
 
-impl<'a, 'w> Of<'a, 'w> {
+impl<'a, 'w> CallScreening<'a, 'w> {
     /// Looks at it.
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn seen(
-        seen: &mut Seen,
+    pub unsafe fn check(
+        checks: &mut Checks,
         given: *const Screening,
-        placed: &'w mut Option<Kept>,
-    ) -> Result<Of<'a, 'w>> {
-        match placed {
+        placed: &'w mut Option<PlacedArrays>,
+    ) -> Result<CallScreening<'a, 'w>> {
+        if !given.is_null() {
             // SAFETY: the caller's word.
-            _ if !given.is_null() => unsafe { Arrays::seen(seen, given) }.map(Of::Once),
-            Some(kept) => Ok(Of::Placed(&mut kept.placed)),
+            return unsafe { Arrays::check(checks, given) }.map(CallScreening::Once);
+        }
+        match placed {
+            Some(kept) => Ok(CallScreening::Placed(&mut kept.placed)),
             None => Err(Failure::argument("screening is null, and none is placed".into())),
         }
     }
@@ -377,8 +348,8 @@ impl<'a, 'w> Of<'a, 'w> {
     /// G and G′.
     pub fn extents(&self) -> [usize; 2] {
         match self {
-            Of::Once(arrays) => [arrays.vcoul.len(), arrays.inv_igp_index.len()],
-            Of::Placed(placed) => placed.extents(),
+            CallScreening::Once(arrays) => [arrays.vcoul.len(), arrays.inv_igp_index.len()],
+            CallScreening::Placed(placed) => placed.extents(),
         }
     }
 
@@ -389,48 +360,51 @@ impl<'a, 'w> Of<'a, 'w> {
     pub unsafe fn in_place(
         self,
         calculator: &Calculator,
-        once: &'w mut Option<Kept>,
+        once: &'w mut Option<PlacedArrays>,
     ) -> Result<&'w mut Placed<'static>> {
         match self {
-            // SAFETY: the caller's word.
-            Of::Once(arrays) => Ok(&mut once.insert(unsafe { arrays.placed(calculator) }?).placed),
-            Of::Placed(placed) => Ok(placed),
+            CallScreening::Once(arrays) => {
+                // SAFETY: the caller's word.
+                let placed = unsafe { arrays.placed(calculator) }?;
+                Ok(&mut once.insert(placed).placed)
+            }
+            CallScreening::Placed(placed) => Ok(placed),
         }
     }
 }
 
 /// Bands n by energies and occupations, energies of the sums, and limits.
-pub struct Small<'a> {
+pub struct BandEnergies<'a> {
     pub e: Cow<'a, [f64]>,
     pub occ: Cow<'a, [f64]>,
     pub omega: Cow<'a, [f64]>,
     pub formula: gpp_core::Formula,
 }
 
-impl<'a> Small<'a> {
+impl<'a> BandEnergies<'a> {
     /// Looks at them.
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn seen(
-        seen: &mut Seen,
+    pub unsafe fn check(
+        checks: &mut Checks,
         (nbands, e, occ): (usize, *const f64, *const f64),
         (nw, omega): (i64, *const f64),
         formula: *const Formula,
-    ) -> Result<Small<'a>> {
+    ) -> Result<BandEnergies<'a>> {
         // SAFETY: of all in the block, the caller's word.
         unsafe {
             let formula = match formula.is_null() {
                 true => gpp_core::Formula::default(),
                 false => {
-                    let &Formula { gamma, sexcut } = seen.one("formula", formula)?;
+                    let &Formula { gamma, sexcut } = checks.one("formula", formula)?;
                     gpp_core::Formula { gamma, sexcut }
                 }
             };
-            Ok(Small {
-                e: seen.small("e", e, nbands)?,
-                occ: seen.small("occ", occ, nbands)?,
-                omega: seen.small("omega", omega, energies(nw)?)?,
+            Ok(BandEnergies {
+                e: checks.small("e", e, nbands)?,
+                occ: checks.small("occ", occ, nbands)?,
+                omega: checks.small("omega", omega, energies(nw)?)?,
                 formula,
             })
         }
@@ -438,36 +412,36 @@ impl<'a> Small<'a> {
 }
 
 /// The bands of sums.
-pub struct Given<'a> {
+pub struct SumBands<'a> {
     aqsn: Matrix<'a>,
     aqsm: Matrix<'a>,
     aqsm_local: bool,
-    pub small: Small<'a>,
+    pub small: BandEnergies<'a>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> SumBands<'a> {
     /// Looks at bands of a screening with so many G and G′.
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn seen(
-        seen: &mut Seen,
+    pub unsafe fn check(
+        checks: &mut Checks,
         [ncouls, ngpown]: [usize; 2],
         bands: *const Bands,
         energies: (i64, *const f64),
         formula: *const Formula,
-    ) -> Result<Given<'a>> {
+    ) -> Result<SumBands<'a>> {
         // SAFETY: of all in the block, the caller's word.
         unsafe {
-            let b: &Bands = seen.one("bands", bands)?;
+            let b: &Bands = checks.one("bands", bands)?;
             let nbands = indexed("nbands", b.nbands)?;
             let (aqsm_local, on_device) =
                 (flag("aqsm_local", b.aqsm_local)?, flag("bands.on_device", b.on_device)?);
             let rows = if aqsm_local { ngpown } else { ncouls };
-            Ok(Given {
-                small: Small::seen(seen, (nbands, b.e, b.occ), energies, formula)?,
-                aqsn: seen.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
-                aqsm: seen.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
+            Ok(SumBands {
+                small: BandEnergies::check(checks, (nbands, b.e, b.occ), energies, formula)?,
+                aqsn: checks.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
+                aqsm: checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
                 aqsm_local,
             })
         }
@@ -477,32 +451,28 @@ impl<'a> Given<'a> {
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn sums(&self, calculator: &Calculator, of: Of) -> Result<Found> {
-        let Given { aqsn, aqsm, aqsm_local, small: Small { e, occ, omega, formula } } = self;
+    pub unsafe fn sums(&self, calculator: &Calculator, of: CallScreening) -> Result<Found> {
+        let SumBands { aqsn, aqsm, aqsm_local, small: BandEnergies { e, occ, omega, formula } } =
+            self;
         let mut once = None;
         let found = match (aqsn, aqsm) {
             (Matrix::Host(aqsn), Matrix::Host(aqsm)) => {
                 let aqsm = if *aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
                 let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
-                if let Of::Once(arrays) = &of
-                    && let Some(screening) = arrays.on_host()
-                {
-                    return Ok(calculator.sums(&screening, &bands, omega, *formula)?);
-                }
                 // SAFETY: the caller's word; it is gone when this returns.
                 let placed = unsafe { of.in_place(calculator, &mut once) }?;
                 calculator.sums_at(placed, &bands, omega, *formula)
             }
             (&Matrix::Device(aqsn), &Matrix::Device(aqsm)) => {
                 let aqsm = match aqsm_local {
-                    true => lent::Aqsm::Local(aqsm),
-                    false => lent::Aqsm::Whole(aqsm),
+                    true => on_gpu::Aqsm::Local(aqsm),
+                    false => on_gpu::Aqsm::Whole(aqsm),
                 };
-                let bands = lent::Bands { aqsn, aqsm, e, occ };
+                let bands = on_gpu::Bands { aqsn, aqsm, e, occ };
                 // SAFETY: the caller's word; it is gone when this returns.
                 unsafe {
                     let placed = of.in_place(calculator, &mut once)?;
-                    calculator.sums_at_lent(placed, &bands, omega, *formula)
+                    calculator.sums_on_gpu(placed, &bands, omega, *formula)
                 }
             }
             _ => unreachable!("both are where bands.on_device says"),
@@ -510,6 +480,3 @@ impl<'a> Given<'a> {
         Ok(found?)
     }
 }
-
-#[cfg(test)]
-mod tests;

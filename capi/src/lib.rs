@@ -14,13 +14,14 @@ mod types;
 use std::ffi::{CStr, c_char, c_void};
 
 use gpp_core::Calculator;
-use gpp_core::lent::ForeignStream;
 use gpp_core::offdiag::MOST_BANDS;
+use gpp_core::on_gpu::ForeignStream;
 
 use crate::convert::{
-    Arrays, Given, Matrix, Of, Seen, Small, addresses, energies, extent, flag, indexed,
+    Arrays, BandEnergies, CallScreening, Checks, Matrix, SumBands, addresses, energies, extent,
+    flag, indexed,
 };
-use crate::open::{Work, ask, calculate, call, keep, kept};
+use crate::open::{Work, ask, calculate, call, store, stored};
 use crate::types::Failure;
 pub use crate::types::{Bands, Complex, Formula, Handle, MatrixBands, Progress, Screening, Status};
 
@@ -185,8 +186,8 @@ pub unsafe extern "C" fn gpp_workspace(
             ngpown: indexed("ngpown", ngpown)?,
             nbands: indexed("nbands", nbands)?,
             nw: energies(nw)?,
-            screening_lent: flag("screening_on_device", screening_on_device)?,
-            bands_lent: flag("bands_on_device", bands_on_device)?,
+            screening_on_gpu: flag("screening_on_device", screening_on_device)?,
+            bands_on_gpu: flag("bands_on_device", bands_on_device)?,
         })?;
         // SAFETY: not null and aligned; the caller's word.
         unsafe {
@@ -210,7 +211,7 @@ pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screen
         let calculator = &work.calculator;
         // SAFETY: the caller's word.
         work.placed = Some(unsafe {
-            Arrays::seen(&mut Seen::by(calculator), screening)?.placed(calculator)
+            Arrays::check(&mut Checks::by(calculator), screening)?.placed(calculator)
         }?);
         Ok(())
     })
@@ -249,16 +250,16 @@ pub extern "C" fn gpp_threads(handle: *const Handle) -> i32 {
 /// Name of the device, valid until this thread calls the function again; empty for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_device_name(handle: *const Handle) -> *const c_char {
-    keep(open::Of::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()));
-    kept(open::Of::DeviceName)
+    store(open::Text::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()));
+    stored(open::Text::DeviceName)
 }
 
 /// The version of the last `gpp_sums` or `gpp_matrix`, valid until this thread calls the function again; empty
 /// if none ran, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
-    keep(open::Of::LastVersion, ask(handle, |work| work.version));
-    kept(open::Of::LastVersion)
+    store(open::Text::LastVersion, ask(handle, |work| work.version));
+    stored(open::Text::LastVersion)
 }
 
 /// Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
@@ -271,7 +272,7 @@ pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
 /// Reason of the last failed call of this thread, valid until another one fails; empty if none did.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_message() -> *const c_char {
-    kept(open::Of::Message)
+    stored(open::Text::Message)
 }
 
 /// Fails with `GPP_STATUS_BAD_ARGUMENT` and this message, for modules in other languages that check arguments
@@ -317,19 +318,19 @@ pub unsafe extern "C" fn gpp_sums(
     calculate(handle, |work| {
         let Work { calculator, placed, .. } = work;
         let calculator = &calculator.clone().with_static_ch(!static_ch.is_null());
-        let mut seen = Seen::by(calculator);
+        let mut checks = Checks::by(calculator);
         // SAFETY: the caller's word.
         let (found, [asx, ach], static_ch) = unsafe {
-            let of = Of::seen(&mut seen, screening, placed)?;
+            let of = CallScreening::check(&mut checks, screening, placed)?;
             let energies = (nw, omega);
-            let given = Given::seen(&mut seen, of.extents(), bands, energies, formula)?;
-            let nw = given.small.omega.len();
-            let out = [seen.written("asx", asx, nw)?, seen.written("ach", ach, nw)?];
+            let bands = SumBands::check(&mut checks, of.extents(), bands, energies, formula)?;
+            let nw = bands.small.omega.len();
+            let out = [checks.written("asx", asx, nw)?, checks.written("ach", ach, nw)?];
             let static_ch = match static_ch.is_null() {
                 true => None,
-                false => Some(seen.written("static_ch", static_ch, 1)?),
+                false => Some(checks.written("static_ch", static_ch, 1)?),
             };
-            (given.sums(calculator, of)?, out, static_ch)
+            (bands.sums(calculator, of)?, out, static_ch)
         };
         (work.version, work.seconds) = (found.version, found.seconds);
         // SAFETY: the caller's word.
@@ -372,28 +373,29 @@ pub unsafe extern "C" fn gpp_matrix(
 ) -> Status {
     calculate(handle, |work| {
         let Work { calculator, placed, .. } = work;
-        let mut seen = Seen::by(calculator);
+        let mut checks = Checks::by(calculator);
         // SAFETY: the caller's word.
         let (found, [sx, ch]) = unsafe {
-            let of = Of::seen(&mut seen, screening, placed)?;
+            let of = CallScreening::check(&mut checks, screening, placed)?;
             let [ncouls, _] = of.extents();
-            let b: &MatrixBands = seen.one("bands", bands)?;
+            let b: &MatrixBands = checks.one("bands", bands)?;
             let (bands, nbands) =
                 (extent("bands", b.bands, [1, MOST_BANDS])?, indexed("nbands", b.nbands)?);
-            let small = Small::seen(&mut seen, (nbands, b.e, b.occ), (nw, omega), formula)?;
+            let small =
+                BandEnergies::check(&mut checks, (nbands, b.e, b.occ), (nw, omega), formula)?;
             let (shape, on_device) =
                 ([ncouls, nbands * bands], flag("bands.on_device", b.on_device)?);
-            let a = seen.matrix("a", b.a, shape, b.ld_a, on_device)?;
+            let a = checks.matrix("a", b.a, shape, b.ld_a, on_device)?;
             let at_bands = flag("bands.at_bands", b.at_bands)?;
             let len = bands * bands * if at_bands { 2 } else { small.omega.len() };
-            let out = [seen.written("sx", sx, len)?, seen.written("ch", ch, len)?];
+            let out = [checks.written("sx", sx, len)?, checks.written("ch", ch, len)?];
             let a = match a {
                 Matrix::Host(a) => a,
                 Matrix::Device(a) => calculator.fetch_matrix("a", a, shape)?.into(),
             };
             let mut once = None;
             let placed = of.in_place(calculator, &mut once)?;
-            let Small { e, occ, omega, formula } = &small;
+            let BandEnergies { e, occ, omega, formula } = &small;
             let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
             (calculator.matrix_at(placed, &bands, omega, *formula)?, out)
         };

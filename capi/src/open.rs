@@ -18,7 +18,7 @@ use crate::types::{Failure, Handle, Status};
 /// What a handle calculates with.
 pub struct Work {
     /// The screening that stays in place; first, so that it goes first.
-    pub placed: Option<Kept>,
+    pub placed: Option<PlacedArrays>,
     /// The device.
     pub calculator: Calculator,
     /// The version that ran last; empty if none did.
@@ -28,7 +28,7 @@ pub struct Work {
 }
 
 /// A screening in place, and copies that it refers to, which go after it.
-pub struct Kept {
+pub struct PlacedArrays {
     pub placed: Placed<'static>,
     pub _copies: Vec<Vec<Complex64>>,
 }
@@ -37,11 +37,11 @@ pub struct Kept {
 type Open = Arc<Mutex<Option<Work>>>;
 
 struct All {
-    given: usize,
+    count: usize,
     open: BTreeMap<usize, Open>,
 }
 
-static ALL: Mutex<All> = Mutex::new(All { given: 0, open: BTreeMap::new() });
+static ALL: Mutex<All> = Mutex::new(All { count: 0, open: BTreeMap::new() });
 
 /// Odd, so that different counts give different numbers, none of them 0; large, so that what is no handle is
 /// hardly one of them.
@@ -56,8 +56,8 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn add(calculator: Calculator) -> *mut Handle {
     let work = Work { placed: None, calculator, version: "", seconds: 0.0 };
     let mut all = locked(&ALL);
-    all.given += 1;
-    let number = all.given.wrapping_mul(SPREAD);
+    all.count += 1;
+    let number = all.count.wrapping_mul(SPREAD);
     all.open.insert(number, Arc::new(Mutex::new(Some(work))));
     ptr::without_provenance_mut(number)
 }
@@ -86,7 +86,7 @@ pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
     });
     ended.map_or_else(
         |failure| {
-            keep(Of::Message, &failure.message);
+            store(Text::Message, &failure.message);
             failure.status
         },
         |()| Status::Ok,
@@ -120,7 +120,7 @@ fn text(panicked: &(dyn Any + Send)) -> &str {
 
 /// The strings that each thread keeps for its caller.
 #[derive(Clone, Copy)]
-pub enum Of {
+pub enum Text {
     DeviceName,
     LastVersion,
     Message,
@@ -131,14 +131,14 @@ thread_local! {
 }
 
 /// Keeps a string of this thread's.
-pub fn keep(of: Of, text: &str) {
+pub fn store(of: Text, text: &str) {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     // A thread that is about to end has nobody left to tell.
     _ = STRINGS.try_with(|strings| strings.borrow_mut()[of as usize] = text);
 }
 
 /// The string that this thread keeps, valid until it keeps another one; `""` on a thread that is about to end.
-pub fn kept(of: Of) -> *const c_char {
+pub fn stored(of: Text) -> *const c_char {
     STRINGS.try_with(|strings| strings.borrow()[of as usize].as_ptr()).unwrap_or(c"".as_ptr())
 }
 

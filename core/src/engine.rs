@@ -15,8 +15,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use gpp_cpu::compensated::Compensated;
 use gpp_cpu::stop::{NEVER, Stop};
+use gpp_cpu::work::Compensated;
 use gpp_kernels::formula::VALUES;
 use serde::{Deserialize, Serialize};
 

@@ -156,7 +156,7 @@ impl Error {
         matches!(self, Error::Memory { place: "device", .. })
     }
 
-    // Of data: a problem's name is put before these where it is known.
+    // Of data: a problem's name is put before these when it is known.
 
     pub(crate) fn new(what: impl Into<String>) -> Error {
         Error::Input { origin: String::new(), what: what.into() }

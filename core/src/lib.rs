@@ -46,7 +46,7 @@ pub use num_complex::Complex64;
 #[doc(inline)]
 pub use crate::calculator::{
     Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
-    Workspace, lent,
+    Workspace, on_gpu,
 };
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;

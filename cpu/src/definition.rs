@@ -4,24 +4,20 @@
 
 use std::ops::Range;
 
+use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
-use crate::lanes::{ComplexLanes, Lanes, WIDTH, tree};
-use crate::problem::{Bands, Odd, Slab, Task};
-use crate::version::FEW;
+use crate::problem::{Bands, FallbackPairs, Slab, Task};
+use crate::simd::{Complex, WIDTH, add_to, reciprocal, tree};
 use crate::work::{CHAIN, Compensated};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
 
-/// How a term's quotients are made.
-#[derive(Clone, Copy)]
-pub struct Definition<L: Lanes, const RECIPROCAL: bool> {
-    token: L::Token,
-    limits: Limits,
-}
+/// Energies of the versions that hold the sums of all in registers: as many as the paper's problems have.
+pub const FEW: usize = 3;
 
 /// One band and energy of an `igp`.
 #[derive(Clone, Copy)]
@@ -61,7 +57,7 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// Pairs `ig` of an `igp`, and band `n`.
     #[inline(always)]
-    pub fn of(task: &Task<'a>, igp: usize, n: usize, ig: std::ops::Range<usize>) -> Row<'a> {
+    pub fn of(task: &Task<'a>, igp: usize, n: usize, ig: Range<usize>) -> Row<'a> {
         let ncouls = task.bands.ncouls;
         Row {
             wtilde: &task.slab.wtilde[igp * ncouls..][ig.clone()],
@@ -71,27 +67,27 @@ impl<'a> Row<'a> {
     }
 }
 
-impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
+/// The definition in the vectors of `S`; `RECIPROCAL` has approximate reciprocals for divisions.
+#[derive(Clone, Copy)]
+pub struct Definition<S: Simd, const RECIPROCAL: bool> {
+    token: S,
+    limits: Limits,
+}
+
+impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     #[inline(always)]
-    pub fn new(token: L::Token, limits: Limits) -> Self {
+    pub fn new(token: S, limits: Limits) -> Self {
         Definition { token, limits }
     }
 
     #[inline(always)]
-    fn splat(&self, value: f64) -> L {
-        L::splat(self.token, value)
+    fn splat(&self, value: f64) -> S::f64s {
+        S::f64s::splat(self.token, value)
     }
 
     #[inline(always)]
-    fn load(&self, from: &[Complex64]) -> ComplexLanes<L> {
-        let (re, im) = L::load_complex(self.token, from);
-        ComplexLanes::new(re, im)
-    }
-
-    /// `1 / z2`, real.
-    #[inline(always)]
-    fn one_over(&self, z2: L) -> L {
-        if RECIPROCAL { z2.reciprocal() } else { self.splat(1.0).div(z2) }
+    fn one_over(&self, z2: S::f64s) -> S::f64s {
+        if RECIPROCAL { reciprocal(self.token, z2) } else { self.splat(1.0) / z2 }
     }
 
     /// Adds the terms of a row to the sums of its energy.
@@ -112,11 +108,11 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
             self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
         for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            sum.add(crate::lanes::tree(&lanes));
+            sum.add(tree(&lanes));
         }
     }
 
-    /// Adds whole blocks of ω̃, eps and `aqsn` to what each number has summed of each value.
+    /// Adds whole blocks of ω̃, eps and `aqsn` to the sums of each chain and value.
     #[inline(always)]
     pub fn blocks(
         &self,
@@ -124,99 +120,98 @@ impl<L: Lanes, const RECIPROCAL: bool> Definition<L, RECIPROCAL> {
         band: Band,
         lanes: &mut [[f64; WIDTH]],
     ) {
+        let token = self.token;
         let count = wtilde.len();
         let (eps, aqsn) = (&eps[..count], &aqsn[..count]);
-
-        for lane in (0..WIDTH).step_by(L::COUNT) {
+        for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             let mut sums = [self.splat(0.0); VALUES];
             for ig in (lane..count).step_by(WIDTH) {
-                let end = ig + L::COUNT;
-                let pair = [self.load(&wtilde[ig..end]), self.load(&eps[ig..end])];
-                let terms = self.term(pair, self.load(&aqsn[ig..end]), band);
+                let end = ig + S::f64s::LEN;
+                let wtilde = Complex::load(token, &wtilde[ig..end]);
+                let pair = [wtilde, Complex::load(token, &eps[ig..end])];
+                let terms = self.term(pair, Complex::load(token, &aqsn[ig..end]), band);
                 for value in 0..VALUES {
-                    sums[value] = sums[value].add(terms[value]);
+                    sums[value] += terms[value];
                 }
             }
             for (sum, lanes) in sums.into_iter().zip(&mut *lanes) {
-                sum.add_to(&mut lanes[lane..]);
+                add_to(token, sum, &mut lanes[lane..]);
             }
         }
     }
 
     /// What a term adds to `asx` and `ach`.
     #[inline(always)]
-    fn term(&self, pair: [ComplexLanes<L>; 2], aqsn: ComplexLanes<L>, band: Band) -> [L; VALUES] {
-        let [wtilde, eps] = pair;
-        let (token, w) = (self.token, self.splat(band.w));
-        let wtilde2 = wtilde.mul(wtilde);
-        let omega2 = wtilde2.mul(eps);
-        let (d, s) = (w.sub(wtilde.re), w.add(wtilde.re));
-        let im2 = wtilde.im.mul(wtilde.im);
+    fn term(&self, pair: [Complex<S>; 2], aqsn: Complex<S>, band: Band) -> [S::f64s; VALUES] {
+        let [sch, ssx] = self.sch_ssx(pair, band.w);
+        let m = Complex::splat(self.token, band.aqsm).conj_mul(aqsn);
+        let asx = (m * ssx).scale(self.splat(-band.vcoul * band.occ));
+        let ach = (m * sch).scale(self.splat(0.5 * band.vcoul));
+        [asx.re, asx.im, ach.re, ach.im]
+    }
+
+    /// `sch` and `ssx` of pairs with these ω̃ and eps at an energy.
+    #[inline(always)]
+    pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: f64) -> [Complex<S>; 2] {
+        let (token, w) = (self.token, self.splat(w));
+        let wtilde2 = wtilde * wtilde;
+        let omega2 = wtilde2 * eps;
+        let (d, s) = (w - wtilde.re, w + wtilde.re);
+        let im2 = wtilde.im * wtilde.im;
         let wdiffr = d.mul_add(d, im2);
         // ω̃·conj(wdiff)/|wdiff|².
-        let delw = wtilde.mul(ComplexLanes::new(d, wtilde.im)).scale(self.one_over(wdiffr));
+        let delw = (wtilde * Complex::new(d, wtilde.im)).scale(self.one_over(wdiffr));
         let delwr = delw.norm_sqr();
-        let limittwo = self.splat(self.limits.limittwo);
-        let limitone = self.splat(self.limits.limitone);
-        let is_first = L::and(limittwo.lt(wdiffr), delwr.lt(limitone));
-        let is_some = L::or(is_first, self.splat(TOL_ZERO).lt(delwr));
+        let is_far = self.splat(self.limits.limittwo).simd_lt(wdiffr);
+        let is_first = is_far & delwr.simd_lt(self.splat(self.limits.limitone));
+        let is_some = is_first | self.splat(TOL_ZERO).simd_lt(delwr);
         // w² − ω̃² or −2ω̃(w + ω̃).
-        let first = ComplexLanes::new(d.mul_add(s, im2), wtilde2.im.neg());
-        let second = wtilde.mul(ComplexLanes::new(s, wtilde.im)).scale(self.splat(-2.0));
-        let z = ComplexLanes::new(
-            L::select(is_first, first.re, second.re),
-            L::select(is_first, first.im, second.im),
-        );
-        let ssx =
-            omega2.mul(ComplexLanes::new(z.re, z.im.neg())).scale(self.one_over(z.norm_sqr()));
+        let first = Complex::new(d.mul_add(s, im2), -wtilde2.im);
+        let second = (wtilde * Complex::new(s, wtilde.im)).scale(self.splat(-2.0));
+        let z = Complex::select(is_first, first, second);
+        let ssx = (omega2 * Complex::new(z.re, -z.im)).scale(self.one_over(z.norm_sqr()));
         let sexcut = self.splat(self.limits.sexcut);
-        let bound = sexcut.mul(sexcut).mul(eps.norm_sqr());
+        let bound = sexcut * sexcut * eps.norm_sqr();
         // What is not a number is cut off like what is too large.
-        let kept = L::or(self.splat(0.0).le(w), ssx.norm_sqr().le(bound));
-        let ssx = ssx.keep(token, L::and(is_some, kept));
-        let sch = delw.mul(eps).keep(token, is_first);
-        let aqsm = ComplexLanes::new(self.splat(band.aqsm.re), self.splat(band.aqsm.im));
-        let m = aqsm.conj_mul(aqsn);
-        let asx = m.mul(ssx).scale(self.splat(-band.vcoul * band.occ));
-        let ach = m.mul(sch).scale(self.splat(0.5 * band.vcoul));
-        [asx.re, asx.im, ach.re, ach.im]
+        let is_kept = self.splat(0.0).simd_le(w) | ssx.norm_sqr().simd_le(bound);
+        let ssx = ssx.keep(token, is_some & is_kept);
+        let sch = (delw * eps).keep(token, is_first);
+        [sch, ssx]
     }
 }
 
-// Odd pairs: by the definition, a vector of them at a time, wherever they stand.
-
-/// Adds the odd pairs of an `igp` among some `ig` to `(VALUES, nw)` totals.
+/// Adds the fallback pairs of an `igp` among some `ig` to `(VALUES, nw)` totals, a vector of them at a time.
 #[inline(always)]
-pub fn add_odd<L: Lanes, const NW: usize>(
-    token: L::Token,
+pub fn add_fallback<S: Simd, const NW: usize>(
+    token: S,
     task: &Task,
-    odd: &Odd,
+    fallback: &FallbackPairs,
     (igp, ig): (usize, &Range<usize>),
     totals: &mut [Compensated],
 ) {
     let first = igp * task.bands.ncouls;
-    let all = &odd.pairs[odd.begins[igp] as usize..odd.begins[igp + 1] as usize];
+    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
     let begin = all.partition_point(|&pair| (pair as usize) < first + ig.start);
     let end = all.partition_point(|&pair| (pair as usize) < first + ig.end);
     let mut at = begin;
     while at < end && !task.stop.is_asked() {
         let pairs = &all[at..end.min(at + WIDTH)];
-        add_pairs::<L, NW>(token, task, igp, pairs, totals);
+        add_pairs::<S, NW>(token, task, igp, pairs, totals);
         at += WIDTH;
     }
 }
 
 /// Adds at most [`WIDTH`] pairs; the rest of the vector has no weight.
 #[inline(always)]
-fn add_pairs<L: Lanes, const NW: usize>(
-    token: L::Token,
+fn add_pairs<S: Simd, const NW: usize>(
+    token: S,
     task: &Task,
     igp: usize,
     pairs: &[u32],
     totals: &mut [Compensated],
 ) {
     let (bands, slab) = (&task.bands, &task.slab);
-    let definition = Definition::<L, true>::new(token, bands.limits);
+    let definition = Definition::<S, true>::new(token, bands.limits);
     let first = igp * bands.ncouls;
     let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
     for (lane, &pair) in pairs.iter().enumerate() {
@@ -240,26 +235,4 @@ fn add_pairs<L: Lanes, const NW: usize>(
             total.add(tree(lanes));
         }
     }
-}
-
-/// Asks for the cache lines of a slice, where the processor has an instruction for that: neighbouring `igp`
-/// are a whole column apart, farther than what a processor fetches by itself.
-#[inline(always)]
-pub fn prefetch<T>(soon: &[T]) {
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    {
-        #[cfg(target_arch = "x86")]
-        use core::arch::x86::{_MM_HINT_T0, _mm_prefetch};
-        #[cfg(target_arch = "x86_64")]
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-        const LINE: usize = 64;
-        let first: *const i8 = soon.as_ptr().cast();
-        for at in (0..size_of_val(soon)).step_by(LINE) {
-            // SAFETY: a hint, which reads nothing that the program could see; within the slice besides.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(at)) };
-        }
-    }
-    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-    let _ = soon;
 }

@@ -1,42 +1,35 @@
-//! The General Plasmon Pole kernel in the vectors of processors, version by version.
+//! The General Plasmon Pole kernel in the vectors of CPUs, version by version.
 //!
-//! [`versions`] has the processor's journey; each version is a module that says what it changes and names
-//! what it is composed of:
+//! [`versions`] has the versions, each with its idea and its loops or what these are composed of. Each module builds on
+//! those before it:
 //!
-//! - [`level`]: the instruction sets, chosen when the program runs
-//! - [`lanes`]: numbers in vectors, the same operations at every level
-//! - [`pool`], [`work`]: cores, how many threads there are, and how these share the work; compensated sums
-//! - [`caller`]: what threads do not take over from a caller's, and how he stops them
+//! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
+//! - [`pool`], [`stop`]: how many threads there are, what they compute in, and how a caller stops them
 //! - [`problem`]: what is read, and in which order
-//! - [`definition`]: terms by the definition, and odd poles
+//! - [`work`]: how threads share the work; compensated sums
+//! - [`definition`]: terms by the definition
 //! - [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
-//! - [`cells`]: pairs sorted by their poles
+//! - [`expansion`], [`sigma`]: many energies, by moments of clusters of poles
 //! - [`poles`]: terms as matrices
-//! - [`version`]: a version, its kernels and its counts
-//!
-//! Whatever runs for each term is `#[inline(always)]`: a function of its own would be compiled without the
-//! instructions that the level switches on.
 
 #![allow(
     missing_docs,
     reason = "fields and functions with the reference's names say what they are"
 )]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an index of energies or moments is that of several arrays, in loops that are unrolled"
+)]
 
-pub mod caller;
-pub mod cells;
 pub mod definition;
+pub mod expansion;
 pub mod fractions;
-pub mod lanes;
-pub mod level;
 pub mod planned;
 pub mod poles;
 pub mod pool;
 pub mod problem;
-pub mod version;
+pub mod sigma;
+pub mod simd;
+pub mod stop;
 pub mod versions;
 pub mod work;
-
-pub use caller as stop;
-pub use pool as topology;
-pub use problem as relaid;
-pub use work as compensated;

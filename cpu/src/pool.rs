@@ -2,8 +2,8 @@
 //! `OMP_NUM_THREADS` says, else as there is [room](Room) for.
 //!
 //! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
-//! moves them. So processes on one host never hold each other's cores, whoever started them. Nothing else is that
-//! thread's: see [`crate::caller`].
+//! moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
+//! floating-point environment, whatever that of the thread that starts them is, and leave signals to the caller's threads.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -12,8 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::yield_now;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
-
-use crate::caller::starting;
 
 /// How many threads a version runs, where nobody sets their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -217,6 +215,138 @@ fn numbers(list: &str) -> Vec<usize> {
         Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
     };
     list.split(',').filter_map(of_range).flatten().collect()
+}
+
+// What POSIX has a thread inherit from the one that starts it: a floating-point environment, with traps and a rounding
+// mode, and a mask of signals.
+
+/// Does work in the default floating-point environment, and restores the thread's own one.
+pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
+    struct Restored(control::Word);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            control::set(&self.0);
+        }
+    }
+    /// The compiler moves no arithmetic out of a function that it does not see through.
+    #[inline(never)]
+    fn run<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    let _restored = Restored(control::get());
+    control::set(&control::DEFAULT);
+    run(work)
+}
+
+/// Starts threads, which compute in the default floating-point environment and leave signals to the caller's threads.
+pub fn starting<R>(start: impl FnOnce() -> R) -> R {
+    in_default_environment(|| {
+        #[cfg(unix)]
+        let _restored = signals::blocked();
+        start()
+    })
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::mem::zeroed;
+    use std::ptr::null_mut;
+
+    /// Signals that a thread raises by a fault of its own, and that of profilers, which count each thread.
+    const OWN: [i32; 8] = [
+        libc::SIGSEGV,
+        libc::SIGBUS,
+        libc::SIGFPE,
+        libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGABRT,
+        libc::SIGSYS,
+        libc::SIGPROF,
+    ];
+
+    /// Restores a mask when it is dropped.
+    pub struct Restored(libc::sigset_t);
+
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            // SAFETY: a mask that the system has filled in.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, null_mut()) };
+        }
+    }
+
+    /// Blocks all others on this thread.
+    pub fn blocked() -> Restored {
+        // SAFETY: a mask is plain bytes, which `sigfillset` and `pthread_sigmask` fill in; the signals are the
+        // system's own.
+        unsafe {
+            let (mut mask, mut own) = (zeroed(), zeroed());
+            libc::sigfillset(&mut mask);
+            OWN.iter().for_each(|&signal| _ = libc::sigdelset(&mut mask, signal));
+            libc::pthread_sigmask(libc::SIG_BLOCK, &mask, &mut own);
+            Restored(own)
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod control {
+    use std::arch::asm;
+
+    /// MXCSR.
+    pub type Word = u32;
+
+    pub const DEFAULT: Word = 0x1f80;
+
+    pub fn get() -> Word {
+        let mut word = 0;
+        // SAFETY: stores four bytes in a variable of four.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
+        word
+    }
+
+    pub fn set(word: &Word) {
+        // SAFETY: loads what the CPU has stored, or its default: neither has a reserved bit.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) word, options(nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod control {
+    use std::arch::asm;
+
+    /// FPCR and FPSR.
+    pub type Word = [u64; 2];
+
+    pub const DEFAULT: Word = [0, 0];
+
+    pub fn get() -> Word {
+        let (control, status);
+        // SAFETY: reads two registers.
+        unsafe {
+            asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack, preserves_flags));
+            asm!("mrs {}, fpsr", out(reg) status, options(nomem, nostack, preserves_flags));
+        }
+        [control, status]
+    }
+
+    pub fn set([control, status]: &Word) {
+        // SAFETY: writes what was read, or the defaults.
+        unsafe {
+            asm!("msr fpcr, {}", in(reg) *control, options(nostack, preserves_flags));
+            asm!("msr fpsr, {}", in(reg) *status, options(nostack, preserves_flags));
+        }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod control {
+    pub type Word = ();
+
+    pub const DEFAULT: Word = ();
+
+    pub fn get() -> Word {}
+
+    pub fn set(_: &Word) {}
 }
 
 #[cfg(test)]

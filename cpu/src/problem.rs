@@ -1,22 +1,25 @@
-//! What the kernels are given: borrowed views of a slab, of the bands and of the plan.
+//! What the versions read: borrowed views of a slab, of the bands, of their plan and of clusters of pairs, and the
+//! matrix elements of G packed for vectors.
 //!
 //! All arrays are column-major, the first index named fastest; indices count from zero.
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
+use gpp_kernels::sigma::Pole;
+use gpp_kernels::sigma::complex::Disc;
+use gpp_kernels::sigma::real::Interval;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::caller::Stop;
-use crate::cells;
-use crate::lanes::WIDTH;
+use crate::simd::WIDTH;
+use crate::stop::Stop;
 
 /// The bands of a problem, in its own order.
 #[derive(Clone, Copy)]
 pub struct Bands<'a> {
     /// Matrix elements of G, `(ncouls, nbands)`.
     pub aqsn: &'a [Complex64],
-    /// Energies in eV, `(nw, nbands)`.
+    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
     pub wx: &'a [f64],
     /// Occupation of each band, `(nbands)`.
     pub occ: &'a [f64],
@@ -35,7 +38,7 @@ pub struct Slab<'a> {
     /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub eps: &'a [Complex64],
     /// Matrix elements of G′, `(nbands, ngpown)`, bands in the problem's order; nothing for versions
-    /// that do not [need](crate::version::Needs) it.
+    /// that do not [need](crate::versions::Needs) it.
     pub aqsm: &'a [Complex64],
     /// Coulomb interaction of each `igp`, `(ngpown)`.
     pub vcoul_loc: &'a [f64],
@@ -58,18 +61,18 @@ pub struct Plan<'a> {
     pub poles: Poles,
 }
 
-/// The odd pairs of a slab: see [`gpp_kernels::plan::Plan`].
+/// The pairs of a slab that only the definition sums: see [`gpp_kernels::plan::Plan`].
 #[derive(Clone, Copy)]
-pub struct Odd<'a> {
-    /// Bit `ig % 32` of word `igp · ⌈ncouls/32⌉ + ig/32` is set where the pair is odd or has no weight.
+pub struct FallbackPairs<'a> {
+    /// Bit `ig % 32` of word `igp · ⌈ncouls/32⌉ + ig/32` is set if the pair is one or has no weight.
     pub mask: &'a [u32],
-    /// Offsets `igp · ncouls + ig` of the odd pairs that contribute, ascending.
+    /// Offsets `igp · ncouls + ig` of those that contribute, ascending.
     pub pairs: &'a [u32],
     /// Where the pairs of each `igp` begin, and where the last one's end, `(ngpown + 1)`.
     pub begins: &'a [u32],
 }
 
-impl Odd<'_> {
+impl FallbackPairs<'_> {
     /// Bit `i` for pair `(ig + i, igp)`, of the eight from `ig` on, a multiple of eight; of those past
     /// `ncouls` too.
     #[inline(always)]
@@ -80,18 +83,37 @@ impl Odd<'_> {
     }
 }
 
+/// The pairs of a slab, those of a cluster next to each other, and the clusters, the largest first.
+#[derive(Clone, Copy)]
+pub enum Pairs<'a> {
+    /// Of real poles.
+    Real(&'a [Pole], &'a [Interval]),
+    /// Of any.
+    Any(&'a [Pole<Complex64>], &'a [Disc]),
+}
+
+/// The pairs of a slab in clusters of neighbouring poles, with the matrix elements.
+#[derive(Clone, Copy)]
+pub struct Clusters<'a> {
+    pub pairs: Pairs<'a>,
+    /// Matrix elements of G.
+    pub aqsn: &'a BandPanels,
+    /// Matrix elements of G′.
+    pub aqsm: &'a BandPanels,
+}
+
 /// All that a calculation reads.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub bands: Bands<'a>,
-    /// `aqsn` as versions that ask for it read it: [`crate::version::Needs`].
-    pub relaid: Option<&'a Relaid>,
+    /// `aqsn` packed by `ig`, for versions that [need](crate::versions::Needs) it.
+    pub panels: Option<&'a IgPanels>,
     pub slab: Slab<'a>,
-    /// The plan and the slab's odd poles, for versions that follow one.
-    pub plan: Option<(Plan<'a>, Odd<'a>)>,
-    /// The pairs sorted by their poles, with all that goes with them, for versions that take them so.
-    pub sorted: Option<cells::Task<'a>>,
-    /// What is looked at between pieces of work.
+    /// The plan and the slab's fallback pairs, for versions that follow one.
+    pub plan: Option<(Plan<'a>, FallbackPairs<'a>)>,
+    /// For versions that sum moments of clusters.
+    pub clusters: Option<Clusters<'a>>,
+    /// Checked between tiles.
     pub stop: &'a Stop,
 }
 
@@ -101,10 +123,10 @@ impl Task<'_> {
         self.slab.vcoul_loc.len()
     }
 
-    /// Fails, with what is wrong, where an array has not the size that goes with the others.
+    /// Fails if the arrays do not have the sizes that go with each other.
     ///
     /// # Panics
-    /// So that the kernels need not look at each index.
+    /// So that the kernels need not check each index.
     pub fn check(&self) {
         let Bands { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
         let ngpown = self.ngpown();
@@ -120,65 +142,133 @@ impl Task<'_> {
         }
         let aqsm = self.slab.aqsm.len();
         assert!(aqsm == 0 || aqsm == nbands * ngpown, "numbers of aqsm");
-        if let Some((plan, odd)) = &self.plan {
+        if let Some((plan, fallback)) = &self.plan {
             assert_eq!(plan.order.len(), nbands, "bands of the plan");
             assert!(plan.plain <= plan.occupied && plan.occupied <= plan.far_begin);
             assert!(plan.far_begin <= nbands);
-            assert_eq!(odd.begins.len(), ngpown + 1, "igp of the odd poles");
-            assert_eq!(odd.mask.len(), ngpown * ncouls.div_ceil(32), "words of the odd poles");
+            assert_eq!(fallback.begins.len(), ngpown + 1, "igp of the fallback pairs");
+            let words = ngpown * ncouls.div_ceil(32);
+            assert_eq!(fallback.mask.len(), words, "words of the fallback pairs");
         }
-        if let Some(relaid) = self.relaid {
-            relaid.check(self.bands.ncouls, nbands);
+        if let Some(panels) = self.panels {
+            let needed = ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH;
+            let has_size = panels.nbands == nbands && panels.values.len() == needed;
+            assert!(has_size, "aqsn packed with other dimensions");
+        }
+        if let Some(Clusters { pairs, aqsn, aqsm }) = self.clusters {
+            let chunks = nbands.div_ceil(CHUNK) * 2 * CHUNK;
+            for (panels, rows) in [(aqsn, ncouls), (aqsm, ngpown)] {
+                let has_size = panels.rows == rows && panels.values.len() == rows * chunks;
+                assert!(has_size, "matrix elements packed with other dimensions");
+            }
+            let is_in = |ig: u32, igp: u32| (ig as usize) < ncouls && (igp as usize) < ngpown;
+            let (are_in, end, count) = match pairs {
+                Pairs::Real(poles, clusters) => (
+                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
+                    clusters.iter().map(|cluster| cluster.end).max(),
+                    poles.len(),
+                ),
+                Pairs::Any(poles, clusters) => (
+                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
+                    clusters.iter().map(|cluster| cluster.end).max(),
+                    poles.len(),
+                ),
+            };
+            assert!(are_in && end.unwrap_or(0) as usize <= count, "pairs of clusters");
         }
     }
 }
 
-// `aqsn` in the order in which vectors read it.
-
-/// Matrix elements of G in blocks of [`WIDTH`] `ig`, each block with all its bands one after the other:
+/// Matrix elements of G in panels of [`WIDTH`] `ig`, each with all its bands one after the other:
 /// `(WIDTH, 2, nbands, ⌈ncouls/WIDTH⌉)`, real parts before imaginary ones. What is past `ncouls` is zero.
 ///
-/// The loop over bands of one block of `ig` then reads one stretch of memory, 100 KB for 800 bands, which
-/// stays in the second cache for all `igp` that are summed with it.
-pub struct Relaid {
-    blocks: Vec<f64>,
+/// The loop over bands of one panel then reads one stretch of memory, 100 KB for 800 bands, which stays in the second
+/// cache for all `igp` that are summed with it.
+pub struct IgPanels {
+    values: Vec<f64>,
     nbands: usize,
 }
 
-impl Relaid {
+impl IgPanels {
     /// Of `aqsn(ncouls, nbands)`, bands in this order, or in their own.
-    pub fn of(aqsn: &[Complex64], ncouls: usize, order: Option<&[usize]>) -> Relaid {
+    pub fn of(aqsn: &[Complex64], ncouls: usize, order: Option<&[usize]>) -> IgPanels {
         let nbands = aqsn.len() / ncouls;
-        let mut blocks = vec![0.0; ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH];
-        blocks.par_chunks_mut(nbands * 2 * WIDTH).enumerate().for_each(|(block, to)| {
-            let ig = block * WIDTH;
+        let mut values = vec![0.0; ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH];
+        values.par_chunks_mut(nbands * 2 * WIDTH).enumerate().for_each(|(panel, to)| {
+            let ig = panel * WIDTH;
             let count = WIDTH.min(ncouls - ig);
             for (at, band) in to.chunks_exact_mut(2 * WIDTH).enumerate() {
                 let n = order.map_or(at, |order| order[at]);
-                let from: &[Complex64] = &aqsn[n * ncouls + ig..][..count];
                 let (re, im) = band.split_at_mut(WIDTH);
-                for (lane, value) in from.iter().enumerate() {
+                for (lane, value) in aqsn[n * ncouls + ig..][..count].iter().enumerate() {
                     (re[lane], im[lane]) = (value.re, value.im);
                 }
             }
         });
-        Relaid { blocks, nbands }
+        IgPanels { values, nbands }
     }
 
-    /// Block number `block`: `(WIDTH, 2, nbands)`.
+    /// Panel number `panel`: `(WIDTH, 2, nbands)`.
     #[inline(always)]
-    pub fn block(&self, block: usize) -> &[f64] {
+    pub fn panel(&self, panel: usize) -> &[f64] {
         let size = self.nbands * 2 * WIDTH;
-        &self.blocks[block * size..][..size]
-    }
-
-    /// Fails where it is of other extents.
-    pub(crate) fn check(&self, ncouls: usize, nbands: usize) {
-        let needed = ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH;
-        assert!(self.nbands == nbands && self.blocks.len() == needed, "aqsn of other extents");
+        &self.values[panel * size..][..size]
     }
 
     pub fn bytes(ncouls: usize, nbands: usize) -> u64 {
         (ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH * size_of::<f64>()) as u64
+    }
+}
+
+/// Bands of a panel, a multiple of [`WIDTH`].
+pub const CHUNK: usize = 16;
+const _: () = assert!(CHUNK.is_multiple_of(WIDTH));
+
+/// A matrix of complex numbers whose columns are bands, in panels of [`CHUNK`] of them: of each row the real parts of
+/// the panel's bands, then the imaginary ones; zeros behind the last band.
+#[derive(Clone, Debug)]
+pub struct BandPanels {
+    values: Vec<f64>,
+    /// Numbers of a column.
+    rows: usize,
+}
+
+impl BandPanels {
+    /// Of columns of `rows` numbers.
+    ///
+    /// # Panics
+    /// If a column has another length.
+    pub fn of(columns: &[&[Complex64]], rows: usize) -> BandPanels {
+        assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
+        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
+        let panels = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
+        panels.zip(columns.par_chunks(CHUNK)).for_each(|(panel, columns)| {
+            for (row, parts) in panel.chunks_exact_mut(2 * CHUNK).enumerate() {
+                let (re, im) = parts.split_at_mut(CHUNK);
+                for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
+                    (*re, *im) = (column[row].re, column[row].im);
+                }
+            }
+        });
+        BandPanels { values, rows }
+    }
+
+    /// Bytes of so many columns of `rows` numbers.
+    pub fn bytes(columns: usize, rows: usize) -> u64 {
+        let of_row = columns.div_ceil(CHUNK) * 2 * CHUNK * size_of::<f64>();
+        (of_row as u64).saturating_mul(rows as u64)
+    }
+
+    /// A row of a panel.
+    #[inline(always)]
+    pub(crate) fn row(&self, panel: usize, row: usize) -> &[f64; 2 * CHUNK] {
+        let at = (panel * self.rows + row) * 2 * CHUNK;
+        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(&self, band: usize, row: usize) -> Complex64 {
+        let parts = self.row(band / CHUNK, row);
+        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
     }
 }

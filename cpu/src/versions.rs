@@ -1,35 +1,38 @@
-//! The processor's journey, in order, and other versions for processors: each a module with the idea and what it is composed of.
+//! The versions for CPUs, in order, each a module with its idea and its loops: from the reference's loops on all cores
+//! to several times the speed of their vectors. How a version is described and called is at the end.
 
+use fearless_simd::Simd;
 use gpp_kernels::formula::{Pair, Sums, VALUES};
 use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
-use crate::definition::{Band, Definition, ROW, Row};
-use crate::fractions::branches::Branches;
-use crate::fractions::partial_fractions::PartialFractions;
-use crate::fractions::real_poles::RealPoles;
-use crate::lanes::{ComplexLanes, Lanes, array};
-use crate::planned::{Fraction, PairSums, Place, Planned, Running, over_bands};
-use crate::pool::Threads;
+use crate::definition::{Band, Definition, FEW, ROW, Row};
+use crate::fractions::{AnyPoles, RealPoles};
+use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, over_bands};
+use crate::pool::{Pool, Threads};
 use crate::problem::Task;
-use crate::version::{Body, Cpu, FEW, Kernel, MANY, Needs};
-use crate::work::{CHAIN, Compensated, Piece, Pieces};
+use crate::sigma;
+use crate::simd::{Complex, Level, array, at_level};
+use crate::work::{CHAIN, Compensated, Progress, Tile, Tiles, sum_tiles};
 
-/// The processor's journey, in order.
-pub static CPU: &[&Cpu] = &[
-    &threads::CPU,
-    &simd::CPU,
-    &blocked::CPU,
-    &reciprocal::CPU,
-    &smt::CPU,
-    &hoisted::CPU,
-    &energies::CPU,
-    &fractions::CPU,
-    &classes::CPU,
-    &real::CPU,
-    &paired::CPU,
-];
+/// A kernel of what adds the sums of a tile to a slice of `(nw · VALUES, igp)`, compiled for every level:
+/// `fn(token, &Task, &Tile, &mut [f64])`.
+macro_rules! kernel {
+    ($poles:expr, $sum:expr) => {
+        Kernel {
+            poles: $poles,
+            sum: |task, level, tiles, progress| {
+                sum_tiles(task, tiles, progress, |tile, sums| {
+                    at_level!(level, token => $sum(token, task, tile, sums));
+                })
+            },
+        }
+    };
+}
+
+/// The CPU's journey, in order.
+pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU];
 
 /// Any number of energies.
 pub static SIGMA: &[&Cpu] = &[&cells::CPU];
@@ -39,7 +42,7 @@ pub mod threads {
     //!
     //! A thread takes one `igp` after the other, whichever is next, and sums its terms as the reference
     //! writes them: complex divisions, absolute values as square roots, a three-way branch, one number at a
-    //! time (the talk's first step on processors, "Add OpenMP").
+    //! time (the talk's first step on CPUs, "Add OpenMP").
     //!
     //! Lines of the nest: 2.
 
@@ -56,53 +59,49 @@ pub mod threads {
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
-        pieces: Pieces { igp: 1, ig: usize::MAX },
-        kernels: &[Kernel::of::<Reference>()],
+        in_vectors: false,
+        tiles: Tiles { igp: 1, ig: usize::MAX },
+        kernels: &[Kernel {
+            poles: Poles::Any,
+            sum: |task, _, tiles, progress| {
+                sum_tiles(task, tiles, progress, |tile, sums| sum(task, tile, sums))
+            },
+        }],
     };
 
-    /// The reference's loops.
-    struct Reference;
-
-    impl Body for Reference {
-        const IN_VECTORS: bool = false;
-
-        #[inline(always)]
-        fn sum<L: Lanes>(_: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]) {
-            let (bands, slab) = (&task.bands, &task.slab);
-            let values = bands.nw * VALUES;
-            for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(values)) {
-                let mut totals = [Compensated::default(); FEW * VALUES];
-                let vcoul = slab.vcoul_loc[igp];
-                for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
-                    let aqsm = slab.aqsm[igp * bands.nbands + n];
-                    let occ = bands.occ[n];
-                    for iw in 0..bands.nw {
-                        let w = bands.wx[n * bands.nw + iw];
-                        for begin in (0..bands.ncouls).step_by(CHAIN) {
-                            let end = bands.ncouls.min(begin + CHAIN);
-                            let mut part = Sums::<1>::zero();
-                            for ig in begin..end {
-                                let at = igp * bands.ncouls + ig;
-                                let wtilde = slab.wtilde[at];
-                                let eps = slab.eps[at];
-                                let wtilde2 = wtilde * wtilde;
-                                let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
-                                let aqsn = bands.aqsn[n * bands.ncouls + ig];
-                                let term = v0::term(&pair, w, &bands.limits);
-                                part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
-                            }
-                            let ([asx], [ach]) = (part.asx, part.ach);
-                            let totals = &mut totals[iw * VALUES..][..VALUES];
-                            for (total, part) in
-                                totals.iter_mut().zip([asx.re, asx.im, ach.re, ach.im])
-                            {
-                                total.add(part);
-                            }
+    fn sum(task: &Task, tile: &Tile, sums: &mut [f64]) {
+        let (bands, slab) = (&task.bands, &task.slab);
+        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
+            let mut totals = [Compensated::default(); FEW * VALUES];
+            let vcoul = slab.vcoul_loc[igp];
+            for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
+                let aqsm = slab.aqsm[igp * bands.nbands + n];
+                let occ = bands.occ[n];
+                for iw in 0..bands.nw {
+                    let w = bands.wx[n * bands.nw + iw];
+                    for begin in (0..bands.ncouls).step_by(CHAIN) {
+                        let end = bands.ncouls.min(begin + CHAIN);
+                        let mut part = Sums::<1>::zero();
+                        for ig in begin..end {
+                            let at = igp * bands.ncouls + ig;
+                            let wtilde = slab.wtilde[at];
+                            let eps = slab.eps[at];
+                            let wtilde2 = wtilde * wtilde;
+                            let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
+                            let aqsn = bands.aqsn[n * bands.ncouls + ig];
+                            let term = v0::term(&pair, w, &bands.limits);
+                            part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
+                        }
+                        let ([asx], [ach]) = (part.asx, part.ach);
+                        let totals = &mut totals[iw * VALUES..][..VALUES];
+                        for (total, part) in totals.iter_mut().zip([asx.re, asx.im, ach.re, ach.im])
+                        {
+                            total.add(part);
                         }
                     }
                 }
-                sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
             }
+            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -111,7 +110,7 @@ pub mod simd {
     //! cpu:simd: `ig` in vectors.
     //!
     //! The loop over `ig` is innermost, real and imaginary parts are taken apart when they are read, and each
-    //! condition is a selection between two results, so that a vector of pairs goes one way (the talk's second
+    //! condition is a selection between two results, so that a vector of pairs has no branch (the talk's second
     //! step, "loop reordering, conditional removal"). A quotient is a division of real numbers.
     //!
     //! Lines of the nest: 1, 2, 3, 7, 8, 9.
@@ -129,31 +128,27 @@ pub mod simd {
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
-        pieces: Pieces { igp: 1, ig: usize::MAX },
-        kernels: &[Kernel::of::<Vectors>()],
+        in_vectors: true,
+        tiles: Tiles { igp: 1, ig: usize::MAX },
+        kernels: &[kernel!(Poles::Any, sum)],
     };
 
-    /// All `ig` of a band, band after band.
-    struct Vectors;
-
-    impl Body for Vectors {
-        #[inline(always)]
-        fn sum<L: Lanes>(token: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]) {
-            let (bands, slab) = (&task.bands, &task.slab);
-            let definition = Definition::<L, false>::new(token, bands.limits);
-            for (igp, sums) in piece.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-                let mut totals = [Compensated::default(); FEW * VALUES];
-                for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
-                    for iw in 0..bands.nw {
-                        let band = Band::of(bands, slab, igp, n, iw);
-                        for begin in (0..bands.ncouls).step_by(ROW) {
-                            let row = Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
-                            definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
-                        }
+    #[inline(always)]
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+        let (bands, slab) = (&task.bands, &task.slab);
+        let definition = Definition::<S, false>::new(token, bands.limits);
+        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
+            let mut totals = [Compensated::default(); FEW * VALUES];
+            for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
+                for iw in 0..bands.nw {
+                    let band = Band::of(bands, slab, igp, n, iw);
+                    for begin in (0..bands.ncouls).step_by(ROW) {
+                        let row = Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
+                        definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
                     }
                 }
-                sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
             }
+            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -178,250 +173,90 @@ pub mod blocked {
 
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
-        threads: Threads::Cores,
-        needs: Needs::SLAB,
-        holds: FEW,
-        pieces: Pieces { igp: 8, ig: ROW },
-        kernels: &[Kernel::of::<Blocks<false>>()],
+        tiles: Tiles { igp: 8, ig: ROW },
+        kernels: &[kernel!(Poles::Any, sum)],
+        ..simd::CPU
     };
 
     /// Bands of a block.
     const BANDS: usize = 32;
 
-    /// Blocks of bands, for a row of `ig`; `RECIPROCAL` divides by approximate reciprocals.
-    pub struct Blocks<const RECIPROCAL: bool>;
-
-    impl<const RECIPROCAL: bool> Body for Blocks<RECIPROCAL> {
-        #[inline(always)]
-        fn sum<L: Lanes>(token: L::Token, task: &Task, piece: &Piece, sums: &mut [f64]) {
-            let (bands, slab) = (&task.bands, &task.slab);
-            let definition = Definition::<L, RECIPROCAL>::new(token, bands.limits);
-            let values = bands.nw * VALUES;
-            let mut totals = vec![Compensated::default(); sums.len()];
-            for first in (0..bands.nbands).step_by(BANDS) {
-                for (igp, totals) in piece.igp.clone().zip(totals.chunks_exact_mut(values)) {
-                    if task.stop.is_asked() {
-                        return;
-                    }
-                    for n in first..bands.nbands.min(first + BANDS) {
-                        let row = Row::of(task, igp, n, piece.ig.clone());
-                        for iw in 0..bands.nw {
-                            let band = Band::of(bands, slab, igp, n, iw);
-                            definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
-                        }
+    #[inline(always)]
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+        let (bands, slab) = (&task.bands, &task.slab);
+        let definition = Definition::<S, false>::new(token, bands.limits);
+        let values = bands.nw * VALUES;
+        let mut totals = vec![Compensated::default(); sums.len()];
+        for first in (0..bands.nbands).step_by(BANDS) {
+            for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
+                if task.stop.is_asked() {
+                    return;
+                }
+                for n in first..bands.nbands.min(first + BANDS) {
+                    let row = Row::of(task, igp, n, tile.ig.clone());
+                    for iw in 0..bands.nw {
+                        let band = Band::of(bands, slab, igp, n, iw);
+                        definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
                     }
                 }
             }
-            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
+        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
     }
 }
 
-pub mod reciprocal {
-    //! cpu:reciprocal: no division.
+pub mod paired {
+    //! cpu:paired: what v9 to v13 do on GPUs, and one reciprocal for two denominators.
     //!
-    //! Where the instruction set has an approximate reciprocal of FP64 numbers (AVX-512, 64-bit ARM), a division
-    //! is that and a few fused corrections, which lose no accuracy; AVX2 has none and goes on dividing (the
-    //! talk's fourth step, "Improved vectorization (divides)").
+    //! A vector of pairs goes through all bands with its sums in registers, in one pass for all energies: what depends
+    //! on the pair alone is computed once, before the loop or after it, and so is M of a band. `aqsn` is packed in the
+    //! order of this loop. Bounds decide like the definition for all but the poles at them, which the definition sums.
     //!
-    //! Lines of the nest: 6, 7, 8.
-
-    use super::blocked::{self, Blocks};
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:reciprocal",
-        change: "approximate reciprocals, corrected, for divisions",
-        source: "talk, processors, step 4",
-    };
-
-    pub static CPU: Cpu =
-        Cpu { version: &VERSION, kernels: &[Kernel::of::<Blocks<true>>()], ..blocked::CPU };
-}
-
-pub mod smt {
-    //! cpu:smt: all threads of each core.
+    //! Both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)` and `p = 1/(w + ω̃)`, without a choice of denominators.
+    //! Each class of bands has a loop: empty bands have no `p`; full ones above the energy have no cutoff and no
+    //! weight. Purely real poles have a kernel of their own, with real quotients: an accumulation is two fused
+    //! operations instead of four, and one reciprocal gives both quotients.
     //!
-    //! A core with two threads has something to do while one waits for a reciprocal or for memory (the talk's
-    //! fifth step, "Hyper-threading"). Where cores have one thread, it is cpu:reciprocal.
+    //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
+    //! a division, or an approximation and four fused operations. It takes denominators that are not zero:
+    //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands. For real
+    //! poles other bands are not tested either, 32 neighbours at a time, if no pole of a vector is near any of their
+    //! energies. All threads of a core compute: one has something to do while another waits for a division.
     //!
-    //! Lines of the nest: none, the launch changes.
-
-    use super::reciprocal;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:smt",
-        change: "all threads that a core has",
-        source: "talk, processors, step 5",
-    };
-
-    pub static CPU: Cpu = Cpu { version: &VERSION, threads: Threads::All, ..reciprocal::CPU };
-}
-
-pub mod hoisted {
-    //! cpu:hoisted: what depends on the pair alone is out of the loop over bands.
-    //!
-    //! A vector of pairs goes through all bands with its sums in registers: Ω², the bound between the
-    //! branches, the cutoff and vcoul are computed once, before the loop or after it. Such bounds decide like the
-    //! definition for all but the poles at them, which are odd and summed by the definition (v9's idea on GPUs).
-    //! `aqsn` is laid out in the order of this loop, once.
-    //!
-    //! Lines of the nest: 1, 7, 8, 9, 10.
+    //! Lines of the nest: 1, 4, 5, 6, 7, 8, 9, 10.
 
     use super::*;
 
     pub static VERSION: Version = Version {
-        id: "cpu:hoisted",
-        change: "a vector of pairs for all bands, pair constants out of the loop, odd poles apart",
+        id: "cpu:paired",
+        change: "sums over bands in registers, partial fractions, paired reciprocals",
         source: "docs/processor.md",
     };
 
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
         threads: Threads::All,
-        needs: Needs { relaid: true, plan: true, ..Needs::SLAB },
-        holds: FEW,
-        pieces: Pieces { igp: 16, ig: 512 },
-        kernels: &[Kernel::of::<Planned<Branches<false>>>()],
-    };
-}
-
-pub mod energies {
-    //! cpu:energies: one pass over the bands for all energies, with M computed once (v9 on GPUs).
-    //!
-    //! Lines of the nest: 4, 5.
-
-    use super::hoisted;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:energies",
-        change: "M once for all energies",
-        source: "docs/processor.md",
-    };
-
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
-        kernels: &[Kernel::of::<Planned<Branches<true>>>()],
-        ..hoisted::CPU
-    };
-}
-
-pub mod fractions {
-    //! cpu:fractions: both branches are `½ω̃·eps·(q − p)`, without a choice of denominators (v10 on GPUs).
-    //!
-    //! Lines of the nest: 6, 7, 8.
-
-    use super::hoisted;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:fractions",
-        change: "partial fractions: both branches in one form",
-        source: "docs/processor.md",
-    };
-
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
-        kernels: &[Kernel::of::<Planned<PartialFractions<false, false>>>()],
-        ..hoisted::CPU
-    };
-}
-
-pub mod classes {
-    //! cpu:classes: a loop for each class of bands.
-    //!
-    //! Empty bands have no `ssx` and so no `p`; full ones above the energy have no cutoff and no weight (v9 and
-    //! v10 on GPUs).
-    //!
-    //! Lines of the nest: 1, 7, 8, 9.
-
-    use super::hoisted;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:classes",
-        change: "empty bands apart, and those that nothing cuts off",
-        source: "docs/processor.md",
-    };
-
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
-        kernels: &[Kernel::of::<Planned<PartialFractions<true, false>>>()],
-        ..hoisted::CPU
-    };
-}
-
-pub mod real {
-    //! cpu:real: purely real poles have a kernel of their own.
-    //!
-    //! Quotients are real, an accumulation is two fused operations instead of four, and one reciprocal gives
-    //! both quotients (v12 on GPUs). Other poles are summed as in cpu:classes.
-    //!
-    //! Lines of the nest: 6, 7, 8, 10.
-
-    use super::hoisted;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:real",
-        change: "kernels for purely real poles",
-        source: "docs/processor.md",
-    };
-
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        needs: Needs { panels: true, plan: true, ..Needs::SLAB },
+        tiles: Tiles { igp: 16, ig: 512 },
         kernels: &[
-            Kernel::of::<Planned<RealPoles<false>>>(),
-            Kernel::of::<Planned<PartialFractions<true, false>>>(),
+            kernel!(Poles::Real, planned::sum::<RealPoles, _>),
+            kernel!(Poles::Any, planned::sum::<AnyPoles, _>),
         ],
-        ..hoisted::CPU
-    };
-}
-
-pub mod paired {
-    //! cpu:paired: one reciprocal for two denominators.
-    //!
-    //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
-    //! a division, or an approximation and four fused operations. It takes denominators that are not zero:
-    //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands
-    //! (v13 on GPUs). For real poles other bands are not tested either, 32 neighbours at a time, where no pole of
-    //! a vector is near any of their energies.
-    //!
-    //! Lines of the nest: 6, 7, 8.
-
-    use super::hoisted;
-    use super::*;
-
-    pub static VERSION: Version = Version {
-        id: "cpu:paired",
-        change: "one reciprocal for two denominators, no test where no pole is near",
-        source: "docs/processor.md",
-    };
-
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
-        kernels: &[
-            Kernel::of::<Planned<RealPoles<true>>>(),
-            Kernel::of::<Planned<PartialFractions<true, true>>>(),
-        ],
-        ..hoisted::CPU
+        ..simd::CPU
     };
 }
 
 pub mod cells {
-    //! sigma:cells: pairs sorted by their poles, whose moments tell the sums at every energy.
+    //! sigma:cells: pairs in clusters of neighbouring poles, whose moments give the sums at every energy.
     //!
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
     //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-    //! number of energies ([`crate::cells`]). Other than real poles lie in
+    //! number of energies ([`crate::sigma`]). Other than real poles lie in
     //! discs of the complex plane, whose moments do so too.
     //!
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
-    use super::paired;
     use super::*;
 
     pub static VERSION: Version = Version {
@@ -432,26 +267,22 @@ pub mod cells {
 
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
-        needs: Needs { aqsm: false, relaid: false, plan: false, sorted: true },
-        holds: MANY,
-        kernels: &[Kernel::of_slab(|task, level, pool, _, done| {
-            crate::cells::sum(sorted(task), level, pool, done)
-        })],
+        needs: Needs { aqsm: false, panels: false, plan: false, clusters: true },
+        holds: 512,
+        kernels: &[Kernel {
+            poles: Poles::Any,
+            sum: |task, level, _, progress| crate::sigma::sum(task, level, progress),
+        }],
         ..paired::CPU
     };
-
-    fn sorted<'t>(task: &'t Task) -> &'t crate::cells::Task<'t> {
-        task.sorted.as_ref().expect("looked at before")
-    }
 }
 
 pub mod static_ch {
     //! The static CH, which BerkeleyGW's static remainder takes: of no journey, since it is another sum.
     //!
     //! A vector of pairs sums `aqsn` times the two parts of `aqsm` over all bands, four fused operations a band that
-    //! do not wait for each other, and multiplies by eps once. What it reads is laid out as for cpu:paired.
+    //! do not wait for each other, and multiplies by eps once. Its arrays are packed as for cpu:paired.
 
-    use super::hoisted;
     use gpp_kernels::versions::static_ch::VERSION;
 
     use super::*;
@@ -459,28 +290,125 @@ pub mod static_ch {
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
         holds: 1,
-        kernels: &[Kernel::of::<Planned<StaticCh>>()],
-        ..hoisted::CPU
+        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, _>)],
+        ..paired::CPU
     };
 
     /// `−½·vcoul·eps·ΣM`, as the `ach` of one energy.
     struct StaticCh;
 
     impl Fraction for StaticCh {
-        const POLES: Poles = Poles::Unread;
-
         #[inline(always)]
-        fn sums<L: Lanes, const NW: usize>(place: &Place<L>) -> PairSums<L, NW> {
+        fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
             // Of aqsn times the real and times the imaginary part of aqsm.
-            let mut sums = Running::<L, 2>::zero(place.token);
-            over_bands!(place, 0, place.plan.order.len(), [sums], band => {
-                sums.part[0] = sums.part[0].add_scaled(band.aqsn, band.aqsm.re);
-                sums.part[1] = sums.part[1].add_scaled(band.aqsn, band.aqsm.im);
+            let mut sums = BandSums::<S, 2>::zero(pairs.token);
+            over_bands!(pairs, 0, pairs.plan.order.len(), [sums], band => {
+                sums.chain[0] = sums.chain[0].add_scaled(band.aqsn, band.aqsm.re);
+                sums.chain[1] = sums.chain[1].add_scaled(band.aqsn, band.aqsm.im);
             });
             let (re, im) = (sums.sum(0), sums.sum(1));
-            let m = ComplexLanes::new(re.re.add(im.im), re.im.sub(im.re));
-            let ach = place.weight.scale(place.splat(-0.5)).mul(m);
-            PairSums { asx: [place.zero(); NW], ach: array!(NW, _e => ach) }
+            let m = Complex::new(re.re + im.im, re.im - im.re);
+            let ach = pairs.weight.scale(pairs.splat(-0.5)) * m;
+            PairSums { asx: [Complex::zero(pairs.token); NW], ach: array!(NW, _e => ach) }
         }
+    }
+}
+
+/// What a version reads beside the bands and the slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
+    pub aqsm: bool,
+    /// [`Task::panels`], in the plan's order of bands if it follows one.
+    pub panels: bool,
+    /// [`Task::plan`].
+    pub plan: bool,
+    /// [`Task::clusters`].
+    pub clusters: bool,
+}
+
+impl Needs {
+    /// The slab as it is.
+    pub const SLAB: Needs = Needs { aqsm: true, panels: false, plan: false, clusters: false };
+}
+
+/// What sums a slab, on the threads of the pool that it is called in.
+pub struct Kernel {
+    /// What it takes regular poles to be.
+    pub poles: Poles,
+    sum: fn(&Task, Level, Tiles, Progress) -> Vec<f64>,
+}
+
+/// A version for CPUs.
+pub struct Cpu {
+    pub version: &'static Version,
+    pub threads: Threads,
+    pub needs: Needs,
+    /// Energies that a calculation by its kernels sums at most.
+    pub holds: usize,
+    /// Whether it computes in vectors; otherwise one number at a time at every level.
+    pub in_vectors: bool,
+    /// How its work is shared out.
+    pub tiles: Tiles,
+    /// Its kernels, those for special poles before those for any.
+    pub kernels: &'static [Kernel],
+}
+
+impl Cpu {
+    pub const fn id(&self) -> &'static str {
+        self.version.id
+    }
+
+    /// The kernel for problems of these poles, the most special of those that sum them.
+    fn kernel(&self, poles: Poles) -> &Kernel {
+        let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
+        self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
+    }
+
+    /// What the kernel for problems of these poles takes regular ones to be, which decides on its fallback pairs.
+    pub fn poles(&self, poles: Poles) -> Poles {
+        self.kernel(poles).poles
+    }
+
+    /// `igp` of each group that sums are kept for, or none if there is one sum, of the slab.
+    pub fn igp_of_group(&self) -> Option<usize> {
+        (!self.needs.clusters).then_some(1)
+    }
+
+    /// Bytes of the sums of the tiles of a slab of such dimensions at so many energies, before they are added up.
+    pub fn bytes_of_sums(&self, [nbands, ngpown, ncouls]: [usize; 3], nw: usize) -> u64 {
+        if self.needs.clusters {
+            return sigma::bytes_of_sums(nbands, nw);
+        }
+        let tiles = ncouls.div_ceil(self.tiles.ig) as u64;
+        let of_igp = tiles * size_of::<f64>() as u64 + size_of::<Compensated>() as u64;
+        ngpown as u64 * (nw * VALUES) as u64 * of_igp
+    }
+
+    /// The vectors that it computes with if the CPU is used at this level.
+    pub fn level(&self, level: Level) -> Level {
+        if self.in_vectors { level } else { Level::Scalar }
+    }
+
+    /// The sums of a slab for each `igp` apart, or of all: `(igp, values)`, the values of each energy as in
+    /// [`gpp_kernels::formula::VALUES`].
+    ///
+    /// # Panics
+    /// If the arrays of the task do not go with each other, something that the version [needs](Needs) is missing, or
+    /// the CPU does not have this level.
+    pub fn sum(&self, task: &Task, level: Level, pool: &Pool, progress: Progress) -> Vec<f64> {
+        assert!(level.is_available(), "this CPU has no {level}");
+        let nw = task.bands.nw;
+        assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
+        let Needs { aqsm, panels, plan, clusters } = self.needs;
+        assert!(!aqsm || !task.slab.aqsm.is_empty(), "{} needs aqsm", self.id());
+        assert!(!panels || task.panels.is_some(), "{} needs packed aqsn", self.id());
+        assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
+        assert!(!clusters || task.clusters.is_some(), "{} needs clusters", self.id());
+        let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
+        pool.install(|| {
+            task.check();
+            (kernel.sum)(task, level, self.tiles, progress)
+        })
     }
 }

@@ -1,37 +1,41 @@
 //! How the pairs of a slab are shared out to threads.
 //!
-//! A piece of work is a few `igp` and a range of `ig`, the same ones however many threads there are, and
-//! whoever is free takes the next. What a piece sums of an `igp` is kept apart and added in the order of
-//! `ig`: sums have the same bits for any number of threads and in whatever slab an `igp` stands.
+//! A tile is a few `igp` and a range of `ig`. Tiles are the same for any number of threads, and a thread that is free
+//! takes the next. The sum of a tile for an `igp` goes to the total of that `igp` in the order of `ig`: sums have the
+//! same bits for any number of threads and in whatever slab an `igp` stands.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp_kernels::formula::VALUES;
 use rayon::prelude::*;
 
 use crate::problem::Task;
 
+/// Is called with the fraction of the work that is done, now and then.
+pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
+
+/// The size of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pieces {
+pub struct Tiles {
     /// Most `igp`.
     pub igp: usize,
-    /// Most `ig`, a multiple of [`crate::lanes::WIDTH`]; all of them where that is `usize::MAX`.
+    /// Most `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all of them.
     pub ig: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Its `igp`, in the slab's numbers.
+pub struct Tile {
+    /// In the slab's numbers.
     pub igp: Range<usize>,
-    /// Its `ig`.
     pub ig: Range<usize>,
 }
 
-impl Pieces {
-    /// All pieces of so many `igp` and `ig`, the `ig` of the same `igp` next to each other.
-    pub fn of(self, ngpown: usize, ncouls: usize) -> Vec<Piece> {
+impl Tiles {
+    /// All tiles of so many `igp` and `ig`, the `ig` of the same `igp` next to each other.
+    pub fn of(self, ngpown: usize, ncouls: usize) -> Vec<Tile> {
         let igp = ranges(ngpown, self.igp);
-        igp.flat_map(|igp| ranges(ncouls, self.ig).map(move |ig| Piece { igp: igp.clone(), ig }))
+        igp.flat_map(|igp| ranges(ncouls, self.ig).map(move |ig| Tile { igp: igp.clone(), ig }))
             .collect()
     }
 }
@@ -42,34 +46,41 @@ fn ranges(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
         .map(move |begin| begin..count.min(begin.saturating_add(most)))
 }
 
-/// Sums of all pieces by `sum`, which adds a piece's to a slice of `(nw · VALUES, igp)`, in the pool that
-/// this is called in: `(igp, nw · VALUES)`. `done` is told the part that is summed after each piece.
-pub fn share(
+/// Results of `work` on all items, in their order, on the threads of the pool that this is called in.
+pub fn map<T: Sync, R: Send>(
+    items: &[T],
+    progress: Progress,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let finished = AtomicUsize::new(0);
+    let all = items.par_iter().with_max_len(1).map(|item| {
+        let result = work(item);
+        let finished = finished.fetch_add(1, Ordering::Relaxed) + 1;
+        progress(finished as f64 / items.len() as f64);
+        result
+    });
+    all.collect()
+}
+
+/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to a slice of `(nw · VALUES, igp)`.
+pub fn sum_tiles(
     task: &Task,
-    pieces: Pieces,
-    done: &(dyn Fn(f64) + Sync),
-    sum: impl Fn(&Piece, &mut [f64]) + Sync,
+    tiles: Tiles,
+    progress: Progress,
+    sum: impl Fn(&Tile, &mut [f64]) + Sync,
 ) -> Vec<f64> {
     let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let all = pieces.of(ngpown, task.bands.ncouls);
-    let summed = std::sync::atomic::AtomicUsize::new(0);
-    let sums: Vec<Vec<f64>> = all
-        .par_iter()
-        .with_max_len(1)
-        .map(|piece| {
-            let mut sums = vec![0.0; piece.igp.len() * values];
-            if task.stop.is_asked() {
-                return sums;
-            }
-            sum(piece, &mut sums);
-            let summed = summed.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            done(summed as f64 / all.len() as f64);
-            sums
-        })
-        .collect();
+    let tiles = tiles.of(ngpown, task.bands.ncouls);
+    let sums = map(&tiles, progress, |tile| {
+        let mut sums = vec![0.0; tile.igp.len() * values];
+        if !task.stop.is_asked() {
+            sum(tile, &mut sums);
+        }
+        sums
+    });
     let mut totals = vec![Compensated::default(); ngpown * values];
-    for (piece, sums) in all.iter().zip(&sums) {
-        let totals = &mut totals[piece.igp.start * values..piece.igp.end * values];
+    for (tile, sums) in tiles.iter().zip(&sums) {
+        let totals = &mut totals[tile.igp.start * values..tile.igp.end * values];
         totals.iter_mut().zip(sums).for_each(|(total, &sum)| total.add(sum));
     }
     (0..values)
@@ -80,7 +91,7 @@ pub fn share(
 
 // Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 
-/// Additions that follow each other before what they sum goes to a compensated sum.
+/// Additions that follow each other before their sum goes to a compensated one.
 pub const CHAIN: usize = 64;
 
 /// A sum and what its additions have rounded off.
@@ -102,7 +113,7 @@ impl Compensated {
         self.sum = sum;
     }
 
-    /// The sum; where it is not finite, as it stands: nothing is known of what it lost.
+    /// The sum; if it is not finite, as it stands: nothing is known of what it lost.
     #[inline(always)]
     pub fn value(self) -> f64 {
         if self.sum.is_finite() { self.sum + self.lost } else { self.sum }

@@ -13,9 +13,9 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpp_core::offdiag::versions as matrices;
 use gpp_core::offdiag::versions::{self, Version};
-use gpp_cpu::level::Level;
+use gpp_cpu::pool::Room;
 use gpp_cpu::pool::{MOST, Team};
-use gpp_cpu::topology::Room;
+use gpp_cpu::simd::Level;
 
 use crate::catalogue::names::{self, MAIN, require_journeys};
 use crate::catalogue::{BackEnd, JOURNEYS, Listed};
@@ -507,9 +507,8 @@ impl DeviceArgs {
     /// The vectors asked for.
     pub fn level(&self) -> error::Result<Option<Level>> {
         let Some(name) = &self.simd else { return Ok(None) };
-        let level: Level = name
-            .parse()
-            .map_err(|_| Error::unknown("vectors", name, Level::ALL.map(Level::name)))?;
+        let level = Level::by_name(name)
+            .ok_or_else(|| Error::unknown("vectors", name, Level::ALL.map(Level::name)))?;
         if level.is_available() {
             return Ok(Some(level));
         }

@@ -15,7 +15,7 @@ use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{
     At, Elements, MOST_BANDS as MOST, OnCpu, Summed, Sums, Synthesised, Task, once_each,
 };
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use gpp_kernels::offdiag::{self, COMMON};
 use nalgebra::DMatrix;
 use num_complex::Complex64;

@@ -105,7 +105,7 @@ pub struct Measurement {
     pub blocks: Option<u32>,
     pub shape: Option<TileShape>,
     /// The processor's vectors, of versions made for processors: a name of
-    /// [`gpp_cpu::level::Level`].
+    /// [`gpp_cpu::simd::Level`].
     pub simd: Option<String>,
     /// The processor's threads, of versions made for processors.
     pub threads: Option<Threads>,

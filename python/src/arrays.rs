@@ -1,6 +1,6 @@
 //! Arrays as the core wants them: column-major slices, or addresses on a GPU.
 
-use gpp_core::lent::{self, DeviceMatrix};
+use gpp_core::on_gpu::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, MatrixBands, Screening};
 use num_complex::Complex64;
 use numpy::{AsSliceError, PyReadonlyArray1};
@@ -58,12 +58,12 @@ impl OfScreening<'_> {
     }
 
     /// With the matrices of a GPU, if they are there.
-    pub fn lent(&self) -> Result<Option<lent::Screening<'_>>> {
+    pub fn on_gpu(&self) -> Result<Option<on_gpu::Screening<'_>>> {
         let (Some(wtilde), Some(eps)) = (self.0.device(), self.1.device()) else {
             return Ok(None);
         };
         let Screening { vcoul, inv_igp_index, indinv, .. } = self.host()?;
-        Ok(Some(lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv }))
+        Ok(Some(on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv }))
     }
 }
 
@@ -81,13 +81,13 @@ impl OfBands<'_> {
     }
 
     /// With the matrices of a GPU, if they are there.
-    pub fn lent(&self) -> Result<Option<lent::Bands<'_>>> {
+    pub fn on_gpu(&self) -> Result<Option<on_gpu::Bands<'_>>> {
         let (Some(aqsn), Some(aqsm)) = (self.0.device(), self.1.device()) else {
             return Ok(None);
         };
-        let aqsm = if self.2 { lent::Aqsm::Whole(aqsm) } else { lent::Aqsm::Local(aqsm) };
+        let aqsm = if self.2 { on_gpu::Aqsm::Whole(aqsm) } else { on_gpu::Aqsm::Local(aqsm) };
         let Bands { e, occ, .. } = self.host()?;
-        Ok(Some(lent::Bands { aqsn, aqsm, e, occ }))
+        Ok(Some(on_gpu::Bands { aqsn, aqsm, e, occ }))
     }
 }
 

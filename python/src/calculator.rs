@@ -76,10 +76,10 @@ impl Calculator {
 
     fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<Placed> {
         let of: OfScreening<'_> = screening.extract(py)?;
-        let placed = match of.lent()? {
-            Some(lent) => call.run(py, &self.0, |calculator| {
+        let placed = match of.on_gpu()? {
+            Some(on_gpu) => call.run(py, &self.0, |calculator| {
                 // SAFETY: the arrays say that they are there, and what is returned holds them.
-                unsafe { calculator.place_lent(&lent) }
+                unsafe { calculator.place_on_gpu(&on_gpu) }
             }),
             None => {
                 // SAFETY: what is returned holds the arrays.
@@ -99,8 +99,8 @@ impl Calculator {
         on_device: bool,
     ) -> PyResult<(u64, u64)> {
         let [ncouls, ngpown, nbands, nw] = sizes;
-        let (screening_lent, bands_lent) = (on_device, on_device);
-        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent };
+        let (screening_on_gpu, bands_on_gpu) = (on_device, on_device);
+        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu };
         let calculator = self.0.clone().with_static_ch(true);
         let found = detached(py, || calculator.workspace(sizes))?;
         Ok((found.host, found.device))
@@ -135,10 +135,10 @@ impl Placed {
         call: Call,
     ) -> PyResult<Sums<'py>> {
         let (placed, omega, formula) = (&mut self.placed, omega.as_slice()?, formula(limits));
-        let found = match bands.lent()? {
+        let found = match bands.on_gpu()? {
             // SAFETY: the arrays say that they are there, and are held by the caller.
-            Some(lent) => call.run(py, &self.calculator, |calculator| unsafe {
-                calculator.sums_at_lent(placed, &lent, omega, formula)
+            Some(on_gpu) => call.run(py, &self.calculator, |calculator| unsafe {
+                calculator.sums_on_gpu(placed, &on_gpu, omega, formula)
             }),
             None => {
                 let bands = bands.host()?;

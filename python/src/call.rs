@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::without_provenance_mut;
 use std::sync::{Arc, OnceLock};
 
-use gpp_core::lent::ForeignStream;
+use gpp_core::on_gpu::ForeignStream;
 use gpp_core::{Calculator, Result};
 use pyo3::prelude::*;
 

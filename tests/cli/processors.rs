@@ -2,7 +2,7 @@
 
 use crate::{gpp, json};
 use gpp::catalogue::{self, BackEnd};
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;

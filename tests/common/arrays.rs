@@ -55,8 +55,8 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
 
 /// Sizes of arrays of the caller's memory.
 pub fn sizes([ncouls, ngpown, nbands, nw]: [usize; 4]) -> Sizes {
-    let (screening_lent, bands_lent) = (false, false);
-    Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent }
+    let (screening_on_gpu, bands_on_gpu) = (false, false);
+    Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu }
 }
 
 pub fn formula(problem: &Problem) -> Formula {

@@ -4,7 +4,7 @@ use gpp::devices::gpu::driver::Context;
 use gpp_core::offdiag::Task;
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::versions::find;
-use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening, lent};
+use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening, on_gpu};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -25,8 +25,8 @@ pub fn of_a_caller() -> Outcome {
     let ncouls = vcoul.len();
     let there = |values: &[Complex64]| There::new((&context, &stream), values, ncouls, ncouls + 2);
     let [wtilde, eps, a] = [there(wtilde)?, there(eps)?, there(&elements.all)?];
-    let lent =
-        lent::Screening { wtilde: wtilde.matrix, eps: eps.matrix, vcoul, inv_igp_index, indinv };
+    let on_gpu =
+        on_gpu::Screening { wtilde: wtilde.matrix, eps: eps.matrix, vcoul, inv_igp_index, indinv };
     let right = |found: FoundMatrix| {
         let version = find(found.version).expect("a version");
         let expected = emulated(&Task::new(&problem, &elements), version);
@@ -43,7 +43,7 @@ pub fn of_a_caller() -> Outcome {
             // Several devices take no array of one.
             assert_eq!(fetched.is_ok(), device == "gpu:0");
             if fetched.is_ok() {
-                placed.push(calculator.place_lent(&lent)?);
+                placed.push(calculator.place_on_gpu(&on_gpu)?);
             }
             fetched.unwrap_or_else(|_| elements.all.clone())
         };

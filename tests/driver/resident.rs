@@ -7,7 +7,7 @@ use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::Grid;
-use gpp_core::lent::{self, DeviceMatrix};
+use gpp_core::on_gpu::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, Calculator, Screening};
 use num_complex::Complex64;
 
@@ -57,7 +57,7 @@ pub fn stays() -> Outcome {
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_static_ch(true);
                 let mut placed = calculator.place(&given)?;
-                let lent = lent::Screening {
+                let on_gpu = on_gpu::Screening {
                     wtilde: wtilde.matrix,
                     eps: eps.matrix,
                     vcoul,
@@ -65,7 +65,7 @@ pub fn stays() -> Outcome {
                     indinv,
                 };
                 // SAFETY: they are there to the end, and nobody writes them.
-                let mut there = unsafe { calculator.place_lent(&lent) }?;
+                let mut there = unsafe { calculator.place_on_gpu(&on_gpu) }?;
                 for (call, (shift, fewer)) in
                     [(0.0, 0), (0.0, 0), (0.7, 0), (0.7, 1), (0.0, 0)].into_iter().enumerate()
                 {
@@ -82,12 +82,12 @@ pub fn stays() -> Outcome {
                     let kept = calculator.sums_at(&mut placed, &bands, &omega, formula)?;
                     let bands = Bands { aqsn: &problem.aqsn()[..ncouls * nbands], ..bands };
                     let own_each = calculator.sums(&given, &bands, &omega, formula)?;
-                    let aqsm = lent::Aqsm::Whole(aqsm.matrix);
-                    let bands = lent::Bands { aqsn: aqsn.matrix, aqsm, e, occ };
+                    let aqsm = on_gpu::Aqsm::Whole(aqsm.matrix);
+                    let bands = on_gpu::Bands { aqsn: aqsn.matrix, aqsm, e, occ };
                     // SAFETY: as above.
-                    let lent =
-                        unsafe { calculator.sums_at_lent(&mut there, &bands, &omega, formula) }?;
-                    let same = [(&each, &kept), (&own_each, &lent)].map(|(expected, found)| {
+                    let on_gpu =
+                        unsafe { calculator.sums_on_gpu(&mut there, &bands, &omega, formula) }?;
+                    let same = [(&each, &kept), (&own_each, &on_gpu)].map(|(expected, found)| {
                         same_bits(&expected.sums, &found.sums)
                             && expected.static_ch.is_some()
                             && expected.static_ch == found.static_ch
@@ -136,15 +136,15 @@ pub fn settled() -> Outcome {
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
     let (wtilde, eps) = (wtilde.matrix, eps.matrix);
-    let lent = lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
+    let on_gpu = on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
     // SAFETY: they are there to the end, and nobody writes them.
-    let mut there = unsafe { calculator.place_lent(&lent) }?;
-    let aqsm = lent::Aqsm::Whole(aqsm.matrix);
-    let bands = lent::Bands { aqsn: aqsn.matrix, aqsm, e: &own.e, occ: &own.occ };
+    let mut there = unsafe { calculator.place_on_gpu(&on_gpu) }?;
+    let aqsm = on_gpu::Aqsm::Whole(aqsm.matrix);
+    let bands = on_gpu::Bands { aqsn: aqsn.matrix, aqsm, e: &own.e, occ: &own.occ };
     let mut before = counts();
     for call in 0..5 {
         // SAFETY: as above.
-        unsafe { calculator.sums_at_lent(&mut there, &bands, &own.omega, formula) }?;
+        unsafe { calculator.sums_on_gpu(&mut there, &bands, &own.omega, formula) }?;
         let after = counts();
         let [calls, made] = [after[0] - before[0], after[1] - before[1]];
         let is_settled = call <= 1 || calls <= MOST_CALLS && made == 0;

@@ -192,12 +192,12 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
 
 /// A screening that is the device's is copied to the host.
 #[test]
-fn what_is_lent_takes_more_memory() {
+fn arrays_on_a_gpu_take_more_memory() {
     let calculator = Calculator::open("cpu").unwrap();
     let own = sizes([11075, 1385, 800, 2]);
     let small = calculator.workspace(own).unwrap();
     assert_eq!(small.device, 0);
-    let more = calculator.workspace(Sizes { screening_lent: true, ..own }).unwrap();
+    let more = calculator.workspace(Sizes { screening_on_gpu: true, ..own }).unwrap();
     assert_eq!(more.host - small.host, 2 * 16 * 1385 * 11075);
 }
 

@@ -19,7 +19,7 @@ use common::{Kind, QUIET, alone, made, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
-use gpp::memory::{Crew, Held, Limits, Loaded};
+use gpp::memory::{Crew, Limits, Loaded, bytes_of};
 use gpp::problem::file::{Input, write};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
@@ -108,7 +108,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         });
         let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
-        let held = Held::Share(igp.max(share.ngpown)).bytes(whole);
+        let held = bytes_of(whole, igp.max(share.ngpown));
         // What a share lacks of its slabs is made beside it.
         let lacking = Extents { ngpown: 2 * slab.min(whole.ngpown), ..whole }.bytes_of(Of::Slab);
         // An array that grows is copied here, by the system it is moved.

@@ -6,13 +6,13 @@ use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::memory::{BESIDE, Crew, Held, Limits, Loaded, Need};
+use gpp::memory::{BESIDE, Crew, Limits, Loaded, Need};
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
-use gpp_cpu::relaid::Relaid;
+use gpp_cpu::problem::IgPanels;
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
@@ -25,7 +25,7 @@ fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let devices: [&dyn Device; 1] = [&host];
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
     let crew = Crew { devices: &devices, ranks: &gpp::ranks::Alone };
-    let said = Need::of(problem, &versions, crew, Held::All).on_host(igp) - BESIDE;
+    let said = Need::of(problem, &versions, crew, problem.header().ngpown).on_host(igp) - BESIDE;
     let slabs = Slabs::from(problem).of_size(igp);
     let ((), taken) = peak(|| {
         let worker = host.worker(problem).unwrap();
@@ -145,12 +145,12 @@ fn there_is_one_other_layout_at_a_time() {
         for kernel in catalogue::versions().map(|listed| listed.kernel) {
             if let Kernel::Cpu(cpu) = kernel {
                 engine.run(kernel).unwrap();
-                wanted += usize::from(cpu.needs.relaid);
+                wanted += usize::from(cpu.needs.panels);
             }
         }
     });
     assert!(wanted > 2);
-    let relaid = Relaid::bytes(problem.header().ncouls, problem.header().nbands);
+    let relaid = IgPanels::bytes(problem.header().ncouls, problem.header().nbands);
     assert!((relaid..relaid + relaid / 4).contains(&taken), "{taken} of {relaid}");
     assert_eq!(host.info().id, "cpu");
 }

@@ -7,8 +7,8 @@ use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums, file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
-use gpp_cpu::level::Level;
 use gpp_cpu::pool::Threads;
+use gpp_cpu::simd::Level;
 
 use crate::common::families::{FAMILIES, family};
 use crate::common::{

@@ -7,7 +7,7 @@ use gpp::problem::{Grid, Problem};
 use gpp::reference::verify::{Outcome, verify_static_ch};
 use gpp::reference::{StaticCh, static_ch as reference};
 use gpp_core::Calculator;
-use gpp_cpu::level::Level;
+use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_panic_becomes_a_status_and_a_message() {
     // SAFETY: a string, which this thread's next failure ends.
-    let message = || unsafe { CStr::from_ptr(kept(Of::Message)) }.to_str().unwrap();
+    let message = || unsafe { CStr::from_ptr(stored(Text::Message)) }.to_str().unwrap();
     assert_eq!(call(|| panic!("it fell over {}", 7)), Status::Internal);
     assert_eq!(message(), "a fault of gpp: it fell over 7");
     assert_eq!(call(|| Ok(())), Status::Ok);

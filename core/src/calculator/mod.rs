@@ -22,10 +22,10 @@
 //! # Ok::<(), gpp_core::Error>(())
 //! ```
 //!
-//! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`lent`] is for arrays that are on a GPU
+//! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`on_gpu`] is for arrays that are on a GPU
 //! already. [`Calculator::matrix`] is for Σ between many bands.
 
-pub mod lent;
+pub mod on_gpu;
 mod opened;
 mod placed;
 
@@ -69,7 +69,7 @@ impl Calculator {
     /// or the CPU if there is no GPU. Several GPUs share the columns of each problem.
     ///
     /// # Errors
-    /// [`Error::Unknown`], [`Error::Input`] where one is named twice; [`Error::NoGpu`], [`Error::Driver`].
+    /// [`Error::Unknown`], [`Error::Input`] if one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
         let opened = Arc::new(Opened::new(&device.parse()?)?);
         let stream = ForeignStream::default();
@@ -156,7 +156,7 @@ impl Calculator {
     /// below 1e-120, which count as zero, or complex poles exactly on an energy.
     ///
     /// # Errors
-    /// [`Error::Input`] where an array has the wrong size, an index is out of range, or a number is not finite
+    /// [`Error::Input`] if an array has the wrong size, an index is out of range, or a number is not finite
     /// or out of [range](crate::problem::range); the message names the array and the place, see
     /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
     /// usable.
@@ -173,7 +173,7 @@ impl Calculator {
         self.sums_at(&mut placed, bands, omega, formula)
     }
 
-    /// The words of who calls; `whole` is the screening's header, where `aqsm` has a row for each G.
+    /// The words of who calls; `whole` is the screening's header, if `aqsm` has a row for each G.
     fn words<'a>(&self, whole: Option<&'a Header>) -> Words<'a> {
         Words { base: self.index_base, whole }
     }
@@ -347,7 +347,7 @@ fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Head
     }
 }
 
-/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, where none is left out.
+/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, if none is left out.
 ///
 /// # Safety
 /// It may refer to them, and has to be dropped before they are.
@@ -502,8 +502,8 @@ impl Calculator {
     /// keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, where it is not of whole bands, or has a number that is not
-    /// finite or above 1e50. It names `omega`, where that is to have an energy for each band and has not.
+    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
+    /// finite or above 1e50. It names `omega`, if that is to have an energy for each band and has not.
     pub fn matrix(
         &self,
         screening: &Screening,
@@ -556,7 +556,7 @@ impl Calculator {
     }
 }
 
-/// Fails where bands at their own energies have not one for each.
+/// Fails if bands at their own energies have not one for each.
 fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
     if !bands.at_bands || omega.len() == count {
         return Ok(());

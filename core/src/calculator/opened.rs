@@ -3,10 +3,10 @@
 use std::sync::{Arc, mpsc};
 use std::{mem, panic, process, thread};
 
-use gpp_cpu::caller::in_default_environment;
-use gpp_cpu::level::Level;
+use gpp_cpu::pool::Room;
+use gpp_cpu::pool::in_default_environment;
 use gpp_cpu::pool::{MOST, Pool, Team, Threads, start_rayon};
-use gpp_cpu::topology::Room;
+use gpp_cpu::simd::Level;
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
@@ -21,59 +21,39 @@ use crate::problem::memory::{AQSM_LOCAL, MOST_TOGETHER, Of, WTILDE, WX, partial_
 use crate::problem::plan::BySize;
 use crate::problem::{Extents, Header, Id, Outline, Problem, wrong};
 
-/// At least one device, and the threads of the CPU.
+/// The CPU, or GPUs by their indices, and the threads of the CPU.
 pub struct Opened {
-    devices: Vec<One>,
+    host: Option<Host>,
+    gpus: Vec<(Gpu, usize)>,
     team: Arc<Team>,
     /// The process that has opened them.
     process: u32,
 }
 
-enum One {
-    Host(Box<Host>),
-    Gpu(Box<Gpu>, usize),
-}
-
-impl One {
-    fn device(&self) -> &dyn Device {
-        match self {
-            One::Host(host) => host.as_ref(),
-            One::Gpu(gpu, _) => gpu.as_ref(),
-        }
-    }
-
-    fn gpu(&self) -> Option<&Gpu> {
-        match self {
-            One::Host(_) => None,
-            One::Gpu(gpu, _) => Some(gpu),
-        }
-    }
-}
-
 impl Opened {
     pub fn new(choice: &Choice) -> Result<Opened> {
         let team = Arc::new(Team::new(Room::here()));
-        let host = || vec![One::Host(Host::with_team(Level::best(), team.clone()).into())];
-        let gpus = |indices: &[usize]| -> Result<Vec<One>> {
-            let open = |&index: &usize| Ok(One::Gpu(Gpu::open(index)?.into(), index));
+        let open = |indices: &[usize]| -> Result<Vec<(Gpu, usize)>> {
+            let open = |&index: &usize| Ok((Gpu::open(index)?, index));
             let opened = apart(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
             // They make what is laid out for GPUs.
             start_rayon(None).map_err(Error::threads)?;
             Ok(opened)
         };
-        let devices = match choice {
-            Choice::Cpu => host(),
-            Choice::Auto => match gpus(&[0]) {
-                Err(Error::NoGpu { .. }) => host(),
+        let gpus = match choice {
+            Choice::Cpu => Vec::new(),
+            Choice::Auto => match open(&[0]) {
+                Err(Error::NoGpu { .. }) => Vec::new(),
                 gpu => gpu?,
             },
-            Choice::Gpus(indices) => gpus(indices)?,
+            Choice::Gpus(indices) => open(indices)?,
             Choice::AllGpus => {
                 let count = apart(Gpu::count, || ())?.0?;
-                gpus(&(0..count).collect::<Vec<_>>())?
+                open(&(0..count).collect::<Vec<_>>())?
             }
         };
-        Ok(Opened { devices, team, process: process::id() })
+        let host = gpus.is_empty().then(|| Host::with_team(Level::best(), team.clone()));
+        Ok(Opened { host, gpus, team, process: process::id() })
     }
 
     pub fn team(&self) -> &Team {
@@ -134,53 +114,51 @@ impl Opened {
         )))
     }
 
-    pub fn first(&self) -> &dyn Device {
-        self.devices[0].device()
+    pub fn all(&self) -> impl Iterator<Item = &dyn Device> {
+        let host = self.host.iter().map(|host| host as &dyn Device);
+        host.chain(self.gpus.iter().map(|(gpu, _)| gpu as &dyn Device))
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &dyn Device> {
-        self.devices.iter().map(One::device)
+    pub fn first(&self) -> &dyn Device {
+        self.all().next().expect("one is open")
     }
 
     pub fn count(&self) -> usize {
-        self.devices.len()
+        self.all().count()
     }
 
-    /// The GPU, where it is one alone, with its index.
+    /// The GPU with its index, if it is one alone.
     pub fn gpu(&self) -> Option<(&Gpu, usize)> {
-        match &self.devices[..] {
-            [One::Gpu(gpu, index)] => Some((gpu, *index)),
+        match &self.gpus[..] {
+            [(gpu, index)] => Some((gpu, *index)),
             _ => None,
         }
     }
 
-    /// The CPU, where it is that.
+    /// The CPU, if it is that.
     pub fn host(&self) -> Option<&Host> {
-        match &self.devices[..] {
-            [One::Host(host)] => Some(host),
-            _ => None,
-        }
+        self.host.as_ref()
     }
 
     pub fn gpus(&self) -> Vec<&Gpu> {
-        self.devices.iter().filter_map(One::gpu).collect()
+        self.gpus.iter().map(|(gpu, _)| gpu).collect()
     }
 
     pub fn is_host(&self) -> bool {
-        self.host().is_some()
+        self.host.is_some()
     }
 }
 
 /// What the driver keeps of a thread, its current context above all, is the caller's own.
 impl Drop for Opened {
     fn drop(&mut self) {
-        let devices = mem::take(&mut self.devices);
+        let gpus = mem::take(&mut self.gpus);
         if self.require_process().is_err() {
             // Whoever holds a lock of theirs is not there to let it go.
-            mem::forget((devices, self.team.clone()));
-        } else if !matches!(devices[..], [One::Host(_)]) {
+            mem::forget((gpus, self.host.take(), self.team.clone()));
+        } else if !gpus.is_empty() {
             // Without a thread they go here.
-            let _ = apart(|| drop(devices), || ());
+            let _ = apart(|| drop(gpus), || ());
         }
     }
 }
@@ -231,46 +209,38 @@ impl Calculator {
         Ok(self)
     }
 
-    /// How many threads of the CPU a calculation has at most. Versions before cpu:smt run one on each core
+    /// How many threads of the CPU a calculation has at most. cpu:threads to cpu:blocked run one on each core
     /// where nothing sets the number.
     pub fn threads(&self) -> usize {
         self.opened.team().count(Threads::All)
     }
 }
 
-// What the last call asked for: its identity, by which plans stay, and its problem where that refers to nobody's arrays.
+// What the last call asked for: its identity, by which plans stay, and its problem if that refers to nobody's arrays.
 
 /// Energies, occupations and limits of the last call.
 #[derive(Default)]
 pub struct Last {
-    asked: Option<(Asked, Id)>,
+    asked: Option<([Vec<f64>; 3], Formula, Id)>,
     problem: Option<Problem>,
 }
 
-#[derive(PartialEq)]
-struct Asked {
-    e: Vec<f64>,
-    occ: Vec<f64>,
-    omega: Vec<f64>,
-    formula: Formula,
-}
-
 impl Last {
-    /// The identity of these: that of the last ones where they are the same.
-    pub fn id(&mut self, [e, occ, omega]: [&[f64]; 3], formula: Formula) -> Id {
-        if let Some((last, id)) = &self.asked
-            && [&last.e, &last.occ, &last.omega] == [e, occ, omega]
-            && last.formula == formula
+    /// The identity of energies of bands, occupations, energies ω and limits: that of the last ones if they are the same.
+    pub fn id(&mut self, given: [&[f64]; 3], formula: Formula) -> Id {
+        if let Some((last, of_last, id)) = &self.asked
+            && *last == given
+            && *of_last == formula
         {
             return *id;
         }
         self.problem = None;
-        let [e, occ, omega] = [e, occ, omega].map(<[f64]>::to_vec);
-        let (_, id) = self.asked.insert((Asked { e, occ, omega, formula }, Id::unique()));
-        *id
+        let id = Id::unique();
+        self.asked = Some((given.map(<[f64]>::to_vec), formula, id));
+        id
     }
 
-    /// The problem of the last call with [other elements](Problem::with_other_elements), where it was kept and no other
+    /// The problem of the last call with [other elements](Problem::with_other_elements), if it was kept and no other
     /// identity was asked for since then.
     pub fn problem(&mut self) -> Option<Problem> {
         self.problem.take().map(Problem::with_other_elements)
@@ -289,7 +259,7 @@ impl Last {
 pub(super) struct Words<'a> {
     /// The index of a first element.
     pub base: usize,
-    /// The screening's, where `aqsm` has a row for each G.
+    /// The screening's, if `aqsm` has a row for each G.
     pub whole: Option<&'a Header>,
 }
 
@@ -324,7 +294,8 @@ impl Words<'_> {
             if let (true, Some(header)) = (is_row, self.whole) {
                 indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
-            let indices: Vec<_> = indices.iter().map(|i| (i - 1 + self.base).to_string()).collect();
+            let indices: Vec<_> =
+                indices.iter().map(|i| (i + self.base).saturating_sub(1).to_string()).collect();
             said += &format!("{}){rest}", indices.join(","));
         }
         let aqsm = if self.whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
@@ -359,8 +330,8 @@ pub struct Sizes {
     pub nbands: usize,
     pub nw: usize,
     /// Whether `wtilde` and `eps` are on the GPU already.
-    pub screening_lent: bool,
-    pub bands_lent: bool,
+    pub screening_on_gpu: bool,
+    pub bands_on_gpu: bool,
 }
 
 /// Bytes that a call takes at most beside the caller's arrays, if no number has to be replaced and no column is
@@ -379,7 +350,7 @@ impl Calculator {
     /// # Errors
     /// [`Error::Input`] for sizes that no problem has.
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
-        let Sizes { ncouls, ngpown, nbands, nw, screening_lent, bands_lent } = sizes;
+        let Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };
         check_omega(nw).and_then(|()| extents.check()).map_err(|what| wrong(NAME, what))?;
         if [ncouls, ngpown, nbands].contains(&0) {
@@ -387,12 +358,12 @@ impl Calculator {
         }
         let laid = [Poles::Real, Poles::Any]
             .map(|poles| self.laid(Outline { extents, poles, keeps_order: false }));
-        let lent = if screening_lent { 2 * WTILDE.bytes(extents, Layout::Original) } else { 0 };
-        let rows = if bands_lent { 0 } else { AQSM_LOCAL.bytes(extents, Layout::Original) };
-        let copies = lent + rows + BySize::bytes(extents) + small(extents);
+        let on_gpu = if screening_on_gpu { 2 * WTILDE.bytes(extents, Layout::Original) } else { 0 };
+        let rows = if bands_on_gpu { 0 } else { AQSM_LOCAL.bytes(extents, Layout::Original) };
+        let copies = on_gpu + rows + BySize::bytes(extents) + small(extents);
         let on_gpu = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Bands) };
         let of_slab = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Slab) };
-        let device = (on_gpu + of_slab).saturating_sub(lent);
+        let device = (on_gpu + of_slab).saturating_sub(on_gpu);
         Ok(Workspace { host: laid[0].max(laid[1]) + copies, device })
     }
 

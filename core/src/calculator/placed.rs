@@ -9,12 +9,12 @@ use num_complex::Complex64;
 
 use crate::calculator::opened::{Last, Opened, check_omega, require_small};
 use crate::calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, NAME, NOTHING, Screening, aqsm_local, header, lent,
+    Aqsm, Bands, Calculator, Formula, Found, NAME, NOTHING, Screening, aqsm_local, header, on_gpu,
     screening_header, wrong,
 };
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
-use crate::devices::gpu::resident::{Lent, Resident, Rows};
+use crate::devices::gpu::resident::{GpuElements, Resident, Rows};
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSN, OCC};
@@ -39,7 +39,7 @@ pub struct Placed<'a> {
 struct GivenBands<'a, 'b> {
     small: [&'a [f64]; 2],
     host: Option<&'b Bands<'a>>,
-    lent: Option<&'b lent::Bands<'a>>,
+    on_gpu: Option<&'b on_gpu::Bands<'a>>,
 }
 
 impl Calculator {
@@ -55,32 +55,32 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         let small = [bands.e, bands.occ];
-        let given = GivenBands { small, host: Some(bands), lent: None };
-        // SAFETY: nothing is lent.
+        let given = GivenBands { small, host: Some(bands), on_gpu: None };
+        // SAFETY: nothing is on a GPU.
         unsafe { self.sums_of(placed, given, omega, formula) }
     }
 
-    /// The same with matrix elements that are on this calculator's GPU: see [`lent`].
+    /// The same with matrix elements that are on this calculator's GPU: see [`on_gpu`].
     ///
     /// # Errors
-    /// As [`Calculator::sums_at`]; [`Error::Input`] where a matrix is not in memory of the GPU, [`Error::Memory`]
-    /// where there is no room for the whole problem.
+    /// As [`Calculator::sums_at`]; [`Error::Input`] if a matrix is not in memory of the GPU, [`Error::Memory`]
+    /// if there is no room for the whole problem.
     ///
     /// # Safety
     /// The matrices are there until this returns, and nobody writes them but what the stream has under way.
-    pub unsafe fn sums_at_lent(
+    pub unsafe fn sums_on_gpu(
         &self,
         placed: &mut Placed,
-        bands: &lent::Bands,
+        bands: &on_gpu::Bands,
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
         let extents @ [ncouls, _] = extents(&placed.header);
         let rows = bands.aqsm.rows(extents);
-        self.require_lent("aqsn", bands.aqsn, [ncouls, bands.e.len()])?;
-        self.require_lent("aqsm", bands.aqsm.matrix(), [rows, bands.e.len()])?;
+        self.require_on_gpu("aqsn", bands.aqsn, [ncouls, bands.e.len()])?;
+        self.require_on_gpu("aqsm", bands.aqsm.matrix(), [rows, bands.e.len()])?;
         let small = [bands.e, bands.occ];
-        let given = GivenBands { small, host: None, lent: Some(bands) };
+        let given = GivenBands { small, host: None, on_gpu: Some(bands) };
         // SAFETY: the caller's word.
         unsafe { self.sums_of(placed, given, omega, formula) }
     }
@@ -97,7 +97,7 @@ impl Calculator {
     /// On the caller's thread, which is the fastest, if arrays are in place and it has nothing to tell.
     ///
     /// # Safety
-    /// As [`Calculator::sums_at_lent`], where matrix elements are lent.
+    /// As [`Calculator::sums_on_gpu`], if matrix elements are on the GPU.
     unsafe fn sums_of(
         &self,
         placed: &mut Placed,
@@ -137,12 +137,13 @@ impl Calculator {
         // SAFETY: the problem goes at the end of this call, which the borrows outlast.
         let problem = unsafe { self.problem(placed, given.small, given.host, omega, formula) }?;
         let version = self.version_for(problem.outline());
-        let lent = given.lent.map(|bands| placed.lent(bands));
+        let on_gpu = given.on_gpu.map(|bands| placed.on_gpu(bands));
         let are_in_place = placed.pairs.are_of(problem.slab());
         if let Some(resident) = placed.resident.as_mut().filter(|_| are_in_place) {
             // SAFETY: the caller's word.
-            let found = unsafe { self.in_place(resident, &problem, version, lent.as_ref(), watch) };
-            if lent.is_some() {
+            let found =
+                unsafe { self.in_place(resident, &problem, version, on_gpu.as_ref(), watch) };
+            if on_gpu.is_some() {
                 placed.last.keep(problem);
                 return found;
             }
@@ -152,7 +153,7 @@ impl Calculator {
             // The host has all of it: it goes there in slabs.
             placed.resident = None;
         }
-        let Some(bands) = given.lent else { return self.summed(&problem, watch) };
+        let Some(bands) = given.on_gpu else { return self.summed(&problem, watch) };
         drop(problem);
         let extents @ [ncouls, _] = extents(&placed.header);
         // SAFETY: the caller's word.
@@ -161,8 +162,8 @@ impl Calculator {
         let aqsn = fetch("aqsn", bands.aqsn, ncouls)?;
         let aqsm = fetch("aqsm", bands.aqsm.matrix(), bands.aqsm.rows(extents))?;
         let aqsm = match bands.aqsm {
-            lent::Aqsm::Whole(_) => Aqsm::Whole(&aqsm),
-            lent::Aqsm::Local(_) => Aqsm::Local(&aqsm),
+            on_gpu::Aqsm::Whole(_) => Aqsm::Whole(&aqsm),
+            on_gpu::Aqsm::Local(_) => Aqsm::Local(&aqsm),
         };
         let bands = Bands { aqsn: &aqsn, aqsm, e: bands.e, occ: bands.occ };
         // SAFETY: as above.
@@ -190,24 +191,24 @@ impl Calculator {
     }
 
     /// # Safety
-    /// As [`Calculator::sums_at_lent`], where matrix elements are lent.
+    /// As [`Calculator::sums_on_gpu`], if matrix elements are on the GPU.
     unsafe fn in_place(
         &self,
         resident: &mut Resident,
         problem: &Problem,
         version: Kernel,
-        lent: Option<&Lent>,
+        on_gpu: Option<&GpuElements>,
         watch: Watch,
     ) -> Result<Found> {
         let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if lent.is_none() || version.first(problem.outline()).is_some_and(sorts) {
+        if on_gpu.is_none() || version.first(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
         let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
             let after = self.stream;
             // SAFETY: the caller's word.
-            let slab = unsafe { resident.sums(gpu, (problem, at), kernel, lent, after, watch) }?;
+            let slab = unsafe { resident.sums(gpu, (problem, at), kernel, on_gpu, after, watch) }?;
             Ok((engine::ordered_sum([&slab], at.nw()), slab.seconds))
         };
         let (sums, seconds) = summed(version, &version.batches(problem))?;
@@ -236,21 +237,21 @@ impl Placed<'_> {
         extents(&self.header)
     }
 
-    /// Matrix elements that are lent, with the rows of G′.
-    fn lent(&mut self, bands: &lent::Bands) -> Lent {
+    /// Matrix elements on the GPU, with the rows of G′.
+    fn on_gpu(&mut self, bands: &on_gpu::Bands) -> GpuElements {
         let [whole, local] = &mut self.rows;
         let header = &self.header;
         let rows = match bands.aqsm {
-            lent::Aqsm::Whole(_) => whole.get_or_insert_with(|| {
+            on_gpu::Aqsm::Whole(_) => whole.get_or_insert_with(|| {
                 let rows = header.rows().map(|row| row.map_or(NONE, |row| row as u32));
                 Arc::new(rows.collect())
             }),
-            lent::Aqsm::Local(_) => {
+            on_gpu::Aqsm::Local(_) => {
                 let rows = || (0..header.ngpown).map(|igp| header.column(igp) as u32).collect();
                 local.get_or_insert_with(|| Arc::new(rows()))
             }
         };
-        Lent { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() }
+        GpuElements { aqsn: bands.aqsn, aqsm: bands.aqsm.matrix(), rows: rows.clone() }
     }
 
     /// The problem of these energies, occupations and matrix elements, which may be elsewhere.
@@ -321,16 +322,16 @@ impl Calculator {
         Ok(Placed::new(&self.opened, pairs, header, resident))
     }
 
-    /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`lent`].
+    /// Places a screening whose modes and `δ − ε⁻¹` are on this calculator's GPU: see [`on_gpu`].
     ///
     /// # Errors
-    /// As [`Calculator::place`]; [`Error::Input`] where a matrix is not on the GPU.
+    /// As [`Calculator::place`]; [`Error::Input`] if a matrix is not on the GPU.
     ///
     /// # Safety
     /// The matrices are there as long as what is returned is used, and nobody writes them but what the stream
     /// has under way.
-    pub unsafe fn place_lent(&self, screening: &lent::Screening) -> Result<Placed<'static>> {
-        let lent::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
+    pub unsafe fn place_on_gpu(&self, screening: &on_gpu::Screening) -> Result<Placed<'static>> {
+        let on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = *screening;
         let given = Screening { wtilde: &[], eps: &[], vcoul, inv_igp_index, indinv };
         let say = |error| self.words(None).say(error);
         let header = self.opened.here(|| screening_of(&given)).map_err(say)?;
@@ -343,7 +344,7 @@ impl Calculator {
         let is_dense = wtilde.ld == shape[0] && eps.ld == shape[0] && header.unmasked.is_none();
         let resident = match is_dense && pairs.are_as_given() {
             // SAFETY: the caller's word.
-            true => unsafe { Resident::lent([wtilde.at, eps.at]) },
+            true => unsafe { Resident::on_gpu([wtilde.at, eps.at]) },
             false => Resident::default(),
         };
         Ok(Placed::new(&self.opened, pairs, header, Some(resident)))

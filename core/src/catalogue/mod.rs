@@ -10,8 +10,7 @@ pub mod sources;
 
 use std::ops::Range;
 
-use gpp_cpu::version::Cpu;
-use gpp_cpu::versions::{CPU, SIGMA as SIGMA_ON_CPU};
+use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Gpu, Kernel as GpuKernel, Loops, Version};
 use gpp_kernels::plan::Poles;
@@ -225,7 +224,7 @@ impl Kernel {
     pub fn sorts(self, poles: Poles) -> bool {
         match self {
             Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
-            Kernel::Cpu(cpu) => cpu.needs.sorted,
+            Kernel::Cpu(cpu) => cpu.needs.clusters,
         }
     }
 

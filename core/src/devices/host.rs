@@ -8,13 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::cells::Chunks;
-use gpp_cpu::level::Level;
-use gpp_cpu::pool::{Pool, Team, Threads};
-use gpp_cpu::problem::Task;
-use gpp_cpu::relaid::Relaid;
-use gpp_cpu::topology::Room;
-use gpp_cpu::version::{Cpu, Needs};
+use gpp_cpu::pool::{Pool, Room, Team, Threads};
+use gpp_cpu::problem::{BandPanels, IgPanels, Task};
+use gpp_cpu::simd::Level;
+use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
 use gpp_kernels::formula::VALUES;
@@ -47,17 +44,11 @@ impl Host {
     }
 
     /// With the vectors of a level.
-    ///
-    /// # Panics
-    /// If the CPU does not have it.
     pub fn at(level: Level) -> Host {
         Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
 
     /// With the vectors of a level, and these threads.
-    ///
-    /// # Panics
-    /// If the CPU does not have the level.
     pub fn with_team(level: Level, team: Arc<Team>) -> Host {
         assert!(level.is_available(), "this processor has no {level}");
         Host { info: info(team.count(Threads::All)), level, team }
@@ -142,13 +133,13 @@ impl Device for Host {
             cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
         };
         let mut own = HostWorkspace::default();
-        if cpus().any(|cpu| cpu.needs.sorted) {
+        if cpus().any(|cpu| cpu.needs.clusters) {
             let slab = SortedSlab::bytes_while_made(slab, problem.poles);
-            own = HostWorkspace { bands: Chunks::bytes(nbands, ncouls), slab };
+            own = HostWorkspace { bands: BandPanels::bytes(nbands, ncouls), slab };
         }
-        if cpus().any(|cpu| cpu.needs.relaid) {
+        if cpus().any(|cpu| cpu.needs.panels) {
             // Of both there is one at a time.
-            own.bands = own.bands.max(Relaid::bytes(ncouls, nbands));
+            own.bands = own.bands.max(IgPanels::bytes(ncouls, nbands));
         }
         if cpus().any(|cpu| cpu.needs.aqsm) {
             let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
@@ -164,7 +155,7 @@ impl Device for Host {
             host: self,
             problem,
             bands: HashMap::new(),
-            relaid: None,
+            panels: None,
             chunks: None,
             slab: SlabArrays::default(),
             summed: None,
@@ -179,9 +170,9 @@ struct OnHost<'a> {
     /// The arrays of bands in each layout for GPUs.
     bands: HashMap<Layout, BandArrays<'a>>,
     /// The matrix elements of G as vectors read them, of one order of bands at a time.
-    relaid: Option<(Order, Relaid)>,
+    panels: Option<(Order, IgPanels)>,
     /// The same in chunks of bands, for pairs sorted by their poles.
-    chunks: Option<Chunks>,
+    chunks: Option<BandPanels>,
     slab: SlabArrays,
     /// Of the slab that was begun.
     summed: Option<SlabSums>,
@@ -317,16 +308,15 @@ impl OnHost<'_> {
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
         let made = &self.slab;
         let aqsm = made.aqsm_local.get(&Layout::Swapped).filter(|_| needs.aqsm);
-        let relaid = self.relaid.as_ref().filter(|_| needs.relaid);
+        let panels = self.panels.as_ref().filter(|_| needs.panels);
         let odd = made.odd.get(&poles).filter(|_| needs.plan);
-        let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.sorted);
+        let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
-            relaid: relaid.map(|(_, relaid)| relaid),
+            panels: panels.map(|(_, panels)| panels),
             slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
             plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
-            sorted: sorted
-                .map(|(sorted, aqsn)| sorted.task((problem, batch), aqsn, slab, watch.stop)),
+            clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
         let begin = Instant::now();
@@ -348,12 +338,12 @@ impl OnHost<'_> {
         let (problem, made) = (self.problem, &mut self.slab);
         let order = Order::of(problem.order(), needs.plan);
         // There is room for the matrix elements of G in one order only.
-        if needs.relaid && self.relaid.as_ref().is_none_or(|(of, _)| *of != order) {
-            (self.relaid, self.chunks) = (None, None);
-            self.relaid = Some((order, vectors::relaid(problem, order)?));
+        if needs.panels && self.panels.as_ref().is_none_or(|(of, _)| *of != order) {
+            (self.panels, self.chunks) = (None, None);
+            self.panels = Some((order, vectors::panels(problem, order)?));
         }
-        if needs.sorted && self.chunks.is_none() {
-            self.relaid = None;
+        if needs.clusters && self.chunks.is_none() {
+            self.panels = None;
             self.chunks = Some(vectors::chunks(problem));
         }
         if needs.aqsm {
@@ -362,7 +352,7 @@ impl OnHost<'_> {
         if needs.plan && made.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
             made.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
         }
-        if needs.sorted {
+        if needs.clusters {
             made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
         }
         Ok(())

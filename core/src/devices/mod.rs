@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::caller::starting;
 use gpp_cpu::pool::STACK;
+use gpp_cpu::pool::starting;
 use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Dimensions, Exceeded};
@@ -105,9 +105,6 @@ pub trait Worker: Send {
     /// not in place. After this returns, the device reads only what is [locked](Worker::lock): dropping the lock waits
     /// until that has ended. A CPU reports its progress to `watch`. If this fails, the slab is not in flight, and those
     /// begun before still are.
-    ///
-    /// # Panics
-    /// If [`Worker::depth`] slabs are in flight, or one at another batch.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -130,9 +127,6 @@ pub trait Worker: Send {
     fn keep(&mut self, _bytes: u64) {}
 
     /// The sums of the slab that was begun first, which is no longer in flight, even if this fails.
-    ///
-    /// # Panics
-    /// If none is in flight.
     fn finish(&mut self) -> Result<SlabSums>;
 
     /// Forgets what is in place of slabs, none of which is in flight.
@@ -175,9 +169,6 @@ impl Upload {
 
 impl SlabSums {
     /// Of all energies, from those of its batches in their order; none without any.
-    ///
-    /// # Panics
-    /// If they are of other groups.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         let join = |mut all: SlabSums, next: SlabSums| {
             assert_eq!(all.groups, next.groups, "groups of a slab");
@@ -257,9 +248,6 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
-    ///
-    /// # Panics
-    /// If slab or batch are of another problem.
     pub fn of(
         gpu: &'a Gpu,
         problem: &Problem,

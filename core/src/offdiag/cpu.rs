@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f64::gemm::f64::get_gemm_fn;
-use gpp_cpu::level::Level;
 use gpp_cpu::poles;
 use gpp_cpu::poles::Pairs;
 use gpp_cpu::pool::{Pool, Threads};
+use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -326,8 +326,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// # Panics
-    /// If it is empty, or not in the slice.
+    /// Panics if it is empty, or not in the slice.
     fn new(data: &[f64], [rows, columns]: [usize; 2], ld: usize) -> View<'_> {
         assert!(rows > 0 && columns > 0 && (columns - 1) * ld + rows <= data.len(), "a matrix");
         View { data, rows, columns, ld }
@@ -335,9 +334,6 @@ impl View<'_> {
 }
 
 /// `to += a · b`: the columns of `to` follow each other.
-///
-/// # Panics
-/// If dimensions do not fit each other or `to`.
 fn add_product(to: &mut [f64], a: View, b: View) {
     let (rows, columns, k) = (a.rows, b.columns, a.columns);
     assert!(k == b.rows && rows * columns <= to.len(), "room for a product");

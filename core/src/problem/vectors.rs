@@ -1,9 +1,8 @@
 //! The arrays for versions made for processors, borrowed from a problem; see [`gpp_cpu::problem`].
 
-use gpp_cpu::cells::{Chunks, Task};
-use gpp_cpu::problem::{Bands as BandsView, Odd, Plan, Slab};
-use gpp_cpu::relaid::Relaid;
-use gpp_cpu::stop::Stop;
+use gpp_cpu::problem::{
+    BandPanels, Bands as BandsView, Clusters, FallbackPairs as Fallback, IgPanels, Plan, Slab,
+};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
@@ -33,7 +32,7 @@ pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
 }
 
 /// The plan and the fallback pairs that go with it.
-pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, Odd<'a>) {
+pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, Fallback<'a>) {
     let of_bands = Plan {
         order: plan.order(),
         plain: plan.plain,
@@ -43,10 +42,10 @@ pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, O
         poles: plan.poles,
     };
     let FallbackPairs { mask, pairs, begins } = fallback;
-    (of_bands, Odd { mask, pairs, begins })
+    (of_bands, Fallback { mask, pairs, begins })
 }
 
-/// The orders of bands in which matrix elements of G are laid out anew.
+/// The orders of bands in which matrix elements of G are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Own,
@@ -61,33 +60,33 @@ impl Order {
     }
 }
 
-/// Lays the matrix elements of G out anew.
-pub fn relaid(problem: &Problem, order: Order) -> Result<Relaid> {
+/// Packs the matrix elements of G.
+pub fn panels(problem: &Problem, order: Order) -> Result<IgPanels> {
     let h = problem.header();
     memory::require(
         &format!("{} in blocks for vectors", memory::AQSN.name),
-        Relaid::bytes(h.ncouls, h.nbands),
+        IgPanels::bytes(h.ncouls, h.nbands),
     )?;
     let order = (order == Order::Plan).then(|| problem.order().bands());
-    Ok(Relaid::of(problem.aqsn(), h.ncouls, order))
+    Ok(IgPanels::of(problem.aqsn(), h.ncouls, order))
 }
 
 /// The matrix elements of G in chunks of bands.
-pub fn chunks(problem: &Problem) -> Chunks {
+pub fn chunks(problem: &Problem) -> BandPanels {
     let ncouls = problem.header().ncouls;
-    Chunks::of(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
+    BandPanels::of(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
 }
 
 /// A slab for kernels of sorted pairs.
 pub struct SortedSlab {
     cells: Cells,
-    aqsm: Chunks,
+    aqsm: BandPanels,
 }
 
 impl SortedSlab {
     /// Bytes of what it is made of and in, for a slab of these dimensions.
     pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
-        let aqsm = Chunks::bytes(slab.nbands, slab.ngpown);
+        let aqsm = BandPanels::bytes(slab.nbands, slab.ngpown);
         Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
     }
 
@@ -95,27 +94,12 @@ impl SortedSlab {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         SortedSlab {
             cells: problem.cells(slab, Evaluator::Cpu),
-            aqsm: Chunks::of(&columns, slab.len()),
+            aqsm: BandPanels::of(&columns, slab.len()),
         }
     }
 
-    /// At some energies, with [`chunks`] of the same problem.
-    pub fn task<'a>(
-        &'a self,
-        (problem, batch): (&'a Problem, &'a Batch),
-        aqsn: &'a Chunks,
-        slab: SlabView<'a>,
-        stop: &'a Stop,
-    ) -> Task<'a> {
-        Task {
-            pairs: self.cells.pairs(),
-            aqsn,
-            aqsm: &self.aqsm,
-            vcoul_loc: slab.vcoul_loc(),
-            wx: batch.wx(),
-            occ: problem.occ(),
-            limits: problem.limits(),
-            stop,
-        }
+    /// With [`chunks`] of the same problem.
+    pub fn clusters<'a>(&'a self, aqsn: &'a BandPanels) -> Clusters<'a> {
+        Clusters { pairs: self.cells.pairs(), aqsn, aqsm: &self.aqsm }
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, mib};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
     pub bytes: u64,
-    /// Whose limit leaves no more: of a control group or of a flag; none where it is the machine's memory.
+    /// Whose limit leaves no more: of a control group or of a flag; none if it is the machine's memory.
     pub limit: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl Free {
         if other.bytes < self.bytes { other } else { self }
     }
 
-    /// Fails where less than `needed` bytes are free.
+    /// Fails if less than `needed` bytes are free.
     pub fn require(&self, what: &str, needed: u64) -> Result<()> {
         if needed <= self.bytes {
             return Ok(());
@@ -31,7 +31,7 @@ impl Free {
     }
 }
 
-/// Host memory that is free, in the control groups of this process too; nothing where the system does not tell.
+/// Host memory that is free, in the control groups of this process too; nothing if the system does not tell.
 pub fn free() -> Option<Free> {
     use sysinfo::{MemoryRefreshKind, RefreshKind, System};
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
@@ -115,7 +115,7 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
 }
 
-/// The limit of one group, where it has one.
+/// The limit of one group, if it has one.
 fn limit_at(group: &Path) -> Option<Limit> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);

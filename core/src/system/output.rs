@@ -24,7 +24,7 @@ pub fn remove_half_written() {
     std::mem::forget(files);
 }
 
-/// Fails where `path` could not be written later.
+/// Fails if `path` could not be written later.
 pub fn check(path: &Path) -> Result<()> {
     let failed = |reason: String| Err(Error::write(path, reason));
     if path.is_dir() {

@@ -28,7 +28,7 @@ const BURST: f64 = 0.05;
 /// Launches in a row at most, on a device whose events tell of no time.
 const LAUNCHES: f64 = 100_000.0;
 
-/// A buffer much larger than any L2, where memory allows.
+/// A buffer much larger than any L2, if memory allows.
 const MEMORY_BYTES: u64 = 4 << 30;
 
 /// A tile that any L1 holds.

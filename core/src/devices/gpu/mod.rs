@@ -26,14 +26,14 @@ use crate::catalogue;
 use crate::devices::gauge::Gauge;
 use crate::devices::gpu::driver::{Context, DeviceAttribute, FunctionAttribute, driver_version};
 use crate::devices::gpu::modules::{Loaded, Modules};
-use crate::devices::gpu::uploads::{PairsCache, PlacedBands, Ring};
-use crate::devices::gpu::worker::{Lane, OnGpu, SlabPointers};
+use crate::devices::gpu::uploads::{BandBuffers, PairsCache, Ring};
+use crate::devices::gpu::worker::{OnGpu, SlabPointers, StreamSlot};
 use crate::devices::{Device, DeviceInfo, HostWorkspace, KernelInfo, Worker, of_layouts};
 use crate::error::{Error, Result};
 use crate::problem::{Batch, Extents, Outline, Problem};
 use crate::system::output;
 
-/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none where the build found
+/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none if the build found
 /// no compiler for them.
 const PACKED: (&str, &[(&str, &[u8])]) = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
@@ -152,7 +152,7 @@ impl Gpu {
             let has = self.info.compute_capability.as_deref().unwrap_or_default();
             let what =
                 format!("has compute capability {has}, {} needs {:.1}", gpu.id(), gpu.capability);
-            return Err(Error::Data { origin: self.info.id.clone(), what });
+            return Err(Error::Input { origin: self.info.id.clone(), what });
         }
         self.modules.get(symbol)
     }
@@ -207,7 +207,7 @@ impl Device for Gpu {
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnGpu::new(self, problem, Lane::new(&self.context)?)))
+        Ok(Box::new(OnGpu::new(self, problem, StreamSlot::new(&self.context)?)))
     }
 }
 
@@ -217,7 +217,7 @@ const ENTRY: &str = ".visible .entry ";
 
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
-/// Instructions that need more than the target of the build: where a module has one, its version and target.
+/// Instructions that need more than the target of the build: if a module has one, its version and target.
 const NEEDED: [(&str, [&str; 2]); 4] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
     ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
@@ -278,9 +278,6 @@ impl Ptx {
     }
 
     /// Kernels that are unpacked when they are asked for, and the text that stands outside of them.
-    ///
-    /// # Panics
-    /// Those of other methods, where a kernel is not a text that was packed.
     pub fn packed(shared: &str, kernels: &[(&str, &'static [u8])]) -> Ptx {
         let entries =
             kernels.iter().map(|&(symbol, text)| (symbol.to_string(), PtxEntry::Packed(text)));
@@ -398,16 +395,16 @@ fn neutral<'a>(word: &'a str, symbol: &str, names: &mut HashMap<&'a str, usize>)
     word.into()
 }
 
-// What kernels are given of a problem and of the slab that a lane has in place.
+// What kernels are given of a problem and of the slab that a slot has in place.
 
 /// The arguments of a kernel, at the slab and the batch in place, from energy `iw` on.
 pub fn kernel_arguments(
     kernel: &Kernel,
     iw: u32,
-    (problem, batch, bands, lane): (&Problem, &Batch, &PlacedBands, &Lane),
+    (problem, batch, bands, slot): (&Problem, &Batch, &BandBuffers, &StreamSlot),
 ) -> Box<dyn Arguments> {
     let bands = bands.in_layout(kernel.layout);
-    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = lane.slab.pointers(kernel);
+    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slot.slab.pointers(kernel);
     let (header, limits) = (problem.header(), problem.limits());
     let common = PaperArguments {
         wtilde,
@@ -417,7 +414,7 @@ pub fn kernel_arguments(
         wx: bands.energies(),
         vcoul_loc,
         occ: bands.occ(),
-        partials: lane.partials(),
+        partials: slot.partials(),
         nbands: header.nbands as u32,
         ngpown: igp as u32,
         ncouls: header.ncouls as u32,
@@ -427,7 +424,7 @@ pub fn kernel_arguments(
         limitone: limits.limitone,
         sexcut: limits.sexcut,
     };
-    let pairs = lane.slab.pairs(kernel);
+    let pairs = slot.slab.pairs(kernel);
     pairs.made().arguments(common, (batch, kernel), &pairs.pointers())
 }
 

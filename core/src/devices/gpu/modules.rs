@@ -41,7 +41,7 @@ struct InTable {
 pub struct Holding(Arc<Table>);
 
 impl Table {
-    /// Holds the table with these energies in it, put there by `fill` where it has others.
+    /// Holds the table with these energies in it, put there by `fill` if it has others.
     pub fn holding(self: &Arc<Self>, wx: &[f64], fill: impl Fn() -> Result<()>) -> Result<Holding> {
         let mut state = self.state();
         while state.wx[..] != *wx {

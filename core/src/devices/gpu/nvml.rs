@@ -1,4 +1,4 @@
-//! NVML, the driver's own gauge: `libnvidia-ml.so.1`, opened when it is first needed. Where it is missing or
+//! NVML, the driver's own gauge: `libnvidia-ml.so.1`, opened when it is first needed. If it is missing or
 //! answers nothing, nothing is known.
 
 use std::sync::OnceLock;

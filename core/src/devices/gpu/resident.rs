@@ -12,8 +12,8 @@ use crate::catalogue::Kernel;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, ForeignStream};
 use crate::devices::gpu::modules::Loaded;
-use crate::devices::gpu::uploads::{PairsCache, PlacedBands, Ring, Uploads, pointer};
-use crate::devices::gpu::worker::{Lane, OnGpu};
+use crate::devices::gpu::uploads::{BandBuffers, PairsCache, Ring, Uploads, pointer};
+use crate::devices::gpu::worker::{OnGpu, StreamSlot};
 use crate::devices::{SlabSums, Watch, Worker};
 use crate::error::Result;
 use crate::problem::layout::preparation;
@@ -23,18 +23,18 @@ use crate::problem::{Batches, Id, Problem};
 /// A slab of all igp that stays, and memory for the rest.
 #[derive(Default)]
 pub struct Resident {
-    /// `wtilde` and `eps`, where a caller has them there.
-    lent: Option<[u64; 2]>,
+    /// `wtilde` and `eps`, if a caller has them there.
+    on_gpu: Option<[u64; 2]>,
     /// None before the first calculation, and after one that failed.
-    held: Option<Held>,
+    held: Option<Buffers>,
 }
 
-struct Held {
-    lane: Lane,
-    bands: PlacedBands,
+struct Buffers {
+    slot: StreamSlot,
+    bands: BandBuffers,
     pairs: PairsCache,
     ring: Ring,
-    relay: Relay,
+    repack: Repack,
     /// The energies of the last calculation.
     at: Id,
 }
@@ -46,27 +46,22 @@ impl Resident {
     /// # Safety
     /// They are there, as the problems have them that are summed, and nobody writes them, as long as this is
     /// used.
-    pub unsafe fn lent(pairs: [u64; 2]) -> Resident {
-        Resident { lent: Some(pairs), held: None }
+    pub unsafe fn on_gpu(pairs: [u64; 2]) -> Resident {
+        Resident { on_gpu: Some(pairs), held: None }
     }
 
     /// Sums a problem's slab of all igp, which is the same in every call but for `aqsm_local`, at these batches of
     /// its energies. What a stream of the caller's has under way is done before.
     ///
-    /// # Errors
-    /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver),
-    /// [`Error::Input`](crate::Error::Input) for a version of other devices, [`Error::Stopped`](crate::Error::Stopped). What was in place is there no more,
-    /// but for what is lent.
-    ///
     /// # Safety
-    /// Matrix elements that are `lent` are there, with as many rows and bands as the problem says, until this
+    /// Matrix elements that are `on_gpu` are there, with as many rows and bands as the problem says, until this
     /// returns, and nobody writes them meanwhile but what the stream has under way.
     pub unsafe fn sums(
         &mut self,
         gpu: &Gpu,
         (problem, batches): (&Problem, &Batches),
         version: Kernel,
-        lent: Option<&Lent>,
+        on_gpu: Option<&GpuElements>,
         after: ForeignStream,
         watch: Watch,
     ) -> Result<SlabSums> {
@@ -80,13 +75,13 @@ impl Resident {
             held.pairs = PairsCache::default();
             held.at = problem.bands().id();
         }
-        if lent.is_some() && held.relay.kernel.is_none() {
-            held.relay.kernel = Some(gpu.module(repack::SYMBOL)?);
+        if on_gpu.is_some() && held.repack.kernel.is_none() {
+            held.repack.kernel = Some(gpu.module(repack::SYMBOL)?);
         }
-        held.lane.stream.wait_for_foreign(after)?;
-        let Held { lane, bands, pairs, ring, relay, at } = held;
-        let worker = OnGpu::new(gpu, problem, lane);
-        let mut worker = OnGpu { bands, pairs, ring, relay, lent, ..worker };
+        held.slot.stream.wait_for_foreign(after)?;
+        let Buffers { slot, bands, pairs, ring, repack, at } = held;
+        let worker = OnGpu::new(gpu, problem, slot);
+        let mut worker = OnGpu { bands, pairs, ring, repack, on_gpu, ..worker };
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
             for at in 0..batches.count() {
@@ -101,22 +96,22 @@ impl Resident {
             Ok(())
         };
         let summed = sum();
-        // Whatever failed, nothing reads on what is lent.
+        // Whatever failed, nothing reads on from the caller's arrays.
         summed
-            .inspect_err(|_| worker.lanes.iter().for_each(|lane| _ = lane.stream.synchronize()))?;
-        let OnGpu { bands, pairs, ring, relay, mut lanes, .. } = worker;
-        let lane = lanes.pop().expect("the worker has one lane");
-        self.held = Some(Held { lane, bands, pairs, ring, relay, at });
+            .inspect_err(|_| worker.slots.iter().for_each(|slot| _ = slot.stream.synchronize()))?;
+        let OnGpu { bands, pairs, ring, repack, mut slots, .. } = worker;
+        let slot = slots.pop().expect("the worker has one slot");
+        self.held = Some(Buffers { slot, bands, pairs, ring, repack, at });
         Ok(SlabSums::joined(of_batches).expect("a problem has an energy"))
     }
 
-    fn first(&self, gpu: &Gpu, problem: &Problem) -> Result<Held> {
-        let mut lane = Lane::new(&gpu.context)?;
-        if let Some(pairs) = self.lent {
-            lane.slab.lend(pairs);
+    fn first(&self, gpu: &Gpu, problem: &Problem) -> Result<Buffers> {
+        let mut slot = StreamSlot::new(&gpu.context)?;
+        if let Some(pairs) = self.on_gpu {
+            slot.slab.read_at(pairs);
         }
-        let (bands, pairs, ring, relay) = Default::default();
-        Ok(Held { lane, bands, pairs, ring, relay, at: problem.bands().id() })
+        let (bands, pairs, ring, repack) = Default::default();
+        Ok(Buffers { slot, bands, pairs, ring, repack, at: problem.bands().id() })
     }
 }
 
@@ -146,7 +141,7 @@ impl DeviceMatrix {
 
 /// Matrix elements of G and G′ there, of bands in the problem's order.
 #[derive(Clone, Debug)]
-pub struct Lent {
+pub struct GpuElements {
     /// `aqsntemp(ncouls, nbands)`.
     pub aqsn: DeviceMatrix,
     /// What has a row for each G′.
@@ -158,20 +153,20 @@ pub struct Lent {
 
 pub enum Elements {
     Own(Arc<Buffer<Complex64>>),
-    Lent(u64),
+    Caller(u64),
 }
 
 impl Elements {
     pub fn pointer(&self) -> *const Complex64 {
         match self {
             Elements::Own(buffer) => buffer.pointer(),
-            Elements::Lent(at) => std::ptr::without_provenance(*at as usize),
+            Elements::Caller(at) => std::ptr::without_provenance(*at as usize),
         }
     }
 }
 
 #[derive(Default)]
-pub struct Relay {
+pub struct Repack {
     /// The kernel, once it was wanted.
     pub kernel: Option<Arc<Loaded>>,
     /// Rows, then columns; those of G and those of G′.
@@ -197,8 +192,8 @@ fn padded(numbers: impl Iterator<Item = u32>, count: usize) -> Vec<u32> {
     numbers.chain(std::iter::repeat(NONE)).take(count).collect()
 }
 
-impl Lent {
-    /// `aqsn` in a layout: the caller's own where kernels read it as it stands.
+impl GpuElements {
+    /// `aqsn` in a layout: the caller's own if kernels read it as it stands.
     pub fn elements(
         &self,
         to: &mut Uploads,
@@ -208,7 +203,7 @@ impl Lent {
         let ncouls = to.problem.extents().ncouls;
         let is_own = preparation(layout).has_own(&AQSN, to.problem.order().is_kept());
         if !is_own && self.aqsn.ld == ncouls {
-            return Ok(Elements::Lent(self.aqsn.at));
+            return Ok(Elements::Caller(self.aqsn.at));
         }
         self.lay(to, (&AQSN, 0), (self.aqsn, None), layout, room)?;
         Ok(Elements::Own(room.take().expect("laid out").into()))
@@ -238,7 +233,7 @@ impl Lent {
         let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
         to.room(array.name, room, height * width, 0)?;
-        let mut place = std::mem::take(&mut to.relay.maps[which]);
+        let mut place = std::mem::take(&mut to.repack.maps[which]);
         let energies = to.problem.bands().id();
         let is_there = place.holds.as_ref().is_some_and(|(of, order, laid)| {
             of.as_ref().map(Arc::as_ptr) == rows.map(Arc::as_ptr)
@@ -266,8 +261,8 @@ impl Lent {
             transposed: is_turned.into(),
             to: out.pointer(),
         };
-        to.relay.maps[which] = place;
-        let kernel = to.relay.kernel.clone().expect("it was loaded with the matrix elements");
+        to.repack.maps[which] = place;
+        let kernel = to.repack.kernel.clone().expect("it was loaded with the matrix elements");
         let function = kernel.module.function(SYMBOL)?;
         let grid = blocks((height * width) as u64, THREADS);
         // SAFETY: `rows` and `columns` were uploaded in this stream with the numbers of rows and columns that

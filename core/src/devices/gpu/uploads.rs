@@ -1,4 +1,4 @@
-//! Uploads of arrays, to memory that is there already where that is large enough.
+//! Uploads of arrays, to memory that is there already if that is large enough.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
-use crate::devices::gpu::resident::{Elements, Lent, Relay};
+use crate::devices::gpu::resident::{Elements, GpuElements, Repack};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::memory::AQSN;
@@ -28,8 +28,8 @@ pub struct Uploads<'a> {
     pub problem: &'a Problem,
     pub ring: &'a mut Ring,
     /// Matrix elements that are on the GPU already, in place of the problem's.
-    pub lent: Option<&'a Lent>,
-    pub relay: &'a mut Relay,
+    pub on_gpu: Option<&'a GpuElements>,
+    pub repack: &'a mut Repack,
     /// Whether what other layouts have of their own makes room.
     pub one_layout: bool,
     pub bytes: u64,
@@ -43,7 +43,7 @@ impl Uploads<'_> {
         Ok(room.expect("filled"))
     }
 
-    /// Enqueues `values` for memory that is there, or for other with `spare` elements more where that is too
+    /// Enqueues `values` for memory that is there, or for other with `spare` elements more if that is too
     /// small.
     pub fn fill<T: Pod>(
         &mut self,
@@ -63,7 +63,7 @@ impl Uploads<'_> {
         Ok(())
     }
 
-    /// Memory that is there, or other with `spare` elements more where that is too small.
+    /// Memory that is there, or other with `spare` elements more if that is too small.
     pub fn room<'r, T: Pod>(
         &self,
         what: &'static str,
@@ -90,7 +90,7 @@ impl Uploads<'_> {
             || others.any(|other| preparation(other).replaces())
     }
 
-    /// Fails where less than `needed` bytes are free.
+    /// Fails if less than `needed` bytes are free.
     pub fn require(&self, what: &str, needed: u64) -> Result<()> {
         let (free, _) = self.context.memory()?;
         if needed > free {
@@ -131,9 +131,6 @@ impl Ring {
 
     /// Enqueues an upload of `values` to the first elements of `to`. They are not read any more when this
     /// returns; what is enqueued in `stream` afterwards finds them there.
-    ///
-    /// # Panics
-    /// Where the buffer is smaller.
     pub fn upload<T: Pod>(
         &mut self,
         values: &[T],
@@ -181,37 +178,28 @@ impl Ring {
 // The arrays of a problem's bands on a GPU. What stays when other bands come is memory, and what they have too.
 
 /// The arrays of the bands in one layout, in memory that those of the next bands take over.
-pub struct BandBuffers {
+pub struct LayoutBuffers {
     layout: Layout,
-    /// None where other bands have these.
+    /// None if other bands have these.
     aqsn: Option<Elements>,
-    /// None where other bands have these.
+    /// None if other bands have these.
     occ: Option<Arc<Buffer<f64>>>,
     which: Option<(Id, Range<usize>)>,
     wx: Option<Buffer<f64>>,
 }
 
-impl BandBuffers {
+impl LayoutBuffers {
     /// Matrix elements of G.
-    ///
-    /// # Panics
-    /// Where they were not wanted.
     pub fn aqsn(&self) -> *const Complex64 {
         self.aqsn.as_ref().expect("they were wanted").pointer()
     }
 
     /// Occupations.
-    ///
-    /// # Panics
-    /// Where they were not wanted.
     pub fn occ(&self) -> *const f64 {
         self.occ.as_ref().expect("they were wanted").pointer()
     }
 
     /// The energies in place.
-    ///
-    /// # Panics
-    /// Where none were wanted.
     pub fn energies(&self) -> *const f64 {
         pointer(&self.wx)
     }
@@ -219,22 +207,22 @@ impl BandBuffers {
 
 /// The arrays of the bands. What stands in the problem's own order is there once for all layouts.
 #[derive(Default)]
-pub struct PlacedBands {
+pub struct BandBuffers {
     /// Whose they are: energies, and matrix elements.
     of: Option<[Id; 2]>,
     aqsn: Option<Arc<Buffer<Complex64>>>,
     occ: Option<Arc<Buffer<f64>>>,
-    layouts: Vec<BandBuffers>,
+    layouts: Vec<LayoutBuffers>,
     /// Memory for those of the next bands.
     spare: (Option<Buffer<Complex64>>, Option<Buffer<f64>>),
 }
 
-impl PlacedBands {
+impl BandBuffers {
     /// Uploads what a layout lacks, with the energies of a batch; it is there when this returns. Nothing that
     /// is under way reads other energies.
     pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
         let before = to.bytes;
-        let BandBuffers { which, wx, .. } = self.want_bands(to, layout)?;
+        let LayoutBuffers { which, wx, .. } = self.want_bands(to, layout)?;
         if which.as_ref() != Some(&batch.id()) {
             *which = None;
             let energies = preparation(layout).energies(to.problem.bands(), batch);
@@ -273,7 +261,7 @@ impl PlacedBands {
     }
 
     /// Uploads what a layout lacks but for energies.
-    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut BandBuffers> {
+    fn want_bands(&mut self, to: &mut Uploads, layout: Layout) -> Result<&mut LayoutBuffers> {
         fn there<T: Pod>(
             to: &mut Uploads,
             what: &'static str,
@@ -306,13 +294,19 @@ impl PlacedBands {
                     self.aqsn = None;
                 }
             }
-            self.layouts.push(BandBuffers { layout, aqsn: None, occ: None, which: None, wx: None });
+            self.layouts.push(LayoutBuffers {
+                layout,
+                aqsn: None,
+                occ: None,
+                which: None,
+                wx: None,
+            });
             self.layouts.len() - 1
         });
         let (placed, spare) = (&mut self.layouts[at], &mut self.spare);
         if placed.aqsn.is_none() {
-            placed.aqsn = Some(match to.lent {
-                Some(lent) => lent.elements(to, layout, &mut spare.0)?,
+            placed.aqsn = Some(match to.on_gpu {
+                Some(on_gpu) => on_gpu.elements(to, layout, &mut spare.0)?,
                 None => {
                     let values = prepared.aqsn(bands, order)?;
                     Elements::Own(there(to, "aqsn", values, &mut self.aqsn, &mut spare.0)?)
@@ -332,10 +326,7 @@ impl PlacedBands {
     }
 
     /// The arrays in a layout.
-    ///
-    /// # Panics
-    /// Where that was not wanted.
-    pub fn in_layout(&self, layout: Layout) -> &BandBuffers {
+    pub fn in_layout(&self, layout: Layout) -> &LayoutBuffers {
         let of_layout = self.layouts.iter().find(|of| of.layout == layout);
         of_layout.expect("the layout was wanted")
     }
@@ -346,7 +337,7 @@ impl PlacedBands {
 /// What it is made of: a slab's pairs, energies, and what it depends on beside.
 type Key = ((Id, Range<usize>), Id, Layout, Option<PairsAt>);
 
-/// What was made of a problem's slabs, which stays for the next calculation where there is room; what finds none
+/// What was made of a problem's slabs, which stays for the next calculation if there is room; what finds none
 /// is made again.
 #[derive(Default)]
 pub struct PairsCache {
@@ -372,7 +363,7 @@ impl PairsCache {
         self.granted = bytes;
     }
 
-    /// Makes that of a slab which a kernel needs at the next batch, where it depends on the batch.
+    /// Makes that of a slab which a kernel needs at the next batch, if it depends on the batch.
     pub fn look_ahead(
         &mut self,
         problem: &Problem,
@@ -387,7 +378,7 @@ impl PairsCache {
         }
     }
 
-    /// That of a slab which a kernel needs at a batch, made now where it is not there.
+    /// That of a slab which a kernel needs at a batch, made now if it is not there.
     pub fn of(
         &mut self,
         problem: &Problem,
@@ -416,13 +407,13 @@ impl PairsCache {
 
 /// What a layout made of a slab's pairs, in memory that that of the next slab takes over.
 #[derive(Default)]
-pub struct PlacedPairs {
+pub struct PairBuffers {
     /// That in place, and what it depends on beside the slab; the energies first.
     made: Option<(Id, layout::MadePairs)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 
-impl PlacedPairs {
+impl PairBuffers {
     pub fn forget(&mut self) {
         self.made = None;
     }
@@ -453,9 +444,6 @@ impl PlacedPairs {
     }
 
     /// That in place.
-    ///
-    /// # Panics
-    /// Where none was wanted.
     pub fn made(&self) -> &Pairs {
         let (_, (_, made)) = self.made.as_ref().expect("it was wanted");
         made

@@ -1,4 +1,4 @@
-//! A worker on a GPU: what is there of a problem's bands and slabs ([`crate::devices::gpu::worker`]), and the launches.
+//! A worker on a GPU: its streams with the arrays of slabs, and the launches. The arrays of bands are in [`super::uploads`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use num_complex::Complex64;
 use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
 use crate::devices::gpu::modules::Holding;
-use crate::devices::gpu::resident::{Lent, Relay};
-use crate::devices::gpu::uploads::{PairsCache, PlacedBands, PlacedPairs, Ring, Uploads, pointer};
+use crate::devices::gpu::resident::{GpuElements, Repack};
+use crate::devices::gpu::uploads::{BandBuffers, PairBuffers, PairsCache, Ring, Uploads, pointer};
 use crate::devices::gpu::{Gpu, kernel_arguments};
 use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
 use crate::error::{Error, Result};
@@ -29,9 +29,9 @@ use crate::problem::{Batch, Id, Matrix, Problem, SlabView};
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) problem: &'a Problem,
-    pub(super) bands: PlacedBands,
+    pub(super) bands: BandBuffers,
     pub(super) pairs: PairsCache,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) slots: Vec<StreamSlot>,
     /// Lanes with work under way, the first one begun in front; behind them the others, that which was
     /// used last at the end.
     pub(super) turns: VecDeque<usize>,
@@ -40,85 +40,82 @@ pub struct OnGpu<'a> {
     pub(super) at: Option<(Id, Range<usize>)>,
     pub(super) ring: Ring,
     /// Matrix elements that are on the GPU already.
-    pub(super) lent: Option<&'a Lent>,
-    pub(super) relay: Relay,
+    pub(super) on_gpu: Option<&'a GpuElements>,
+    pub(super) repack: Repack,
     /// Whether only one layout is in place at a time.
     pub(super) one_layout: bool,
-    /// Whether there are more slabs than lanes.
+    /// Whether there are more slabs than slots.
     pub(super) streams: bool,
 }
 
 impl<'a> OnGpu<'a> {
     /// A worker for slabs of a problem.
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, lane: Lane) -> OnGpu<'a> {
+    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, slot: StreamSlot) -> OnGpu<'a> {
         OnGpu {
             gpu,
             problem,
-            bands: PlacedBands::default(),
+            bands: BandBuffers::default(),
             pairs: PairsCache::default(),
-            lanes: vec![lane],
+            slots: vec![slot],
             turns: [0].into(),
             under_way: 0,
             at: None,
             ring: Ring::default(),
-            lent: None,
-            relay: Relay::default(),
+            on_gpu: None,
+            repack: Repack::default(),
             one_layout: false,
             streams: false,
         }
     }
 
-    /// The lane for a slab: where it is in place, or an empty one, or that which was used longest ago.
-    fn lane_for(&mut self, slab: SlabView) -> usize {
+    /// The slot for a slab: where it is in place, or an empty one, or that which was used longest ago.
+    fn slot_for(&mut self, slab: SlabView) -> usize {
         let free =
-            || (self.under_way..self.turns.len()).map(|at| (at, &self.lanes[self.turns[at]]));
-        let in_place = free().find(|(_, lane)| lane.slab.holds(slab));
-        let empty = || free().find(|(_, lane)| lane.slab.is_empty());
-        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a lane is free");
-        let lane = self.turns.remove(at).expect("found above");
-        self.turns.insert(self.under_way, lane);
-        lane
+            || (self.under_way..self.turns.len()).map(|at| (at, &self.slots[self.turns[at]]));
+        let in_place = free().find(|(_, slot)| slot.slab.holds(slab));
+        let empty = || free().find(|(_, slot)| slot.slab.is_empty());
+        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a slot is free");
+        let slot = self.turns.remove(at).expect("found above");
+        self.turns.insert(self.under_way, slot);
+        slot
     }
 
-    /// Puts a slab in place, for a kernel at a batch or for any; the lane, and how many bytes it takes.
+    /// Puts a slab in place, for a kernel at a batch or for any; the slot, and how many bytes it takes.
     pub(super) fn placed(
         &mut self,
         slab: SlabView,
         kernel: Option<(&Kernel, &Batch)>,
     ) -> Result<(usize, u64)> {
-        let at = self.lane_for(slab);
-        let lane = &mut self.lanes[at];
+        let at = self.slot_for(slab);
+        let slot = &mut self.slots[at];
         let made = kernel.and_then(|(kernel, batch)| {
-            let lacks = lane.slab.lacks_pairs(slab, batch, kernel);
+            let lacks = slot.slab.lacks_pairs(slab, batch, kernel);
             lacks.then(|| self.pairs.of(self.problem, slab, (batch, kernel)))
         });
         let mut to = Uploads {
             context: &self.gpu.context,
-            stream: &lane.stream,
-            begin: &lane.uploads[0],
+            stream: &slot.stream,
+            begin: &slot.uploads[0],
             problem: self.problem,
             ring: &mut self.ring,
-            lent: self.lent,
-            relay: &mut self.relay,
+            on_gpu: self.on_gpu,
+            repack: &mut self.repack,
             one_layout: self.one_layout,
             bytes: 0,
         };
-        lane.slab.place(&mut to, &self.bands, slab)?;
+        slot.slab.place(&mut to, &self.bands, slab)?;
         if let Some((kernel, batch)) = kernel {
             self.bands.want(&mut to, kernel.layout, batch)?;
-            lane.slab.want(&mut to, slab, (batch, kernel), made)?;
+            slot.slab.want(&mut to, slab, (batch, kernel), made)?;
         }
         let bytes = to.bytes;
         if bytes > 0 {
-            lane.uploads[1].record(&lane.stream)?;
+            slot.uploads[1].record(&slot.stream)?;
         }
         Ok((at, bytes))
     }
 
     /// Begins to sum a slab at a batch of energies by a version's kernels.
-    ///
-    /// # Panics
-    /// As [`begin`](crate::devices::Worker::begin).
     pub(super) fn launch(
         &mut self,
         slab: SlabView<'_>,
@@ -135,51 +132,44 @@ impl<'a> OnGpu<'a> {
         self.at = Some(batch.id());
         let (at, uploaded) = self.placed(slab, Some((plan.kernel(gpu), batch)))?;
         let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
-        let (bands, lanes) = (&self.bands, &mut self.lanes);
-        let (lane, before) = match before {
+        let (bands, slots) = (&self.bands, &mut self.slots);
+        let (slot, before) = match before {
             Some(before) => {
-                let [lane, before] = lanes.get_disjoint_mut([at, before]).expect("two lanes");
-                (lane, Some(&before.stream))
+                let [slot, before] = slots.get_disjoint_mut([at, before]).expect("two slots");
+                (slot, Some(&before.stream))
             }
-            None => (&mut lanes[at], None),
+            None => (&mut slots[at], None),
         };
-        let pairs = lane.slab.pairs(plan.kernel(gpu)).made();
+        let pairs = slot.slab.pairs(plan.kernel(gpu)).made();
         let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
 
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
-        lane.poison(&self.gpu.context, partials, sums)?;
+        slot.poison(&self.gpu.context, partials, sums)?;
         let function = loaded.module.function(entry.symbol)?;
         let second_stage = loaded_second.module.function(reduction::SYMBOL)?;
         // Held until the kernels are done: nobody fills the table with others meanwhile.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
             let wx = &plan.wx[..];
-            loaded.table.holding(wx, || function.set(plan::SYMBOL, wx, &lane.stream))
+            loaded.table.holding(wx, || function.set(plan::SYMBOL, wx, &slot.stream))
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {
-            partials: lane.partials(),
+            partials: slot.partials(),
             count: grid.per_group(),
-            sums: lane.sums(),
+            sums: slot.sums(),
         };
 
         self.gpu.modules.finish();
         crate::devices::gpu::now();
-        let launched = Launched {
-            version: gpu.id(),
-            groups: grid.groups as usize,
-            sums,
-            blocks: grid.blocks(),
-            uploaded,
-        };
         let launch_all = || -> Result<()> {
-            let stream = &lane.stream;
+            let stream = &slot.stream;
             // Kernels at the same time would take each other's place, and the first be done last.
             before.map_or(Ok(()), |before| stream.wait_for(before))?;
-            lane.kernels[0].record(stream)?;
+            slot.kernels[0].record(stream)?;
             for iw in kernel.launches(batch.nw()) {
-                let arguments = kernel_arguments(kernel, iw, (self.problem, batch, bands, lane));
+                let arguments = kernel_arguments(kernel, iw, (self.problem, batch, bands, slot));
                 // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded
                 // whole in the kernel's layout with what goes with it, in this stream or before; nobody
                 // writes them, and only this stream the partial sums; the table is held. `Launch::of`
@@ -194,12 +184,21 @@ impl<'a> OnGpu<'a> {
             unsafe {
                 second_stage.launch(stream, sums as u32, reduction::THREADS, &second.pointers())?;
             }
-            lane.kernels[1].record(stream)
+            slot.kernels[1].record(stream)
         };
         let done = launch_all();
         // Whatever failed, nothing that was launched runs on when the table is let go.
-        done.inspect_err(|_| _ = lane.stream.synchronize())?;
-        lane.launched(launched, holding)?;
+        done.inspect_err(|_| _ = slot.stream.synchronize())?;
+        let results = slot.results.take().expect("there is room for the sums");
+        slot.under_way = Some(UnderWay {
+            version: gpu.id(),
+            groups: grid.groups as usize,
+            blocks: grid.blocks(),
+            uploaded,
+            sums,
+            results: results.download(sums, &slot.room, &slot.stream)?,
+            _holding: holding,
+        });
         self.gpu.modules.begin();
         self.under_way += 1;
         Ok(())
@@ -226,12 +225,12 @@ impl Worker for OnGpu<'_> {
                 format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
             return Err(Error::memory("device", &what, needed, free, None));
         }
-        // Where not all find room, none stays until its next turn.
+        // If not all find room, none stays until its next turn.
         self.streams = room < slabs as u64;
-        let lanes = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
-        while self.lanes.len() < lanes {
-            self.turns.push_back(self.lanes.len());
-            self.lanes.push(Lane::new(&self.gpu.context)?);
+        let slots = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
+        while self.slots.len() < slots {
+            self.turns.push_back(self.slots.len());
+            self.slots.push(StreamSlot::new(&self.gpu.context)?);
         }
         self.one_layout = true;
         Ok(())
@@ -242,7 +241,7 @@ impl Worker for OnGpu<'_> {
     }
 
     fn depth(&self) -> usize {
-        self.lanes.len().min(STREAMING)
+        self.slots.len().min(STREAMING)
     }
 
     fn streams(&self) -> bool {
@@ -277,7 +276,7 @@ impl Worker for OnGpu<'_> {
         self.gpu.module(entry(kernel, batch.nw()).symbol)?;
         self.gpu.module(reduction::SYMBOL)?;
         let (at, _) = self.placed(slab, Some((kernel, batch)))?;
-        self.lanes[at].stream.synchronize()
+        self.slots[at].stream.synchronize()
     }
 
     fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: catalogue::Kernel) {
@@ -290,27 +289,27 @@ impl Worker for OnGpu<'_> {
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let first = self.turns.pop_front().expect("there is a lane");
+        let first = self.turns.pop_front().expect("there is a slot");
         self.turns.push_back(first);
         self.under_way -= 1;
-        self.lanes[first].finish()
+        self.slots[first].finish()
     }
 
     fn forget(&mut self) {
-        self.lanes.iter_mut().for_each(|lane| lane.slab.forget());
+        self.slots.iter_mut().for_each(|slot| slot.slab.forget());
     }
 }
 
-// A lane: a stream with memory for a slab and its sums. Work of one lane runs in order, uploads and kernels
+// A slot: a stream with memory for a slab and its sums. Work of one slot runs in order, uploads and kernels
 // of two beside each other.
 
 /// Partial sums begin at a multiple of so many numbers, as memory of their own would.
 const ALIGNED: usize = 32;
 
-pub struct Lane {
+pub struct StreamSlot {
     /// First, so that what was launched is done before the rest goes.
     pub under_way: Option<UnderWay>,
-    pub slab: PlacedSlab,
+    pub slab: SlabBuffers,
     /// Sums, and partial sums behind them.
     room: Buffer<f64>,
     partials: usize,
@@ -322,27 +321,22 @@ pub struct Lane {
 
 /// What was launched and not waited for.
 pub struct UnderWay {
+    version: &'static str,
+    groups: usize,
+    blocks: u32,
+    /// Bytes uploaded before it.
+    uploaded: u64,
+    sums: usize,
     results: Transfer<f64>,
     _holding: Option<Holding>,
-    launched: Launched,
 }
 
-/// What there is to know of a launch.
-pub struct Launched {
-    pub version: &'static str,
-    pub groups: usize,
-    pub sums: usize,
-    pub blocks: u32,
-    /// Bytes uploaded before it.
-    pub uploaded: u64,
-}
-
-impl Lane {
+impl StreamSlot {
     /// With nothing in place.
-    pub fn new(context: &Context) -> Result<Lane> {
-        Ok(Lane {
+    pub fn new(context: &Context) -> Result<StreamSlot> {
+        Ok(StreamSlot {
             under_way: None,
-            slab: PlacedSlab::default(),
+            slab: SlabBuffers::default(),
             room: context.buffer("partial sums", 0)?,
             partials: 0,
             results: None,
@@ -376,27 +370,10 @@ impl Lane {
         self.sums().wrapping_add(self.partials)
     }
 
-    /// Enqueues the download of the sums; until they are there `holding` is held.
-    ///
-    /// # Panics
-    /// Where [`Lane::poison`] was not called before.
-    pub fn launched(&mut self, launched: Launched, holding: Option<Holding>) -> Result<()> {
-        let results = self.results.take().expect("there is room for the sums");
-        let results = results.download(launched.sums, &self.room, &self.stream)?;
-        self.under_way = Some(UnderWay { results, _holding: holding, launched });
-        Ok(())
-    }
-
     /// Waits for the sums.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of the kernels.
-    ///
-    /// # Panics
-    /// Where nothing is under way.
     pub fn finish(&mut self) -> Result<SlabSums> {
-        let UnderWay { results, _holding, launched } = self.under_way.take().expect("launched");
-        let Launched { version, groups, sums, blocks, uploaded } = launched;
+        let UnderWay { version, groups, blocks, uploaded, sums, results, _holding } =
+            self.under_way.take().expect("launched");
         // Whatever failed, nothing runs on when the energies are let go.
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
@@ -411,18 +388,17 @@ impl Lane {
     }
 }
 
-// The arrays of a slab on a GPU, beside those of the [bands](crate::devices::gpu::uploads): they stay until the next slab takes
-// their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
+// The arrays of a slab on a GPU: they stay until the next slab takes their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
 // itself.
 
 #[derive(Default)]
-struct PlacedMatrix {
+struct MatrixBuffer {
     room: Option<Buffer<Complex64>>,
     of: Option<(Id, Range<usize>)>,
 }
 
-impl PlacedMatrix {
-    /// Has it filled with that of this identity where it is another one.
+impl MatrixBuffer {
+    /// Has it filled with that of this identity if it is another one.
     fn want(
         &mut self,
         of: (Id, Range<usize>),
@@ -436,7 +412,7 @@ impl PlacedMatrix {
         Ok(())
     }
 
-    /// Where it is; null where it was not wanted.
+    /// Where it is; null if it was not wanted.
     fn pointer(&self) -> *const Complex64 {
         if self.of.is_some() { pointer(&self.room) } else { ptr::null() }
     }
@@ -444,21 +420,21 @@ impl PlacedMatrix {
 
 /// A slab, in memory that the next one takes over.
 #[derive(Default)]
-pub struct PlacedSlab {
+pub struct SlabBuffers {
     /// Which one is in place, by the identity of its pairs.
     which: Option<(Id, Range<usize>)>,
-    wtilde: PlacedMatrix,
-    eps: PlacedMatrix,
-    /// Where a caller has both, in place of these.
-    lent: Option<[u64; 2]>,
+    wtilde: MatrixBuffer,
+    eps: MatrixBuffer,
+    /// If a caller has both, in place of these.
+    on_gpu: Option<[u64; 2]>,
     vcoul_loc: Option<Buffer<f64>>,
     /// In each layout that was wanted.
-    aqsm_local: Vec<(Layout, PlacedMatrix)>,
+    aqsm_local: Vec<(Layout, MatrixBuffer)>,
     /// For the kernels of a layout that take any poles, and for those that take real ones.
-    pairs: Vec<((Layout, Poles), PlacedPairs)>,
+    pairs: Vec<((Layout, Poles), PairBuffers)>,
 }
 
-/// What kernels read of a slab in place; `wtilde` and `eps` are null where others take their place.
+/// What kernels read of a slab in place; `wtilde` and `eps` are null if others take their place.
 pub struct SlabPointers {
     pub igp: usize,
     pub wtilde: *const Complex64,
@@ -476,10 +452,10 @@ fn entry_mut<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V 
     &mut all[at].1
 }
 
-impl PlacedSlab {
-    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed where a caller has them on the GPU.
-    pub fn lend(&mut self, pairs: [u64; 2]) {
-        self.lent = Some(pairs);
+impl SlabBuffers {
+    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed if a caller has them on the GPU.
+    pub fn read_at(&mut self, pairs: [u64; 2]) {
+        self.on_gpu = Some(pairs);
     }
 
     /// Whether this slab is in place, whatever its matrix elements.
@@ -499,8 +475,8 @@ impl PlacedSlab {
         self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
     }
 
-    /// Enqueues what all layouts have in common, where it is not in place.
-    pub fn place(&mut self, to: &mut Uploads, bands: &PlacedBands, slab: SlabView) -> Result<()> {
+    /// Enqueues what all layouts have in common, if it is not in place.
+    pub fn place(&mut self, to: &mut Uploads, bands: &BandBuffers, slab: SlabView) -> Result<()> {
         if self.holds(slab) {
             return Ok(());
         }
@@ -511,23 +487,23 @@ impl PlacedSlab {
             let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
             let is_first = bands.is_empty();
             let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-            // What is lent needs no room; the rest is looked at one by one.
-            let is_lent = self.lent.is_some() || to.lent.is_some();
-            to.require("arrays", if is_lent { 0 } else { all })?;
+            // The caller's arrays need no room; the rest is looked at one by one.
+            let is_on_gpu = self.on_gpu.is_some() || to.on_gpu.is_some();
+            to.require("arrays", if is_on_gpu { 0 } else { all })?;
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
         self.which = Some(slab.pairs_id());
         Ok(())
     }
 
-    /// Whether `slab` lacks what a kernel at a batch reads of its pairs: to be given to [`PlacedSlab::want`].
+    /// Whether `slab` lacks what a kernel at a batch reads of its pairs: to be given to [`SlabBuffers::want`].
     pub fn lacks_pairs(&self, slab: SlabView, batch: &Batch, kernel: &Kernel) -> bool {
         let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
         !(self.holds(slab) && of_kernel.is_some_and(|(_, pairs)| pairs.is_of(batch, kernel)))
     }
 
     /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch, with what was made of its pairs where
-    /// it [lacks](PlacedSlab::lacks_pairs) that.
+    /// it [lacks](SlabBuffers::lacks_pairs) that.
     pub fn want(
         &mut self,
         to: &mut Uploads,
@@ -543,13 +519,13 @@ impl PlacedSlab {
         }
         let order = to.problem.order();
         let aqsm_local = entry_mut(&mut self.aqsm_local, layout);
-        aqsm_local.want(slab.id(), |room| match to.lent {
-            Some(lent) => lent.lay_aqsm(to, layout, room),
+        aqsm_local.want(slab.id(), |room| match to.on_gpu {
+            Some(on_gpu) => on_gpu.lay_aqsm(to, layout, room),
             None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order)?, 0),
         })?;
         if prepared.replaces() {
             (self.wtilde, self.eps) = Default::default();
-        } else if self.lent.is_none() {
+        } else if self.on_gpu.is_none() {
             let of = slab.pairs_id();
             self.wtilde.want(of.clone(), |room| to.fill("wtilde", room, slab.wtilde(), 0))?;
             self.eps.want(of, |room| to.fill("eps", room, slab.eps(), 0))?;
@@ -559,15 +535,12 @@ impl PlacedSlab {
     }
 
     /// What a kernel reads of the slab in place.
-    ///
-    /// # Panics
-    /// Where there is none, and where the kernel's layout was not wanted.
     pub fn pointers(&self, kernel: &Kernel) -> SlabPointers {
         let (_, igp) = self.which.clone().expect("a slab is in place");
         let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
         let (_, aqsm_local) = of_layout.expect("the layout was wanted");
-        let [wtilde, eps] = match self.lent.filter(|_| !preparation(kernel.layout).replaces()) {
-            Some(lent) => lent.map(|at| ptr::without_provenance(at as usize)),
+        let [wtilde, eps] = match self.on_gpu.filter(|_| !preparation(kernel.layout).replaces()) {
+            Some(on_gpu) => on_gpu.map(|at| ptr::without_provenance(at as usize)),
             None => [self.wtilde.pointer(), self.eps.pointer()],
         };
         let is_there = [wtilde, eps].iter().all(|matrix| !matrix.is_null());
@@ -578,10 +551,7 @@ impl PlacedSlab {
     }
 
     /// What a kernel's layout made of its pairs.
-    ///
-    /// # Panics
-    /// Where it was not wanted.
-    pub fn pairs(&self, kernel: &Kernel) -> &PlacedPairs {
+    pub fn pairs(&self, kernel: &Kernel) -> &PairBuffers {
         let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
         let (_, pairs) = of_kernel.expect("the layout was wanted");
         pairs

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::slice;
 
-use gpp_cpu::cells::Pairs;
+use gpp_cpu::problem::Pairs;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sigma::complex::MIN_DISTANCE as LEAST_OF_DISCS;

@@ -13,14 +13,14 @@ use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice, LockedBuffer
 use cust::sys::CUresult;
 
 use crate::devices::gpu::driver::library::Mark;
-use crate::devices::gpu::driver::{Event, Held, Operation, Stream, Taken, library};
+use crate::devices::gpu::driver::{Event, InContext, Operation, Stream, Taken, library};
 use crate::error::{Error, Result};
 
 /// `T`s in the device's memory. They are freed when dropped, which the driver does once all work of
 /// the device is done.
 pub struct Buffer<T> {
     /// At least one byte, so that there always is an address.
-    memory: Held<DeviceBuffer<u8>>,
+    memory: InContext<DeviceBuffer<u8>>,
     length: usize,
     what: &'static str,
     elements: PhantomData<T>,
@@ -36,9 +36,10 @@ impl<T: Pod> Buffer<T> {
     ) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
         // SAFETY: whatever the memory holds is a `T`, and the host sees it through copies only.
-        let memory = Held::new(context, || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) })
-            .of(|| format!("allocation of {bytes} bytes for {what}"))
-            .map_err(|error| too_little(error, what, bytes as u64))?;
+        let memory =
+            InContext::new(context, || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) })
+                .of(|| format!("allocation of {bytes} bytes for {what}"))
+                .map_err(|error| too_little(error, what, bytes as u64))?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
@@ -64,17 +65,11 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// The first elements, as bytes.
-    ///
-    /// # Panics
-    /// Where there are fewer.
     pub(super) fn first(&self, elements: usize) -> DeviceSlice<u8> {
         self.part(0, elements)
     }
 
     /// Some elements from number `at` on, as bytes.
-    ///
-    /// # Panics
-    /// Where there are fewer.
     pub(super) fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
         let end = at.checked_add(elements).filter(|&end| end <= self.length);
         let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
@@ -82,9 +77,6 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Enqueues a fill of the first `length` elements with ones, NaN to whoever reads them as `f64`.
-    ///
-    /// # Panics
-    /// Where there are fewer.
     pub fn poison(&self, length: usize, stream: &Stream) -> Result<()> {
         self.fill(0xff, length, stream)
     }
@@ -105,21 +97,12 @@ impl<T: Pod> Buffer<T> {
 
     /// Copies `values` to the first elements, once all work before in `stream` is done, and waits
     /// for it.
-    ///
-    /// # Panics
-    /// Where the buffer is smaller.
     pub fn upload(&self, values: &[T], stream: &Stream) -> Result<()> {
         copy_in(&mut self.first(values.len()), bytemuck::cast_slice(values), stream)
             .of(|| format!("upload of {}", self.what))
     }
 
     /// Copies the first `length` elements back, once all work before in `stream` is done.
-    ///
-    /// # Errors
-    /// [`Error::Driver`], also of a kernel that failed before.
-    ///
-    /// # Panics
-    /// Where the buffer is smaller.
     pub fn download(&self, length: usize, stream: &Stream) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); length];
         let source = self.first(length);
@@ -160,7 +143,7 @@ pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) ->
 /// it meanwhile, and whoever forgets a transfer only loses the memory.
 pub struct Pinned<T> {
     /// At least one byte, and so at the start of a page.
-    memory: Held<LockedBuffer<u8>>,
+    memory: InContext<LockedBuffer<u8>>,
     /// The end of its last transfer.
     done: Event,
     length: usize,
@@ -175,7 +158,7 @@ impl<T: Pod> Pinned<T> {
         length: usize,
     ) -> Result<Pinned<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
-        let memory = Held::new(context, || LockedBuffer::new(&0, bytes.max(1)))
+        let memory = InContext::new(context, || LockedBuffer::new(&0, bytes.max(1)))
             .of(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
         let done = Event::new(context)?;
         Ok(Pinned { memory, done, length, what, elements: PhantomData })
@@ -183,17 +166,11 @@ impl<T: Pod> Pinned<T> {
 
     /// Enqueues a copy of the first `length` elements to the first ones of `to`, which is of the same
     /// context.
-    ///
-    /// # Panics
-    /// Where either has fewer elements.
     pub fn upload(self, length: usize, to: &Buffer<T>, stream: &Stream) -> Result<Transfer<T>> {
         self.upload_part(length, to, 0, stream)
     }
 
     /// Enqueues a copy of the bytes of `length` elements of `to`, to those from number `at` on.
-    ///
-    /// # Panics
-    /// Where either has fewer.
     pub fn upload_part<U: Pod>(
         self,
         length: usize,
@@ -214,9 +191,6 @@ impl<T: Pod> Pinned<T> {
 
     /// Enqueues a copy of the first `length` elements of `from`, which is of the same context, to the
     /// first ones here.
-    ///
-    /// # Panics
-    /// Where either has fewer elements.
     pub fn download(
         mut self,
         length: usize,
@@ -258,7 +232,7 @@ pub struct Transfer<T> {
 }
 
 impl<T> Transfer<T> {
-    /// Marks the end of what was enqueued last in `stream`; where that fails, nothing is under way
+    /// Marks the end of what was enqueued last in `stream`; if that fails, nothing is under way
     /// when this returns.
     fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &Stream) -> Result<Transfer<T>> {
         match enqueued.and_then(|()| pinned.done.record(stream)) {
@@ -271,9 +245,6 @@ impl<T> Transfer<T> {
     }
 
     /// Waits for the copy and gives the memory back.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of what failed before in the stream.
     pub fn wait(self) -> Result<Pinned<T>> {
         let what = self.pinned.as_ref().expect("taken below only").what;
         self.wait_for(what)
@@ -314,7 +285,7 @@ fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
 }
 
 /// Memory that is page-locked for the devices of all contexts, and owned meanwhile: it stays where it is as
-/// long as this lives, and for ever where this is forgotten. Whoever drops it waits for the transfers from there.
+/// long as this lives, and for ever if this is forgotten. Whoever drops it waits for the transfers from there.
 pub struct Registered<M: Deref<Target = [T]>, T: Pod> {
     memory: Arc<M>,
     context: Arc<Context>,
@@ -341,7 +312,7 @@ impl<M: Deref<Target = [T]>, T: Pod> Drop for Registered<M, T> {
         // From here on no transfer begins.
         let range = ranges().remove(&bytes.as_ptr().addr());
         for context in range.into_iter().flat_map(|range| range.contexts) {
-            // Where this fails the context is lost, and its transfers with it.
+            // If this fails the context is lost, and its transfers with it.
             let _ =
                 CurrentContext::set_current(&*context).and_then(|()| CurrentContext::synchronize());
         }
@@ -355,9 +326,6 @@ impl<T: Pod> Buffer<T> {
     /// Enqueues a copy of `values` to the first elements where they are in memory that is
     /// [`Registered`], and says whether they are. They may be read until the stream has passed the
     /// copy, or the memory is registered no more.
-    ///
-    /// # Panics
-    /// Where the buffer is smaller.
     pub fn upload_registered(&self, values: &[T], stream: &Stream) -> Result<bool> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let begin = bytes.as_ptr().addr();
@@ -425,7 +393,7 @@ pub fn is_on_device(at: u64) -> bool {
     library::device_of(at).is_ok_and(|device| device.is_some())
 }
 
-/// Fails where not all `bytes` from `at` on are in the memory of device `index`.
+/// Fails if not all `bytes` from `at` on are in the memory of device `index`.
 pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
     let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
     let last = at.saturating_add(bytes.saturating_sub(1));
@@ -480,7 +448,7 @@ impl Stream {
             let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
             let mark = match &mut *mark {
                 Some(mark) => mark,
-                none => none.insert(Held::new(self.context(), Mark::new)?),
+                none => none.insert(InContext::new(self.context(), Mark::new)?),
             };
             mark.peek_mut().wait(own, other.handle())
         };

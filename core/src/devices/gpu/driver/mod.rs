@@ -158,9 +158,6 @@ impl Context {
 
     /// Page-locks memory of the host where it is, for as long as the result lives, which owns it: what is
     /// copied from there by [`Buffer::upload_registered`] needs no other memory on its way.
-    ///
-    /// # Errors
-    /// [`Error::Driver`], also where the memory, or a page of it, is page-locked already.
     pub fn register<M: Deref<Target = [T]>, T: Pod>(
         &self,
         memory: Arc<M>,
@@ -232,18 +229,18 @@ impl<T> Operation<T> for CudaResult<T> {
 /// Something of the driver's and the context that it belongs to, which it keeps alive. The context is
 /// made current on whichever thread uses or drops it, as the driver's functions act on the current
 /// one. That takes some tens of nanoseconds.
-pub struct Held<T> {
+pub struct InContext<T> {
     thing: ManuallyDrop<T>,
     context: Arc<CudaContext>,
 }
 
-impl<T> Held<T> {
+impl<T> InContext<T> {
     pub fn new(
         context: &Arc<CudaContext>,
         make: impl FnOnce() -> CudaResult<T>,
     ) -> CudaResult<Self> {
         CurrentContext::set_current(&**context)?;
-        Ok(Held { thing: ManuallyDrop::new(make()?), context: context.clone() })
+        Ok(InContext { thing: ManuallyDrop::new(make()?), context: context.clone() })
     }
 
     /// The thing, with its context current.
@@ -267,7 +264,7 @@ impl<T> Held<T> {
     }
 }
 
-impl<T> Drop for Held<T> {
+impl<T> Drop for InContext<T> {
     fn drop(&mut self) {
         // A failure here and below can no longer be told: the thing is then lost with its context.
         let _ = CurrentContext::set_current(&*self.context);
@@ -281,16 +278,17 @@ impl<T> Drop for Held<T> {
 /// Work in the order in which it is enqueued, beside that of other streams. cust's streams wait for
 /// the default stream, and it for them, so nothing in this folder uses that one.
 pub struct Stream {
-    stream: Held<cust::stream::Stream>,
+    stream: InContext<cust::stream::Stream>,
     /// What waits for streams of others, once it was wanted.
-    mark: Mutex<Option<Held<Mark>>>,
+    mark: Mutex<Option<InContext<Mark>>>,
     what: &'static str,
 }
 
 impl Stream {
     fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
-        let stream = Held::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None))
-            .of(|| format!("stream of {what}"))?;
+        let stream =
+            InContext::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None))
+                .of(|| format!("stream of {what}"))?;
         Ok(Stream { stream, mark: Mutex::default(), what })
     }
 
@@ -303,9 +301,6 @@ impl Stream {
     }
 
     /// Waits until all that was enqueued is done.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of what failed in the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
     }
@@ -326,12 +321,12 @@ impl Stream {
 
 /// A point in a stream's time.
 pub struct Event {
-    event: Held<cust::event::Event>,
+    event: InContext<cust::event::Event>,
 }
 
 impl Event {
     fn new(context: &Arc<CudaContext>) -> Result<Event> {
-        let event = Held::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
+        let event = InContext::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
         Ok(Event { event: event.of(|| "event".into())? })
     }
 
@@ -343,18 +338,12 @@ impl Event {
     }
 
     /// Waits until the point has been reached; `what` is what comes before it.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of what failed before in the stream.
     pub fn wait(&self, what: &str) -> Result<()> {
         self.event.get().and_then(|event| event.synchronize()).of(|| format!("run of {what}"))
     }
 
     /// Seconds from `earlier` to this event, once it has been reached, to half a microsecond; both
     /// are of one context and were recorded.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver), also of a kernel that failed before; `what` names it.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
         self.elapsed_since(earlier, what)

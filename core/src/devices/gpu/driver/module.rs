@@ -12,7 +12,7 @@ use cust::function::{BlockSize, FunctionAttribute, GridSize};
 use cust::module::ModuleJitOption;
 
 use crate::devices::gpu::driver::memory::copy_in;
-use crate::devices::gpu::driver::{Held, Operation, Stream, library};
+use crate::devices::gpu::driver::{InContext, Operation, Stream, library};
 use crate::error::{Error, Result};
 
 /// How modules are loaded: with what a profiler needs to find the source.
@@ -26,14 +26,14 @@ const LOAD: &str = "load of the kernels";
 pub struct Module {
     /// The kernels that were looked up, before what they are of.
     functions: Mutex<HashMap<String, Arc<Handle>>>,
-    module: Held<cust::module::Module>,
+    module: InContext<cust::module::Module>,
 }
 
 impl Module {
     pub(super) fn from_ptx(context: &Arc<Context>, ptx: &str) -> Result<Module> {
         let zero = |_| Error::driver(LOAD, "the PTX holds a zero byte");
         let text = CString::new(ptx).map_err(zero)?;
-        match Held::new(context, || cust::module::Module::from_ptx_cstr(&text, &OPTIONS)) {
+        match InContext::new(context, || cust::module::Module::from_ptx_cstr(&text, &OPTIONS)) {
             Ok(module) => Ok(Module { functions: Mutex::default(), module }),
             Err(_) => {
                 let code = library::last_failure();
@@ -55,7 +55,7 @@ impl Module {
             None => {
                 let look_up = || self.module.get()?.get_function(symbol);
                 let found = look_up().of(|| format!("look-up of kernel {symbol}"))?;
-                // SAFETY: a handle, good as long as the module, which it is kept with and lent out with.
+                // SAFETY: a handle, good as long as the module, with which it is kept and borrowed.
                 let found =
                     unsafe { mem::transmute::<cust::function::Function<'_>, Handle>(found) };
                 functions.entry(symbol.into()).or_insert(Arc::new(found)).clone()
@@ -79,7 +79,7 @@ fn shortened(log: &str) -> String {
 type Handle = cust::function::Function<'static>;
 
 pub struct Function<'m> {
-    module: &'m Held<cust::module::Module>,
+    module: &'m InContext<cust::module::Module>,
     function: Arc<Handle>,
     symbol: String,
 }
@@ -106,9 +106,6 @@ impl Function<'_> {
 
     /// Fills the first elements of a variable of the kernel's module, once all work before in
     /// `stream` is done, and waits for it. No kernel that reads it may run meanwhile in another stream.
-    ///
-    /// # Errors
-    /// [`Error::Driver`], also for a variable that is too small.
     pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &Stream) -> Result<()> {
         let name = CString::new(variable).unwrap_or_default();
         let found = self

@@ -60,8 +60,8 @@ fn pairs_without_terms_are_neither_odd_nor_sorted() {
         }
         let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
         let sorted = match problem.cells(slab, Evaluator::Cpu).pairs() {
-            gpp_cpu::cells::Pairs::Real(poles, _) => poles.len(),
-            gpp_cpu::cells::Pairs::Any(poles, _) => poles.len(),
+            gpp_cpu::problem::Pairs::Real(poles, _) => poles.len(),
+            gpp_cpu::problem::Pairs::Any(poles, _) => poles.len(),
         };
         assert_eq!(sorted, summed);
     }

@@ -74,9 +74,9 @@ impl Aqsm {
 }
 
 impl Calculator {
-    /// Fails where a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
+    /// Fails if a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
     /// columns over each other.
-    pub(super) fn require_lent(
+    pub(super) fn require_on_gpu(
         &self,
         name: &str,
         matrix: DeviceMatrix,
@@ -107,7 +107,7 @@ impl Calculator {
     /// Copies a matrix on the GPU to the host, without gaps between columns.
     ///
     /// # Errors
-    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is valid, and only pending work of the stream writes it.
@@ -117,7 +117,7 @@ impl Calculator {
         matrix: DeviceMatrix,
         shape: [usize; 2],
     ) -> Result<Vec<Complex64>> {
-        self.require_lent(name, matrix, shape)?;
+        self.require_on_gpu(name, matrix, shape)?;
         // SAFETY: looked at above; the rest is the caller's word.
         unsafe { self.fetch(name, matrix, shape) }
     }
@@ -125,7 +125,7 @@ impl Calculator {
     /// Copies a vector on the GPU to the host, after the stream's pending work.
     ///
     /// # Errors
-    /// [`Error::Input`] where it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
     ///
     /// # Safety
     /// It is valid, and only pending work of the stream writes it.

@@ -1,0 +1,642 @@
+//! The far field of a cluster of poles: its moments, and what they give at each energy, in vectors. Real poles have
+//! Chebyshev polynomials ([`gpp_kernels::sigma::real`]), others powers ([`gpp_kernels::sigma::complex`]).
+
+use std::ops::Range;
+
+use fearless_simd::prelude::*;
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::sigma::complex::Disc;
+use gpp_kernels::sigma::complex::{MIN_DISTANCE as MIN_DISTANCE_OF_POWERS, MOMENTS as POWERS};
+use gpp_kernels::sigma::real::{Interval, MIN_DISTANCE, MOMENTS};
+use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
+use num_complex::Complex64;
+
+use crate::problem::{CHUNK, Clusters};
+use crate::simd::{Complex, WIDTH, add_to, array, load, prefetch, registers, store};
+
+/// Where moments give the sums at some energies, and of which terms.
+pub struct FarField<S: Simd> {
+    /// Where they do.
+    pub holds: S::mask64s,
+    /// Where the first branch holds.
+    pub first: S::mask64s,
+    /// Where there is an `ssx`.
+    pub ssx: S::mask64s,
+}
+
+/// How the moments of a cluster give its sums.
+pub trait Expansion<S: Simd>: Sized {
+    type Cluster: Copy;
+    type Wtilde: Copy + Into<Complex64>;
+    type Moments;
+
+    fn pairs(cluster: &Self::Cluster) -> Range<usize>;
+
+    /// None for a cluster without a far field, whose pairs are all summed one by one.
+    fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
+
+    /// The moments for each band of a chunk.
+    fn moments(
+        &self,
+        clusters: &Clusters,
+        vcoul_loc: &[f64],
+        poles: &[Pole<Self::Wtilde>],
+        chunk: usize,
+    ) -> Self::Moments;
+
+    /// For an occupied band or an empty one.
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S>;
+
+    /// Where the first branch certainly holds for all poles and nothing is cut off.
+    fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s;
+
+    /// Adds what the moments of a band of this occupation, `at` of the chunk, give at some energies.
+    fn add(
+        &self,
+        moments: &Self::Moments,
+        at: usize,
+        occ: f64,
+        of: (S::f64s, FarField<S>),
+        to: (&mut Complex<S>, &mut Complex<S>),
+    );
+}
+
+/// Real and imaginary parts of a moment, for the bands of a chunk.
+pub type Moment = [[f64; CHUNK]; 2];
+
+#[inline(always)]
+fn moment<S: Simd>(token: S, [re, im]: &Moment, at: usize) -> Complex<S> {
+    Complex::new(S::f64s::splat(token, re[at]), S::f64s::splat(token, im[at]))
+}
+
+/// The bands of a row from `lane` on.
+#[inline(always)]
+fn elements<S: Simd>(token: S, row: &[f64; 2 * CHUNK], lane: usize) -> Complex<S> {
+    let (re, im) = row.split_at(CHUNK);
+    Complex::new(load(token, &re[lane..]), load(token, &im[lane..]))
+}
+
+/// Pairs whose factors stay in the first cache.
+const BLOCK: usize = 16;
+
+/// A number of each pair of a block, real and imaginary parts.
+type OfBlock = [[f64; BLOCK]; 2];
+
+/// The number of pair `at` of a block in each lane.
+#[inline(always)]
+fn of_pair<S: Simd>(token: S, [re, im]: &OfBlock, at: usize) -> Complex<S> {
+    Complex::new(S::f64s::splat(token, re[at]), S::f64s::splat(token, im[at]))
+}
+
+/// A block of pairs, taken apart.
+struct Block {
+    ig: [usize; BLOCK],
+    igp: [usize; BLOCK],
+    vcoul: [f64; BLOCK],
+    wtilde: OfBlock,
+    eps: OfBlock,
+}
+
+impl Block {
+    const EMPTY: Block = Block {
+        ig: [0; BLOCK],
+        igp: [0; BLOCK],
+        vcoul: [0.0; BLOCK],
+        wtilde: [[0.0; BLOCK]; 2],
+        eps: [[0.0; BLOCK]; 2],
+    };
+
+    /// One by one, since the numbers of a pair are next to each other.
+    #[inline(never)]
+    fn gather<W: Copy + Into<Complex64>>(&mut self, poles: &[Pole<W>], vcoul_loc: &[f64]) {
+        for (at, pole) in poles.iter().enumerate().take(BLOCK) {
+            let wtilde: Complex64 = pole.wtilde.into();
+            (self.ig[at], self.igp[at]) = (pole.ig as usize, pole.igp as usize);
+            self.vcoul[at] = vcoul_loc[pole.igp as usize];
+            (self.wtilde[0][at], self.wtilde[1][at]) = (wtilde.re, wtilde.im);
+            (self.eps[0][at], self.eps[1][at]) = (pole.eps.re, pole.eps.im);
+        }
+    }
+
+    /// Matrix elements M of pair `at` for a vector of the bands of a chunk.
+    #[inline(always)]
+    fn m<S: Simd>(
+        &self,
+        token: S,
+        of: &Clusters,
+        chunk: usize,
+        at: usize,
+        lane: usize,
+    ) -> Complex<S> {
+        let aqsn = of.aqsn.row(chunk, self.ig[at]);
+        let aqsm = of.aqsm.row(chunk, self.igp[at]);
+        elements(token, aqsm, lane).conj_mul(elements(token, aqsn, lane))
+    }
+}
+
+/// Prefetches the rows of the next block: they are in no order that hardware could foresee.
+#[inline(always)]
+fn prefetch_rows<W>(of: &Clusters, chunk: usize, next: &[Pole<W>]) {
+    for pole in next.iter().take(BLOCK) {
+        prefetch(of.aqsn.row(chunk, pole.ig as usize));
+        prefetch(of.aqsm.row(chunk, pole.igp as usize));
+    }
+}
+
+/// A cluster of real poles, `ω̃ = mid + half·t` with `|t| ≤ 1`, in Chebyshev polynomials of `t`.
+pub struct Chebyshev<S: Simd> {
+    token: S,
+    low: f64,
+    high: f64,
+    mid: f64,
+    half: f64,
+    limits: Limits,
+}
+
+/// Where a comparison holds, and where its contrary does; neither where rounding cannot tell.
+struct Certain<S: Simd> {
+    yes: S::mask64s,
+    no: S::mask64s,
+}
+
+impl<S: Simd> Chebyshev<S> {
+    #[inline(always)]
+    fn splat(&self, value: f64) -> S::f64s {
+        S::f64s::splat(self.token, value)
+    }
+
+    #[inline(always)]
+    fn above(&self, x: S::f64s, other: S::f64s) -> Certain<S> {
+        let yes = (other * self.splat(1.0 + MARGIN)).simd_lt(x);
+        Certain { yes, no: x.simd_lt(other * self.splat(1.0 - MARGIN)) }
+    }
+
+    /// Whether a pole takes the first branch.
+    #[inline(always)]
+    fn takes_first(&self, w: S::f64s, wtilde: f64) -> Certain<S> {
+        let d = w - self.splat(wtilde);
+        let d2 = d * d;
+        let gamma = self.above(d2, self.splat(self.limits.limittwo));
+        let ratio = self.above(d2 * self.splat(self.limits.limitone), self.splat(wtilde * wtilde));
+        Certain { yes: gamma.yes & ratio.yes, no: gamma.no | ratio.no }
+    }
+
+    /// Whether the cutoff takes `ssx` of a pole where `w < 0`.
+    #[inline(always)]
+    fn is_cut(&self, w: S::f64s, wtilde: f64, first: S::mask64s) -> Certain<S> {
+        let pole = self.splat(wtilde);
+        let sum = self.splat(self.limits.sexcut) * (w + pole).abs();
+        let size = first.select(pole * pole, pole);
+        let bound = first.select((w - pole).abs() * sum, sum * self.splat(2.0));
+        self.above(size, bound)
+    }
+
+    #[inline(always)]
+    fn is_within_bounds(&self, w: S::f64s) -> S::mask64s {
+        self.splat(self.low).simd_le(w) & w.simd_le(self.splat(self.high))
+    }
+
+    /// Whether moments give the sums of `1/(w − ω̃)`.
+    #[inline(always)]
+    fn converges(&self, w: S::f64s) -> S::mask64s {
+        let away = (w - self.splat(self.mid)).abs();
+        self.splat(MIN_DISTANCE * self.half).simd_le(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * self.half))
+    }
+
+    /// The weights of the moments for `1/(w − ω̃)`, and `r`.
+    #[inline(always)]
+    fn weights(&self, w: S::f64s) -> ([S::f64s; MOMENTS], S::f64s) {
+        let (one, zero) = (self.splat(1.0), self.splat(0.0));
+        let x = w - self.splat(self.mid);
+        let s = x * self.splat(1.0 / self.half);
+        let root = s.mul_add(s, -one).sqrt();
+        let sign = x.simd_lt(zero).select(-one, one);
+        let step = sign / (s.abs() + root);
+        let first = sign / (root * self.splat(self.half));
+        let mut power = first + first;
+        let mut weights = array!(MOMENTS, _k => first);
+        for weight in &mut weights[1..] {
+            power *= step;
+            *weight = power;
+        }
+        (weights, root)
+    }
+
+    /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
+    #[inline(always)]
+    fn difference(
+        &self,
+        w: S::f64s,
+        (q, q_root): ([S::f64s; MOMENTS], S::f64s),
+        (p, p_root): ([S::f64s; MOMENTS], S::f64s),
+    ) -> [S::f64s; MOMENTS] {
+        let product = q_root * p_root * (q_root + p_root);
+        let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
+        let first = w.abs() * self.splat(scale) / product;
+        let mut sums = array!(MOMENTS, k => q[k] + p[k]);
+        // Below they have the same sign.
+        sums[0] = self.splat(self.mid).simd_lt(w.abs()).select(first, sums[0]);
+        sums
+    }
+}
+
+impl<S: Simd> Expansion<S> for Chebyshev<S> {
+    type Cluster = Interval;
+    type Wtilde = f64;
+    type Moments = [Moment; MOMENTS];
+
+    fn pairs(part: &Interval) -> Range<usize> {
+        part.begin as usize..part.end as usize
+    }
+
+    #[inline(always)]
+    fn of(token: S, part: &Interval, limits: Limits) -> Option<Self> {
+        let (Interval { low, high, .. }, (mid, half)) = (*part, part.middle());
+        (!low.is_nan()).then_some(Chebyshev { token, low, high, mid, half, limits })
+    }
+
+    /// `Σ c·M·T_k(t)`.
+    #[inline(always)]
+    fn moments(
+        &self,
+        clusters: &Clusters,
+        vcoul_loc: &[f64],
+        poles: &[Pole],
+        chunk: usize,
+    ) -> Self::Moments {
+        let token = self.token;
+        let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
+        let (half, one, mid) = (self.splat(0.5), self.splat(1.0), self.splat(self.mid));
+        let scale = self.splat(2.0 / (self.high - self.low));
+        let mut block = Block::EMPTY;
+        let mut weight: OfBlock = [[0.0; BLOCK]; 2];
+        // T_k(t) for k from 1 on.
+        let mut polynomials = [[0.0; BLOCK]; MOMENTS - 1];
+        for (begin, own) in (0..).step_by(BLOCK).zip(poles.chunks(BLOCK)) {
+            block.gather(own, vcoul_loc);
+            for at in (0..BLOCK).step_by(S::f64s::LEN) {
+                let wtilde = load(token, &block.wtilde[0][at..]);
+                let factor = half * load(token, &block.vcoul[at..]) * wtilde;
+                for part in 0..2 {
+                    let eps = load(token, &block.eps[part][at..]);
+                    store(token, factor * eps, &mut weight[part][at..]);
+                }
+                let t = (wtilde - mid) * scale;
+                let twice = t + t;
+                let (mut before, mut now) = (one, t);
+                for polynomial in &mut polynomials {
+                    store(token, now, &mut polynomial[at..]);
+                    (before, now) = (now, twice.mul_add(now, -before));
+                }
+            }
+            prefetch_rows(clusters, chunk, &poles[begin + own.len()..]);
+            for lane in (0..CHUNK).step_by(S::f64s::LEN) {
+                let mut sums = array!(MOMENTS, _k => Complex::zero(token));
+                for at in 0..own.len() {
+                    let m = block.m(token, clusters, chunk, at, lane);
+                    let u = of_pair(token, &weight, at) * m;
+                    sums[0] = sums[0] + u;
+                    for k in 1..MOMENTS {
+                        let polynomial = self.splat(polynomials[k - 1][at]);
+                        sums[k] = sums[k].add_scaled(u, polynomial);
+                    }
+                }
+                for (sum, [re, im]) in sums.into_iter().zip(&mut moments) {
+                    add_to(token, sum.re, &mut re[lane..]);
+                    add_to(token, sum.im, &mut im[lane..]);
+                }
+            }
+        }
+        moments
+    }
+
+    #[inline(always)]
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
+        let (low, high) = (self.takes_first(w, self.low), self.takes_first(w, self.high));
+        let first = low.yes & high.yes;
+        // A pole at w itself has neither branch.
+        let second = low.no & high.no & !self.is_within_bounds(w);
+        let holds = first & self.converges(w) | second;
+        if !occupied {
+            return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
+        }
+        let negative = w.simd_lt(self.splat(0.0));
+        let (low, high) = (self.is_cut(w, self.low, first), self.is_cut(w, self.high, first));
+        let cut = negative & low.yes & high.yes;
+        let kept = low.no & high.no & !self.is_within_bounds(-w);
+        let ssx = (!negative | kept) & self.converges(-w);
+        FarField { holds: holds & (cut | ssx), first, ssx: ssx & !cut }
+    }
+
+    /// Nowhere: the definition sums the near field.
+    #[inline(always)]
+    fn is_first(&self, _: S::f64s, _: bool) -> S::mask64s {
+        S::mask64s::splat(self.token, false)
+    }
+
+    #[inline(always)]
+    fn add(
+        &self,
+        moments: &Self::Moments,
+        at: usize,
+        occ: f64,
+        (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
+        (asx, ach): (&mut Complex<S>, &mut Complex<S>),
+    ) {
+        let (token, zero, first) = (self.token, self.splat(0.0), holds & first);
+        let q = self.weights(w);
+        for k in 0..MOMENTS {
+            let weight = first.select(q.0[k], zero);
+            *ach = ach.add_scaled(moment(token, &moments[k], at), weight);
+        }
+        if occ != 0.0 {
+            // 1/(w + ω̃) is −1/(−w − ω̃).
+            let p = self.weights(-w);
+            let both = self.difference(w, q, p);
+            let occ = self.splat(-occ);
+            for k in 0..MOMENTS {
+                let weight = first.select(both[k], p.0[k]) * occ;
+                let weight = (holds & ssx).select(weight, zero);
+                *asx = asx.add_scaled(moment(token, &moments[k], at), weight);
+            }
+        }
+    }
+}
+
+/// A cluster of poles in a disc of the complex plane, in powers of `ζ = (ω̃ − middle)/radius`: see
+/// [`gpp_kernels::sigma::complex::Acceptance`].
+pub struct Powers<S: Simd> {
+    token: S,
+    middle: Complex64,
+    radius: f64,
+    first: f64,
+    second: f64,
+    outside: f64,
+    sizes: [f64; 2],
+    sexcut: f64,
+}
+
+/// The weights of the moments for `1/(w − ω̃)`: `first`, and `step` times as much for each that follows.
+struct Series<S: Simd> {
+    first: Complex<S>,
+    step: Complex<S>,
+}
+
+impl<S: Simd> Powers<S> {
+    #[inline(always)]
+    fn splat(&self, value: f64) -> S::f64s {
+        S::f64s::splat(self.token, value)
+    }
+
+    /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
+    #[inline(always)]
+    fn converges(&self, away: S::f64s) -> S::mask64s {
+        let least = MIN_DISTANCE_OF_POWERS * self.radius;
+        self.splat(least * least).simd_le(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE))
+    }
+
+    /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
+    #[inline(always)]
+    fn cut(
+        &self,
+        w: S::f64s,
+        [away, opposite]: [S::f64s; 2],
+        first: S::mask64s,
+    ) -> [S::mask64s; 2] {
+        let negative = w.simd_lt(self.splat(0.0));
+        if (!negative).all_true() {
+            return [negative, !negative];
+        }
+        let (away, opposite) = (away.sqrt(), opposite.sqrt());
+        let bound = |room: f64, rounding: f64| {
+            let room = self.splat(room);
+            let sum = self.splat(self.sexcut * rounding) * (opposite + room);
+            first.select(sum * (away + room), sum + sum)
+        };
+        let of = |size: f64| first.select(self.splat(size * size), self.splat(size));
+        let [small, large] = self.sizes;
+        let cut = bound(self.radius, 1.0 + MARGIN).simd_lt(of(small));
+        let kept = of(large).simd_lt(bound(-self.radius, 1.0 - MARGIN));
+        [negative & cut, !negative | kept]
+    }
+
+    /// Squares of `|w ∓ z₀|`.
+    #[inline(always)]
+    fn away(&self, w: S::f64s) -> [S::f64s; 2] {
+        let (re, im2) = (self.splat(self.middle.re), self.splat(self.middle.im * self.middle.im));
+        let (away, opposite) = (w - re, w + re);
+        [away.mul_add(away, im2), opposite.mul_add(opposite, im2)]
+    }
+
+    #[inline(always)]
+    fn series(&self, w: S::f64s) -> Series<S> {
+        let d = w - self.splat(self.middle.re);
+        let im = self.splat(self.middle.im);
+        let over = self.splat(1.0) / d.mul_add(d, im * im);
+        let first = Complex::new(d, im).scale(over);
+        Series { first, step: first.scale(self.splat(self.radius)) }
+    }
+
+    /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`.
+    #[inline(always)]
+    fn difference(&self, q: &Series<S>, opposite: &Series<S>) -> Complex<S> {
+        Complex::splat(self.token, self.middle * -2.0) * (q.first * opposite.first)
+    }
+
+    /// What all moments of a band but the first give, before it is multiplied by [`Series::first`].
+    #[inline(always)]
+    fn tail(&self, series: &Series<S>, moments: &[Moment; POWERS], at: usize) -> Complex<S> {
+        let mut sum = moment(self.token, &moments[POWERS - 1], at);
+        for k in (1..POWERS - 1).rev() {
+            sum = moment(self.token, &moments[k], at).add_product(sum, series.step);
+        }
+        sum * series.step
+    }
+}
+
+/// Powers whose moments are summed together if there are enough registers, and if there are few: the same terms in
+/// the same order.
+const MANY: usize = 8;
+const FEW: usize = 4;
+const _: () = assert!(POWERS.is_multiple_of(MANY) && MANY.is_multiple_of(FEW));
+
+/// Adds the moments of a block from one power on, of `COUNT` of them, for a vector of bands; `u` is `c·M` of each pair
+/// times that power, and after it times the next power that is left.
+#[inline(always)]
+fn add_powers<S: Simd, const COUNT: usize>(
+    token: S,
+    powers: &[OfBlock; MANY],
+    u: &mut [Complex<S>],
+    moments: &mut [Moment],
+    lane: usize,
+) {
+    let mut sums = array!(COUNT, _k => Complex::zero(token));
+    for (at, u) in u.iter_mut().enumerate() {
+        sums[0] = sums[0] + *u;
+        for k in 1..COUNT {
+            sums[k] = sums[k].add_product(*u, of_pair(token, &powers[k - 1], at));
+        }
+        *u = *u * of_pair(token, &powers[COUNT - 1], at);
+    }
+    for k in 0..COUNT {
+        let [re, im] = &mut moments[k];
+        add_to(token, sums[k].re, &mut re[lane..]);
+        add_to(token, sums[k].im, &mut im[lane..]);
+    }
+}
+
+impl<S: Simd> Expansion<S> for Powers<S> {
+    type Cluster = Disc;
+    type Wtilde = Complex64;
+    type Moments = [Moment; POWERS];
+
+    fn pairs(disc: &Disc) -> Range<usize> {
+        disc.begin as usize..disc.end as usize
+    }
+
+    #[inline(always)]
+    fn of(token: S, disc: &Disc, limits: Limits) -> Option<Self> {
+        let Disc { middle, radius, .. } = *disc;
+        let size = middle.norm_sqr().sqrt();
+        let sizes = [size - radius, size + radius];
+        let near = |size: f64| (size / limits.limitone.sqrt()).max(limits.limittwo.sqrt());
+        let first = near(sizes[1]) * (1.0 + MARGIN) + radius;
+        let second = (near(sizes[0]) * (1.0 - MARGIN) - radius).max(0.0);
+        let outside = radius * (1.0 + MARGIN);
+        (!radius.is_nan()).then_some(Powers {
+            token,
+            middle,
+            radius,
+            first: first * first,
+            second: second * second,
+            outside: outside * outside,
+            sizes,
+            sexcut: limits.sexcut,
+        })
+    }
+
+    /// `Σ c·M·ζ^k`.
+    #[inline(always)]
+    fn moments(
+        &self,
+        clusters: &Clusters,
+        vcoul_loc: &[f64],
+        poles: &[Pole<Complex64>],
+        chunk: usize,
+    ) -> Self::Moments {
+        let token = self.token;
+        let mut moments = [[[0.0; CHUNK]; 2]; POWERS];
+        let (half, scale) = (self.splat(0.5), self.splat(1.0 / self.radius));
+        let middle = Complex::splat(token, self.middle);
+        let mut block = Block::EMPTY;
+        let mut weight: OfBlock = [[0.0; BLOCK]; 2];
+        // ζ^k for k from 1 on.
+        let mut powers: [OfBlock; MANY] = [[[0.0; BLOCK]; 2]; MANY];
+        for (begin, own) in (0..).step_by(BLOCK).zip(poles.chunks(BLOCK)) {
+            block.gather(own, vcoul_loc);
+            for at in (0..BLOCK).step_by(S::f64s::LEN) {
+                let complex = |[re, im]: &OfBlock| {
+                    Complex::<S>::new(load(token, &re[at..]), load(token, &im[at..]))
+                };
+                let wtilde = complex(&block.wtilde);
+                let vcoul = half * load(token, &block.vcoul[at..]);
+                let factor = (wtilde * complex(&block.eps)).scale(vcoul);
+                store(token, factor.re, &mut weight[0][at..]);
+                store(token, factor.im, &mut weight[1][at..]);
+                let (re, im) = (wtilde.re - middle.re, wtilde.im - middle.im);
+                let zeta = Complex::<S>::new(re, im).scale(scale);
+                let mut power = zeta;
+                for [re, im] in &mut powers {
+                    store(token, power.re, &mut re[at..]);
+                    store(token, power.im, &mut im[at..]);
+                    power = power * zeta;
+                }
+            }
+            prefetch_rows(clusters, chunk, &poles[begin + own.len()..]);
+            for lane in (0..CHUNK).step_by(S::f64s::LEN) {
+                let mut u = array!(BLOCK, _at => Complex::zero(token));
+                for at in 0..own.len() {
+                    let m = block.m(token, clusters, chunk, at, lane);
+                    u[at] = m * of_pair(token, &weight, at);
+                }
+                let u = &mut u[..own.len()];
+                let mut first = 0;
+                while first < POWERS {
+                    if registers::<S>() >= 32 {
+                        add_powers::<S, MANY>(token, &powers, u, &mut moments[first..], lane);
+                        first += MANY;
+                    } else {
+                        add_powers::<S, FEW>(token, &powers, u, &mut moments[first..], lane);
+                        first += FEW;
+                    }
+                }
+            }
+        }
+        moments
+    }
+
+    #[inline(always)]
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
+        let [away, opposite] = self.away(w);
+        let first = self.splat(self.first).simd_lt(away);
+        // A pole at w itself has neither branch.
+        let second = away.simd_lt(self.splat(self.second)) & self.splat(self.outside).simd_lt(away);
+        let holds = first & self.converges(away) | second;
+        if !occupied {
+            return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
+        }
+        let [cut, kept] = self.cut(w, [away, opposite], first);
+        let ssx = kept & !cut & self.converges(opposite);
+        FarField { holds: holds & (cut | ssx), first, ssx }
+    }
+
+    /// No pole is `−w` there, and squares are finite.
+    #[inline(always)]
+    fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s {
+        let [away, opposite] = self.away(w);
+        let first = self.splat(self.first).simd_lt(away)
+            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE));
+        if !occupied {
+            return first;
+        }
+        let [_, kept] = self.cut(w, [away, opposite], first);
+        first & kept & self.splat(self.outside).simd_lt(opposite)
+    }
+
+    #[inline(always)]
+    fn add(
+        &self,
+        moments: &Self::Moments,
+        at: usize,
+        occ: f64,
+        (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
+        (asx, ach): (&mut Complex<S>, &mut Complex<S>),
+    ) {
+        let (token, first) = (self.token, holds & first);
+        let q = self.series(w);
+        let of_first = moment(token, &moments[0], at);
+        let tail = self.tail(&q, moments, at);
+        *ach = *ach + (q.first * (of_first + tail)).keep(token, first);
+        if occ != 0.0 {
+            // 1/(w + ω̃) is −1/(−w − ω̃).
+            let p = self.series(-w);
+            let weight = Complex::select(first, self.difference(&q, &p), p.first);
+            let sum = (p.first * self.tail(&p, moments, at)).add_product(weight, of_first);
+            let sum = sum + (q.first * tail).keep(token, first);
+            *asx = asx.add_scaled(sum.keep(token, holds & ssx), self.splat(-occ));
+        }
+    }
+}
+
+/// The numbers of a vector, and zeros.
+#[inline(always)]
+pub fn numbers<S: Simd>(token: S, vector: S::f64s) -> [f64; WIDTH] {
+    let mut numbers = [0.0; WIDTH];
+    store(token, vector, &mut numbers);
+    numbers
+}
+
+#[cfg(test)]
+mod tests;

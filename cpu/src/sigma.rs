@@ -1,0 +1,322 @@
+//! Many energies: pairs in clusters of neighbouring poles, whose moments give the sums at all energies.
+//!
+//! For real poles, with `c = vcoul·½·ω̃·eps`, `q = 1/(w − ω̃)` where the first branch holds and zero
+//! elsewhere, and `p = 1/(w + ω̃)`, both branches are
+//!
+//! ```text
+//! ach(iw) += c·M·q            asx(iw) −= occ·c·M·(q − p)   unless it is cut off
+//! ```
+//!
+//! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. In the far field of a cluster
+//! of poles these functions are smooth, and the *moments* of the cluster, `Σ c·M` over its pairs times a few
+//! polynomials of the pole, give its sums at every energy of the band ([`crate::expansion`]). In the near field, where
+//! a bound between branches or the pole itself is in the cluster or too near to it, pairs are summed one by one.
+//!
+//! Work is shared out by chunks of bands and parts of the clusters. Moments are summed with bands in the vectors, their
+//! expansions with energies, and the near field with pairs; each number adds the same terms at every level.
+
+use fearless_simd::prelude::*;
+use gpp_kernels::formula::VALUES;
+use gpp_kernels::sigma::Pole;
+use num_complex::Complex64;
+
+use crate::definition::{Band, Definition, ROW, Row};
+use crate::expansion::{Chebyshev, Expansion, Powers, numbers};
+use crate::problem::{CHUNK, Clusters, Pairs, Task};
+use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, tree};
+use crate::work::{Compensated, Progress, map};
+
+/// Shares of the clusters for each chunk, the same ones for any number of threads.
+const SHARES: usize = 16;
+
+/// Bytes of the sums of all shares of so many bands and energies at most.
+pub(crate) fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
+    let shares = (nbands.div_ceil(CHUNK) * SHARES) as u64;
+    shares * (nw * VALUES * size_of::<Compensated>()) as u64
+}
+
+/// The sums of a slab, `(nw · VALUES)`, on the threads of the pool that this is called in.
+pub(crate) fn sum(task: &Task, level: Level, progress: Progress) -> Vec<f64> {
+    let clusters = task.clusters.expect("checked before");
+    let count = match clusters.pairs {
+        Pairs::Real(_, clusters) => clusters.len(),
+        Pairs::Any(_, clusters) => clusters.len(),
+    };
+    let chunks = 0..task.bands.nbands.div_ceil(CHUNK);
+    let shares: Vec<(usize, usize)> =
+        chunks.flat_map(|chunk| (0..SHARES.min(count)).map(move |first| (chunk, first))).collect();
+    let of_shares = map(&shares, progress, |&share| {
+        let mut sums = vec![Compensated::default(); task.bands.nw * VALUES];
+        let to = &mut sums;
+        match clusters.pairs {
+            Pairs::Real(poles, parts) => at_level!(level, token => {
+                add_share::<_, Chebyshev<_>>(token, task, &clusters, (poles, parts), share, to);
+            }),
+            Pairs::Any(poles, discs) => at_level!(level, token => {
+                add_share::<_, Powers<_>>(token, task, &clusters, (poles, discs), share, to);
+            }),
+        }
+        sums
+    });
+    let mut totals = vec![Compensated::default(); task.bands.nw * VALUES];
+    for sums in &of_shares {
+        totals.iter_mut().zip(sums).for_each(|(total, sum)| total.add(sum.value()));
+    }
+    totals.into_iter().map(Compensated::value).collect()
+}
+
+/// Adds the sums of a chunk of bands with each [`SHARES`]th cluster from `first` on.
+#[inline(always)]
+fn add_share<S: Simd, E: Expansion<S>>(
+    token: S,
+    task: &Task,
+    of: &Clusters,
+    (poles, clusters): (&[Pole<E::Wtilde>], &[E::Cluster]),
+    (chunk, first): (usize, usize),
+    sums: &mut [Compensated],
+) {
+    let bands = ChunkOfBands::of(task, chunk);
+    let mut near = Vec::new();
+    for cluster in clusters.iter().skip(first).step_by(SHARES.min(clusters.len())) {
+        if task.stop.is_asked() {
+            return;
+        }
+        let own = &poles[E::pairs(cluster)];
+        near.clear();
+        if let Some(expansion) = E::of(token, cluster, task.bands.limits) {
+            let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
+            add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
+        } else {
+            let energies = || 0..task.bands.nw;
+            let all = bands.range().flat_map(|n| energies().map(move |iw| Near::new(n, iw, false)));
+            near.extend(all);
+        }
+        add_near_field(token, task, of, own, &near, sums);
+    }
+}
+
+/// The bands of a chunk, with their energies padded to whole vectors.
+struct ChunkOfBands {
+    first: usize,
+    count: usize,
+    energies: Vec<f64>,
+}
+
+impl ChunkOfBands {
+    fn of(task: &Task, chunk: usize) -> ChunkOfBands {
+        let nw = task.bands.nw;
+        let first = chunk * CHUNK;
+        let count = CHUNK.min(task.bands.nbands - first);
+        let length = nw.next_multiple_of(WIDTH);
+        let mut energies = vec![1.0; count * length];
+        let wx = task.bands.wx[first * nw..].chunks_exact(nw);
+        for (own, wx) in energies.chunks_exact_mut(length).zip(wx) {
+            own[..nw].copy_from_slice(wx);
+        }
+        ChunkOfBands { first, count, energies }
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.count
+    }
+
+    /// Those of band `at` of the chunk.
+    #[inline(always)]
+    fn energies(&self, at: usize) -> &[f64] {
+        let length = self.energies.len() / self.count;
+        &self.energies[at * length..(at + 1) * length]
+    }
+}
+
+/// Adds what the moments of a cluster give at each energy, and lists the bands and energies of its near field.
+#[inline(always)]
+fn add_far_field<S: Simd, E: Expansion<S>>(
+    token: S,
+    task: &Task,
+    bands: &ChunkOfBands,
+    (expansion, moments): (&E, &E::Moments),
+    sums: &mut [Compensated],
+    near: &mut Vec<Near>,
+) {
+    let (zero, one) = (S::f64s::splat(token, 0.0), S::f64s::splat(token, 1.0));
+    let nw = task.bands.nw;
+    let mut with_near = Vec::new();
+    for begin in (0..nw).step_by(S::f64s::LEN) {
+        let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
+        let mut is_near = zero;
+        for (at, n) in bands.range().enumerate() {
+            let w = load(token, &bands.energies(at)[begin..]);
+            let occ = task.bands.occ[n];
+            let far = expansion.far_field(w, occ != 0.0);
+            is_near += far.holds.select(zero, one);
+            expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
+        }
+        let count = S::f64s::LEN.min(nw - begin);
+        for (value, vector) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
+            let lanes = numbers(token, vector);
+            for (iw, &sum) in (begin..).zip(&lanes[..count]) {
+                sums[iw * VALUES + value].add(sum);
+            }
+        }
+        if numbers(token, is_near)[..count].iter().any(|&count| count != 0.0) {
+            with_near.push(begin);
+        }
+    }
+    for (at, n) in bands.range().enumerate() {
+        for &begin in &with_near {
+            let count = S::f64s::LEN.min(nw - begin);
+            let w = load(token, &bands.energies(at)[begin..]);
+            let occupied = task.bands.occ[n] != 0.0;
+            let far = expansion.far_field(w, occupied).holds.to_bitmask();
+            let first = expansion.is_first(w, occupied).to_bitmask();
+            let lanes = (0..count).filter(|lane| far >> lane & 1 == 0);
+            near.extend(lanes.map(|lane| Near::new(n, begin + lane, first >> lane & 1 == 1)));
+        }
+    }
+}
+
+// The near field: pairs one by one, by the definition, or by `q` and `p` alone where the first branch holds for all of
+// them and nothing is cut off. That takes a third of the time, and both are right but for some thirty roundings of a
+// term, since nothing cancels:
+//
+//     ach += c·M·q     asx −= occ·c·M·(q − p) = 2·occ·(c·M·q)·(ω̃·p)
+
+/// A band and an energy in the near field of a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    n: u32,
+    iw: u32,
+    /// Whether the first branch certainly holds for all pairs, and nothing is cut off.
+    is_first: bool,
+}
+
+impl Near {
+    fn new(n: usize, iw: usize, is_first: bool) -> Near {
+        Near { n: n as u32, iw: iw as u32, is_first }
+    }
+}
+
+/// The pairs of a cluster with a band: what all energies have in common.
+#[derive(Default)]
+struct WithBand {
+    wtilde: Vec<Complex64>,
+    eps: Vec<Complex64>,
+    /// `M`, with the Coulomb interaction of each pair's `igp`.
+    m: Vec<Complex64>,
+    /// `c·M` if something needs it: filled up to whole vectors, as `ω̃` is.
+    weight: Vec<Complex64>,
+}
+
+impl WithBand {
+    /// Of some pairs and band `n`: one by one, since their rows are anywhere.
+    #[inline(never)]
+    fn fill<W: Copy + Into<Complex64>>(
+        &mut self,
+        (task, of): (&Task, &Clusters),
+        poles: &[Pole<W>],
+        n: usize,
+    ) {
+        let m = |pole: &Pole<W>| {
+            let (ig, igp) = (pole.ig as usize, pole.igp as usize);
+            of.aqsm.at(n, igp).conj() * of.aqsn.at(n, ig) * task.slab.vcoul_loc[igp]
+        };
+        for values in [&mut self.wtilde, &mut self.eps, &mut self.m, &mut self.weight] {
+            values.clear();
+        }
+        self.wtilde.extend(poles.iter().map(|pole| pole.wtilde.into()));
+        self.eps.extend(poles.iter().map(|pole| pole.eps));
+        self.m.extend(poles.iter().map(m));
+    }
+
+    /// Makes weights if there are none. The last pair, without one, fills up the vectors.
+    #[inline(never)]
+    fn weigh(&mut self) {
+        let (Some(&last), true) = (self.wtilde.last(), self.weight.is_empty()) else { return };
+        let pairs = self.m.iter().zip(&self.wtilde).zip(&self.eps);
+        self.weight.extend(pairs.map(|((m, wtilde), eps)| m * (wtilde * eps * 0.5)));
+        let count = self.m.len().next_multiple_of(WIDTH);
+        self.wtilde.resize(count, last);
+        self.weight.resize(count, Complex64::ZERO);
+    }
+
+    /// Adds the terms of some pairs where the first branch holds for all, and nothing is cut off.
+    #[inline(always)]
+    fn add_first<S: Simd>(
+        &self,
+        token: S,
+        row: std::ops::Range<usize>,
+        [w, occ]: [f64; 2],
+        sums: &mut [Compensated],
+    ) {
+        let (w, one) = (S::f64s::splat(token, w), S::f64s::splat(token, 1.0));
+        let mut lanes = [[0.0; WIDTH]; VALUES];
+        for lane in (0..WIDTH).step_by(S::f64s::LEN) {
+            let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
+            for at in (row.start + lane..row.end).step_by(WIDTH) {
+                let wtilde = Complex::load(token, &self.wtilde[at..]);
+                let (d, s) = (w - wtilde.re, w + wtilde.re);
+                let im2 = wtilde.im * wtilde.im;
+                let q = Complex::new(d, wtilde.im).scale(one / d.mul_add(d, im2));
+                let of_q = Complex::load(token, &self.weight[at..]) * q;
+                ach = ach + of_q;
+                if occ != 0.0 {
+                    let p = Complex::new(s, -wtilde.im).scale(one / s.mul_add(s, im2));
+                    asx = asx.add_product(of_q, wtilde * p);
+                }
+            }
+            let asx = asx.scale(S::f64s::splat(token, -2.0 * occ));
+            for (of, lanes) in [asx.re, asx.im, ach.re, ach.im].into_iter().zip(&mut lanes) {
+                add_to(token, of, &mut lanes[lane..]);
+            }
+        }
+        for (sum, lanes) in sums.iter_mut().zip(lanes) {
+            sum.add(tree(&lanes));
+        }
+    }
+}
+
+/// Adds the terms of some pairs at these energies, band by band.
+#[inline(always)]
+fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
+    token: S,
+    task: &Task,
+    of: &Clusters,
+    poles: &[Pole<W>],
+    near: &[Near],
+    sums: &mut [Compensated],
+) {
+    let definition = Definition::<S, false>::new(token, task.bands.limits);
+    let (mut pairs, mut of_band) = (WithBand::default(), None);
+    for &Near { n, iw, is_first } in near {
+        if task.stop.is_asked() {
+            return;
+        }
+        let (n, iw) = (n as usize, iw as usize);
+        if of_band != Some(n) {
+            pairs.fill((task, of), poles, n);
+            of_band = Some(n);
+        }
+        if is_first {
+            pairs.weigh();
+        }
+        // The rest of `M` is with the pairs.
+        let (aqsm, vcoul) = (Complex64::ONE, 1.0);
+        let w = task.bands.wx[n * task.bands.nw + iw];
+        let band = Band { aqsm, w, vcoul, occ: task.bands.occ[n] };
+        let sums = &mut sums[iw * VALUES..(iw + 1) * VALUES];
+        let mut begin = 0;
+        while begin < pairs.m.len() {
+            let row = begin..pairs.m.len().min(begin + ROW);
+            begin = row.end;
+            if is_first {
+                pairs.add_first(token, row, [band.w, band.occ], sums);
+                continue;
+            }
+            let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
+            definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

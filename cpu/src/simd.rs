@@ -1,0 +1,367 @@
+//! Vectors of FP64: the instruction sets, chosen when the program runs, and complex numbers over the vectors of
+//! [`fearless_simd`].
+//!
+//! A kernel is written once, for any `S: Simd`, and `at_level!` compiles it for each [`Level`]. Whatever runs for
+//! each term is `#[inline(always)]`: a function of its own would be compiled without the instructions of the level.
+
+use std::fmt;
+use std::ops::{Add, Mul};
+
+use fearless_simd::Level as Detected;
+use fearless_simd::prelude::*;
+use num_complex::Complex64;
+
+/// Chains of additions of one value, whatever the level: one vector or several. So each chain adds the same terms at
+/// every level.
+pub const WIDTH: usize = 8;
+
+/// The sum of eight numbers, in a tree.
+#[inline(always)]
+pub fn tree(lanes: &[f64; WIDTH]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = *lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// An array of the values of an expression for each index. [`core::array::from_fn`] and closures are functions of
+/// their own, which are compiled without the instructions of the level.
+macro_rules! array {
+    ($count:expr, $at:ident => $value:expr) => {{
+        let mut array = [{
+            let $at = 0;
+            $value
+        }; $count];
+        let mut at = 1;
+        while at < $count {
+            array[at] = {
+                let $at = at;
+                $value
+            };
+            at += 1;
+        }
+        array
+    }};
+}
+pub(crate) use array;
+
+/// Vector registers of the instruction set.
+pub const fn registers<S: Simd>() -> usize {
+    match S::f64s::LEN {
+        8 => 32,
+        2 if cfg!(target_arch = "aarch64") => 32,
+        _ => 16,
+    }
+}
+
+/// Newton steps that make a full reciprocal of an approximate one. The approximation of AVX-512 is good to 14 bits,
+/// which two steps make 56; that of 64-bit ARM is good to 8, which takes three. AVX2 has none for FP64 and divides.
+const fn newton_steps<S: Simd>() -> usize {
+    match S::f64s::LEN {
+        8 => 2,
+        2 if cfg!(target_arch = "aarch64") => 3,
+        _ => 0,
+    }
+}
+
+/// The first numbers of a slice.
+#[inline(always)]
+pub fn load<S: Simd>(token: S, from: &[f64]) -> S::f64s {
+    S::f64s::from_slice(token, &from[..S::f64s::LEN])
+}
+
+/// Writes the first numbers of a slice.
+#[inline(always)]
+pub fn store<S: Simd>(_: S, vector: S::f64s, to: &mut [f64]) {
+    vector.store_slice(&mut to[..S::f64s::LEN]);
+}
+
+/// Adds to the first numbers of a slice.
+#[inline(always)]
+pub fn add_to<S: Simd>(token: S, vector: S::f64s, to: &mut [f64]) {
+    store(token, load(token, to) + vector, to);
+}
+
+/// `1/z`, to the last digit or the one before: an approximation corrected where the instruction set has one, else a
+/// division. Of zero it is infinite and of infinity zero.
+#[inline(always)]
+pub fn reciprocal<S: Simd>(token: S, z: S::f64s) -> S::f64s {
+    let one = S::f64s::splat(token, 1.0);
+    if newton_steps::<S>() == 0 {
+        return one / z;
+    }
+    let approximate = z.approximate_recip();
+    let mut reciprocal = approximate;
+    for _ in 0..newton_steps::<S>() {
+        let error = (-z).mul_add(reciprocal, one);
+        reciprocal = reciprocal.mul_add(error, reciprocal);
+    }
+    // Zero of infinity and infinity of zero have an error that is not a number.
+    reciprocal.simd_le(reciprocal).select(reciprocal, approximate)
+}
+
+/// `1/z` of each; `paired` takes one division for two that are not zero and whose product is finite: `1/a = b·r` and
+/// `1/b = a·r` with `r = 1/(a·b)`. A division runs in parallel with the fused operations that an approximate
+/// reciprocal would take for its corrections; there are few enough left for that.
+#[inline(always)]
+pub fn reciprocals<S: Simd, const N: usize>(
+    token: S,
+    z: [S::f64s; N],
+    paired: bool,
+) -> [S::f64s; N] {
+    let mut one = z;
+    let mut at = 0;
+    while paired && at + 1 < N {
+        let both = S::f64s::splat(token, 1.0) / (z[at] * z[at + 1]);
+        (one[at], one[at + 1]) = (z[at + 1] * both, z[at] * both);
+        at += 2;
+    }
+    while at < N {
+        one[at] = reciprocal(token, z[at]);
+        at += 1;
+    }
+    one
+}
+
+/// A complex number in each lane.
+#[derive(Clone, Copy)]
+pub struct Complex<S: Simd> {
+    pub re: S::f64s,
+    pub im: S::f64s,
+}
+
+impl<S: Simd> Complex<S> {
+    #[inline(always)]
+    pub fn new(re: S::f64s, im: S::f64s) -> Self {
+        Complex { re, im }
+    }
+
+    /// The same number in each lane.
+    #[inline(always)]
+    pub fn splat(token: S, z: Complex64) -> Self {
+        Complex { re: S::f64s::splat(token, z.re), im: S::f64s::splat(token, z.im) }
+    }
+
+    #[inline(always)]
+    pub fn zero(token: S) -> Self {
+        Complex::splat(token, Complex64::ZERO)
+    }
+
+    /// The first numbers of a slice.
+    #[inline(always)]
+    pub fn load(token: S, from: &[Complex64]) -> Self {
+        let parts: &[f64] = bytemuck::cast_slice(&from[..S::f64s::LEN]);
+        let (low, high) = parts.split_at(S::f64s::LEN);
+        let (re, im) = load(token, low).deinterleave(load(token, high));
+        Complex { re, im }
+    }
+
+    #[inline(always)]
+    pub fn conj_mul(self, other: Self) -> Self {
+        Complex {
+            re: self.im.mul_add(other.im, self.re * other.re),
+            im: (-self.im).mul_add(other.re, self.re * other.im),
+        }
+    }
+
+    #[inline(always)]
+    pub fn scale(self, factor: S::f64s) -> Self {
+        Complex { re: self.re * factor, im: self.im * factor }
+    }
+
+    /// `self + m · factor`, for a real factor.
+    #[inline(always)]
+    pub fn add_scaled(self, m: Self, factor: S::f64s) -> Self {
+        Complex { re: m.re.mul_add(factor, self.re), im: m.im.mul_add(factor, self.im) }
+    }
+
+    /// `self + one · other`.
+    #[inline(always)]
+    pub fn add_product(self, one: Self, other: Self) -> Self {
+        Complex {
+            re: (-one.im).mul_add(other.im, one.re.mul_add(other.re, self.re)),
+            im: one.im.mul_add(other.re, one.re.mul_add(other.im, self.im)),
+        }
+    }
+
+    #[inline(always)]
+    pub fn norm_sqr(self) -> S::f64s {
+        self.im.mul_add(self.im, self.re * self.re)
+    }
+
+    /// `one` where the mask holds, `other` elsewhere.
+    #[inline(always)]
+    pub fn select(mask: S::mask64s, one: Self, other: Self) -> Self {
+        Complex { re: mask.select(one.re, other.re), im: mask.select(one.im, other.im) }
+    }
+
+    /// `self` where the mask holds, zero elsewhere.
+    #[inline(always)]
+    pub fn keep(self, token: S, mask: S::mask64s) -> Self {
+        Complex::select(mask, self, Complex::zero(token))
+    }
+}
+
+impl<S: Simd> Add for Complex<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Complex { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl<S: Simd> Mul for Complex<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Complex {
+            re: (-self.im).mul_add(other.im, self.re * other.re),
+            im: self.im.mul_add(other.re, self.re * other.im),
+        }
+    }
+}
+
+/// Asks for the cache lines of a slice if the CPU has an instruction for that: neighbouring `igp` are a whole column
+/// apart, farther than hardware prefetchers reach.
+#[inline(always)]
+pub fn prefetch<T>(slice: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        const LINE: usize = 64;
+        let first: *const i8 = slice.as_ptr().cast();
+        for at in (0..size_of_val(slice)).step_by(LINE) {
+            // SAFETY: a hint, which reads nothing that the program could see; the address is within the slice.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(at)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slice;
+}
+
+/// An instruction set that the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// What every CPU of the architecture has, without fused operations.
+    Scalar,
+    /// Two numbers a vector: 64-bit ARM.
+    Neon,
+    /// Four, with fused operations: x86-64-v3.
+    Avx2,
+    /// Eight, with approximate reciprocals: AVX-512 as of Ice Lake and Zen 4.
+    Avx512,
+}
+
+impl Level {
+    pub const ALL: [Level; 4] = [Level::Scalar, Level::Neon, Level::Avx2, Level::Avx512];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Scalar => "scalar",
+            Level::Neon => "neon",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.name() == name)
+    }
+
+    /// Whether this CPU has it.
+    pub fn is_available(self) -> bool {
+        let detected = Detected::new();
+        match self {
+            Level::Scalar => true,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => detected.as_neon().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => detected.as_avx2().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => detected.as_avx512().is_some(),
+            #[allow(unreachable_patterns, reason = "each architecture has levels of its own")]
+            _ => {
+                let _ = detected;
+                false
+            }
+        }
+    }
+
+    /// Those that this CPU has, the widest last.
+    pub fn available() -> Vec<Level> {
+        Level::ALL.into_iter().filter(|level| level.is_available()).collect()
+    }
+
+    /// The widest that this CPU has.
+    pub fn best() -> Level {
+        Level::available().pop().unwrap_or(Level::Scalar)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Evaluates an expression at a level, with its instructions switched on and a token that shows that the CPU has them.
+/// Panics if it does not.
+macro_rules! at_level {
+    ($level:expr, $token:ident => $value:expr) => {{
+        let detected = ::fearless_simd::Level::new();
+        match $level {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx512 if let Some($token) = detected.as_avx512() => {
+                ::fearless_simd::Simd::vectorize(
+                    $token,
+                    #[inline(always)]
+                    move || $value,
+                )
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Level::Avx2 if let Some($token) = detected.as_avx2() => {
+                ::fearless_simd::Simd::vectorize(
+                    $token,
+                    #[inline(always)]
+                    move || $value,
+                )
+            }
+            #[cfg(target_arch = "aarch64")]
+            $crate::simd::Level::Neon if let Some($token) = detected.as_neon() => {
+                ::fearless_simd::Simd::vectorize(
+                    $token,
+                    #[inline(always)]
+                    move || $value,
+                )
+            }
+            $crate::simd::Level::Scalar => {
+                let $token = ::fearless_simd::Fallback::new();
+                $value
+            }
+            level => unreachable!("{detected:?} has no {level}"),
+        }
+    }};
+}
+pub(crate) use at_level;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for level in Level::ALL {
+            assert_eq!(Level::by_name(&level.to_string()), Some(level));
+        }
+        assert_eq!(Level::by_name("sse"), None);
+    }
+
+    #[test]
+    fn the_best_is_available() {
+        assert!(Level::Scalar.is_available());
+        assert!(Level::best().is_available());
+        assert!(Level::available().is_sorted());
+    }
+}
