@@ -170,7 +170,10 @@ impl Preparation {
             Layout::Planned => Arc::new(frame.odd(slab, batch, kernel.poles)),
             Layout::Listed => {
                 let odd = frame.odd(slab, batch, kernel.poles);
-                Arc::new(ListedPairs { lists: Lists::of(slab, &odd, batch.plan().has_static()), odd })
+                Arc::new(ListedPairs {
+                    lists: Lists::of(slab, &odd, batch.plan().has_static()),
+                    odd,
+                })
             }
             Layout::Cells => Arc::new(frame.cells(slab, Evaluator::Gpu)),
         }
@@ -201,8 +204,9 @@ impl Preparation {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => OddPoles::bytes_while_made(slab),
             // The records before they are put together.
-            Layout::Listed => OddPoles::bytes_while_made(slab)
-                .saturating_add(slab.list_bytes().saturating_mul(3)),
+            Layout::Listed => {
+                OddPoles::bytes_while_made(slab).saturating_add(slab.list_bytes().saturating_mul(3))
+            }
             Layout::Cells => Cells::bytes_while_made(slab, poles),
         }
     }
@@ -216,7 +220,9 @@ impl Preparation {
             Layout::Listed if batches == 1 => {
                 problem.odd_bytes().saturating_add(problem.list_bytes())
             }
-            Layout::Planned | Layout::Listed => problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES),
+            Layout::Planned | Layout::Listed => {
+                problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
+            }
             Layout::Cells => granted,
         }
     }

@@ -21,8 +21,8 @@ use crate::catalogue;
 use crate::error::Result;
 use crate::problem::memory::{Array, zeros};
 pub use crate::problem::plan::clusters::{BySize, Cells, Evaluator, SortedOnce};
-use crate::problem::plan::odd::Cutoff;
 pub use crate::problem::plan::lists::Lists;
+use crate::problem::plan::odd::Cutoff;
 pub use crate::problem::plan::odd::OddPoles;
 use crate::problem::{Bands, SlabView};
 
