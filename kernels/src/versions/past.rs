@@ -48,7 +48,7 @@ pub mod v9 {
 
     version! {
         id: "v9", change: "one pass for all energies, pair constants out of the loop, empty bands apart",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
     #[inline(always)]
@@ -132,7 +132,7 @@ pub mod v10 {
 
     version! {
         id: "v10", change: "partial fractions without a branch, approximate reciprocals corrected once",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
     /// What the loops need of one pole.
@@ -274,7 +274,7 @@ pub mod v11 {
 
     version! {
         id: "v11", change: "bands staged in shared memory, eight at a time",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
     #[inline(always)]
@@ -340,7 +340,7 @@ pub mod v12 {
 
     version! {
         id: "v12", change: "kernels for purely real poles",
-        source: "docs/past-the-paper.md", kernels: [REAL, ANY]
+        source: "docs/versions.md", kernels: [REAL, ANY]
     }
 
     /// What the loops need of one pole.
@@ -494,7 +494,7 @@ pub mod v13 {
 
     version! {
         id: "v13", change: "energies from constant memory, one reciprocal for two of them",
-        source: "docs/past-the-paper.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 7.0
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 7.0
     }
 
     /// What `M` of a far band is multiplied with: `1/(x² − h²)` and `x/(x² − h²)`, then `1/(w − ω̃)` for a third
@@ -696,7 +696,7 @@ pub mod v14 {
 
     version! {
         id: "v14", change: "lists of the pairs that have terms, static ones apart",
-        source: "docs/past-the-paper.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 8.0
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 8.0
     }
 
     #[inline(always)]
@@ -788,7 +788,7 @@ pub mod static_ch {
 
     version! {
         id: "static_ch", change: "the static CH of all bands, beside the sums of a version",
-        source: "docs/sigma.md", kernels: [KERNEL]
+        source: "docs/usage.md", kernels: [KERNEL]
     }
 
     /// The static CH, as the `ach` of one energy.
