@@ -231,26 +231,30 @@ pub unsafe fn listed<const T: usize>(
     }
 }
 
-/// Bands of a buffer.
+/// Bands of a stage: between two barriers.
 #[cfg(target_arch = "nvptx64")]
-const BANDS: usize = 2;
+const BANDS: u32 = 2;
+
+/// Stages in shared memory, a power of two: one is summed, the others are on their way.
+#[cfg(target_arch = "nvptx64")]
+const STAGES: u32 = 4;
 
 /// Bytes of a band: an element for each thread.
 #[cfg(target_arch = "nvptx64")]
-const BAND: u32 = SHAPE.threads() * crate::tiling::ELEMENT;
+const BAND: u32 = SHAPE.threads() * tiling::ELEMENT;
 
 #[cfg(target_arch = "nvptx64")]
-const BUFFER: u32 = BANDS as u32 * BAND;
+const STAGE: u32 = BANDS * BAND;
 
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(
     ".shared .align 16 .b8 gpp_windows[{bytes}];",
-    bytes = const 2 * BUFFER,
+    bytes = const STAGES * STAGE,
 );
 
-/// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig`
-/// and the `aqsm_local` of its window to one of two buffers in shared memory while it sums the bands of the other, one
-/// element of a band a thread; each lane reads those of its own `igp`.
+/// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig` and the
+/// `aqsm_local` of its window to shared memory, one element of a band a thread, some stages ahead of the one that it
+/// sums; each lane reads those of its own `igp`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub unsafe fn listed<const T: usize>(
@@ -259,7 +263,9 @@ pub unsafe fn listed<const T: usize>(
     range: Range<u32>,
     mut step: impl FnMut(u32, &Band<T>),
 ) {
-    use crate::intrinsics::{barrier, copied, copy_to_shared, lane, load_shared_pair};
+    use crate::intrinsics::{
+        barrier, commit_copies, copied, copy_to_shared, lane, load_shared_pair,
+    };
     use crate::tiling::ELEMENT;
 
     let (begin, end) = (range.start, range.end);
@@ -276,15 +282,17 @@ pub unsafe fn listed<const T: usize>(
         false => (a.aqsm_local, Planned::rows(a.ngpown), igp),
     };
     let copies = thread < WARP || igp <= list.last;
-    let copy = |n: u32, buffer: u32| {
-        if copies {
-            each::<BANDS>(|band| {
+    // A stage past the end is committed empty, so that as many are under way whatever the range.
+    let copy = |n: u32, at: u32| {
+        if copies && n < end {
+            each::<{ BANDS as usize }>(|band| {
                 // Past the last band, that of the last.
                 let from = (n + band as u32).min(a.nbands - 1) * stride + element;
-                let to = base + buffer + band as u32 * BAND + thread * ELEMENT;
+                let to = base + at + band as u32 * BAND + thread * ELEMENT;
                 copy_to_shared(to, array, from);
             });
         }
+        commit_copies();
     };
     let aqsn = base + thread % WARP * ELEMENT;
     let aqsm: [u32; T] = from_fn(|t| base + (WARP + list.offset(t)) * ELEMENT);
@@ -294,33 +302,24 @@ pub unsafe fn listed<const T: usize>(
         wx: [0.0; 4],
     };
 
-    copy(begin, 0);
-    let (mut n, mut buffer) = (begin, 0);
-    loop {
-        // A buffer is written only after the barrier that all its readers have passed.
-        copied();
+    const AHEAD: u32 = STAGES - 1;
+    each::<{ AHEAD as usize }>(|stage| copy(begin + stage as u32 * BANDS, stage as u32 * STAGE));
+    let (mut n, mut at) = (begin, 0);
+    while n < end {
+        // The stage that is filled now is the one that all threads have summed before this barrier.
+        copied::<{ AHEAD - 1 }>();
         barrier();
-        let stop = (n + BANDS as u32).min(end);
-        if stop < end {
-            copy(stop, buffer ^ BUFFER);
-        }
-        let mut band = buffer;
-        while n + 1 < stop {
-            let (first, second) = (read(band), read(band + BAND));
+        copy(n + AHEAD * BANDS, (at + AHEAD * STAGE) % (STAGES * STAGE));
+        if n + 1 < end {
+            let (first, second) = (read(at), read(at + BAND));
             step(n, &first);
             step(n + 1, &second);
-            band += 2 * BAND;
-            n += 2;
+        } else {
+            step(n, &read(at));
         }
-        if n < stop {
-            step(n, &read(band));
-            n += 1;
-        }
-        if n >= end {
-            break;
-        }
-        buffer ^= BUFFER;
+        n += BANDS;
+        at = (at + STAGE) % (STAGES * STAGE);
     }
-    // Before the first buffer is filled again.
+    // Before the first stage is filled again.
     barrier();
 }

@@ -72,7 +72,7 @@ fn static_pairs_and_pairs_without_terms() {
             }
         };
         let problem = changed(made([9, 530, 70, nw], kind, 21), apart).unwrap();
-        assert!(problem.batches_for(v14).first().plan().has_static());
+        assert!(v14.batches(&problem).first().plan().has_static());
         check(&problem);
     }
 }

@@ -236,11 +236,18 @@ pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, at: u32) {
          options(nostack, preserves_flags));
 }
 
-/// Waits for all that the thread copies.
+/// Ends a group of what the thread copies.
 #[inline(always)]
-pub fn copied() {
+pub fn commit_copies() {
     // SAFETY: it has no precondition.
-    unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) }
+    unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+}
+
+/// Waits for all groups that the thread copies but the last `AHEAD`.
+#[inline(always)]
+pub fn copied<const AHEAD: u32>() {
+    // SAFETY: it has no precondition.
+    unsafe { asm!("cp.async.wait_group {};", const AHEAD, options(nostack, preserves_flags)) }
 }
 
 /// Loads 16 bytes from shared memory.
