@@ -1,9 +1,16 @@
-//! What goes wrong in the program beside the core's errors, and the exit codes of all.
+//! Errors of the program in addition to the core's, and the exit codes of all.
+
+use std::fmt::Display;
 
 pub use gpp_core::error::*;
 
 /// Of the core's error where no other is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is wrong with something that the user gave, named by `origin`: a file, a flag or a version.
+pub fn invalid(origin: impl Display, what: impl Into<String>) -> Error {
+    Error::Input { origin: origin.to_string(), what: what.into() }
+}
 
 /// The profiler is missing, may not count, or printed what cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,17 +1,9 @@
-//! `gpp`: BerkeleyGW's General Plasmon Pole kernel in Rust, run on a GPU or on the host, timed and
-//! verified, version by version.
+//! The program `gpp`: BerkeleyGW's GPP kernel in Rust, run on GPUs and CPUs, timed, verified and explained.
 //!
-//! What calculates is the crate `gpp_core`, whose folders are here by their names: [`catalogue`], [`problem`],
-//! [`devices`], [`engine`]. A command is a module: [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`],
-//! [`roofline`], [`explain`], [`diff`], [`report`]. What they share:
-//!
-//! - [`cli`]: arguments and exit codes; [`setup`], [`memory`]: devices, problem and slabs of a calculation
-//! - [`measure`]: timed runs; [`mod@reference`]: the sums that they are compared with, and the comparison
-//! - [`record`]: what is written as JSON; [`outcomes`]: what follows from it
-//! - [`terminal`], [`chart`]: tables, pictures
-//! - [`output`], [`progress`], [`interrupt`], [`ranks`], [`error`]: files, bars, signals, MPI, what goes wrong
-//!
-//! The kernels themselves are in the crate `gpp_kernels`.
+//! What calculates is the crate `gpp_core`; the kernels are in `gpp_kernels` and `gpp_cpu`. Each command is a module:
+//! [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`], [`roofline`], [`explain`], [`diff`], [`report`].
+//! A run goes [`cli`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's engine → [`mod@reference`]
+//! (verification) → [`record`] (JSON) → [`terminal`].
 
 #![allow(
     missing_docs,

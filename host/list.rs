@@ -3,39 +3,37 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use comfy_table::CellAlignment;
 use gpp_core::offdiag::versions::{ALL, Version};
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 use gpp_kernels::kernel;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalogue::names::versions;
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best};
-use crate::cli::args::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
-use crate::devices::Device;
+use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of};
+use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
+use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result};
-use crate::offdiag;
 use crate::output::{Files, print, write_text};
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::problem::{Grid, Problem, Sums};
 use crate::progress::Progress;
-use crate::record::info::{Info, Kernel, Processor, SCHEMA};
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
 use crate::setup::Source;
-use crate::terminal::{fit, or_dash, table, terminal};
+use crate::terminal::{Cells, or_dash};
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    // It says itself why there is no GPU.
-    let device = crate::setup::device(&args.place, &[], Progress { shown: false })?;
+    // The text reports why there is no GPU.
+    let device = crate::setup::device(&args.place, Progress { shown: false })?;
     let info = device_info(device.as_ref())?;
     match &args.list.json {
         Some(path) => write_text(path, &plain(&info))?,
-        None => print(|to| info_text(to, &info, terminal()))?,
+        None => print(|to| info_text(to, &info))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,7 +41,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
 pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     match &args.json {
         Some(path) => write_text(path, &plain(&listing()))?,
-        None => print(|to| list_text(to, terminal()))?,
+        None => print(list_text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -52,7 +50,8 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
     Files::new().writes("--output", [&args.output]).check()?;
-    let source = Source::System(system, args.seed).at(args.energies.grid().map(Grid::in_file));
+    let grid = args.energies.map(|energies| Grid::Even(energies).in_file());
+    let source = Source::System(system, args.seed).at(grid);
     let (problem, sums) = with_sums(&source, progress)?;
     if problem.header().nend > MINI_APPS_ENERGIES {
         progress.say(format_args!(
@@ -89,7 +88,7 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
 fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
     let gpu = version.gpu().ok_or_else(|| Error::Input {
         origin: version.id().into(),
-        what: "is made for processors and has no PTX".into(),
+        what: "is a version for CPUs and has no PTX".into(),
     })?;
     let entries = gpu.kernels.iter().flat_map(|kernel| kernel.entries);
     Ok(entries.map(|entry| entry.symbol).collect())
@@ -97,8 +96,54 @@ fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
 
 // What there is: a device and its kernels, versions and systems.
 
+/// What `gpp info --json` writes.
+#[derive(Serialize)]
+struct Info {
+    schema: u32,
+    program: String,
+    provenance: Provenance,
+    device: DeviceInfo,
+    /// Why no GPU can be used.
+    no_gpu: Option<String>,
+    /// Why this build has no kernels for GPUs.
+    no_kernels: Option<String>,
+    /// What versions for CPUs use, if the device is a CPU.
+    processor: Option<Processor>,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Processor {
+    /// Threads of versions that run one per core.
+    cores: usize,
+    threads: usize,
+    /// `--threads` or `OMP_NUM_THREADS`, if that set their number.
+    threads_by: Option<String>,
+    /// SIMD levels that it has, the widest last, and the one in use.
+    levels: Vec<String>,
+    level: String,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    version: String,
+    #[serde(skip)]
+    change: String,
+    symbol: String,
+    /// Differs if the code does; null in a build without kernels.
+    hash: Option<String>,
+    energies: u32,
+    threads_per_block: u32,
+    registers: Option<u32>,
+    local_bytes: Option<u32>,
+    shared_bytes: Option<u32>,
+    warps_per_sm: Option<u32>,
+}
+
+const SCHEMA: u32 = 1;
+
 /// A device and every version's kernels on it.
-pub fn device_info(device: &dyn Device) -> Result<Info> {
+fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
         let entries = |kernel: &'static kernel::Kernel| {
@@ -153,49 +198,36 @@ fn threads_by(host: &Host) -> Option<&'static str> {
     }
 }
 
-/// All versions, journeys and built-in systems, for a program.
+/// All versions, series and built-in systems as JSON.
 fn listing() -> Value {
-    let version = |listed: Listed| {
+    let version = |listed: Listed| json!({ "id": listed.id(), "change": listed.version.change, "source": listed.version.source });
+    let series = |series: &Journey| {
         json!({
-            "id": listed.id(),
-            "change": listed.version.change,
-            "source": listed.version.source,
-            "best": listed.id() == best(BackEnd::Gpu).id(),
+            "id": series.id,
+            "title": series.title,
+            "source": series.source,
+            "versions": series.ids(),
+            "baseline": series.baseline,
+            "continues": series.continues,
+            "back_end": series.back_end(),
+            "best": series.best,
+            "condition": series.condition,
         })
     };
-    let journey = |journey: &Journey| {
+    let matrix =
+        |own: &Version| json!({ "id": own.id, "change": own.change, "capability": own.capability });
+    let system = |own: &System| {
         json!({
-            "id": journey.id,
-            "title": journey.title,
-            "source": journey.source,
-            "versions": journey.ids(),
-            "baseline": journey.baseline,
-            "continues": journey.continues,
-            "back_end": journey.back_end(),
-            "best": journey.best,
-            "condition": journey.condition,
-        })
-    };
-    let matrix = |version: &Version| {
-        json!({
-            "id": version.id,
-            "change": version.change,
-            "capability": version.capability,
-            "file": offdiag::source(Some(version.id)),
-        })
-    };
-    let system = |system: &System| {
-        json!({
-            "name": system.name,
-            "nbands": system.nbands,
-            "nvband": system.nvband,
-            "ngpown": system.ngpown,
-            "ncouls": system.ncouls,
-            "nstart": system.nstart,
-            "nend": system.nend,
-            "poles": poles(system),
-            "bytes": system.bytes(),
-            "note": system.note,
+            "name": own.name,
+            "nbands": own.nbands,
+            "nvband": own.nvband,
+            "ngpown": own.ngpown,
+            "ncouls": own.ncouls,
+            "nstart": own.nstart,
+            "nend": own.nend,
+            "poles": poles(own),
+            "bytes": own.bytes(),
+            "note": own.note,
         })
     };
     let best_of_all =
@@ -203,7 +235,7 @@ fn listing() -> Value {
     json!({
         "schema": SCHEMA,
         "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
-        "journeys": JOURNEYS.iter().map(journey).collect::<Vec<_>>(),
+        "series": JOURNEYS.iter().map(series).collect::<Vec<_>>(),
         "best": best_of_all,
         "matrix": ALL.map(matrix),
         "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
@@ -215,13 +247,13 @@ fn poles(system: &System) -> &'static str {
 }
 
 /// A problem and its reference sums, stored or evaluated now.
-pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
+fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Input {
         origin: source.name(),
         what: format!(
-            "no golden sums for this seed and these energies, and too many terms to evaluate them now; \
-             golden sums exist for seed {DEFAULT_SEED} and a system's own energies"
+            "has no reference values for this seed and these energies, and too many terms to evaluate them now; they \
+             exist for seed {DEFAULT_SEED} and a system's own energies"
         ),
     })?;
     Ok((problem, sums))
@@ -230,7 +262,7 @@ pub fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)>
 // Devices, kernels, versions and systems for the terminal.
 
 /// The device, the program and the kernels.
-pub fn info_text(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Result<()> {
+fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
     let multiprocessors = match device.back_end() {
@@ -270,88 +302,75 @@ pub fn info_text(to: &mut dyn Write, info: &Info, width: Option<u16>) -> io::Res
             writeln!(to, "{what:<20}{text}")?;
         }
     }
-    writeln!(to, "{}", kernels(&info.kernels, width))
+    kernels(&info.kernels).print(to)
 }
 
-fn kernels(kernels: &[Kernel], width: Option<u16>) -> String {
-    let mut table = table(&[
-        "kernel",
-        "energies",
-        "threads",
-        "registers",
-        "local [B]",
-        "shared [B]",
-        "warps/SM",
-        "what it changes",
-    ]);
-    if let Some(column) = table.column_mut(7) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    for kernel in kernels {
-        table.add_row(vec![
-            kernel.symbol.clone(),
-            kernel.energies.to_string(),
-            kernel.threads_per_block.to_string(),
-            or_dash(kernel.registers),
-            or_dash(kernel.local_bytes),
-            or_dash(kernel.shared_bytes),
-            or_dash(kernel.warps_per_sm),
-            kernel.change.clone(),
-        ]);
-    }
-    fit(table, width)
+fn kernels(kernels: &[Kernel]) -> Cells {
+    Cells::new(
+        &[
+            ("kernel", &|own: &&Kernel| own.symbol.clone()),
+            ("energies", &|own: &&Kernel| own.energies.to_string()),
+            ("threads", &|own: &&Kernel| own.threads_per_block.to_string()),
+            ("registers", &|own: &&Kernel| or_dash(own.registers)),
+            ("local [B]", &|own: &&Kernel| or_dash(own.local_bytes)),
+            ("shared [B]", &|own: &&Kernel| or_dash(own.shared_bytes)),
+            ("warps/SM", &|own: &&Kernel| or_dash(own.warps_per_sm)),
+            ("what it changes", &|own: &&Kernel| own.change.clone()),
+        ],
+        kernels,
+    )
 }
 
 /// The versions and the built-in systems.
-pub fn list_text(to: &mut dyn Write, width: Option<u16>) -> io::Result<()> {
-    let mut versions = table(&["version", "what it changes", "where it is described"]);
-    for at in 1..3 {
-        if let Some(column) = versions.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-    }
-    for listed in catalogue::versions() {
-        versions.add_row([listed.id(), listed.version.change, listed.version.source]);
-    }
-    let mut systems = table(&["system", "bands", "occupied", "G′", "G", "poles", "MiB", "note"]);
-    for at in [5, 7] {
-        if let Some(column) = systems.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-    }
-    for system in SYSTEMS.iter() {
-        systems.add_row([
-            system.name.clone(),
-            system.nbands.to_string(),
-            system.nvband.to_string(),
-            system.ngpown.to_string(),
-            system.ncouls.to_string(),
-            poles(system).into(),
-            format!("{:.1}", system.bytes() as f64 / f64::from(1 << 20)),
-            system.note.clone(),
-        ]);
-    }
-    writeln!(to, "{}", fit(versions, width))?;
-    writeln!(to, "{}", journeys(width))?;
+fn list_text(to: &mut dyn Write) -> io::Result<()> {
+    let series = |listed: &Listed| journey_of(listed.id()).map_or("", |series| series.id).into();
+    Cells::new(
+        &[
+            ("version", &|listed: &Listed| listed.id().into()),
+            ("series", &series),
+            ("what it changes", &|listed: &Listed| listed.version.change.into()),
+        ],
+        catalogue::versions(),
+    )
+    .print(to)?;
+    Cells::new(
+        &[
+            ("series", &|series: &&Journey| series.id.into()),
+            ("source", &|series: &&Journey| series.source.into()),
+            ("baseline", &|series: &&Journey| series.baseline.into()),
+            ("on a", &|series: &&Journey| name(series.back_end()).into()),
+            ("fastest", &|series: &&Journey| series.best.into()),
+            ("measured", &|series: &&Journey| series.condition.into()),
+        ],
+        JOURNEYS,
+    )
+    .print(to)?;
     let on = |back_end| format!("{} on a {}", best(back_end).id(), name(back_end));
     writeln!(to, "--version best is {}, {}", on(BackEnd::Gpu), on(BackEnd::Cpu))?;
-    writeln!(to, "{}", matrix(width))?;
-    writeln!(to, "{}\n{STATISTICS}", fit(systems, width))
-}
-
-fn matrix(width: Option<u16>) -> String {
-    let headings = ["gpp offdiag --version", "what it changes", "capability", "file"];
-    let mut table = table(&headings);
-    for at in [1, 3] {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-    }
-    for Version { id, change, capability, .. } in ALL {
-        let (capability, file) = (format!("{capability:.1}"), offdiag::source(Some(*id)));
-        table.add_row([*id, *change, capability.as_str(), &file]);
-    }
-    fit(table, width)
+    Cells::new(
+        &[
+            ("gpp offdiag --version", &|own: &&Version| own.id.into()),
+            ("what it changes", &|own: &&Version| own.change.into()),
+            ("capability", &|own: &&Version| format!("{:.1}", own.capability)),
+        ],
+        ALL,
+    )
+    .print(to)?;
+    Cells::new(
+        &[
+            ("system", &|own: &&System| own.name.clone()),
+            ("bands", &|own: &&System| own.nbands.to_string()),
+            ("occupied", &|own: &&System| own.nvband.to_string()),
+            ("G′", &|own: &&System| own.ngpown.to_string()),
+            ("G", &|own: &&System| own.ncouls.to_string()),
+            ("poles", &|own: &&System| poles(own).into()),
+            ("MiB", &|own: &&System| format!("{:.1}", own.bytes() as f64 / f64::from(1 << 20))),
+            ("note", &|own: &&System| own.note.clone()),
+        ],
+        SYSTEMS.iter(),
+    )
+    .print(to)?;
+    writeln!(to, "{STATISTICS}")
 }
 
 fn name(back_end: BackEnd) -> &'static str {
@@ -359,20 +378,4 @@ fn name(back_end: BackEnd) -> &'static str {
         BackEnd::Gpu => "GPU",
         BackEnd::Cpu => "CPU",
     }
-}
-
-/// The fastest version of each journey, one a line.
-fn journeys(width: Option<u16>) -> String {
-    let headings = ["journey", "where it is told", "baseline", "back end", "best", "measured"];
-    let mut table = table(&headings);
-    for at in [1, 3, 5] {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-    }
-    for journey in JOURNEYS {
-        let Journey { id, source, baseline, best, condition, .. } = journey;
-        table.add_row([id, source, baseline, name(journey.back_end()), best, condition]);
-    }
-    fit(table, width)
 }

@@ -5,61 +5,34 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use gpp_kernels::peaks::{FMA_SYMBOL, READ_SYMBOLS};
 use serde::Serialize;
 
-use crate::catalogue::{order, sources};
-use crate::chart::{Chart, Picture, Roofline};
-use crate::cli::args::RooflineArgs;
+use crate::catalogue::{JOURNEYS, order};
+use crate::chart::{Picture, Roofline};
+use crate::cli::RooflineArgs;
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
+use crate::devices::gpu::Gpu;
 use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
-use crate::devices::gpu::{self, Gpu};
 use crate::error::{Error, Result};
-use crate::measure::seen;
-use crate::offdiag::records::{self, Folder, Matrices};
+use crate::measure::state;
 use crate::output::{print, replace, require_name};
 use crate::profile::Records;
 use crate::record::profile::{Ceilings, Profile, Theoretical};
-use crate::record::{Provenance, SCHEMA, kernels_by};
+use crate::record::{Provenance, SCHEMA};
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
-    if let Some(output) = &args.output {
-        require_name("--output", output, "folder")?;
-    }
-    let records = Records::load(&args.from)?;
-    let Records { profiles, ceilings, .. } = records;
-    let matrices = args.offdiag.as_deref().map(|folder| matrices(folder, &ceilings)).transpose()?;
-    let output = match &args.output {
-        Some(output) => output,
-        None => Path::new("."),
-    };
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    require_name("--output", output, "folder")?;
+    let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
     write_charts(output, &profiles, &ceilings)?;
-    matrices.iter().try_for_each(|of| write_matrices(output, of))?;
     print(|to| writeln!(to, "rooflines in {}", output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The versions of Σ as a matrix; errors name the flag.
-fn matrices<'a>(folder: &Path, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
-    let found = Folder::load(folder).and_then(|folder| Matrices::of(&folder, ceilings));
-    found.map_err(of_offdiag)
-}
-
-/// What is wrong with Σ as a matrix is said of its flag.
-pub fn of_offdiag(error: Error) -> Error {
-    match error {
-        Error::Input { origin, what } => {
-            Error::Input { origin: format!("--offdiag {origin}"), what }
-        }
-        other => other,
-    }
-}
-
 // The hierarchical roofline: points, and which versions a figure shows.
 
-/// What the times of a chart's dots are by: one clock for all of them, as intensities need none and
-/// ceilings are timed by events.
+/// Where the times of a chart's points come from: the same for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// Medians of runs without a profiler; on a GPU by its events.
@@ -69,7 +42,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// The one that all of these profiles have: that of the runs, if each was run.
+    /// The runs, if each of these versions was run.
     pub fn of<'a>(profiles: impl IntoIterator<Item = &'a Profile>) -> Timing {
         let run = profiles.into_iter().all(|profile| profile.time_s.is_some());
         if run { Timing::Runs } else { Timing::Profiler }
@@ -83,7 +56,7 @@ impl Timing {
     }
 }
 
-/// One dot: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
+/// A point: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub version: String,
@@ -93,104 +66,62 @@ pub struct Point {
     pub flops_per_s: f64,
 }
 
-/// Shared memory's traffic, over L1's, below which it is that of shuffles and of the sum of a block.
-const OF_SUMS: f64 = 0.02;
+/// Shared memory's traffic, over L1's, below which it is that of shuffles and of the reduction of a block.
+const REDUCTION: f64 = 0.02;
 
-/// The dots of a profile, one for each level whose bytes are known; shared memory's of versions that
-/// keep more there than their sums.
-pub fn points(profile: &Profile, timing: Timing) -> Vec<Point> {
-    let uses = |shared: f64| profile.bytes.l1.is_none_or(|l1| shared > OF_SUMS * l1);
-    let point = |level: Level| {
-        let bytes = level.bytes(profile).filter(|&bytes| level != Level::Shared || uses(bytes))?;
-        Some(Point {
-            version: profile.version.clone(),
-            level,
-            intensity: profile.flops() / bytes,
-            flops_per_s: profile.flops() / timing.seconds(profile),
-        })
-    };
-    LEVELS.into_iter().filter_map(point).collect()
+/// The point of a profile at a level, if its bytes are known; for shared memory, if the version uses it for more than
+/// its reduction.
+pub fn point(profile: &Profile, level: Level, timing: Timing) -> Option<Point> {
+    let uses = |shared: f64| profile.bytes.l1.is_none_or(|l1| shared > REDUCTION * l1);
+    let bytes = level.bytes(profile).filter(|&bytes| level != Level::Shared || uses(bytes))?;
+    Some(Point {
+        version: profile.version.clone(),
+        level,
+        intensity: profile.flops() / bytes,
+        flops_per_s: profile.flops() / timing.seconds(profile),
+    })
 }
 
-/// A figure of the paper, or one of more versions.
-pub struct Figure {
+/// A chart: the versions of a series at a level of the memory.
+pub struct Figure<'a> {
     /// File name without its ending.
-    pub name: &'static str,
-    pub paper: Option<u32>,
-    shown: Shown,
+    pub name: String,
+    pub title: String,
+    pub shown: Vec<&'a Profile>,
+    pub level: Level,
 }
 
-enum Shown {
-    /// Those of a journey and of what goes on from it.
-    Story(&'static str),
-    /// Those past the paper, and the one that they start from.
-    Past,
-    Range(&'static str, &'static str),
-}
-
-const fn figure(name: &'static str, paper: Option<u32>, shown: Shown) -> Figure {
-    Figure { name, paper, shown }
-}
-
-/// One of the paper's versions and what came after, its own rooflines, and one of each other journey.
-pub const FIGURES: [Figure; 9] = [
-    figure("roofline", None, Shown::Story("paper")),
-    figure("roofline-fig1", Some(1), Shown::Range("v0", "v1")),
-    figure("roofline-fig3", Some(3), Shown::Range("v1", "v3")),
-    figure("roofline-fig5", Some(5), Shown::Range("v3", "v5")),
-    figure("roofline-fig6", Some(6), Shown::Range("v5", "v8")),
-    figure("roofline-past", None, Shown::Past),
-    figure("roofline-blog", None, Shown::Story("blog")),
-    figure("roofline-talk", None, Shown::Story("talk")),
-    figure("roofline-cpu", None, Shown::Story("cpu")),
-];
-
-impl Figure {
-    pub fn versions(&self) -> Vec<&'static str> {
-        match self.shown {
-            Shown::Story(id) => order::of_story(id),
-            Shown::Past => order::past(),
-            Shown::Range(first, last) => order::range(first, last),
+/// One chart for each series by HBM; of the paper's and what continues it also by the other levels.
+pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
+    let mut figures = Vec::new();
+    for series in JOURNEYS.iter().filter(|series| series.continues.is_none()) {
+        let is_own =
+            |own: &&Profile| order::story(&own.version).is_some_and(|of| of.id == series.id);
+        let shown: Vec<&Profile> = profiles.iter().filter(is_own).collect();
+        let levels = if series.id == "paper" { &LEVELS[..] } else { &[Level::Hbm] };
+        for &level in levels {
+            if !shown.iter().any(|own| level.bytes(own).is_some()) {
+                continue;
+            }
+            let series = if series.id == "paper" { "" } else { series.id };
+            let level_name = if level == Level::Hbm { "" } else { level.name() };
+            let name = ["roofline", series, level_name].map(str::to_lowercase);
+            let name: Vec<&str> =
+                name.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            let title = names(&shown);
+            figures.push(Figure { name: name.join("-"), title, shown: shown.clone(), level });
         }
     }
-
-    /// Whether it is of a journey and all that goes on from it.
-    pub fn is_whole(&self) -> bool {
-        matches!(self.shown, Shown::Story(_))
-    }
-
-    /// The levels that it shows: all in the paper's own figures, HBM alone where there are many versions.
-    pub fn levels(&self) -> &'static [Level] {
-        if self.paper.is_some() { &LEVELS } else { &[Level::Hbm] }
-    }
-
-    pub fn of<'a>(&self, profiles: &'a [Profile]) -> Vec<&'a Profile> {
-        let versions = self.versions();
-        profiles.iter().filter(|p| versions.contains(&p.version.as_str())).collect()
-    }
-
-    /// The versions that it shows of the profiles at hand, and those that the paper's figure has.
-    pub fn title(&self, shown: &[&Profile]) -> String {
-        let places =
-            |ids: &[&str]| -> Vec<usize> { ids.iter().filter_map(|id| order::place(id)).collect() };
-        let shown = places(&shown.iter().map(|p| p.version.as_str()).collect::<Vec<_>>());
-        let all = places(&self.versions());
-        match self.paper {
-            None => names(&shown),
-            Some(number) if shown == all => format!("{} (paper, Fig. {number})", names(&shown)),
-            Some(number) => format!("{} (paper, Fig. {number}: {})", names(&shown), names(&all)),
-        }
-    }
+    figures
 }
 
-/// Versions by their places: "v0, v3, v8 to v13".
-fn names(places: &[usize]) -> String {
-    let all = order::all();
-    let runs = places.chunk_by(|a, b| order::before(all[*b]) == Some(all[*a]));
-    let name = |at: &usize| all[*at].to_string();
-    let run = |run: &[usize]| match run {
-        [first, .., last] if run.len() > 2 => format!("{} to {}", name(first), name(last)),
-        few => few.iter().map(name).collect::<Vec<_>>().join(", "),
+/// Versions by their order: "v0, v3, v8 to v13".
+fn names(profiles: &[&Profile]) -> String {
+    let ids: Vec<&str> = profiles.iter().map(|own| own.version.as_str()).collect();
+    let runs = ids.chunk_by(|a, b| order::before(b) == Some(*a));
+    let run = |run: &[&str]| match run {
+        [first, .., last] if run.len() > 2 => format!("{first} to {last}"),
+        few => few.join(", "),
     };
     runs.map(run).collect::<Vec<_>>().join(", ")
 }
@@ -222,7 +153,7 @@ impl Level {
         }
     }
 
-    /// Bytes that a version moved at the level, where they are known.
+    /// Bytes that a version moved at the level.
     pub fn bytes(self, profile: &Profile) -> Option<f64> {
         let bytes = &profile.bytes;
         match self {
@@ -233,8 +164,7 @@ impl Level {
         }
     }
 
-    /// Bytes a second that the level can move: measured, of shared memory by clock and width, where that
-    /// is known.
+    /// Bytes a second that the level can move: measured, for shared memory by clock and width.
     pub fn bandwidth(self, ceilings: &Ceilings) -> Option<f64> {
         match self {
             Level::Hbm => Some(ceilings.hbm),
@@ -275,11 +205,6 @@ pub fn of_matrix_units(ceilings: &Ceilings, capability: Option<&str>) -> Option<
     matches!(capability, Some("8.0" | "9.0")).then_some(2.0 * vectors)
 }
 
-/// Rates that shared memory allows with one FP64 access for every 2, 1 and ½ operations.
-pub fn shared_limits(shared: f64) -> [f64; 3] {
-    [2.0, 1.0, 0.5].map(|operations| shared / 8.0 * operations)
-}
-
 // What a device can do: measured ceilings, and those that its clocks and widths promise.
 
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
@@ -289,16 +214,11 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     let sustained = end - Duration::from_secs_f64(SUSTAINED)..end;
     let looks = watch.map_or(Vec::new(), Watch::end);
     let limit = gpu.gauge().and_then(|gauge| gauge.power_limit_w());
-    let symbols = [FMA_SYMBOL].into_iter().chain(READ_SYMBOLS);
-    let hashes = symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?)));
     Ok(Ceilings {
         schema: SCHEMA,
         device: gpu.info().name.clone(),
         provenance: Some(Provenance::now(gpu.info())),
-        kernel_hashes: Some(hashes.collect()),
-        source_hash: sources::hash_at("kernels/src/peaks.rs"),
-        state: seen(&looks, &[sustained], limit).state,
-        kernels_by: kernels_by(),
+        state: state(&looks, &[sustained], limit),
         fp64: limits.fp64,
         fp64_sustained: Some(limits.fp64_sustained),
         hbm: limits.hbm,
@@ -337,39 +257,13 @@ pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) ->
     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
     replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
 
-    for figure in FIGURES {
-        let shown = figure.of(profiles);
-        if shown.is_empty() {
-            continue;
-        }
-        let title = figure.title(&shown);
-        let chart = Roofline::of(&title, &shown, ceilings, figure.levels());
-        draw(&folder.join(figure.name), &chart)?;
+    for Figure { name, title, shown, level } in figures(profiles) {
+        let path = folder.join(name);
+        let chart = Roofline::of(&title, &shown, ceilings, level);
+        Picture::Svg.write(&path.with_extension("svg"), &chart)?;
+        Picture::Png.write(&path.with_extension("png"), &chart)?;
     }
     Ok(())
-}
-
-/// Writes the chart of versions of Σ as a matrix as SVG and PNG, and their points as CSV.
-pub fn write_matrices(folder: &Path, of: &Matrices) -> Result<()> {
-    let path = folder.join(records::NAME);
-    draw(&path, &Roofline::of_matrices(of))?;
-    replace(&path.with_extension("csv"), |file| {
-        let mut csv = csv::Writer::from_writer(file);
-        csv.write_record(["version", "level", "operations", "intensity", "flops_per_s"])?;
-        let all = [("counted", of.points.clone()), ("executed", of.executed())];
-        for (operations, points) in all {
-            for Point { version, level, intensity, flops_per_s } in points {
-                csv.serialize((version, level, operations, intensity, flops_per_s))?;
-            }
-        }
-        csv.flush()
-    })
-}
-
-/// Writes a chart as SVG and PNG.
-fn draw(path: &Path, chart: &impl Chart) -> Result<()> {
-    Picture::Svg.write(&path.with_extension("svg"), chart)?;
-    Picture::Png.write(&path.with_extension("png"), chart)
 }
 
 /// The points of all profiles, and the share of its own ceiling that a version reaches.
@@ -386,7 +280,7 @@ fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Res
     ])?;
     for profile in profiles {
         let own = of_own_ceiling(profile, ceilings);
-        for point in points(profile, timing) {
+        for point in LEVELS.into_iter().filter_map(|level| point(profile, level, timing)) {
             let Point { version, level, intensity, flops_per_s } = point;
             csv.serialize((version, level, intensity, flops_per_s, own.burst, own.sustained))?;
         }
@@ -395,4 +289,29 @@ fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Res
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_h200_by_its_clocks_and_widths() {
+        let limits = Limits {
+            fp64: 0.0,
+            fp64_sustained: 0.0,
+            hbm: 0.0,
+            l2: 0.0,
+            l1: 0.0,
+            capability: (9, 0),
+            multiprocessors: 132,
+            hertz: 1.98e9,
+            memory_hertz: 3.201e9,
+            bus_bits: 6016.0,
+        };
+        let theoretical = theoretical(&limits);
+        let near =
+            |value: Option<f64>, archived: f64| (value.unwrap() / archived - 1.0).abs() <= 1e-6;
+        assert!(near(theoretical.fp64, 33_454_080_000_000.0));
+        assert!(near(theoretical.hbm, 4_814_304_000_000.0), "{theoretical:?}");
+        assert!(near(theoretical.shared, 33_454_080_000_000.0));
+        assert_eq!(fp64_lanes((13, 0)), None);
+    }
+}

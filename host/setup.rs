@@ -2,25 +2,25 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gpp_cpu::pool::Room;
-use gpp_kernels::reduction;
+use gpp_cpu::pool::Team;
+use gpp_cpu::simd::Level;
 
-use crate::catalogue::{BackEnd, Kernel, Listed, sources};
-use crate::cli::args::{AUTO, DeviceArgs};
+use crate::catalogue::{BackEnd, Kernel, Listed};
+use crate::cli::{AUTO, DeviceArgs};
 use crate::devices::Choice;
-use crate::devices::entry;
+use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
-use crate::devices::gpu::{self, Gpu};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::memory::{self, Crew, Limits};
-use crate::output::{Kept, note};
+use crate::output::note;
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{self, Batch, Grid, Problem, Slabs, System, digest, file, systems};
+use crate::problem::{self, Grid, Problem, Slabs, System, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -79,6 +79,7 @@ impl Source {
         }
     }
 
+    /// The flags of a run of it.
     pub fn arguments(&self) -> Vec<OsString> {
         match self {
             Source::System(system, seed) => {
@@ -92,7 +93,6 @@ impl Source {
         }
     }
 
-    /// Who makes or reads it, whole or slab by slab.
     pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
         Ok(match self {
             Source::File(path) => Box::new(file::Input::open(path, progress)?),
@@ -117,8 +117,6 @@ pub struct Setting<'a> {
     pub slabs: Slabs<'a>,
     pub whole: Option<&'a Problem>,
     pub limits: Limits,
-    /// The problem's digest, once it is known.
-    pub contents: OnceLock<u64>,
 }
 
 impl<'a> Setting<'a> {
@@ -128,7 +126,6 @@ impl<'a> Setting<'a> {
             slabs: problem.into(),
             whole: Some(problem),
             limits: Limits::default(),
-            contents: OnceLock::new(),
         }
     }
 
@@ -155,19 +152,7 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// A digest of all that the sums of a version depend on, but for the program and slabs.
-    pub fn task(&self, version: Kernel) -> Result<String> {
-        let contents = match self.contents.get() {
-            Some(contents) => *contents,
-            None => {
-                let contents = digest::of_problem(self.slabs.problem())?;
-                *self.contents.get_or_init(|| contents)
-            }
-        };
-        Ok(task(self.crew, self.slabs.problem(), contents, version))
-    }
-
-    /// How the problem is parted, for rank 0; none where it is not.
+    /// How the problem is divided into slabs, for rank 0; none if it is not.
     pub fn parting(&self) -> Option<Parting> {
         if self.is_plain() {
             return None;
@@ -184,7 +169,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// Where the workers are, for rank 0. Collective.
+/// The workers of all ranks, for rank 0. Collective.
 pub fn places(crew: Crew) -> Option<Vec<Place>> {
     let place = |device: &&dyn Device| Place {
         rank: crew.ranks.rank(),
@@ -204,47 +189,19 @@ pub fn require_one_kind(crew: Crew) -> Result<()> {
     let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
     if let Some(other) = own.iter().find(|other| **other != own[0]) {
         let what = format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
-        return Err(Error::Input { origin: "the devices".into(), what });
+        return Err(invalid("the devices", what));
     }
     require_same(crew.ranks, "back end", &own[0])
 }
 
-/// Fails on all ranks where these are not the tasks of all, or another program is to calculate them.
-pub fn require_same_tasks(ranks: &dyn Ranks, own: &[String]) -> Result<()> {
-    let own = format!("{} {}", own.join(" "), record::program());
-    require_same(ranks, "input, energies, version, vectors or program", &own)
-}
-
-/// A digest of all that the sums of a version depend on, but for the program and slabs.
-pub fn task(crew: Crew, frame: &Problem, contents: u64, version: Kernel) -> String {
+/// Fails on all ranks unless all are to run the same versions of the same program on the same problem. Collective.
+pub fn require_same_task(crew: Crew, versions: &[Kernel], problem: u64) -> Result<()> {
     let device = crew.devices[0];
-    let kernels = kernels(frame, version);
-    let on_gpu = device.back_end() == BackEnd::Gpu;
-    let code =
-        if on_gpu { code(&kernels) } else { sources::hash(version.id()).unwrap_or_default() };
-    let vectors = match (version, device.host()) {
-        (Kernel::Cpu(cpu), Some(host)) => cpu.level(host.level()).to_string(),
-        _ => String::new(),
-    };
-    let (id, by) = (version.id(), back_end(device.info()));
-    let all = format!("{contents} {id} {kernels:?} {code} {by} {vectors}");
-    format!("{:016x}", digest::of(all.as_bytes()))
-}
-
-/// The symbols of the entries that a version for GPUs runs on a problem; none for one for CPUs.
-fn kernels(frame: &Problem, version: Kernel) -> Vec<&'static str> {
-    let Kernel::Gpu(gpu) = version else { return Vec::new() };
-    let of_batch = |batch: Arc<Batch>| entry(batch.plan().kernel(gpu), batch.nw()).symbol;
-    let mut kernels: Vec<_> = version.batches(frame).kinds().map(of_batch).collect();
-    kernels.dedup();
-    kernels
-}
-
-/// A digest of the code of kernels, and of the second stage.
-fn code(kernels: &[&str]) -> String {
-    let symbols = kernels.iter().copied().chain([reduction::SYMBOL]);
-    let hash = |symbol| gpu::hash(symbol).unwrap_or("unknown".into());
-    symbols.map(hash).collect::<Vec<_>>().join(" ")
+    let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
+    let level = device.host().map_or(String::new(), |host| host.level().to_string());
+    let own =
+        format!("{problem} {ids:?} {} {level} {}", back_end(device.info()), record::program());
+    require_same(crew.ranks, "input, energies, version, SIMD level or program", &own)
 }
 
 pub fn back_end(info: &DeviceInfo) -> String {
@@ -254,48 +211,15 @@ pub fn back_end(info: &DeviceInfo) -> String {
     }
 }
 
-// What is done of an experiment is shown at its end, on an error and on an interrupt.
-
-/// Runs an experiment that hands out its record after each part. The last record, or the one that it returns,
-/// is shown.
-pub fn keep<R: Clone + Send + 'static>(
-    show: impl Fn(&R) -> anyhow::Result<()> + Send + Sync + 'static,
-    experiment: impl FnOnce(&mut dyn FnMut(&R)) -> Result<R>,
-) -> anyhow::Result<R> {
-    let kept = Kept::new(None, move |record: &Option<R>| match record {
-        Some(record) => show(record),
-        None => Ok(()),
-    });
-    let mut tell = |record: &R| kept.change(|kept| *kept = Some(record.clone()));
-    let done = experiment(&mut tell);
-    if let Ok(record) = &done {
-        tell(record);
-    }
-    kept.finish(done)
-}
-
 // The devices named on the command line.
 
-/// Opens the device that is to run these versions. With none named, that is the processor where all versions
-/// are made for it or there is no GPU.
-pub fn device(
-    args: &DeviceArgs,
-    versions: &[Listed],
-    progress: Progress,
-) -> Result<Box<dyn Device>> {
-    require_one(args)?;
-    let mut devices = devices(args, None, versions, progress, &Alone)?;
-    Ok(devices.swap_remove(0))
-}
-
-/// Fails where several devices are asked for.
-pub fn require_one(args: &DeviceArgs) -> Result<()> {
+/// Opens the one device of a command that takes no more.
+pub fn device(args: &DeviceArgs, progress: Progress) -> Result<Box<dyn Device>> {
     let choice = args.choice()?;
     if choice.is_several() {
-        let what = "this command takes one device".into();
-        return Err(Error::Input { origin: format!("--device {choice}"), what });
+        return Err(invalid(format!("--device {choice}"), "this command takes one device"));
     }
-    Ok(())
+    Ok(devices(args, None, &[], progress, &Alone)?.swap_remove(0))
 }
 
 pub enum Opened {
@@ -303,9 +227,7 @@ pub enum Opened {
     Gpus(Vec<Gpu>),
 }
 
-/// Opens the devices to run these versions, one at least. Of a GPU's memory no more than `most` bytes are
-/// taken for arrays, by all processes that have it together. Processes of one host take its GPUs in turn, and
-/// share its cores.
+/// The devices to run these versions, one at least: see [`opened`].
 pub fn devices(
     args: &DeviceArgs,
     most: Option<u64>,
@@ -313,25 +235,38 @@ pub fn devices(
     progress: Progress,
     ranks: &dyn Ranks,
 ) -> Result<Vec<Box<dyn Device>>> {
-    let gpus = match opened(args, most, versions, progress, ranks)? {
+    Ok(match opened(args, most, versions, progress, ranks)? {
+        Opened::Host(host) => vec![host],
+        Opened::Gpus(gpus) => gpus.into_iter().map(|gpu| Box::new(gpu) as _).collect(),
+    })
+}
+
+/// Opens the devices to run these versions. At most `most` bytes of a GPU's memory are used for arrays, by all
+/// processes that share it, of which each takes an equal part. Processes of one host take its GPUs in turn, and share
+/// its cores. Collective.
+pub fn opened(
+    args: &DeviceArgs,
+    most: Option<u64>,
+    versions: &[Listed],
+    progress: Progress,
+    ranks: &dyn Ranks,
+) -> Result<Opened> {
+    let opened = open(args, most, versions, progress, ranks)?;
+    let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
+    let gpus = match opened {
         Opened::Host(host) => {
             ranks.having(&[]);
-            return Ok(vec![host]);
+            return Ok(Opened::Host(host));
         }
         Opened::Gpus(gpus) => gpus,
     };
-    Ok(shared(gpus, ranks)?.into_iter().map(|gpu| Box::new(gpu) as _).collect())
-}
-
-/// GPUs of which each process that has one takes an equal part of the memory. Collective.
-pub fn shared(gpus: Vec<Gpu>, ranks: &dyn Ranks) -> Result<Vec<Gpu>> {
-    let uuids: Vec<String> =
-        gpus.iter().map(|gpu| gpu.info().uuid.clone().unwrap_or_default()).collect();
+    let uuids: Vec<String> = gpus.iter().map(uuid).collect();
     let shared = gpus.into_iter().zip(ranks.having(&uuids));
-    shared.map(|(gpu, processes)| gpu.shared(processes)).collect()
+    shared.map(|(gpu, processes)| gpu.shared(processes)).collect::<Result<_>>().map(Opened::Gpus)
 }
 
-pub fn opened(
+/// Opens them for this process alone.
+fn open(
     args: &DeviceArgs,
     most: Option<u64>,
     versions: &[Listed],
@@ -340,7 +275,14 @@ pub fn opened(
 ) -> Result<Opened> {
     let choice = args.choice()?;
     args.level()?;
-    let host = || Ok(Opened::Host(args.host(Room::here())?.into()));
+    let host = || {
+        let level = args.level()?.unwrap_or_else(Level::best);
+        let host = Host::with_team(level, Arc::new(Team::new(Room::here())));
+        Ok(Opened::Host(Box::new(match args.threads {
+            Some(threads) => host.with_threads(threads),
+            None => host,
+        })))
+    };
     let is_for_processors = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match choice {
         Choice::Cpu => host(),
@@ -388,15 +330,14 @@ pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
     }
 }
 
-/// Fails where the vectors of a level are asked for and no version uses them.
+/// Fails if a SIMD level is asked for and no version uses it.
 pub fn require_vectors(args: &DeviceArgs, versions: &[Listed]) -> Result<()> {
     let uses = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     match &args.simd {
-        Some(level) if !versions.iter().any(uses) => Err(Error::Input {
-            origin: format!("--simd {level}"),
-            what: "has no effect without a version made for processors: --version cpu has them"
-                .into(),
-        }),
+        Some(level) if !versions.iter().any(uses) => Err(invalid(
+            format!("--simd {level}"),
+            "applies only to versions for CPUs, such as --version cpu",
+        )),
         _ => Ok(()),
     }
 }

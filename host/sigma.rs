@@ -1,71 +1,44 @@
 //! `gpp sigma`: Σ(ω) of one version.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::slice::from_ref;
 
 use comfy_table::Cell;
 use num_complex::Complex64;
 
 use crate::catalogue::BackEnd;
-use crate::catalogue::names::{BEST, single};
+use crate::catalogue::names::single;
 use crate::chart::Picture;
-use crate::cli::args::{OutputArgs, SigmaArgs};
-use crate::error::{Error, Result};
+use crate::cli::{OutputArgs, SigmaArgs};
+use crate::error::{Result, invalid};
 use crate::outcomes::{reference, reservations};
-use crate::output::{document, is_stdout, note, print};
-use crate::profile::run_file;
+use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record;
 use crate::record::run::{Measurement, Run};
-use crate::run::{self, code, exit_code, exit_code_of, measured};
+use crate::run::{self, code, exit_code_of, measured};
 use crate::terminal::{fit, outcome, table, terminal};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     args.files(ranks.is_root()).check()?;
     // Rank 0 alone shows and writes.
     let files = if ranks.is_root() { Written::of(args)? } else { Written::default() };
-    match &args.from {
-        Some(_) if !ranks.is_root() => Ok(ExitCode::SUCCESS),
-        Some(path) => stored(path, args, &files),
-        None => {
-            if let Some(name) = &args.version {
-                single("--version", name, BackEnd::Gpu)?;
-            }
-            let run = measured(
-                &args.run(),
-                |_, _| BEST,
-                ranks,
-                move |output, run| {
-                    let sigma = of(run, None, &run.system.name)?;
-                    let output =
-                        OutputArgs { quiet: output.quiet || files.prints(), ..output.clone() };
-                    let shown = output.show(run, |to, _| text(to, &sigma, terminal()));
-                    // What cannot be printed does not keep files from being written.
-                    files.write(&sigma)?;
-                    shown
-                },
-            )?;
-            let ended = exit_code_of(&run.results, args.verify);
-            Ok(if is_incorrect(&run) { code(false) } else { ended })
-        }
+    if let Some(name) = &args.version {
+        single("--version", name, BackEnd::Gpu)?;
     }
-}
-
-fn stored(path: &Path, args: &SigmaArgs, files: &Written) -> anyhow::Result<ExitCode> {
-    let path = &run_file(path)?;
-    let run: Run = record::read(path)?;
-    let sigma = of(&run, args.version.as_deref(), &path.display().to_string())?;
-    let quiet = args.output.quiet || files.prints();
-    let shown = if quiet { Ok(()) } else { print(|to| text(to, &sigma, terminal())) };
-    files.write(&sigma)?;
-    shown?;
-    let ended = exit_code(from_ref(sigma.result));
+    let run = measured(&args.run(), ranks, move |output, run| {
+        let sigma = Sigma::of(run).map_err(|what| invalid(&run.system.name, what))?;
+        let output = OutputArgs { quiet: output.quiet || files.prints(), ..output.clone() };
+        let shown = output.show(run, |to, _| text(to, &sigma, terminal()));
+        // The files are written even if printing fails.
+        files.write(&sigma)?;
+        shown
+    })?;
+    let ended = exit_code_of(&run.results, args.no_verify);
     Ok(if is_incorrect(&run) { code(false) } else { ended })
 }
 
-/// Whether a run's static CH differs from its reference, which standard error is told.
+/// Whether a run's static CH differs from its reference, which is reported on standard error.
 fn is_incorrect(run: &Run) -> bool {
     let wrong = run.static_ch.as_ref().filter(|found| found.is_incorrect());
     if let Some(found) = wrong {
@@ -73,11 +46,6 @@ fn is_incorrect(run: &Run) -> bool {
         note(format_args!("static CH: incorrect, error {error:.1e}"));
     }
     wrong.is_some()
-}
-
-fn of<'a>(run: &'a Run, version: Option<&str>, origin: &str) -> Result<Sigma<'a>> {
-    let wrong = |what: String| Error::Input { origin: origin.into(), what };
-    Sigma::of(run, version).map_err(wrong)
 }
 
 /// The files to write besides the record.
@@ -88,7 +56,7 @@ struct Written {
 }
 
 impl Written {
-    /// Fails where a plot is of no known kind.
+    /// Fails if a plot has another ending than .svg and .png.
     fn of(args: &SigmaArgs) -> Result<Written> {
         let picture = |path: &PathBuf| Picture::of(path).map(|picture| (path.clone(), picture));
         let plots = args.plot.iter().map(picture).collect::<Result<_>>()?;
@@ -158,44 +126,21 @@ impl Row {
 }
 
 impl<'a> Sigma<'a> {
-    /// Of a version, or of the only one that ran; or why there is none.
-    pub fn of(run: &'a Run, version: Option<&str>) -> Result<Sigma<'a>, String> {
-        let held = || {
-            let ids: Vec<&str> = run.results.iter().map(|r| r.version.as_str()).collect();
-            ids.join(", ")
-        };
-        let result = match (version, &run.results[..]) {
-            (_, []) => Err("holds no version's sums".to_string()),
-            (Some(id), results) => results
-                .iter()
-                .find(|result| result.version == id)
-                .ok_or_else(|| format!("has no version {id}, it holds {}", held())),
-            (None, [only]) => Ok(only),
-            (None, _) => Err(format!("holds {}: --version names one of them", held())),
-        }?;
-        let known = run.system.energies_ev.as_ref().filter(|energies| !energies.is_empty());
-        let (Some(state), Some(energies)) = (run.system.state_ev, known) else {
-            return Err(
-                "does not say its energies: records have them since there may be any number".into(),
-            );
-        };
+    /// Of the fastest version that passed or, if none did, of the first; or why there is none.
+    pub fn of(run: &'a Run) -> Result<Sigma<'a>, String> {
+        let result = run.fastest().or(run.results.first()).ok_or("has no result")?;
+        let known = run.system.state_ev.zip(run.system.energies_ev.as_ref());
+        let (state, energies) = known.ok_or("does not hold its energies")?;
         let (sx, ch) = (&result.sums.asx, &result.sums.ach);
         if [sx.len(), ch.len()] != [energies.len(); 2] {
-            let (energies, sx, ch) = (energies.len(), sx.len(), ch.len());
-            let version = &result.version;
+            let (nw, sx, ch, version) = (energies.len(), sx.len(), ch.len(), &result.version);
             return Err(format!(
-                "has {energies} energies, and of {version} {sx} sums asx and {ch} sums ach"
+                "has {nw} energies, and of {version} {sx} sums asx and {ch} sums ach"
             ));
         }
         let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
         let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
         Ok(Sigma { run, result, rows })
-    }
-
-    pub fn of_fastest(run: &'a Run) -> Option<Sigma<'a>> {
-        let passed = run.results.iter().filter(|result| result.passed());
-        let fastest = passed.min_by(|a, b| a.times.median.total_cmp(&b.times.median));
-        Sigma::of(run, Some(&fastest?.version)).ok()
     }
 
     /// The energies, in eV above the state's, at which a part is no number.

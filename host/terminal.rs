@@ -36,9 +36,11 @@ impl Cells {
         Cells { headings, rows: of.into_iter().map(row).collect() }
     }
 
-    /// These columns alone, in this order.
+    /// Without the columns in which no row has a value.
     #[must_use]
-    pub fn only<const N: usize>(self, columns: [usize; N]) -> Cells {
+    pub fn filled(self) -> Cells {
+        let has = |at: &usize| self.rows.iter().any(|row| row[*at] != "–");
+        let columns: Vec<usize> = (0..self.headings.len()).filter(has).collect();
         let of = |cells: &[String]| columns.iter().map(|&at| cells[at].clone()).collect();
         Cells { headings: of(&self.headings), rows: self.rows.iter().map(|row| of(row)).collect() }
     }
@@ -49,6 +51,17 @@ impl Cells {
             return Ok(());
         }
         let mut shown = table(&self.headings);
+        // Words stand at the left, numbers at the right.
+        let is_text = |row: &Vec<String>, at: usize| {
+            row[at].starts_with(char::is_alphabetic) && row[at].contains(' ')
+        };
+        for at in 0..self.headings.len() {
+            if let (true, Some(column)) =
+                (self.rows.iter().any(|row| is_text(row, at)), shown.column_mut(at))
+            {
+                column.set_cell_alignment(CellAlignment::Left);
+            }
+        }
         for row in self.rows {
             shown.add_row(row.iter().map(|cell| {
                 let known = OUTCOMES.into_iter().find(|of| outcome(*of) == cell);
@@ -144,9 +157,9 @@ pub fn sigma(times: &Times) -> String {
 
 pub fn rated_by(source: &str) -> String {
     match source.split_once(": ") {
-        Some(("archived", rest)) => format!("TFLOP/s by archived operation counts ({rest})"),
+        Some(("archived", rest)) => format!("TFLOP/s from stored operation counts ({rest})"),
         Some(("none", why)) => format!("no TFLOP/s: {why}"),
-        _ => format!("TFLOP/s by operation counts: {source}"),
+        _ => format!("TFLOP/s from operation counts: {source}"),
     }
 }
 
@@ -165,9 +178,6 @@ const TIMES: [Unit; 4] = [unit("ns", 1e-9), unit("µs", 1e-6), unit("ms", 1e-3),
 const RATES: [Unit; 4] =
     [unit("MFLOP/s", 1e6), unit("GFLOP/s", 1e9), unit("TFLOP/s", 1e12), unit("PFLOP/s", 1e15)];
 
-const OPERATIONS: [Unit; 4] =
-    [unit("MFLOP", 1e6), unit("GFLOP", 1e9), unit("TFLOP", 1e12), unit("PFLOP", 1e15)];
-
 const fn unit(name: &'static str, size: f64) -> Unit {
     Unit { name, size }
 }
@@ -181,10 +191,6 @@ impl Unit {
 
     pub fn of_rates(rates: impl IntoIterator<Item = f64>) -> Unit {
         fitting(&RATES, rates)
-    }
-
-    pub fn of_operations(counts: impl IntoIterator<Item = f64>) -> Unit {
-        fitting(&OPERATIONS, counts)
     }
 
     pub const MILLISECONDS: Unit = unit("ms", 1e-3);

@@ -5,10 +5,10 @@ mod common;
 use common::{Kind, Make, make};
 use gpp::error::ProfileError;
 use gpp::problem::Grid;
-use gpp::profile::counters::{self, Context, aggregate, cycles};
+use gpp::profile::counters::{self, Context, aggregate};
 use gpp::profile::ncu;
 use gpp::record::profile::Profile;
-use gpp::roofline::{Level, Timing, points, share_of_peak};
+use gpp::roofline::{LEVELS, Level, Timing, point, share_of_peak};
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
@@ -43,9 +43,8 @@ fn the_raw_page_of_two_versions() {
     assert!((0.3..0.4).contains(&v0.duration_s), "{}", v0.duration_s);
     assert!((v0.stalls.values().sum::<f64>() - 1.0).abs() < 1e-12);
     assert_eq!(v0.main_stall().unwrap().0, "wait");
-    let launches = counters::parse(&recorded("ncu-2025.3-raw.csv")).unwrap();
-    assert!(cycles(&launches[1..]).unwrap_err().to_string().contains("before any version's"));
-    let dots = points(v0, Timing::of(&profiles));
+    let timing = Timing::of(&profiles);
+    let dots: Vec<_> = LEVELS.into_iter().filter_map(|level| point(v0, level, timing)).collect();
     let levels: Vec<Level> = dots.iter().map(|dot| dot.level).collect();
     assert_eq!(levels, [Level::Hbm, Level::L1]);
     assert!((dots[0].intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
@@ -82,16 +81,22 @@ fn traffic_and_pipes_as_printed() {
     assert!(all.contains(ncu::DFMA));
 }
 
-/// The details page of a version's two launches, by metric, unit and value of each.
-fn page(rows: &[(&str, &str, [&str; 2])]) -> String {
-    let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n";
-    let launch = |at: usize, kernel: &str| -> String {
-        let row = |(metric, unit, values): &(&str, &str, [&str; 2])| {
-            format!("\"{at}\",\"{kernel}\",\"{metric}\",\"{unit}\",\"{}\"\n", values[at])
-        };
-        rows.iter().map(row).collect()
+/// A metric, its unit, and its value in each of two launches.
+type Metric<'a> = (&'a str, &'a str, [&'a str; 2]);
+
+/// The raw page of a version's two launches.
+fn page(rows: &[Metric]) -> String {
+    let line = |first: [&str; 2], cell: &dyn Fn(&Metric) -> String| {
+        let cells = first.map(String::from).into_iter().chain(rows.iter().map(cell));
+        cells.map(|cell| format!("\"{cell}\"")).collect::<Vec<_>>().join(",") + "\n"
     };
-    [header, &launch(0, "gpp_v3_nw2"), &launch(1, "gpp_second_stage")].concat()
+    [
+        line(["ID", "Kernel Name"], &|row| row.0.into()),
+        line(["", ""], &|row| row.1.into()),
+        line(["0", "gpp_v3_nw2"], &|row| row.2[0].into()),
+        line(["1", "gpp_second_stage"], &|row| row.2[1].into()),
+    ]
+    .concat()
 }
 
 #[test]
@@ -158,32 +163,11 @@ fn a_calculation_in_batches_is_one_profile() {
 }
 
 #[test]
-fn the_details_page_of_two_versions() {
-    let profiles = profiles(&recorded("ncu-2025.3-details.csv")).unwrap();
-    let versions: Vec<&str> = profiles.iter().map(|p| p.version.as_str()).collect();
-    assert_eq!(versions, ["v0", "v5"]);
-    assert!(profiles.iter().all(|p| p.duration_s > 0.0 && p.duration_s < 1e-3));
-}
-
-#[test]
-fn scaled_units_and_decimal_commas() {
-    let page = |number: [&str; 2], units: [&str; 2]| {
-        let [dram, l1] = [ncu::HBM, ncu::L1];
-        format!(
-            "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
-             \"0\",\"gpp_v3_nw2\",\"{dram}\",\"{}\",\"{}\"\n\
-             \"0\",\"gpp_v3_nw2\",\"{l1}\",\"{}\",\"{}\"\n",
-            units[0], number[0], units[1], number[1]
-        )
-    };
-    for (numbers, units) in [
-        (["1,234.5", "0.25"], ["Mbyte", "Gbyte"]),
-        (["1.234,5", "0,25"], ["Mbyte", "Gbyte"]),
-        (["1,234,500", "250,000"], ["Kbyte", "Kbyte"]),
-    ] {
-        let launches = counters::parse(&page(numbers, units)).unwrap();
-        assert_eq!(launches[0].get(ncu::HBM), Some(1.2345e9), "{numbers:?}");
-        assert_eq!(launches[0].get(ncu::L1), Some(2.5e8), "{numbers:?}");
+fn scaled_units_and_grouped_digits() {
+    for (value, unit) in [("1,234.5", "Mbyte"), ("1,234,500", "Kbyte"), ("1.2345", "Gbyte")] {
+        let launches = counters::parse(&page(&[(ncu::HBM, unit, [value, "n/a"])])).unwrap();
+        assert_eq!(launches[0].get(ncu::HBM), Some(1.2345e9), "{value}");
+        assert_eq!(launches[1].get(ncu::HBM), None);
     }
 }
 
@@ -203,9 +187,9 @@ fn what_cannot_be_read_says_why() {
         assert!(error.contains(part), "`{part}` is missing in `{error}`");
     }
     // A launch that failed has no numbers.
-    let header = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"";
-    let failed = format!("{header}\n\"0\",\"gpp_v8\",\"{}\",\"ns\",\"n/a\"\n", ncu::DURATION);
-    assert!(profiles(&failed).unwrap_err().to_string().contains("is missing for kernel `gpp_v8`"));
+    let failed = page(&[(ncu::DURATION, "ns", ["n/a", "n/a"])]);
+    let error = profiles(&failed).unwrap_err().to_string();
+    assert!(error.contains("is missing for kernel `gpp_v3_nw2`"), "{error}");
 }
 
 #[test]

@@ -22,11 +22,11 @@ use gpp::devices::Device;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::devices::host::Host;
 use gpp::engine::{Engine, ordered_sum};
-use gpp::outcomes::words;
 use gpp::problem::{Problem, Sums, synthesis, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
+use gpp::terminal::outcome as words;
 use gpp_cpu::pool::Threads;
 use gpp_kernels::versions::PAPER;
 

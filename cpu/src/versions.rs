@@ -230,7 +230,7 @@ pub mod paired {
     pub static VERSION: Version = Version {
         id: "cpu:paired",
         change: "sums over bands in registers, partial fractions, paired reciprocals",
-        source: "docs/processor.md",
+        source: "docs/cpu.md",
     };
 
     pub static CPU: Cpu = Cpu {

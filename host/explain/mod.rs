@@ -1,283 +1,163 @@
-//! `gpp explain`, and `gpp diff` of two versions: cards.
+//! `gpp explain`, and `gpp diff` of two versions: cards with the idea, the change in the source, counters and a
+//! diagnosis. What a record lacks is left out: its rows, and the sentences that would need it.
 
-pub mod difference;
 pub mod matrices;
-pub mod show;
 pub mod verdict;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use gpp_core::offdiag::versions::{ALL, Version};
+use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
 
-use crate::catalogue::{BackEnd, Listed, find, journey_of, order, sources};
-use crate::cli::args::{
-    AUTO, CardArgs, DEFAULT_FOLDER, DeviceArgs, ExplainArgs, Format, PAPER_SYSTEM, SMALL_SYSTEM,
-};
-use crate::error::{Error, Result};
-use crate::explain::difference::{Difference, difference};
-use crate::explain::show::{ChangeBetween, StepBetween, steps};
-use crate::explain::verdict::{Power, Statement};
-use crate::offdiag::records::Folder;
-use crate::output::{Files, document, is_stdout, print};
-use crate::problem::systems::DEFAULT_SEED;
+use crate::catalogue::sources::{self, SourceFile};
+use crate::catalogue::{BackEnd, Listed, find, journey_of, names, order};
+use crate::cli::{CardArgs, DEFAULT_FOLDER, ExplainArgs};
+use crate::error::{Result, invalid};
+use crate::explain::verdict::{Power, Statement, differs};
+use crate::output::{Files, is_stdout, print, write_text};
 use crate::profile::{RUN, Records};
-use crate::progress::Progress;
+use crate::record;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, Repetition, Run};
+use crate::record::run::{Measurement, Run, Times, Verdict};
 use crate::roofline::{Level, share_of_peak};
-use crate::run::{self, Options, exit_code};
-use crate::setup::{Setting, Source};
-use crate::table::published::{self, BESIDE_SYSTEM};
-use crate::terminal::terminal;
+use crate::table::{Published, published, published_over_baseline};
+use crate::terminal::{Cells, Unit, or_dash, percent, terminal};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
-    let of_matrices = args.matrices()?;
-    if !of_matrices.is_empty() {
-        return matrices(&of_matrices, None, &args.cards);
+    let names = args.versions.join(",");
+    if let Some(versions) = matrices::named(&names)? {
+        return matrices::show(&versions, None, &args.cards);
     }
-    let versions = args.named()?;
-    let ids: Vec<&'static str> = versions.iter().map(Listed::id).collect();
-    let built_on = ids.iter().filter_map(|id| order::before(id)).filter_map(find);
-    let all = [versions.clone(), built_on.collect()].concat();
-    let records = match gather(&args.cards, &all)? {
-        Gathered::Records(records) => records,
-        Gathered::NotVerified(code) => return Ok(code),
-    };
-    let cards = ids.iter().map(|id| records.card(id, records.nearest_before(id)));
-    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, show::Parts::Explained)
+    let versions = names::versions(&names, BackEnd::Gpu)?;
+    let found = Found::load(args.cards.from.as_deref())?;
+    let cards = versions.iter().map(|own| found.card(own.id(), found.before(own.id())));
+    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, LINES)
 }
 
-/// The cards of versions of Σ as a matrix, by the records of a folder where one is named: against a version or, of
-/// `None`, each against the one before it. Where all are asked for, those are shown that the record has.
-pub fn matrices(
-    versions: &[&'static Version],
-    before: Option<&'static Version>,
-    args: &CardArgs,
-) -> anyhow::Result<ExitCode> {
-    let folder = args.from.as_deref().map(Folder::load).transpose()?;
-    let read = folder.iter().flat_map(Folder::files);
-    Files::new().reads("--from", read).writes_or_prints("--json", &args.json).check()?;
-    let folder = folder.as_ref();
-    let mut cards = Vec::new();
-    let mut missing = None;
-    for version in versions {
-        let before = before.or_else(|| matrices::before(version, folder));
-        match matrices::card(version, before, folder) {
-            Some(card) => cards.push(card),
-            None => missing = missing.or(Some(version.id)),
-        }
-    }
-    let are_all = versions.len() == ALL.len() && !cards.is_empty();
-    if let (Some(id), Some(from), false) = (missing, &args.from, are_all) {
-        let what = format!(
-            "its record of most versions has no {id} that passed: `gpp offdiag --version all --json FILE` writes all"
-        );
-        return Err(Error::Input { origin: from.display().to_string(), what }.into());
-    }
-    let parts = before.map_or(show::Parts::Explained, |_| show::Parts::Compared);
-    show(&cards, &[], args, parts)
+/// The versions that are compared: the steps between them are shown as well.
+pub fn compare(before: &Listed, version: &Listed, args: &CardArgs) -> anyhow::Result<ExitCode> {
+    let found = Found::load(args.from.as_deref())?;
+    let card = found.card(version.id(), Some(before.id()))?;
+    show(&[card], &found.steps(before.id(), version.id()), args, usize::MAX)
 }
 
-/// Prints cards, and steps below them where there are any.
-pub fn show(
-    cards: &[Card],
-    steps: &[StepBetween],
-    args: &CardArgs,
-    parts: show::Parts,
-) -> anyhow::Result<ExitCode> {
-    show_document(
-        args,
-        |to| {
-            show::text(to, cards, parts, terminal())?;
-            show::steps_text(to, steps, terminal())
-        },
-        |to| write!(to, "{}{}", show::markdown(cards, parts), show::steps_markdown(steps)),
-        |to| show::json(to, cards, steps),
-    )
-}
-
-/// Prints text or Markdown, unless JSON goes to standard output, and writes JSON where it was asked for.
-pub fn show_document(
-    args: &CardArgs,
-    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    markdown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<ExitCode> {
-    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
-    let printed = match args.format {
-        _ if to_stdout => Ok(()),
-        Format::Text => print(text),
-        Format::Markdown => print(markdown),
-    };
-    if let Some(path) = &args.json {
-        document(path, json)?;
-    }
-    printed?;
-    Ok(ExitCode::SUCCESS)
-}
-
-pub enum Gathered {
-    Records(Box<Found>),
-    /// A run in which something did not pass.
-    NotVerified(ExitCode),
-}
-
-/// Records of one system and device.
+/// Measurements of one system and device.
+#[derive(Default)]
 pub struct Found {
     from: String,
-    run: Option<Run>,
-    profiles: Vec<Profile>,
-    ceilings: Option<Ceilings>,
-}
-
-/// The records of a folder: the one named, else the system's in gpp-profile; else those of a run.
-pub fn gather(args: &CardArgs, versions: &[Listed]) -> Result<Gathered> {
-    Files::new().writes_or_prints("--json", &args.json).check()?;
-    let back_end = versions[0].kernel.back_end();
-    if let Some(folder) = &args.from {
-        return stored(folder);
-    }
-    if let Some(other) = versions.iter().find(|other| other.kernel.back_end() != back_end) {
-        let what = "one device runs both: they are made for different ones".into();
-        let origin = format!("{} and {}", versions[0].id(), other.id());
-        return Err(Error::Input { origin, what });
-    }
-    let usual = if back_end == BackEnd::Gpu { PAPER_SYSTEM } else { SMALL_SYSTEM };
-    let system = args.system.as_deref().unwrap_or(usual);
-    let source = Source::system(system, DEFAULT_SEED)?;
-    let folder = PathBuf::from(DEFAULT_FOLDER).join(system);
-    if args.device == AUTO && folder.is_dir() {
-        stored(&folder)
-    } else {
-        live(args, versions, &source)
-    }
-}
-
-fn stored(folder: &Path) -> Result<Gathered> {
-    let records = Records::load(folder)?;
-    let has_run = records.folder.join(RUN).exists();
-    let run = has_run.then(|| records.run()).transpose()?;
-    let Records { folder, profiles, ceilings, .. } = records;
-    let from = folder.display().to_string();
-    Ok(Gathered::Records(Box::new(Found { from, run, profiles, ceilings: Some(ceilings) })))
-}
-
-fn live(args: &CardArgs, versions: &[Listed], source: &Source) -> Result<Gathered> {
-    let progress = Progress { shown: !args.quiet };
-    let back_end = versions[0].kernel.back_end();
-    let made_for = if back_end == BackEnd::Gpu { "gpu" } else { "cpu" };
-    let device = if args.device == AUTO { made_for } else { &args.device };
-    let place = DeviceArgs { device: device.into(), simd: None, threads: args.threads };
-    let opened = crate::setup::device(&place, versions, progress).map_err(|error| match error {
-        Error::NoGpu { why } => {
-            Error::NoGpu { why: format!("{why}; --from FOLDER explains by stored profiles") }
-        }
-        other => other,
-    })?;
-    let device = opened.as_ref();
-    if device.back_end() != back_end {
-        let what = format!("is made for a GPU: {} would emulate it", device.info().id);
-        return Err(Error::Input { origin: versions[0].id().into(), what });
-    }
-    let mut ids = Vec::new();
-    let mut once = versions.to_vec();
-    once.retain(|version| {
-        !ids.contains(&version.id()) && {
-            ids.push(version.id());
-            true
-        }
-    });
-    once.sort_by_key(|version| order::place(version.id()));
-    let problem = source.load(progress)?;
-    let options = Options::new(&once, Repetition::exactly(1, 5));
-    let setting = Setting::whole(&device, &problem);
-    let run = run::run_versions(&setting, &options, progress, |run| run::say_last(run, progress))?;
-    if !run.passed() {
-        return Ok(Gathered::NotVerified(exit_code(&run.results)));
-    }
-    let from = "measured for this card, without counters: `gpp profile` has them counted".into();
-    let found = Found { from, run: Some(run), profiles: Vec::new(), ceilings: None };
-    Ok(Gathered::Records(Box::new(found)))
+    pub run: Option<Run>,
+    pub profiles: Vec<Profile>,
+    pub ceilings: Option<Ceilings>,
 }
 
 impl Found {
-    /// Versions that cards can be made of: those with a profile or, where there are none, with a result.
-    fn has(&self) -> Vec<&str> {
+    /// Of a folder of profiles or a run's JSON; by default the usual folder, if there is one.
+    fn load(from: Option<&Path>) -> Result<Found> {
+        let usual = Path::new(DEFAULT_FOLDER);
+        let Some(path) = from.or(usual.is_dir().then_some(usual)) else {
+            return Ok(Found::default());
+        };
+        if path.is_file() {
+            let run = record::read(path)?;
+            return Ok(Found {
+                from: path.display().to_string(),
+                run: Some(run),
+                ..Found::default()
+            });
+        }
+        let records = Records::load(path)?;
+        let run = records.folder.join(RUN).exists().then(|| records.run()).transpose()?;
+        let Records { folder, profiles, ceilings, .. } = records;
+        Ok(Found { from: folder.display().to_string(), run, profiles, ceilings: Some(ceilings) })
+    }
+
+    pub fn of(run: Run, profiles: Vec<Profile>, ceilings: Ceilings) -> Found {
+        Found { from: String::new(), run: Some(run), profiles, ceilings: Some(ceilings) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.run.is_none() && self.profiles.is_empty()
+    }
+
+    /// Versions that were measured: those with a profile or, if there are none, with a result.
+    fn ids(&self) -> Vec<&str> {
         let profiled: Vec<&str> = self.profiles.iter().map(|own| own.version.as_str()).collect();
         let ran = self.run.iter().flat_map(|run| &run.results).map(|own| own.version.as_str());
         if profiled.is_empty() { ran.collect() } else { profiled }
     }
 
-    /// The nearest of them that a version builds on.
-    fn nearest_before(&self, id: &str) -> Option<&str> {
-        order::nearest_before(id, self.has())
+    /// The nearest measured version that a version builds on.
+    pub fn before(&self, id: &str) -> Option<&str> {
+        if self.is_empty() { order::before(id) } else { order::nearest_before(id, self.ids()) }
     }
 
-    pub fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
-        let times = |id: &str| {
-            let result = self.run.as_ref()?.passed_result(id)?;
-            (!result.emulated).then_some(&result.times)
-        };
-        let seconds = |id: &str| {
-            let profile = self.profiles.iter().find(|profile| profile.version == id)?;
-            Some(profile.seconds())
-        };
-        steps(first, last, |before, now| match (times(before), times(now)) {
-            (Some(before), Some(now)) => Some(ChangeBetween::of(before, now)),
-            _ => Some(ChangeBetween::of_medians(seconds(before)?, seconds(now)?)),
-        })
+    fn result(&self, id: &str) -> Option<&Measurement> {
+        self.run.as_ref()?.passed_result(id).filter(|result| !result.emulated)
     }
 
-    /// The card of a version against another.
+    fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
+        let is_one_series =
+            order::story(first).map(|own| own.id) == order::story(last).map(|own| own.id);
+        let ids = if is_one_series { order::range(first, last) } else { Vec::new() };
+        let step = |pair: &[&'static str]| {
+            let times = self.result(pair[0]).zip(self.result(pair[1]));
+            Some(StepBetween {
+                before: pair[0],
+                version: pair[1],
+                what: find(pair[1])?.version.change,
+                time: times.map(|(a, b)| ChangeBetween::of(&a.times, &b.times)),
+            })
+        };
+        if ids.len() < 3 { Vec::new() } else { ids.windows(2).filter_map(step).collect() }
+    }
+
+    /// The card of a version, against another or by itself.
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
-        let has = self.has();
-        if let Some(missing) = [Some(id), before].into_iter().flatten().find(|id| !has.contains(id))
-        {
+        let ids = self.ids();
+        let missing = [Some(id), before].into_iter().flatten().find(|id| !ids.contains(id));
+        if let (Some(missing), false) = (missing, self.is_empty()) {
             let what = format!(
                 "has no profile of {missing}, but of {}: `gpp profile --version {missing}` makes it",
-                has.join(", ")
+                ids.join(", ")
             );
-            return Err(Error::Input { origin: self.from.clone(), what });
+            return Err(invalid(&self.from, what));
         }
-        let evidence = Evidence {
-            from: &self.from,
-            run: self.run.as_ref(),
-            profiles: &self.profiles,
-            ceilings: self.ceilings.as_ref(),
-        };
-        card(id, before, evidence).ok_or_else(|| Error::Input {
-            origin: self.from.clone(),
-            what: format!("has nothing of {id} that passed"),
+        let step = Step::of(id, before, self);
+        let file = sources::of(id);
+        let idea = idea(id).ok_or_else(|| invalid(id, "has no source in this program"))?;
+        Ok(Card {
+            version: id.into(),
+            before: before.map(str::to_string),
+            series: journey_of(id).map_or("", |series| series.id).into(),
+            idea,
+            difference: before.and_then(|id| Some(difference(&sources::of(id)?, &file?))),
+            measured: step
+                .as_ref()
+                .map(|step| format!("{} on {}: {}", step.system, step.device, self.from)),
+            rows: step.as_ref().map_or(Vec::new(), rows),
+            verdict: step.as_ref().map_or(Vec::new(), verdict::verdict),
         })
     }
 }
-
-// Why a version's time is what it is: a card with the idea, what changed in the source, what the
-// counters say, and a verdict.
-//
-// A card compares a version with another one, by the records of one folder or one run. What a record lacks
-// is left out: its rows, and the sentences that would need it.
-
-pub const SCHEMA: u32 = 2;
 
 /// Why a version takes the time that it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
     pub version: String,
-    /// The version that it is compared with; null of a journey's first.
+    /// The version that it is compared with; null for the first of a series.
     pub before: Option<String>,
-    pub journey: String,
+    pub series: String,
     pub idea: Idea,
-    /// What changed in the source; null where there is nothing before.
+    /// What changed in the source; null if there is nothing before.
     pub difference: Option<Difference>,
-    /// Where the figures come from; null where nothing was measured.
-    pub figures: Option<Figures>,
-    /// Who published the figures of the same step, and on what; null where nobody did.
-    pub published_by: Option<String>,
+    /// System, device and source of the figures; null if nothing was measured.
+    pub measured: Option<String>,
     /// What was measured, before and now.
     pub rows: Vec<Row>,
     /// Why the time changed, what bounds the version, and what was published: a sentence or two each.
@@ -290,43 +170,10 @@ pub struct Idea {
     pub title: String,
     pub text: Vec<String>,
     pub change: String,
-    /// The lines of [`sources::NEST`] that it changes, from 1; null where its source names none.
+    /// The lines of [`sources::NEST`] that it changes, from 1; null if its source names none.
     pub lines: Option<Vec<usize>>,
     pub source: String,
     pub file: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Figures {
-    /// A folder, or that they were measured for the card.
-    pub from: String,
-    pub system: String,
-    pub device: String,
-    /// Whether hardware or the source counted operations and bytes.
-    pub has_counters: bool,
-}
-
-/// The card of a version, against another or, of `None`, by itself; `None` for what is no version, and
-/// for one that the records do not have.
-pub fn card(version: &str, before: Option<&str>, evidence: Evidence) -> Option<Card> {
-    let step = Step::of(version, before, evidence)?;
-    let rows = rows(&step);
-    Some(Card {
-        version: version.into(),
-        before: before.map(str::to_string),
-        journey: journey_of(version)?.id.into(),
-        idea: idea(version)?,
-        difference: before.and_then(|before| difference(before, version)),
-        figures: Some(Figures {
-            from: evidence.from.into(),
-            system: step.system.into(),
-            device: step.device.into(),
-            has_counters: step.now.profile.is_some(),
-        }),
-        published_by: step.published.as_ref().map(|published| published.by.clone()),
-        rows,
-        verdict: verdict::verdict(&step),
-    })
 }
 
 fn idea(version: &str) -> Option<Idea> {
@@ -335,9 +182,8 @@ fn idea(version: &str) -> Option<Idea> {
     let title = header.next().unwrap_or_default();
     let own = title.strip_prefix(version).map(|rest| rest.trim_start_matches([',', ':', ' ']));
     let other = title.split_once(": ").filter(|(id, _)| !id.contains(' ')).map(|(_, title)| title);
-    let title = own.or(other).unwrap_or(&title);
     Some(Idea {
-        title: title.into(),
+        title: own.or(other).unwrap_or(&title).trim_end_matches('.').into(),
         text: header.filter(|paragraph| !sources::names_lines(paragraph)).collect(),
         lines: sources::changed(version),
         change: listed.version.change.into(),
@@ -346,244 +192,104 @@ fn idea(version: &str) -> Option<Idea> {
     })
 }
 
-/// A number with three digits, or all those before the point.
-pub fn digits(value: f64) -> String {
-    let first = value.abs().log10().floor();
-    let decimals = if first.is_finite() { (2.0 - first).clamp(0.0, 15.0) as usize } else { 0 };
-    format!("{value:.decimals$}")
+// What changed in the source.
+
+/// Unchanged lines around those that changed.
+const CONTEXT: usize = 2;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    pub added: usize,
+    pub removed: usize,
+    pub hunks: Vec<Hunk>,
 }
 
-// The table of a card: what was measured of a version and of the one before.
-
-/// Reasons to wait that a card names.
-const STALLS: usize = 5;
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    pub group: Group,
-    pub name: String,
-    pub unit: &'static str,
-    pub before: Option<f64>,
-    pub now: Option<f64>,
-    /// `now / before − 1`; null where one of them is, or where there was none before.
-    pub change: Option<f64>,
-    /// What was published of the same quantity; null where nothing was.
-    pub published: Option<Pair>,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hunk {
+    /// File and line of the first line that changed.
+    pub place: String,
+    /// Each with its sign: blank, + or −.
+    pub lines: Vec<(char, String)>,
 }
 
-/// A published quantity, before and now.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    pub before: Option<f64>,
-    pub now: f64,
-    /// As [`Row::change`].
-    pub change: Option<f64>,
-}
-
-/// Kinds of quantities, in the order of a card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Group {
-    Time,
-    Kernel,
-    Operations,
-    Bytes,
-    Waits,
-}
-
-/// All rows that one of the versions has a value for.
-pub fn rows(step: &Step) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut row = |group, name: &str, unit, of: &dyn Fn(&Side) -> Option<f64>, told: ToldOf| {
-        let (before, now) = (step.before.as_ref().and_then(of), of(&step.now));
-        let published = step.published.as_ref().and_then(|published| {
-            let (before, now) = (published.before.as_ref().and_then(told), told(&published.now)?);
-            Some(Pair { before, now, change: change(before, Some(now)) })
-        });
-        if before.or(now).is_some() {
-            let change = change(before, now);
-            rows.push(Row { group, name: name.into(), unit, before, now, change, published });
+/// What changed from one source to another, without comments and imports.
+pub fn difference(before: &SourceFile, now: &SourceFile) -> Difference {
+    let (old, new) = (code(before), code(now));
+    let [old_texts, new_texts] =
+        [&old, &new].map(|lines| lines.iter().map(|line| line.1.as_str()).collect::<Vec<_>>());
+    let diff = TextDiff::from_slices(&old_texts, &new_texts);
+    let hunk = |ops: &Vec<similar::DiffOp>| {
+        let (mut lines, mut places) = (Vec::new(), [None, None]);
+        for change in ops.iter().flat_map(|op| diff.iter_changes(op)) {
+            let place = |file: &SourceFile, line: u32| format!("{}:{line}", file.path);
+            let (sign, text) = match (change.tag(), change.old_index(), change.new_index()) {
+                (ChangeTag::Insert, _, Some(at)) => {
+                    places[0].get_or_insert(place(now, new[at].0));
+                    ('+', &new[at].1)
+                }
+                (ChangeTag::Delete, Some(at), _) => {
+                    places[1].get_or_insert(place(before, old[at].0));
+                    ('-', &old[at].1)
+                }
+                (_, _, at) => (' ', &new[at.unwrap_or_default()].1),
+            };
+            lines.push((sign, text.clone()));
         }
+        let place = places.into_iter().flatten().next().unwrap_or_default();
+        Hunk { place, lines }
     };
-    time(&mut row, step);
-    kernel(&mut row);
-    operations(&mut row, step);
-    bytes(&mut row);
-    waits(&mut row, step);
-    rows
+    let hunks: Vec<Hunk> = diff.grouped_ops(CONTEXT).iter().map(hunk).collect();
+    let count = |sign| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|l| l.0 == sign).count();
+    Difference { added: count('+'), removed: count('-'), hunks }
 }
 
-type ToldOf<'a> = &'a dyn Fn(&Told) -> Option<f64>;
-
-/// Takes a row in: group, name, unit, the value of a version, what was published.
-type Take<'a> = &'a mut dyn FnMut(Group, &str, &'static str, &dyn Fn(&Side) -> Option<f64>, ToldOf);
-
-fn nothing(_: &Told) -> Option<f64> {
-    None
-}
-
-fn time(row: Take, step: &Step) {
-    let told: ToldOf = &|told| Some(told.time_s? * 1e3);
-    row(Group::Time, "time", "ms", &|side| Some(side.seconds()? * 1e3), told);
-    let over = format!("over {}", baseline(step.now.id).unwrap_or("the baseline"));
-    row(Group::Time, &over, "×", &|side| side.over_baseline, &|told| told.over_baseline);
-    row(Group::Time, "cycles", "10⁶", &|side| Some(side.cycles()? / 1e6), &nothing);
-    let counted = |side: &Side| Some(side.profile?.cycles? / 1e6);
-    if step.now.cycles().is_none() {
-        row(Group::Time, "cycles under the profiler", "10⁶", &counted, &nothing);
+/// The lines of code with their numbers, without comments, imports and tests; an entry's symbol as that of any version.
+fn code(file: &SourceFile) -> Vec<(u32, String)> {
+    let folder = file.path.split_once("/versions/").map_or("", |(_, name)| name);
+    let symbol = format!("gpp_{}", folder.trim_end_matches(".rs").replace('/', "_"));
+    let mut imports = false;
+    let mut lines = Vec::new();
+    for (at, text) in file.text.lines().enumerate() {
+        if text.starts_with("#[cfg(test)]") {
+            break;
+        }
+        imports |= text.starts_with("use ");
+        if !imports && !text.trim().is_empty() && !text.trim_start().starts_with("//") {
+            lines.push((at as u32 + 1, text.replace(&symbol, "gpp")));
+        }
+        imports &= !text.ends_with(';');
     }
-    row(Group::Time, "clock", "MHz", &|side| side.clock_mhz(), &nothing);
-    row(Group::Time, "power", "W", &|side| side.watts(), &nothing);
-    row(Group::Time, "energy", "J", &|side| side.measured?.energy_j, &nothing);
+    lines
 }
 
-fn kernel(row: Take) {
-    let told: ToldOf = &|told| told.registers.map(f64::from);
-    row(Group::Kernel, "registers", "", &|side| side.registers().map(f64::from), told);
-    let fit = |side: &Side| side.measured?.warps_per_sm.map(f64::from);
-    row(Group::Kernel, "warps that fit", "", &fit, &|told| told.warps.map(f64::from));
-    row(Group::Kernel, "warps active", "", &|side| side.profile?.warps_per_sm, &nothing);
-    let local = |side: &Side| side.measured?.local_bytes.map(f64::from);
-    row(Group::Kernel, "local memory of a thread", "B", &local, &nothing);
-}
-
-fn operations(row: Take, step: &Step) {
-    let profile = |of: fn(&Profile) -> f64| move |side: &Side| side.profile.map(of);
-    row(Group::Operations, "FLOP a term", "", &profile(|own| own.flops_per_term()), &nothing);
-    let fused = profile(|own| own.fma_ratio() * 100.0);
-    row(Group::Operations, "fused, of the arithmetic", "%", &fused, &nothing);
-    let rate = |side: &Side| {
-        side.profile.map(|own| own.flops() / side.seconds().unwrap_or(own.duration_s))
-    };
-    row(Group::Operations, "rate", "TFLOP/s", &|side| Some(rate(side)? / 1e12), &|told| {
-        told.tflops
-    });
-    let own = |side: &Side| {
-        let reachable = step.ceilings?.fp64 * share_of_peak(side.profile?.fma_ratio());
-        Some(rate(side)? / reachable * 100.0)
-    };
-    row(Group::Operations, "of what its fused share can reach", "%", &own, &nothing);
-    let pipe = |side: &Side| side.profile?.fp64_pipe_percent;
-    row(Group::Operations, "FP64 pipe busy", "%", &pipe, &nothing);
-    let instructions = |side: &Side| Some(side.instructions()? / 1e6);
-    row(Group::Operations, "instructions of a multiprocessor", "10⁶", &instructions, &nothing);
-}
-
-fn bytes(row: Take) {
-    let of = |level: Level| move |side: &Side| Some(level.bytes(side.profile?)? / 1e9);
-    row(Group::Bytes, Level::Hbm.name(), "GB", &of(Level::Hbm), &nothing);
-    row(Group::Bytes, "L2, from L1", "GB", &of(Level::L2), &nothing);
-    let fabric = |side: &Side| Some(side.profile?.bytes.l2_fabric? / 1e9);
-    row(Group::Bytes, "L2, its fabric", "GB", &fabric, &nothing);
-    row(Group::Bytes, "L1", "GB", &of(Level::L1), &nothing);
-    row(Group::Bytes, "shared memory", "GB", &of(Level::Shared), &nothing);
-    let intensity = |side: &Side| side.profile.map(|own| own.flops() / own.bytes.hbm);
-    row(Group::Bytes, "operations a byte of memory", "FLOP/B", &intensity, &|told| told.intensity);
-}
-
-fn waits(row: Take, step: &Step) {
-    let between = |side: &Side| side.cycles_an_instruction();
-    row(Group::Waits, "cycles between two instructions of a warp", "", &between, &nothing);
-    for reason in leading(step) {
-        let share = |side: &Side| Some(side.profile?.stalls.get(reason)? * 100.0);
-        row(Group::Waits, &reason.replace('_', " "), "%", &share, &nothing);
-    }
-}
-
-/// The reasons that warps of one version or the other wait for most, the leading one first.
-fn leading<'a>(step: &Step<'a>) -> Vec<&'a str> {
-    let sides = step.before.iter().chain([&step.now]);
-    let profiles: Vec<_> = sides.filter_map(|side| side.profile).collect();
-    let all: BTreeSet<&str> =
-        profiles.iter().flat_map(|own| own.stalls.keys()).map(String::as_str).collect();
-    let largest = |reason: &str| {
-        profiles.iter().filter_map(|own| own.stalls.get(reason)).fold(0.0_f64, |a, &b| a.max(b))
-    };
-    let issues = ["selected", "not_selected"];
-    let mut reasons: Vec<&str> = all
-        .into_iter()
-        .filter(|reason| !issues.contains(reason) && largest(reason) > 0.0)
-        .collect();
-    reasons.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
-    reasons.truncate(STALLS);
-    reasons
-}
-
-/// The change of a quantity, where both are known.
-pub fn change(before: Option<f64>, now: Option<f64>) -> Option<f64> {
-    let (before, now) = before.zip(now)?;
-    let change = now / before - 1.0;
-    change.is_finite().then_some(change)
-}
-
-// A step: a version and the one that it is compared with, as records tell of them.
-
-/// The records that cards are made from: of one system and device.
-#[derive(Clone, Copy)]
-pub struct Evidence<'a> {
-    pub from: &'a str,
-    pub run: Option<&'a Run>,
-    /// Counters; none where nothing was profiled.
-    pub profiles: &'a [Profile],
-    pub ceilings: Option<&'a Ceilings>,
-}
+// A step: a version and the one that it is compared with.
 
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
     pub id: &'a str,
-    /// Its result in the run, where it passed and was not emulated.
+    /// Its result in the run, if it passed and was not emulated.
     pub measured: Option<&'a Measurement>,
     pub profile: Option<&'a Profile>,
     pub over_baseline: Option<f64>,
 }
 
 pub struct Step<'a> {
-    /// The version that it is compared with, where there is one.
     pub before: Option<Side<'a>>,
     pub now: Side<'a>,
     pub ceilings: Option<&'a Ceilings>,
-    pub published: Option<PublishedStep>,
     pub system: &'a str,
     pub device: &'a str,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct PublishedStep {
-    pub by: String,
-    /// Of the version before, where it is of the same source.
-    pub before: Option<Told>,
-    pub now: Told,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Told {
-    pub time_s: Option<f64>,
-    /// 10¹² operations a second.
-    pub tflops: Option<f64>,
-    pub over_baseline: Option<f64>,
-    pub registers: Option<u32>,
-    pub warps: Option<u32>,
-    /// FLOP/byte on HBM.
-    pub intensity: Option<f64>,
-}
-
 impl<'a> Side<'a> {
-    fn of(id: &'a str, evidence: Evidence<'a>) -> Option<Side<'a>> {
-        let result = |id: &str| {
-            let result = evidence.run?.passed_result(id)?;
-            (!result.emulated).then_some(result)
-        };
-        let measured = result(id);
-        let profile = evidence.profiles.iter().find(|profile| profile.version == id);
-        let baseline = baseline(id).and_then(result);
+    fn of(id: &'a str, found: &'a Found) -> Option<Side<'a>> {
+        let measured = found.result(id);
+        let profile = found.profiles.iter().find(|profile| profile.version == id);
+        let baseline = order::story(id).and_then(|series| found.result(series.baseline));
         let over_baseline =
             baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
-        (measured.is_some() || profile.is_some()).then_some(Side {
-            id,
-            measured,
-            profile,
-            over_baseline,
-        })
+        let is_known = measured.is_some() || profile.is_some();
+        is_known.then_some(Side { id, measured, profile, over_baseline })
     }
 
     /// Time of a calculation without a profiler, in seconds.
@@ -591,23 +297,12 @@ impl<'a> Side<'a> {
         self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
     }
 
-    /// Clock of the multiprocessors in the timed runs, in MHz.
     pub fn clock_mhz(&self) -> Option<f64> {
-        Some(self.measured?.state.as_ref()?.sm_mhz?.median)
+        self.measured?.sm_mhz()
     }
 
-    /// Cycles of the timed runs: time × clock.
     pub fn cycles(&self) -> Option<f64> {
-        self.measured?.cycles
-    }
-
-    /// Power of the board in the timed runs, in watts.
-    pub fn watts(&self) -> Option<f64> {
-        self.measured?.state.as_ref()?.watts()
-    }
-
-    pub fn registers(&self) -> Option<u32> {
-        self.measured.and_then(|own| own.registers).or(self.profile.and_then(|own| own.registers))
+        self.measured?.cycles()
     }
 
     /// Cycles between two instructions of a warp: it issues in `selected` of them.
@@ -621,88 +316,396 @@ impl<'a> Side<'a> {
         let own = self.profile?;
         Some(own.cycles? * own.warps_per_sm? / self.cycles_an_instruction()?)
     }
+
+    fn flops_per_s(&self) -> Option<f64> {
+        let profile = self.profile?;
+        Some(profile.flops() / self.seconds().unwrap_or(profile.duration_s))
+    }
 }
 
 impl<'a> Step<'a> {
-    /// Of a version against another, or by itself; `None` where the records lack one.
-    pub fn of(
-        version: &'a str,
-        before: Option<&'a str>,
-        evidence: Evidence<'a>,
-    ) -> Option<Step<'a>> {
-        let now = Side::of(version, evidence)?;
+    /// Of a version against another, or by itself; `None` if one was not measured.
+    fn of(version: &'a str, before: Option<&'a str>, found: &'a Found) -> Option<Step<'a>> {
+        let now = Side::of(version, found)?;
         let before = match before {
-            Some(before) => Some(Side::of(before, evidence)?),
+            Some(before) => Some(Side::of(before, found)?),
             None => None,
         };
-        let (system, device) = match (evidence.run, evidence.profiles.first()) {
+        let (system, device) = match (&found.run, found.profiles.first()) {
             (Some(run), _) => (run.system.name.as_str(), run.head.device.name.as_str()),
             (None, Some(profile)) => (profile.system.as_str(), profile.device.as_str()),
             (None, None) => return None,
         };
-        let published = published(before.map(|side| side.id), version, system);
-        let ceilings = evidence.ceilings;
-        Some(Step { before, now, ceilings, published, system, device })
+        Some(Step { before, now, ceilings: found.ceilings.as_ref(), system, device })
     }
 
     pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
         of(self.before.as_ref()?).zip(of(&self.now))
     }
 
-    /// What the power cap did to the clock of one of them.
+    /// What the power limit did to the clock of one of them.
     pub fn power(&self, side: &Side) -> Option<Power> {
         Power::of(side.measured?.state.as_ref()?)
     }
 }
 
-/// What speed-ups of a version are over: the baseline of the journey that its own goes on from.
-pub fn baseline(id: &str) -> Option<&'static str> {
-    Some(order::story(id)?.baseline)
+// The table of a card.
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub unit: &'static str,
+    pub before: Option<f64>,
+    pub now: Option<f64>,
+    /// `now / before − 1`.
+    pub change: Option<f64>,
+    /// The same quantity where it was published, before and now.
+    pub published: Option<(Option<f64>, f64)>,
 }
 
-/// What was published of a step on such a system.
-fn published(before: Option<&str>, version: &str, system: &str) -> Option<PublishedStep> {
-    let journey = journey_of(version)?.id;
-    let told =
-        |id: &str| if journey == "paper" { paper(id, system) } else { other(journey, id, system) };
-    let by = match journey {
-        "paper" => "the paper, one V100".to_string(),
-        other => format!("the {other}, one V100, system not named"),
-    };
-    Some(PublishedStep { by, now: told(version)?, before: before.and_then(told) })
-}
-
-/// What the paper's Table I says.
-fn paper(id: &str, system: &str) -> Option<Told> {
-    let rows = published::paper();
-    let of = |id: &str| rows.iter().find(|row| row.version == id);
-    let (row, first) = (of(id)?, of(baseline(id)?)?);
-    let time_s = row.time_s(system)?;
-    Some(Told {
-        time_s: Some(time_s),
-        tflops: row.tflops(system),
-        over_baseline: first.time_s(system).map(|first| first / time_s),
-        registers: Some(row.registers_per_thread),
-        warps: Some(row.warps_per_sm),
-        intensity: None,
-    })
-}
-
-/// What the talk or the blog says.
-fn other(journey: &str, id: &str, system: &str) -> Option<Told> {
-    if system != BESIDE_SYSTEM {
-        return None;
+impl Row {
+    /// A row if one of the versions has a value.
+    pub fn of(
+        name: &str,
+        unit: &'static str,
+        before: Option<f64>,
+        now: Option<f64>,
+    ) -> Option<Row> {
+        before.or(now)?;
+        let change = before.zip(now).map(|(before, now)| now / before - 1.0);
+        let change = change.filter(|change| change.is_finite());
+        Some(Row { name: name.into(), unit, before, now, change, published: None })
     }
-    let rows = published::told(journey);
-    let of = |id: &str| rows.iter().find(|row| row.version == id);
-    let (row, first) = (of(id)?, of(baseline(id)?));
-    let over = |first: &published::Told| Some(first.time_s? / row.time_s?);
-    Some(Told {
-        time_s: row.time_s,
-        tflops: row.tflops,
-        over_baseline: first.and_then(over),
-        registers: None,
-        warps: None,
-        intensity: row.intensity,
-    })
+}
+
+/// A quantity of a version: its name, its unit, and its value.
+type Quantity = (&'static str, &'static str, for<'a> fn(&Side<'a>) -> Option<f64>);
+
+fn bytes(side: &Side, level: Level) -> Option<f64> {
+    Some(level.bytes(side.profile?)? / 1e9)
+}
+
+const QUANTITIES: [Quantity; 20] = [
+    ("time", "ms", |side| Some(side.seconds()? * 1e3)),
+    ("over baseline", "×", |side| side.over_baseline),
+    ("cycles", "10⁶", |side| Some(side.cycles()? / 1e6)),
+    ("clock", "MHz", |side| side.clock_mhz()),
+    ("power", "W", |side| side.measured?.state.as_ref()?.watts()),
+    ("energy", "J", |side| side.measured?.energy_j),
+    ("registers", "", |side| {
+        let own = side.measured.and_then(|own| own.registers);
+        own.or(side.profile.and_then(|own| own.registers)).map(f64::from)
+    }),
+    ("warps that fit", "", |side| side.measured?.warps_per_sm.map(f64::from)),
+    ("warps active", "", |side| side.profile?.warps_per_sm),
+    ("FLOP per term", "", |side| side.profile.map(Profile::flops_per_term)),
+    ("FMA share", "%", |side| side.profile.map(|own| own.fma_ratio() * 100.0)),
+    ("rate", "TFLOP/s", |side| Some(side.flops_per_s()? / 1e12)),
+    ("FP64 pipe busy", "%", |side| side.profile?.fp64_pipe_percent),
+    ("instructions per multiprocessor", "10⁶", |side| Some(side.instructions()? / 1e6)),
+    ("HBM", "GB", |side| bytes(side, Level::Hbm)),
+    ("L2", "GB", |side| bytes(side, Level::L2)),
+    ("L1", "GB", |side| bytes(side, Level::L1)),
+    ("shared memory", "GB", |side| bytes(side, Level::Shared)),
+    ("intensity", "FLOP/B", |side| side.profile.map(|own| own.flops() / own.bytes.hbm)),
+    ("cycles between a warp's instructions", "", |side| side.cycles_an_instruction()),
+];
+
+/// The value of a quantity that was published too.
+fn of_published(name: &str, id: &str, system: &str) -> Option<f64> {
+    let Published { time_s, tflops, intensity, registers, warps_per_sm, .. } =
+        published(id, system)?;
+    match name {
+        "time" => Some(time_s? * 1e3),
+        "over baseline" => published_over_baseline(id, system),
+        "rate" => tflops,
+        "intensity" => intensity,
+        "registers" => registers.map(f64::from),
+        "warps that fit" => warps_per_sm.map(f64::from),
+        _ => None,
+    }
+}
+
+/// Stall reasons in a card.
+const STALLS: usize = 5;
+
+fn rows(step: &Step) -> Vec<Row> {
+    let row = |(name, unit, of): &Quantity| {
+        let row = Row::of(name, unit, step.before.as_ref().and_then(of), of(&step.now))?;
+        let there = |side: &Side| of_published(name, side.id, step.system);
+        let published = there(&step.now).map(|now| (step.before.as_ref().and_then(there), now));
+        Some(Row { published, ..row })
+    };
+    let own = |side: &Side| {
+        let ceiling = step.ceilings?.fp64 * share_of_peak(side.profile?.fma_ratio());
+        Some(side.flops_per_s()? / ceiling * 100.0)
+    };
+    let share = Row::of(
+        "share of its FMA ceiling",
+        "%",
+        step.before.as_ref().and_then(own),
+        own(&step.now),
+    );
+    let stalls = leading(step).into_iter().filter_map(|reason| {
+        let share = |side: &Side| Some(side.profile?.stalls.get(reason)? * 100.0);
+        let name = format!("stall: {}", reason.replace('_', " "));
+        Row::of(&name, "%", step.before.as_ref().and_then(share), share(&step.now))
+    });
+    QUANTITIES.iter().filter_map(row).chain(share).chain(stalls).collect()
+}
+
+/// The reasons that warps of one version or the other wait for most, the leading one first.
+fn leading<'a>(step: &Step<'a>) -> Vec<&'a str> {
+    let sides = step.before.iter().chain([&step.now]);
+    let profiles: Vec<_> = sides.filter_map(|side| side.profile).collect();
+    let all: BTreeSet<&str> =
+        profiles.iter().flat_map(|own| own.stalls.keys()).map(String::as_str).collect();
+    let largest = |reason: &str| {
+        profiles.iter().filter_map(|own| own.stalls.get(reason)).fold(0.0_f64, |a, &b| a.max(b))
+    };
+    let waits =
+        |reason: &&str| !["selected", "not_selected"].contains(reason) && largest(reason) > 0.0;
+    let mut reasons: Vec<&str> = all.into_iter().filter(waits).collect();
+    reasons.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    reasons.truncate(STALLS);
+    reasons
+}
+
+// How times changed from one version or run to another.
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ChangeBetween {
+    pub before_s: f64,
+    pub now_s: f64,
+    /// `now / before − 1`.
+    pub change: f64,
+    /// Whether the samples differ significantly; null if there are too few.
+    pub verdict: Option<Verdict>,
+}
+
+impl ChangeBetween {
+    pub fn of(before: &Times, now: &Times) -> ChangeBetween {
+        let (before_s, now_s) = (before.median, now.median);
+        let change = now_s / before_s - 1.0;
+        ChangeBetween { before_s, now_s, change, verdict: differs(before, now) }
+    }
+
+    pub fn words(&self) -> &'static str {
+        match self.verdict {
+            Some(Verdict::Differs) if self.change < 0.0 => "faster",
+            Some(Verdict::Differs) => "slower",
+            Some(Verdict::Noise) => "not significant",
+            None => "too few runs",
+        }
+    }
+}
+
+/// A version after the one before it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct StepBetween {
+    before: &'static str,
+    version: &'static str,
+    what: &'static str,
+    time: Option<ChangeBetween>,
+}
+
+// Cards for the terminal and as JSON.
+
+/// Lines of a difference that `explain` shows; `diff` shows all.
+const LINES: usize = 80;
+
+/// Columns of text if the terminal has no width.
+const WIDTH: usize = 100;
+
+/// Prints cards, and steps below them, and writes JSON if that was asked for.
+fn show(
+    cards: &[Card],
+    steps: &[StepBetween],
+    args: &CardArgs,
+    lines: usize,
+) -> anyhow::Result<ExitCode> {
+    Files::new().writes_or_prints("--json", &args.json).check()?;
+    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
+    let printed = if to_stdout { Ok(()) } else { print(|to| text(to, cards, steps, lines)) };
+    if let Some(path) = &args.json {
+        let document = json!({ "schema": 3, "cards": cards, "steps": steps });
+        write_text(path, &record::plain(&document))?;
+    }
+    printed?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(to: &mut dyn Write, cards: &[Card], steps: &[StepBetween], lines: usize) -> io::Result<()> {
+    let paint = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let columns = terminal().map_or(WIDTH, usize::from);
+    let blank = |to: &mut dyn Write| writeln!(to);
+    for (at, card) in cards.iter().enumerate() {
+        if at > 0 {
+            blank(to)?;
+        }
+        let heading = match &card.before {
+            Some(before) => format!("{} against {before}: {}", card.version, card.idea.title),
+            None => format!("{}: {}", card.version, card.idea.title),
+        };
+        writeln!(to, "{}", painted(&heading, Style::new().bold(), paint))?;
+        if lines != usize::MAX {
+            for paragraph in &card.idea.text {
+                writeln!(to, "\n{}", wrapped(paragraph, columns, ""))?;
+            }
+        }
+        let Idea { change, source, file, .. } = &card.idea;
+        let mut from = format!("{change} ({source}), {file}");
+        if let Some(changed) = &card.difference {
+            let _ = write!(from, "; {} lines new, {} gone", changed.added, changed.removed);
+        }
+        writeln!(to, "\n{}", wrapped(&from, columns, ""))?;
+        changes(to, card, lines, paint)?;
+        match &card.measured {
+            Some(measured) => writeln!(to, "\n{}", wrapped(measured, columns, ""))?,
+            None => writeln!(to, "\n{}", wrapped(NOT_MEASURED, columns, ""))?,
+        }
+        figures(card).print(to)?;
+        for statement in &card.verdict {
+            writeln!(to, "{}", wrapped(&format!("- {}", statement.text), columns, "  "))?;
+        }
+    }
+    if !steps.is_empty() {
+        writeln!(to, "\nstep by step:")?;
+        steps_table(steps).print(to)?;
+    }
+    Ok(())
+}
+
+const NOT_MEASURED: &str = "Not measured here: `gpp profile` on a GPU writes gpp-profile/; --from FOLDER reads stored \
+    records, such as data/runs/h200-2026-11-23/si214, and for versions of Σ as a matrix …/offdiag.";
+
+fn changes(to: &mut dyn Write, card: &Card, most: usize, paint: bool) -> io::Result<()> {
+    let Some(difference) = &card.difference else { return Ok(()) };
+    let mut left = most;
+    for hunk in difference.hunks.iter() {
+        if left == 0 {
+            break;
+        }
+        let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+        writeln!(to, "{}", painted(&hunk.place, color(AnsiColor::Cyan), paint))?;
+        for (sign, text) in hunk.lines.iter().take(left) {
+            let style = match sign {
+                '+' => color(AnsiColor::Green),
+                '-' => color(AnsiColor::Red),
+                _ => Style::new(),
+            };
+            writeln!(to, "{}", painted(&format!("{sign} {text}"), style, paint))?;
+        }
+        left -= hunk.lines.len().min(left);
+    }
+    let all: usize = difference.hunks.iter().map(|hunk| hunk.lines.len()).sum();
+    match all.saturating_sub(most) {
+        0 => Ok(()),
+        more => {
+            let before = card.before.as_deref().unwrap_or_default();
+            writeln!(to, "… {more} more lines: gpp diff {before} {}", card.version)
+        }
+    }
+}
+
+fn painted(text: &str, style: Style, paint: bool) -> String {
+    if paint { format!("{style}{text}{style:#}") } else { text.into() }
+}
+
+fn figures(card: &Card) -> Cells {
+    let before = card.before.as_deref().unwrap_or("before");
+    let unit =
+        |row: &Row| if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
+    Cells::new(
+        &[
+            ("", &|row: &Row| format!("{}{}", row.name, unit(row))),
+            (before, &|row: &Row| number(row.before)),
+            (&card.version, &|row: &Row| number(row.now)),
+            ("change", &|row: &Row| change(row.change)),
+            (&format!("V100 {before}"), &|row: &Row| number(row.published.and_then(|pair| pair.0))),
+            (&format!("V100 {}", card.version), &|row: &Row| {
+                number(row.published.map(|pair| pair.1))
+            }),
+        ],
+        card.rows.clone(),
+    )
+    .filled()
+}
+
+fn steps_table(steps: &[StepBetween]) -> Cells {
+    let times = steps.iter().filter_map(|step| step.time);
+    let unit = Unit::of_times(times.map(|time| time.now_s));
+    Cells::new(
+        &[
+            ("version", &|step: &StepBetween| step.version.into()),
+            ("what it changes", &|step: &StepBetween| step.what.into()),
+            (&format!("time [{}]", unit.name), &|step: &StepBetween| {
+                or_dash(step.time.map(|time| unit.show(time.now_s)))
+            }),
+            ("change", &|step: &StepBetween| or_dash(step.time.map(|time| percent(time.change)))),
+            ("significance", &|step: &StepBetween| or_dash(step.time.map(|time| time.words()))),
+        ],
+        steps.to_vec(),
+    )
+}
+
+/// A number with three digits, or with all those before the point.
+pub fn number(value: Option<f64>) -> String {
+    let Some(value) = value else { return "–".into() };
+    if value.fract() == 0.0 {
+        return format!("{value:.0}");
+    }
+    let first = value.abs().log10().floor();
+    let decimals = if first.is_finite() { (2.0 - first).clamp(0.0, 15.0) as usize } else { 0 };
+    format!("{value:.decimals$}")
+}
+
+/// A change in percent, or as a factor of two and more.
+pub fn change(change: Option<f64>) -> String {
+    match change {
+        None => "–".into(),
+        Some(change) if change >= 9.0 => format!("× {:.0}", change + 1.0),
+        Some(change) if change >= 1.0 => format!("× {:.1}", change + 1.0),
+        Some(change) if change.abs() < 0.0005 => "=".into(),
+        Some(change) if change.abs() < 0.0995 => {
+            format!("{:+.1} %", change * 100.0).replace('-', "−")
+        }
+        Some(change) => format!("{:+.0} %", change * 100.0).replace('-', "−"),
+    }
+}
+
+/// Text in lines of at most so many columns, all but the first with an indent.
+fn wrapped(text: &str, columns: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is one");
+        if line.chars().count() + 1 + word.chars().count() > columns && !line.trim().is_empty() {
+            lines.push(format!("{indent}{word}"));
+        } else if line.is_empty() {
+            line.push_str(word);
+        } else {
+            let _ = write!(line, " {word}");
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_leaves_comments_and_imports_out() {
+        let file = |path, text| SourceFile { path, text, hash: "" };
+        let before = file("a/versions/v1.rs", "//! One.\nuse a;\nfn gpp_v1() {\n    old();\n}\n");
+        let now = file(
+            "a/versions/v2.rs",
+            "//! Two.\nuse b;\nfn gpp_v2() {\n    // Why.\n    new();\n}\n",
+        );
+        let found = difference(&before, &now);
+        assert_eq!((found.added, found.removed), (1, 1));
+        assert_eq!(found.hunks[0].place, "a/versions/v2.rs:5");
+        assert_eq!(found.hunks[0].lines[1], ('-', "    old();".into()));
+        assert_eq!(difference(&now, &now).hunks, []);
+    }
 }

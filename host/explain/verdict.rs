@@ -9,10 +9,11 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 use crate::explain::{Side, Step};
 use crate::record::profile::{Ceilings, Profile};
 use crate::record::run::{Measurement, State, Times, Verdict};
-use crate::roofline::{LEVELS, Level, Timing};
+use crate::roofline::{LEVELS, Level};
+use crate::table::published;
 
-/// Changes below this share are no changes.
-const TOLD: f64 = 0.02;
+/// Changes below this share are not reported.
+const LEAST: f64 = 0.02;
 
 /// The logarithm of a ratio from which on bytes are named beside the clock: a quarter less, a third more.
 const FAR: f64 = 0.28;
@@ -35,8 +36,11 @@ pub enum Rule {
 
 /// All that can be said of a step.
 pub fn verdict(step: &Step) -> Vec<Statement> {
-    let said =
-        [(Rule::Why, why(step)), (Rule::Bound, bound(step)), (Rule::Published, published(step))];
+    let said = [
+        (Rule::Why, why(step)),
+        (Rule::Bound, bound(step)),
+        (Rule::Published, published_step(step)),
+    ];
     said.into_iter().filter_map(|(rule, text)| Some(Statement { rule, text: text? })).collect()
 }
 
@@ -52,7 +56,7 @@ fn why(step: &Step) -> Option<String> {
     let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
     let is_cycles = cycles.is_some() || step.both(Side::cycles).is_none();
     let cause = cause(step).filter(|cause| is_cycles && cause.lowers == (time.1 < time.0));
-    let told = Reasons {
+    let reasons = Reasons {
         before: step.before.as_ref()?.id,
         time,
         stays: stays(step, time),
@@ -60,7 +64,7 @@ fn why(step: &Step) -> Option<String> {
         clock: clock.map(|clock| (clock, clock_changed(step, clock))),
         cause: cause.map(|cause| cause.text),
     };
-    Some(told.sentence())
+    Some(reasons.sentence())
 }
 
 /// What a sentence about a change of the time is made of.
@@ -69,9 +73,9 @@ pub struct Reasons<'a> {
     pub time: Pair,
     pub stays: bool,
     pub cycles: Option<Pair>,
-    /// The clock, where it changed, and what is said of it.
+    /// The clock, if it changed, and the sentence about it.
     pub clock: Option<(Pair, String)>,
-    /// What made the cycles change or, where these are not known, the time.
+    /// What made the cycles change or, if these are not known, the time.
     pub cause: Option<String>,
 }
 
@@ -79,7 +83,7 @@ impl Reasons<'_> {
     pub fn sentence(self) -> String {
         let Reasons { before, time, stays, cycles, clock, cause } = self;
         if stays {
-            let same = format!("As fast as {before}, to within noise");
+            let same = format!("Not significantly different from {before}");
             return match (cycles, clock) {
                 (Some(cycles), Some((clock, _))) => format!(
                     "{same}: {} cancel {}.",
@@ -114,8 +118,8 @@ fn stays(step: &Step, time: Pair) -> bool {
     noise() == Some(true) || !differ(time)
 }
 
-/// How the clock changed. At the power cap it follows what a calculation costs: the bytes from memory are named
-/// where they went far the other way.
+/// How the clock changed. At the power limit it depends on the power that a kernel draws, so the bytes from memory are
+/// named if they changed much in the other direction.
 fn clock_changed(step: &Step, (before, now): Pair) -> String {
     let power = |side: &Side| step.power(side);
     let (old, new) = (step.before.as_ref().and_then(power), power(&step.now));
@@ -130,7 +134,9 @@ fn clock_changed(step: &Step, (before, now): Pair) -> String {
 pub fn clock_said((before, now): Pair, limit_w: Option<f64>, with: &str) -> String {
     let range = format!("({before:.0} → {now:.0} MHz){with}");
     match limit_w {
-        Some(watts) if now < before => format!("the {watts:.0} W cap lowers the clock {range}"),
+        Some(watts) if now < before => {
+            format!("the {watts:.0} W power limit lowers the clock {range}")
+        }
         _ if now < before => format!("the clock falls {range}"),
         _ => format!("the clock rises {range}"),
     }
@@ -157,10 +163,10 @@ fn cause(step: &Step) -> Option<Cause> {
     let counted = factors.iter().flatten().count() > 0;
     let operations = step.both(|side| Some(side.profile?.flops_per_term()));
     let operations = operations.filter(|_| !counted);
-    let told =
+    let operations =
         operations.map(|pair| (weight(pair), format!("from {}", amount(pair, "operations"))));
-    let all = factors.into_iter().flatten().chain(told);
-    let that_way = all.filter(|(weight, _)| weight.abs() >= TOLD && (*weight < 0.0) == lowers);
+    let all = factors.into_iter().flatten().chain(operations);
+    let that_way = all.filter(|(weight, _)| weight.abs() >= LEAST && (*weight < 0.0) == lowers);
     let (_, text) = that_way.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
     Some(Cause { text, lowers })
 }
@@ -197,25 +203,25 @@ fn bound(step: &Step) -> Option<String> {
     Some(bound.to_string())
 }
 
-/// Whether the step goes the way that was published.
-fn published(step: &Step) -> Option<String> {
-    let published = step.published.as_ref()?;
-    let there = (published.before?.time_s?, published.now.time_s?);
+/// Whether the step goes in the direction that was published.
+fn published_step(step: &Step) -> Option<String> {
+    let time = |side: &Side| published(side.id, step.system)?.time_s;
+    let there = (time(step.before.as_ref()?)?, time(&step.now)?);
     let here = step.both(Side::seconds)?;
-    let way = if !differ(there) || stays(step, here) {
+    let compared = if !differ(there) || stays(step, here) {
         ""
     } else if (here.1 < here.0) == (there.1 < there.0) {
         ", as here"
     } else {
-        "; here it goes the other way"
+        "; here it is the other way round"
     };
-    Some(format!("{}: {}{way}.", capital(&published.by), amount(there, "time")))
+    Some(format!("Published, on a V100: {}{compared}.", amount(there, "time")))
 }
 
-/// Whether two numbers differ by so much that it is told.
+/// Whether two numbers differ by so much that it is reported.
 pub fn differ((before, now): Pair) -> bool {
     let ratio = now / before;
-    ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= TOLD
+    ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= LEAST
 }
 
 /// How much less or more of something there is, in words.
@@ -233,10 +239,8 @@ pub fn amount((before, now): Pair, of: &str) -> String {
     }
 }
 
-// What bounds a version: how much of each unit of the device it uses, and what the clock lost.
-//
-// Shares are of the profiler's run: pipes by its cycles, bandwidths by its duration. The clock is that of the
-// timed runs.
+// What bounds a version: how much of each unit of the device it uses, and what the clock lost. Shares are from the
+// profiler's run, the clock is from the timed runs.
 
 /// A unit used to this share or more bounds a version.
 pub const BOUND: f64 = 0.8;
@@ -244,8 +248,8 @@ pub const BOUND: f64 = 0.8;
 /// From this share on a version is near a limit; below, latency bounds it.
 pub const NEAR: f64 = 0.6;
 
-/// Losses of clock below this share are not told.
-const BOUNDS_TOLD: f64 = 0.01;
+/// Losses of clock below this share are not reported.
+const LEAST_LOSS: f64 = 0.01;
 
 /// A unit of the device and the share of it that is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -278,7 +282,7 @@ impl Band {
     }
 }
 
-/// What the board's power cap did to the clock in the timed runs.
+/// What the power limit did to the clock in the timed runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
     /// Share of the highest clock that was lost, from 0 to 1.
@@ -289,7 +293,7 @@ pub struct Power {
 }
 
 impl Power {
-    /// By the highest clock at which the version was seen; `None` if power did not hold the clock back.
+    /// Of a version, against the highest clock at which it ran; `None` if the power limit did not lower the clock.
     pub fn of(state: &State) -> Option<Power> {
         let by_power = |reason: &String| reason.to_lowercase().contains("power");
         state.held_back.iter().find(|(reason, share)| by_power(reason) && **share > 0.0)?;
@@ -299,9 +303,9 @@ impl Power {
         lost.is_finite().then_some(Power { lost: lost.max(0.0), mhz, limit_w })
     }
 
-    /// Whether it lost so much clock that it is told.
-    pub fn is_told(&self) -> bool {
-        self.lost >= BOUNDS_TOLD
+    /// Whether the loss is worth reporting.
+    pub fn matters(&self) -> bool {
+        self.lost >= LEAST_LOSS
     }
 }
 
@@ -314,7 +318,7 @@ pub struct BoundVerdict {
     pub most: Option<Use>,
     /// The reason that warps wait for most and its share; eligible warps wait for nothing.
     pub stall: Option<(String, f64)>,
-    /// What the power cap did to the clock.
+    /// What the power limit did to the clock.
     pub power: Option<Power>,
 }
 
@@ -373,7 +377,7 @@ pub fn bound_verdict(
         band: Band::of(most.map_or(0.0, |most| most.share)),
         most,
         stall: profile.main_stall().map(|(why, share)| (why.into(), share)),
-        power: power.filter(Power::is_told),
+        power: power.filter(Power::matters),
     }
 }
 
@@ -383,26 +387,23 @@ impl fmt::Display for BoundVerdict {
         if let Some(Use { limit, share }) = most {
             let share = percent(*share);
             match band {
-                Band::Bound => write!(f, "{} is full, at {share}.", capital(limit))?,
-                Band::Near => write!(f, "{} is busiest, at {share}.", capital(limit))?,
+                Band::Bound => write!(f, "Bound by {limit}, which is busy at {share}.")?,
+                Band::Near => write!(f, "The busiest unit is {limit}, at {share}.")?,
                 Band::Latency => {
-                    write!(f, "No unit is near full; {limit} is busiest, at {share}.")?
+                    write!(f, "Latency-bound: the busiest unit is {limit}, at {share}.")?
                 }
             }
         }
         if let Some((why, share)) = stall {
-            write!(
-                f,
-                " Warps spend {} of their time waiting for {}.",
-                percent(*share),
-                meaning(why)
-            )?;
+            write!(f, " Warps wait {} of the time for {}.", percent(*share), meaning(why))?;
         }
         match power {
             Some(Power { lost, limit_w: Some(limit), .. }) => {
-                write!(f, " The {limit:.0} W cap lowers the clock by {}.", percent(*lost))
+                write!(f, " The {limit:.0} W power limit lowers the clock by {}.", percent(*lost))
             }
-            Some(power) => write!(f, " Power lowers the clock by {}.", percent(power.lost)),
+            Some(power) => {
+                write!(f, " The power limit lowers the clock by {}.", percent(power.lost))
+            }
             None => Ok(()),
         }
     }
@@ -417,62 +418,14 @@ pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-// What changed in the counters from one version to another.
-
-/// What changed from one profile to another, in a sentence. Times are by one clock, cycles the
-/// profiler's, bytes those of levels that both know.
-pub fn changed(before: &Profile, now: &Profile) -> String {
-    let timing = Timing::of([before, now]);
-    let own = [
-        ("time", Some((timing.seconds(before), timing.seconds(now)))),
-        ("cycles", before.cycles.zip(now.cycles)),
-        ("operations", Some((before.flops(), now.flops()))),
-    ];
-    let bytes =
-        LEVELS.into_iter().map(|level| (level.name(), level.bytes(before).zip(level.bytes(now))));
-    let own = own.into_iter().map(|(what, values)| (what.to_string(), values));
-    let bytes = bytes.map(|(level, values)| (format!("{level} bytes"), values));
-    let mut parts: Vec<String> = own
-        .chain(bytes)
-        .filter_map(|(what, values)| {
-            let (before, now) = values?;
-            Some(format!("{what} {}", change(before, now)?))
-        })
-        .collect();
-    if let (Some(a), Some(b)) = (before.registers, now.registers)
-        && a != b
-    {
-        parts.push(format!("registers {a} → {b}"));
-    }
-    if let (Some(a), Some(b)) = (before.warps_per_sm, now.warps_per_sm)
-        && (a - b).abs() >= 0.5
-    {
-        parts.push(format!("warps {a:.0} → {b:.0}"));
-    }
-    if parts.is_empty() { "nothing by 2 % or more".into() } else { parts.join(", ") }
-}
-
-/// A change that is worth telling, in percent, or as a factor where there are many.
-fn change(before: f64, now: f64) -> Option<String> {
-    let ratio = now / before;
-    if before == 0.0 {
-        (now > 0.0).then(|| "from none".into())
-    } else if ratio >= 10.0 {
-        Some(format!("× {ratio:.0}"))
-    } else {
-        ((ratio - 1.0).abs() >= TOLD).then(|| format!("{:+.0} %", (ratio - 1.0) * 100.0))
-    }
-}
-
 // Whether two sets of times differ by more than their noise.
 
-/// How often equal sides may be said to differ.
+/// Level of significance.
 const LEVEL: f64 = 0.05;
 
-/// Whether the samples of two sides come from different times: the rank test of Mann and Whitney, two-sided,
-/// at 5 %, by its normal approximation with correction for ties and continuity. It asks nothing of how times
-/// are distributed, and knows nothing of what differs from session to session. `None` of so few samples that
-/// even sides wholly apart would not do.
+/// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation
+/// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
+/// even disjoint sets would not differ.
 pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
     let [a, b] = [a, b].map(|times| thinned(&times.samples));
     let (count, all) = (a.len(), a.len() + b.len());
@@ -503,7 +456,7 @@ fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
 
 pub const REASONS: [(&str, &str); 15] = [
     ("long_scoreboard", "loads from L1, L2 or memory"),
-    ("wait", "their own previous instruction"),
+    ("wait", "a fixed-latency dependency"),
     ("math_pipe_throttle", "a busy math pipe"),
     ("short_scoreboard", "shared memory or a first approximation"),
     ("dispatch_stall", "the dispatcher"),
@@ -519,7 +472,7 @@ pub const REASONS: [(&str, &str); 15] = [
     ("sleeping", "the end of a sleep"),
 ];
 
-/// What a warp does that waits for nothing.
+/// States of a warp that does not wait.
 pub const ELIGIBLE: [(&str, &str); 2] =
     [("selected", "it issues"), ("not_selected", "it could issue, and another does")];
 

@@ -1,53 +1,51 @@
 //! `gpp offdiag`: Σ as a matrix.
 
 pub mod records;
-pub mod show;
 
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
+use comfy_table::Cell;
 use gpp_core::offdiag::calculation::{Worker, Workers};
-use gpp_core::offdiag::gpu::{Needs, OnGpu};
+use gpp_core::offdiag::gpu::Needs;
+use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::versions::{self, Version};
-use gpp_core::offdiag::{
-    At, Elements, MOST_BANDS as MOST, OnCpu, Summed, Sums, Synthesised, Task, once_each,
-};
-use gpp_cpu::simd::Level;
-use gpp_kernels::offdiag::{self, COMMON};
+use gpp_core::offdiag::{At, Elements, OnCpu, Summed, Sums, Synthesised, Task, once_each};
 use nalgebra::DMatrix;
+use npyz::WriterBuilder;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
-use crate::catalogue::{BackEnd, sources};
+use crate::catalogue::BackEnd;
 use crate::chart::{Picture, Sizes};
-use crate::cli::args::{EnergiesOf, OffdiagArgs, OutputArgs};
+use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::{Gauge, Watch};
-use crate::devices::gpu;
 use crate::devices::{Device, DeviceInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::interrupt::{self, Deferred};
-use crate::measure::seen;
+use crate::measure::state;
 use crate::memory::{self, Crew, Limits};
 use crate::offdiag::records::Stored;
+use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
 use crate::problem::grid::Grid;
-use crate::problem::{Header, Origin, Problem, digest};
+use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
-use crate::record::offdiag::{Largest, Map, Matrix, OfVersion, Offdiag, Qsgw, pictured};
-use crate::record::run::{Repetition, SystemInfo, Times};
+use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
+use crate::record::run::{Repetition, State, SystemInfo, Times};
 use crate::record::{self, Head, Provenance};
 use crate::reference::Source;
 use crate::reference::matrix::{self, Sample, Verdict, compare, verify};
 use crate::run::{self, code};
-use crate::setup::{self, Opened, back_end, opened, require_vectors, shared};
-use crate::terminal::terminal;
+use crate::setup::{self, Opened, back_end, opened, require_one_kind, require_vectors};
+use crate::sigma::UNIT;
+use crate::terminal::{Cells, Unit, fit, or_dash, outcome, table, terminal, time};
 
-/// Bands where none are asked for.
-const ON_PROCESSOR: usize = 16;
+/// Bands if none are asked for.
+const ON_CPU: usize = 16;
 const ON_GPU: usize = 128;
 
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -57,56 +55,89 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
-        let what = "holds matrix elements of one state: --elements has those of all bands".into();
-        return Err(Error::Input { origin, what }.into());
+        let what = "has matrix elements of one state only: --elements names those of all bands";
+        return Err(invalid(origin, what).into());
     }
-    let versions = args.version.as_ref().map_or(&[][..], |named| &named.0);
-    let limits = args.limits();
-    let on = match opened(&args.place, limits.device, &[], progress, ranks)? {
-        Opened::Gpus(gpus) => {
-            require_vectors(&args.place, &[])?;
-            Opened::Gpus(shared(gpus, ranks)?)
-        }
-        host => {
-            ranks.having(&[]);
-            host
-        }
-    };
-    let places = setup::places(Crew { devices: &on.devices(), ranks }).unwrap_or_default();
+    let asked = args.version.as_deref().map_or(Ok(Vec::new()), named)?;
+    let limits = args.memory.limits();
+    let on = opened(&args.place, limits.device, &[], progress, ranks)?;
+    if let Opened::Gpus(_) = on {
+        require_vectors(&args.place, &[])?;
+    }
+    let devices = on.devices();
+    let crew = Crew { devices: &devices, ranks };
+    let places = setup::places(crew).unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
-    let is_processor = on.info().back_end() == BackEnd::Cpu;
-    let count = if is_processor { ON_PROCESSOR } else { ON_GPU };
-    let source = args.problem.source_for(on.info(), progress)?;
+    let (count, system) = match on.info().back_end() {
+        BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
+        BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
+    };
+    let source = args.problem.source_or(system)?;
     let opened = source.open(progress)?;
     let stored =
         args.elements.as_ref().map(|path| Stored::open(path, opened.extents())).transpose()?;
     let bands = bands(args, stored.as_ref(), count)?;
-    let (problem, at) = match args.at {
-        None => (opened.load()?, None),
-        Some(EnergiesOf::Bands) => {
+    let (problem, at) = match args.qsgw {
+        false => (opened.load()?, None),
+        true => {
             let (grid, at) = qsgw_energies(opened.bands()?.header(), bands)?;
             (source.clone().at(Some(grid)).load(progress)?, Some(at))
         }
     };
-    let synthesised = synthesised(&problem, bands);
+    let synthesised = match problem.origin() {
+        Origin::System(system, seed) => {
+            Some(Synthesised::new(system, *seed, bands.first + bands.count))
+        }
+        Origin::File(_) | Origin::Made => None,
+    };
     let all: &dyn Elements = match (&stored, &synthesised) {
         (Some(stored), _) => stored,
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
-    let compares = !args.verify.no_verify;
-    let at = at.as_deref();
-    let options = Options { versions, repeat: args.repeat, compares, limits, at };
-    let done = run((&on, ranks), &problem, &SomeBands { all, bands }, bands, options, progress);
+    require_one_kind(crew)?;
+    let elements = SomeBands { all, bands };
+    let task = Task {
+        at: at.as_deref().map_or(At::Energies, At::Bands),
+        stop: &interrupt::ASKED,
+        ..Task::new(&problem, &elements)
+    };
+    let (repeat, compares) = (args.repeat, !args.no_verify);
+    let calculation =
+        Calculation { on: &on, crew, task, bands, repeat, compares, limits, progress };
+    let done = calculation.all(&asked);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
-    let done = done?;
+    let (results, sums) = done?;
     ranks.barrier();
-    let Some((mut record, sums)) = done else { return Ok(ExitCode::SUCCESS) };
-    record.elements = args.elements.as_ref().map(|path| path.display().to_string());
-    record.places = places;
-    show(args, &plots, &record, &sums)?;
+    let Some(sums) = sums else { return Ok(ExitCode::SUCCESS) };
+    let above = problem.header().above_state();
+    let matrices = matrices(&sums, bands.first, |plane| at.is_none().then(|| above[plane]));
+    let provenance = Provenance::now(on.info()).of(problem.origin(), calculation.times());
+    let record = Offdiag {
+        head: Head { complete: true, ..Head::new(on.info(), provenance) },
+        system: SystemInfo::of(&problem),
+        elements: args.elements.as_ref().map(|path| path.display().to_string()),
+        bands: [bands.first + 1, bands.first + bands.count],
+        flops: calculation.flops(),
+        results,
+        parts: task.parts(),
+        places,
+        matrices,
+        qsgw: at.map(|at| qsgw(&sums, at.iter().map(|&iw| above[iw]).collect())),
+    };
+    write(args, &plots, &record, &sums)?;
     Ok(code(record.passed()))
+}
+
+/// Versions by their names; `all` is each.
+fn named(text: &str) -> Result<Vec<&'static Version>> {
+    if text == "all" {
+        return Ok(versions::ALL.to_vec());
+    }
+    let ids = versions::ALL.map(|version| version.id);
+    let of = |id| versions::find(id).ok_or_else(|| Error::unknown("version", id, ids));
+    text.split(',').map(of).collect()
 }
 
 /// The bands asked for, all of a file, or so many.
@@ -116,24 +147,15 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     match held {
         Some(held) if bands.first + bands.count > held => {
             let (from, to) = (bands.first + 1, bands.first + bands.count);
-            let what = format!("bands {from} to {to}, and --elements has those from 1 to {held}");
-            Err(Error::Input { origin: "--bands".into(), what })
+            let what = format!("bands {from} to {to}, but --elements has those from 1 to {held}");
+            Err(invalid("--bands", what))
         }
         _ => Ok(bands),
     }
 }
 
-fn synthesised(problem: &Problem, bands: Bands) -> Option<Synthesised<'_>> {
-    match problem.origin() {
-        Origin::System(system, seed) => {
-            Some(Synthesised::new(system, *seed, bands.first + bands.count))
-        }
-        Origin::File(_) | Origin::Made => None,
-    }
-}
-
-/// Prints and writes all that was asked for.
-fn show(
+/// Prints and writes all that was asked for; files are written even if printing fails.
+fn write(
     args: &OffdiagArgs,
     plots: &[Picture],
     record: &Offdiag,
@@ -141,18 +163,22 @@ fn show(
 ) -> anyhow::Result<()> {
     let prints = args.csv.as_deref().is_some_and(is_stdout);
     let output = OutputArgs { quiet: args.output.quiet || prints, ..args.output.clone() };
-    let shown = output.show(record, |to, record| show::text(to, record, terminal()));
-    // What cannot be printed does not keep files from being written.
+    let shown = output.show(record, |to, record| text(to, record, terminal()));
     if let Some(path) = &args.csv {
-        output::document(path, |to| show::csv(to, record, sums))?;
+        output::document(path, |to| csv(to, record, sums))?;
     }
-    if let Some([sx, ch]) = &args.arrays() {
-        replace(sx, |file| show::npy(file, sums, &sums.sx))?;
-        replace(ch, |file| show::npy(file, sums, &sums.ch))?;
+    for (part, of) in [("sx", &sums.sx), ("ch", &sums.ch)] {
+        if let Some(path) = args.array(part) {
+            let elements = (0..sums.nw())
+                .flat_map(|iw| pairs(sums.bands).map(move |(l, m)| of[sums.at(l, m, iw)]));
+            let shape = [sums.nw(), sums.bands, sums.bands];
+            replace(&path, |file| npy(file, &shape, elements))?;
+        }
     }
     if let (Some(path), Some(_)) = (&args.array("qsgw"), &record.qsgw) {
         let matrix = hermitian(sums);
-        replace(path, |file| show::npy_of_one(file, sums.bands, &matrix))?;
+        let elements = pairs(sums.bands).map(|(l, m)| matrix[l + sums.bands * m]);
+        replace(path, |file| npy(file, &[sums.bands; 2], elements))?;
     }
     for (path, picture) in args.plot.iter().zip(plots) {
         picture.write(path, &Sizes::of(record, sums))?;
@@ -160,89 +186,56 @@ fn show(
     shown
 }
 
-// Σ as a matrix: the calculation, its record, and the matrices.
-
-#[derive(Clone, Copy)]
-pub struct Options<'a> {
-    /// How a GPU multiplies, one after the other; none is as is fastest.
-    pub versions: &'a [&'static Version],
-    pub repeat: usize,
-    /// Whether elements are compared with the definition.
-    pub compares: bool,
-    pub limits: Limits,
-    /// Which of the problem's energies are those of the bands, where these are asked for.
-    pub at: Option<&'a [usize]>,
+/// All l and m, m fastest.
+fn pairs(bands: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..bands).flat_map(move |l| (0..bands).map(move |m| (l, m)))
 }
 
-/// Sums the matrices of bands l and m by each version; what is shown of them comes first, then they themselves. None on
-/// other ranks than rank 0. Collective.
-pub fn run(
-    (on, ranks): (&Opened, &dyn Ranks),
-    problem: &Problem,
-    elements: &dyn Elements,
-    bands: Bands,
-    options: Options,
-    progress: Progress,
-) -> Result<Option<(Offdiag, Sums)>> {
-    let at = options.at.map_or(At::Energies, At::Bands);
-    let task = Task { at, stop: &interrupt::ASKED, ..Task::new(problem, elements) };
-    let devices = on.devices();
-    let team = memory::Crew { devices: &devices, ranks };
-    setup::require_one_kind(team)?;
-    let times = Repetition::exactly(usize::from(options.repeat > 1), options.repeat);
-    let provenance = Provenance::now(on.info()).of(problem.origin(), times);
-    let (mut results, mut found) = (Vec::new(), None::<Sums>);
-    let by = Calculations { on, ranks, team, task, bands, options, times, progress };
-    for version in on.versions(options.versions, task.bands())? {
-        let Some((sums, mut result)) = by.of(version)? else { continue };
-        result.same_bits &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
-        results.push(result);
-        found = Some(sums);
-    }
-    let Some(sums) = found else { return Ok(None) };
-    let above = problem.header().above_state();
-    let matrices = matrices(&sums, bands.first, |plane| options.at.is_none().then(|| above[plane]));
-    let record = Offdiag {
-        head: Head { complete: true, ..Head::new(on.info(), provenance) },
-        system: SystemInfo::of(problem),
-        elements: None,
-        bands: [bands.first + 1, bands.first + bands.count],
-        flops: by.flops(),
-        results,
-        parts: task.parts(),
-        places: Vec::new(),
-        map: Some(Map::of(&sums, pictured(&matrices))),
-        matrices,
-        qsgw: options.at.map(|at| qsgw_told(&sums, at.iter().map(|&iw| above[iw]).collect())),
-    };
-    Ok(Some((record, sums)))
-}
+// The calculation by each version.
 
-/// The part of the time in which a GPU whose state is told has products to sum.
+/// The part of the time in which a GPU has to sum products for its state to say something about them.
 const BUSY: f64 = 0.9;
 
 /// A task, where and how often it is calculated.
-struct Calculations<'a> {
+struct Calculation<'a> {
     on: &'a Opened,
-    ranks: &'a dyn Ranks,
-    team: memory::Crew<'a>,
+    crew: Crew<'a>,
     task: Task<'a>,
     bands: Bands,
-    options: Options<'a>,
-    times: Repetition,
+    repeat: usize,
+    compares: bool,
+    limits: Limits,
     progress: Progress,
 }
 
-impl Calculations<'_> {
-    /// Those of one version. Of several the first is not timed: it brings A. None on other ranks than rank 0.
-    fn of(&self, version: Option<&'static Version>) -> Result<Option<(Sums, OfVersion)>> {
-        let Calculations { on, ranks, task, bands, options, times, progress, .. } = self;
-        if ranks.size() > 1 {
-            let own = task_digest(on, (task, version), *bands)?;
-            require_same(*ranks, DIGEST, &own)?;
+impl Calculation<'_> {
+    /// Several calculations begin with one that is not timed: it uploads A.
+    fn times(&self) -> Repetition {
+        Repetition::exactly(usize::from(self.repeat > 1), self.repeat)
+    }
+
+    /// The results of these versions, one after the other, and the matrices; none on other ranks than rank 0.
+    /// Collective.
+    fn all(&self, asked: &[&'static Version]) -> Result<(Vec<OfVersion>, Option<Sums>)> {
+        let (mut results, mut found) = (Vec::new(), None::<Sums>);
+        for version in self.on.versions(asked, self.task.bands())? {
+            let Some((sums, mut result)) = self.of(version)? else { continue };
+            result.same_bits &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
+            results.push(result);
+            found = Some(sums);
         }
-        on.require((task, version), self.team, options.limits, *progress)?;
-        // What others wait for ends by itself.
+        Ok((results, found))
+    }
+
+    /// Those of one version.
+    fn of(&self, version: Option<&'static Version>) -> Result<Option<(Sums, OfVersion)>> {
+        let Calculation { on, task, bands, progress, .. } = self;
+        let (ranks, times) = (self.crew.ranks, self.times());
+        if ranks.size() > 1 {
+            require_same(ranks, DIGEST, &task_digest(on, (task, version), *bands)?)?;
+        }
+        on.require((task, version), self.crew, self.limits, *progress)?;
+        // Ranks that wait for each other end by themselves.
         let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
         let gauge = on.gauge();
         let watch = gauge.clone().map(Watch::begin);
@@ -250,7 +243,7 @@ impl Calculations<'_> {
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
         let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
         let begun = Instant::now();
-        let mut workers = Workers::new(*task, on.workers(*task, version)?, *ranks);
+        let mut workers = Workers::new(*task, on.workers(*task, version)?, ranks);
         if times.runs() > 1 {
             workers = workers.for_several();
         }
@@ -272,23 +265,19 @@ impl Calculations<'_> {
             return Ok(None);
         }
         let sums = found.expect("at least one calculation");
-        // Of a GPU that waits for A the looks are of no calculation.
+        // The state of a GPU that waits for A says nothing about the products.
         let whole: f64 = spans.iter().map(|span| (span.end - span.start).as_secs_f64()).sum();
-        let spans = if seconds.iter().sum::<f64>() < BUSY * whole { Vec::new() } else { spans };
+        let is_busy = seconds.iter().sum::<f64>() >= BUSY * whole;
+        let limit = gauge.and_then(|gauge| gauge.power_limit_w());
         let time_s = Times::of(seconds);
         let result = OfVersion {
             version: version.map(|version| version.id.into()),
-            kernel_hashes: version.map(|version| {
-                let symbols = version.kernels().chain(offdiag::COMMON).map(|(symbol, _)| symbol);
-                symbols.filter_map(|symbol| Some((symbol.into(), gpu::hash(symbol)?))).collect()
-            }),
-            source_hash: sources::hash_at(&source(version.map(|version| version.id))),
             total_s: total_s.unwrap_or_default(),
             tflops: 1e-12 * self.flops() / time_s.median,
-            state: seen(&looks, &spans, gauge.and_then(|gauge| gauge.power_limit_w())).state,
+            state: if is_busy { state(&looks, &spans, limit) } else { None },
             time_s,
             same_bits: is_same,
-            verification: options.compares.then(|| verdict(task, &sums, *bands, *progress)),
+            verification: self.compares.then(|| verdict(task, &sums, *bands, *progress)),
         };
         Ok(Some((sums, result)))
     }
@@ -298,18 +287,12 @@ impl Calculations<'_> {
     }
 }
 
-/// Compares the golden elements that there are, or else a few by the definition.
+/// Compares with stored elements, if there are any, or else a few with the definition.
 fn verdict(task: &Task, sums: &Sums, bands: Bands, progress: Progress) -> Verdict {
     match matrix::find_golden(task, bands.first) {
         Some((sample, golden)) => compare(task, sums, &sample, &golden, Source::Golden),
         None => verify(task, sums, &Sample::few(task), progress),
     }
-}
-
-/// The file of a version; on a processor that of what makes P.
-pub fn source(version: Option<&str>) -> String {
-    let of_gpu = |version| format!("kernels/src/offdiag/versions.rs#{version}");
-    version.map_or_else(|| "cpu/src/poles.rs".into(), of_gpu)
 }
 
 fn same_bits(one: &Sums, other: &Sums) -> bool {
@@ -382,8 +365,8 @@ impl Opened {
         match (self, asked) {
             (Opened::Host(_), []) => Ok(vec![None]),
             (Opened::Host(host), [version, ..]) => {
-                let what = format!("is of GPUs, and {} is a processor", host.info().id);
-                Err(Error::Input { origin: format!("--version {}", version.id), what })
+                let what = format!("needs a GPU, but the device is {}", host.info().id);
+                Err(invalid(format!("--version {}", version.id), what))
             }
             // GPUs are of one kind.
             (Opened::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
@@ -446,37 +429,6 @@ impl Opened {
 
 const VERSIONS: &str = "GPUs have versions";
 
-// Which bands l and m.
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bands {
-    /// The first, from 0.
-    pub first: usize,
-    pub count: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("needs a number of bands or FROM:TO, from 1 to {MOST}, ends included")]
-pub struct NoBands;
-
-impl FromStr for Bands {
-    type Err = NoBands;
-
-    fn from_str(text: &str) -> Result<Bands, NoBands> {
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST).contains(n));
-        let (from, to) = match text.split_once(':') {
-            Some((from, to)) => (number(from), number(to)),
-            None => (Some(1), number(text)),
-        };
-        match (from, to) {
-            (Some(from), Some(to)) if from <= to => {
-                Ok(Bands { first: from - 1, count: to + 1 - from })
-            }
-            _ => Err(NoBands),
-        }
-    }
-}
-
 /// The matrix elements of some bands of more.
 pub struct SomeBands<'a> {
     pub all: &'a dyn Elements,
@@ -505,7 +457,7 @@ pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)
             own.start + 1,
             own.end
         );
-        return Err(Error::Input { origin: "--at bands".into(), what });
+        return Err(invalid("--qsgw", what));
     }
     let above: Vec<f64> = own.map(|n| header.e(n) - header.e_lk).collect();
     let (each, numbers) = once_each(&above);
@@ -527,8 +479,8 @@ pub fn hermitian(sums: &Sums) -> Vec<Complex64> {
     (0..bands * bands).map(part).collect()
 }
 
-/// What it is like; `qsgw_energies` are those of the bands above the state's.
-pub fn qsgw_told(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
+/// Its eigenvalues; the energies are those of the bands above the state's.
+pub fn qsgw(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
     let matrix = DMatrix::from_vec(sums.bands, sums.bands, hermitian(sums));
     // What is no number has no eigenvalues, and would be iterated on without end.
     let mut eigenvalues = match matrix.iter().all(|z| z.re.is_finite() && z.im.is_finite()) {
@@ -541,50 +493,212 @@ pub fn qsgw_told(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
 
 // A digest of what the bits of a task depend on.
 
-/// Columns of A in the digest of some: so many l and n.
+/// Columns of A in the digest: so many l and n.
 const SAMPLED: usize = 4;
 
-pub const DIGEST: &str = "matrix elements, input, energies, bands, version, vectors or program";
+const DIGEST: &str = "matrix elements, input, energies, bands, version, SIMD level or program";
 
 /// That of a task of these bands, with some of the matrix elements.
-pub fn task_digest(
+fn task_digest(
     on: &Opened,
-    (task, version): (&Task, Option<&'static gpp_kernels::offdiag::versions::Version>),
+    (task, version): (&Task, Option<&'static Version>),
     bands: Bands,
 ) -> Result<String> {
-    let of_some = |all: usize| -> Vec<usize> {
-        let mut some: Vec<usize> = (0..SAMPLED).map(|at| at * (all - 1) / (SAMPLED - 1)).collect();
-        some.dedup();
-        some
+    let some = |all: usize| (0..SAMPLED).map(move |at| at * (all - 1) / (SAMPLED - 1));
+    let mut column = vec![Complex64::ZERO; task.problem.extents().ncouls];
+    let mut elements = Vec::new();
+    for (l, n) in
+        some(task.bands()).flat_map(|l| some(task.problem.extents().nbands).map(move |n| (l, n)))
+    {
+        task.elements.column(l, n, &mut column);
+        elements.push(digest::of(&column));
+    }
+    let level = match on {
+        Opened::Host(host) => host.level().to_string(),
+        Opened::Gpus(_) => String::new(),
     };
-    let problem = task.problem;
-    let (nbands, ncouls) = (problem.extents().nbands, problem.extents().ncouls);
-    let [of_l, of_n] = [of_some(task.bands()), of_some(nbands)];
-    let of_band = |l: usize| -> Vec<u64> {
-        let mut column = vec![Complex64::ZERO; ncouls];
-        let of_column = |&n: &usize| {
-            task.elements.column(l, n, &mut column);
-            digest::of(&column)
-        };
-        of_n.iter().map(of_column).collect()
+    let own = (bands, matches!(task.at, At::Bands(_)), version.map(|version| version.id), level);
+    let (problem, elements) = (digest::of_problem(task.problem)?, digest::of(&elements));
+    Ok(format!("{problem} {elements} {own:?} {} {}", back_end(on.info()), record::program()))
+}
+
+// Σ as a matrix as text, CSV and NumPy arrays.
+
+/// Eigenvalues in a row.
+const IN_ROW: usize = 4;
+
+/// What it is of, how it came out, and a row for each energy.
+fn text(to: &mut dyn Write, record: &Offdiag, width: Option<u16>) -> io::Result<()> {
+    let device = &record.head.device;
+    let [from, last] = record.bands;
+    writeln!(to, "{}", run::system(&record.system))?;
+    let of = if let [one] = &record.results[..] {
+        let by = one.version.as_ref().map(|version| format!(", version {version}"));
+        by.unwrap_or_default()
+    } else {
+        String::new()
     };
-    let elements: Vec<u64> = of_l.into_par_iter().flat_map_iter(of_band).collect();
-    let at = match task.at {
-        At::Energies => "all elements",
-        At::Bands(_) => "elements of bands at their own",
+    writeln!(to, "on {}: {}{of}", device.id, device.name)?;
+    match &record.results[..] {
+        [one] => {
+            let rate = one.tflops * 1e12;
+            let rates = Unit::of_rates([rate]);
+            writeln!(to, "bands l, m {from} to {last}: {}", verification(one))?;
+            writeln!(
+                to,
+                "{}: the products, {} {} by 8 operations a complex product; {} in all",
+                time(one.time_s.median),
+                rates.show(rate),
+                rates.name,
+                time(one.total_s)
+            )?;
+        }
+        all => {
+            writeln!(to, "bands l, m {from} to {last}, version by version:")?;
+            by_version(all).print(to)?;
+            let verdicts = all.iter().filter_map(|of| of.verification.as_ref());
+            for of in verdicts.filter_map(|verdict| verdict.undecided).take(1) {
+                writeln!(to, "{}", undecided(of))?;
+            }
+        }
+    }
+    writeln!(to, "{}", energies(&record.matrices, width))?;
+    if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
+        writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
+        for some in eigenvalues.chunks(IN_ROW) {
+            let texts = some.iter().map(|value| format!("  {value:+.6e}"));
+            writeln!(to, "{}", texts.collect::<String>())?;
+        }
+    }
+    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
+}
+
+/// A row for each version: 8 operations a complex product.
+fn by_version(all: &[OfVersion]) -> Cells {
+    let state = |of: &OfVersion| of.state.clone();
+    let before = |of: &OfVersion| {
+        let at = all.iter().position(|own| own.version == of.version)?;
+        Some(all[at.checked_sub(1)?].time_s.median / of.time_s.median)
     };
-    let kernels = version.into_iter().flat_map(|version| version.kernels().chain(COMMON));
-    let kernels = kernels.map(|(symbol, _)| gpu::hash(symbol).unwrap_or("unknown".into()));
-    let widest = Level::available().last().map_or("none", |level| level.name());
-    let by = match on {
-        // The crate of the products takes the widest vectors that there are.
-        Opened::Host(host) => format!("CPU, {}, {widest} in its products", host.level()),
-        Opened::Gpus(_) => [vec![back_end(on.info())], kernels.collect()].concat().join(" "),
+    let error = |of: &OfVersion| of.verification.as_ref().and_then(|verdict| verdict.max_rel_error);
+    let whole = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.0}")));
+    Cells::new(
+        &[
+            ("version", &|of: &&OfVersion| of.version.clone().unwrap_or_default()),
+            ("time", &|of: &&OfVersion| time(of.time_s.median)),
+            ("TFLOP/s", &|of: &&OfVersion| format!("{:.1}", of.tflops)),
+            ("× before", &|of: &&OfVersion| {
+                or_dash(before(of).map(|ratio| format!("{ratio:.2}")))
+            }),
+            ("clock [MHz]", &|of: &&OfVersion| {
+                whole(state(of).and_then(|state| state.sm_mhz).map(|mhz| mhz.median))
+            }),
+            ("power [W]", &|of: &&OfVersion| whole(state(of).as_ref().and_then(State::watts))),
+            ("energy [J]", &|of: &&OfVersion| whole(of.joules())),
+            ("error", &|of: &&OfVersion| or_dash(error(of).map(|error| format!("{error:.1e}")))),
+            ("result", &|of: &&OfVersion| outcome(of.outcome()).into()),
+        ],
+        all,
+    )
+}
+
+fn verification(of: &OfVersion) -> String {
+    let Some(verdict) = &of.verification else { return outcome(of.outcome()).into() };
+    let error = verdict.max_rel_error.map(|error| format!(", error {error:.1e}"));
+    let (count, energies) = (verdict.elements, verdict.energies.len());
+    let at = if energies == 1 { "energy" } else { "energies" };
+    let by = match verdict.reference {
+        Some(Source::Golden) => "stored ones",
+        _ => "the definition",
     };
-    let (first, count, version) = (bands.first, bands.count, version.map(|version| version.id));
-    let (problem, elements) = (digest::of_problem(problem)?, digest::of(&elements));
-    let program = record::program();
-    Ok(format!("{problem} {elements} {at} {first} {count} {version:?} {by} {program}"))
+    let undecided = verdict.undecided.map(|of| format!("; {}", undecided(of)));
+    format!(
+        "{}{} of {:.1e}, relative to Σ|terms|{}; {count} elements at {energies} {at}, compared with {by}",
+        outcome(of.outcome()),
+        error.unwrap_or_default(),
+        verdict.tolerance,
+        undecided.unwrap_or_default()
+    )
+}
+
+fn energies(rows: &[Matrix], width: Option<u16>) -> String {
+    let headings = [
+        "ω − E [eV]",
+        "Re tr SX",
+        "Im tr SX",
+        "Re tr CH",
+        "Im tr CH",
+        "largest |Σ_ll|",
+        "l",
+        "largest |Σ_lm|",
+        "l, m",
+    ];
+    let mut table = table(&headings);
+    let largest = |largest: Option<Largest>| match largest {
+        Some(Largest { bands: [l, m], size }) if l == m => [format!("{size:.6e}"), l.to_string()],
+        Some(Largest { bands: [l, m], size }) => [format!("{size:.6e}"), format!("{l}, {m}")],
+        None => ["–".into(), "–".into()],
+    };
+    let cells = |(at, row): (usize, &Matrix)| {
+        let parts = row.trace_sx.into_iter().chain(row.trace_ch);
+        let parts = parts.map(|part| format!("{part:+.6e}"));
+        let both = [largest(Some(row.largest_diagonal)), largest(row.largest_off_diagonal)];
+        let all = parts.chain(both.into_iter().flatten());
+        let first = row.above_state_ev.map(|above| format!("{above:+.6}"));
+        let first = Cell::new(first.unwrap_or_else(|| ["E_l", "E_m"][at].into()));
+        [first].into_iter().chain(all.map(Cell::new)).collect::<Vec<_>>()
+    };
+    for row in rows.iter().enumerate() {
+        table.add_row(cells(row));
+    }
+    fit(table, width)
+}
+
+/// A row for each element, every number to the last bit; bands count from 1.
+fn csv(to: &mut dyn Write, record: &Offdiag, sums: &Sums) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    let first = record.bands[0];
+    let parts = |l, m, plane| {
+        let at = sums.at(l, m, plane);
+        let (sx, ch) = (sums.sx[at], sums.ch[at]);
+        [sx.re, sx.im, ch.re, ch.im]
+    };
+    if record.qsgw.is_some() {
+        let of =
+            |of: &str| ["re_sx_", "im_sx_", "re_ch_", "im_ch_"].map(|part| format!("{part}{of}"));
+        let heads = [["l", "m"].map(String::from).to_vec(), of("at_l").into(), of("at_m").into()];
+        let qsgw = ["re_qsgw", "im_qsgw"].map(String::from);
+        csv.write_record(heads.into_iter().flatten().chain(qsgw))?;
+        let matrix = hermitian(sums);
+        for (l, m) in pairs(sums.bands) {
+            let qsgw = matrix[l + sums.bands * m];
+            let both = (parts(l, m, 0), parts(l, m, 1));
+            csv.serialize((first + l, first + m, both, qsgw.re, qsgw.im))?;
+        }
+        return csv.flush();
+    }
+    csv.write_record(["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"])?;
+    for (iw, matrix) in record.matrices.iter().enumerate() {
+        for (l, m) in pairs(sums.bands) {
+            csv.serialize((iw, matrix.above_state_ev, first + l, first + m, parts(l, m, iw)))?;
+        }
+    }
+    csv.flush()
+}
+
+/// A NumPy array of this shape in C order.
+fn npy(
+    to: &mut dyn Write,
+    shape: &[usize],
+    elements: impl Iterator<Item = Complex64>,
+) -> io::Result<()> {
+    let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
+    let mut to = BufWriter::new(to);
+    let mut array =
+        npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut to).begin_nd()?;
+    array.extend(elements)?;
+    array.finish()?;
+    to.flush()
 }
 
 #[cfg(test)]

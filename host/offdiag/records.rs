@@ -18,7 +18,6 @@ use crate::problem::Extents;
 use crate::record;
 use crate::record::offdiag::{OfVersion, Offdiag};
 use crate::record::profile::Ceilings;
-use crate::record::run::State;
 use crate::roofline::{Level, Point, of_matrix_units};
 use crate::terminal::{Cells, or_dash};
 
@@ -344,40 +343,40 @@ fn wrong(path: &std::path::Path, what: String) -> Error {
 
 // Tables of stored records of Σ as a matrix.
 
-pub const BOARD: [&str; 3] = ["MHz", "W", "J"];
+fn whole(value: Option<f64>) -> String {
+    or_dash(value.map(|value| format!("{value:.0}")))
+}
 
-/// Median clock, mean power and the joules of a calculation.
-pub fn of_board(own: Option<&OfVersion>) -> [String; 3] {
-    let state = own.and_then(|own| own.state.as_ref());
-    let whole = |value: f64| format!("{value:.0}");
-    [
-        or_dash(state.and_then(|state| state.sm_mhz).map(|mhz| whole(mhz.median))),
-        or_dash(state.and_then(State::watts).map(whole)),
-        or_dash(own.and_then(OfVersion::joules).map(whole)),
-    ]
+fn clock(own: &OfVersion) -> Option<f64> {
+    Some(own.state.as_ref()?.sm_mhz?.median)
 }
 
 /// A row for each version of a system and so many bands.
 pub fn by_version(folder: &Folder, system: &str, bands: usize) -> Cells {
     let of = |id| folder.find(system, bands, id).map(|(_, own)| own);
-    let row = |version: &&Version| {
-        let own = of(version.id);
-        let seconds = own.map(|own| own.time_s.median);
-        let before = version.from.and_then(of).map(|before| before.time_s.median);
-        let faster = before.zip(seconds).map(|(before, now)| format!("{:.2}", before / now));
-        let row = [
-            version.id.into(),
-            format!("{:.1}", version.capability),
-            version.change.into(),
-            or_dash(seconds.map(|seconds| format!("{seconds:.2}"))),
-            or_dash(own.map(|own| format!("{:.1}", own.tflops))),
-            or_dash(faster),
-        ];
-        row.into_iter().chain(of_board(own)).collect()
+    let before = |version: &Version| {
+        let (before, now) = version.from.and_then(of).zip(of(version.id))?;
+        Some(before.time_s.median / now.time_s.median)
     };
-    let own = ["version", "capability", "what it changes", "time [s]", "TFLOP/s", "× before"];
-    let headings = own.into_iter().chain(BOARD).map(String::from).collect();
-    Cells { headings, rows: versions::ALL.iter().map(row).collect() }
+    Cells::new(
+        &[
+            ("version", &|own: &&Version| own.id.into()),
+            ("capability", &|own: &&Version| format!("{:.1}", own.capability)),
+            ("what it changes", &|own: &&Version| own.change.into()),
+            ("time [s]", &|own: &&Version| {
+                or_dash(of(own.id).map(|own| format!("{:.2}", own.time_s.median)))
+            }),
+            ("TFLOP/s", &|own: &&Version| {
+                or_dash(of(own.id).map(|own| format!("{:.1}", own.tflops)))
+            }),
+            ("× before", &|own: &&Version| {
+                or_dash(before(own).map(|ratio| format!("{ratio:.2}")))
+            }),
+            ("clock [MHz]", &|own: &&Version| whole(of(own.id).and_then(clock))),
+            ("energy [J]", &|own: &&Version| whole(of(own.id).and_then(OfVersion::joules))),
+        ],
+        versions::ALL.iter().copied(),
+    )
 }
 
 /// Counters of each version's first product of `sch`.
@@ -396,22 +395,23 @@ pub fn counters_table(folder: &Folder) -> Cells {
 
 /// A row for each record, of its fastest version, by system and number of bands.
 pub fn by_bands(folder: &Folder) -> Cells {
-    let mut found: Vec<(&Offdiag, &OfVersion)> =
+    type Found<'a> = (&'a Offdiag, &'a OfVersion);
+    let mut found: Vec<Found> =
         folder.records.iter().filter_map(|record| Some((record, record.fastest()?))).collect();
     found.sort_by_key(|(record, _)| (&record.system.name, record.count()));
-    let row = |(record, own): (&Offdiag, &OfVersion)| {
-        let error = own.verification.as_ref().and_then(|verdict| verdict.max_rel_error);
-        let row = [
-            record.system.name.clone(),
-            record.count().to_string(),
-            or_dash(own.version.as_ref()),
-            format!("{:.2}", own.time_s.median),
-            format!("{:.1}", own.tflops),
-        ];
-        let error = or_dash(error.map(|error| format!("{error:.1e}")));
-        row.into_iter().chain(of_board(Some(own))).chain([error]).collect()
-    };
-    let own = ["system", "bands", "version", "time [s]", "TFLOP/s"];
-    let headings = own.into_iter().chain(BOARD).chain(["error"]).map(String::from).collect();
-    Cells { headings, rows: found.into_iter().map(row).collect() }
+    let error =
+        |own: &OfVersion| own.verification.as_ref().and_then(|verdict| verdict.max_rel_error);
+    Cells::new(
+        &[
+            ("system", &|(record, _): &Found| record.system.name.clone()),
+            ("bands", &|(record, _): &Found| record.count().to_string()),
+            ("version", &|(_, own): &Found| or_dash(own.version.as_ref())),
+            ("time [s]", &|(_, own): &Found| format!("{:.2}", own.time_s.median)),
+            ("TFLOP/s", &|(_, own): &Found| format!("{:.1}", own.tflops)),
+            ("clock [MHz]", &|(_, own): &Found| whole(clock(own))),
+            ("energy [J]", &|(_, own): &Found| whole(own.joules())),
+            ("error", &|(_, own): &Found| or_dash(error(own).map(|error| format!("{error:.1e}")))),
+        ],
+        found,
+    )
 }

@@ -6,7 +6,7 @@ fn bands_are_counted_from_one() {
     assert_eq!("3:3".parse(), Ok(Bands { first: 2, count: 1 }));
     assert_eq!("5:12".parse(), Ok(Bands { first: 4, count: 8 }));
     for wrong in ["", "0", "0:4", "5:4", "1:", ":2", "1:2:3", "-1", "8193", "1:9999", "x"] {
-        assert_eq!(wrong.parse::<Bands>(), Err(NoBands), "{wrong}");
+        assert!(wrong.parse::<Bands>().is_err(), "{wrong}");
     }
 }
 
@@ -20,7 +20,7 @@ fn eigenvalues_have_the_trace_and_the_square_of_the_matrix() {
             *ch = Complex64::new((2.1 * at).cos(), at.sin() * 3.0);
         }
         let matrix = hermitian(&sums);
-        let Qsgw { eigenvalues, .. } = qsgw_told(&sums, vec![0.0; bands]);
+        let Qsgw { eigenvalues, .. } = qsgw(&sums, vec![0.0; bands]);
         let at = |l: usize, m: usize| matrix[l + bands * m];
         for (l, m) in (0..bands).flat_map(|l| (0..bands).map(move |m| (l, m))) {
             assert_eq!(at(l, m), at(m, l).conj());
@@ -45,5 +45,5 @@ fn eigenvalues_have_the_trace_and_the_square_of_the_matrix() {
 fn what_is_no_number_has_no_eigenvalues() {
     let mut sums = Sums::zero(2, 2);
     sums.sx[1].im = f64::NAN;
-    assert!(qsgw_told(&sums, vec![0.0; 2]).eigenvalues.iter().all(|x| x.is_nan()));
+    assert!(qsgw(&sums, vec![0.0; 2]).eigenvalues.iter().all(|x| x.is_nan()));
 }

@@ -14,8 +14,8 @@ use crate::record::profile::{Bytes, Profile};
 
 type Result<T> = std::result::Result<T, ProfileError>;
 
-/// Reads the profiler's CSV, either page: `raw` with a column for each metric and a row of units,
-/// or `details` with a row for each metric. What it prints besides is passed over.
+/// Reads the profiler's CSV of its `raw` page, a column for each metric and a row of units. What it prints besides is
+/// passed over.
 pub fn parse(text: &str) -> Result<Vec<Launch>> {
     let table = table(text)?;
     let mut rows = table.lines().enumerate().skip_while(|(_, line)| !is_header(line));
@@ -23,18 +23,11 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
     let body: String = table.lines().skip(first).flat_map(|line| [line, "\n"]).collect();
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body.as_bytes());
     let header = reader.headers().map_err(malformed)?.clone();
-    let column = |name: &str| header.iter().position(|h| h == name);
-    let kernel = column("Kernel Name").ok_or_else(|| needs("no column \"Kernel Name\""))?;
+    let kernel = header.iter().position(|h| h == "Kernel Name");
+    let kernel = kernel.ok_or_else(|| needs("no column \"Kernel Name\""))?;
     let records: Vec<csv::StringRecord> =
         reader.records().collect::<std::result::Result<_, _>>().map_err(malformed)?;
-
-    let launches = match (column("Metric Name"), column("Metric Unit"), column("Metric Value")) {
-        (Some(name), Some(unit), Some(value)) => {
-            let id = column("ID").ok_or_else(|| needs("no column \"ID\""))?;
-            details(&records, [id, kernel, name, unit, value])
-        }
-        _ => raw(&header, &records, kernel),
-    }?;
+    let launches = raw(&header, &records, kernel)?;
     if launches.is_empty() {
         return Err(needs("no launch: did the program run any kernel?"));
     }
@@ -71,7 +64,6 @@ fn raw(
     if units.get(kernel).is_some_and(|name| !name.is_empty()) {
         return Err(needs("no row of units below the header"));
     }
-    let style = Style::of(records.iter().flat_map(|record| record.iter()));
     Ok(records
         .iter()
         .filter_map(|record| {
@@ -80,7 +72,7 @@ fn raw(
                 .zip(units.iter())
                 .zip(record.iter())
                 .filter_map(|((name, unit), value)| {
-                    Some((name.to_string(), style.number(value)? * scale(unit)?))
+                    Some((name.to_string(), number(value)? * scale(unit)?))
                 })
                 .collect();
             let name = header.iter().position(|h| h == "device__attribute_display_name");
@@ -93,78 +85,9 @@ fn raw(
         .collect())
 }
 
-fn details(records: &[csv::StringRecord], columns: [usize; 5]) -> Result<Vec<Launch>> {
-    let style = Style::of(records.iter().filter_map(|record| record.get(columns[4])));
-    let mut launches: Vec<(String, Launch)> = Vec::new();
-    for record in records {
-        let mut fields = columns.map(|at| record.get(at)).into_iter();
-        let (
-            Some(Some(id)),
-            Some(Some(kernel)),
-            Some(Some(name)),
-            Some(Some(unit)),
-            Some(Some(value)),
-        ) = (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
-        else {
-            return Err(ProfileError(format!("a row ends early: {record:?}")));
-        };
-        if launches.last().is_none_or(|(last, _)| last != id) {
-            let launch = Launch { kernel: kernel.into(), ..Launch::default() };
-            launches.push((id.into(), launch));
-        }
-        if let (Some(number), Some(scale), Some((_, launch))) =
-            (style.number(value), scale(unit), launches.last_mut())
-        {
-            launch.metrics.insert(name.into(), number * scale);
-        }
-    }
-    Ok(launches.into_iter().map(|(_, launch)| launch).collect())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Style {
-    /// 1,234.5
-    Point,
-    /// 1.234,5
-    Comma,
-}
-
-impl Style {
-    /// The style of a file, by the numbers in it that can be read in one way only.
-    fn of<'a>(values: impl Iterator<Item = &'a str>) -> Style {
-        for value in values {
-            if !value.chars().all(|c| c.is_ascii_digit() || ",.-".contains(c)) {
-                continue;
-            }
-            let last = value.rfind([',', '.']);
-            let Some(last) = last else { continue };
-            let separator = value.as_bytes()[last];
-            let both = value.contains(',') && value.contains('.');
-            let grouped = value.len() - last - 1 == 3;
-            let leading_zero = value.trim_start_matches('-').starts_with(['0'])
-                && value.trim_start_matches('-').find([',', '.']) == Some(1);
-            if both || !grouped || leading_zero {
-                return if separator == b',' { Style::Comma } else { Style::Point };
-            }
-            if value.matches(separator as char).count() > 1 {
-                return if separator == b',' { Style::Point } else { Style::Comma };
-            }
-        }
-        Style::Point
-    }
-
-    fn number(self, text: &str) -> Option<f64> {
-        let (group, point) = match self {
-            Style::Point => (',', '.'),
-            Style::Comma => ('.', ','),
-        };
-        let plain: String = text
-            .chars()
-            .filter(|&c| c != group && !c.is_whitespace() && c != '\'')
-            .map(|c| if c == point { '.' } else { c })
-            .collect();
-        plain.parse().ok().filter(|number: &f64| number.is_finite())
-    }
+/// A number as the C locale writes it, digits grouped by commas.
+fn number(text: &str) -> Option<f64> {
+    text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Factor from a unit to its base; `None` for a unit that is not known.
@@ -256,20 +179,6 @@ fn version_of(kernel: &str) -> Result<&'static str> {
     found.ok_or_else(|| ProfileError(format!("kernel `{kernel}` is of no known version")))
 }
 
-/// Cycles of a multiprocessor by version, a second stage's with those of the version before it.
-pub fn cycles(launches: &[Launch]) -> Result<BTreeMap<String, f64>> {
-    let mut cycles = BTreeMap::new();
-    let mut version = None;
-    for launch in launches {
-        if launch.kernel != reduction::SYMBOL {
-            version = Some(version_of(&launch.kernel)?);
-        }
-        let version = version.ok_or_else(|| ProfileError(SECOND_STAGE_FIRST.into()))?;
-        *cycles.entry(version.to_string()).or_insert(0.0) += launch.required(ncu::CYCLES)?;
-    }
-    Ok(cycles)
-}
-
 fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile> {
     let sum =
         |name: &str| -> Result<f64> { launches.iter().map(|launch| launch.required(name)).sum() };
@@ -300,7 +209,6 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
         source: context.source.clone(),
         provenance: None,
-        kernels_by: None,
         time_s: None,
         duration_s: duration,
         dadd: sum(ncu::DADD)?,
@@ -321,15 +229,9 @@ fn profile(id: &str, launches: &[&Launch], context: &Context) -> Result<Profile>
             .filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)))
             .collect(),
         cycles: known(ncu::CYCLES),
-        kernel_hash: None,
-        source_hash: None,
-        task: None,
         registers: launches[0].get(ncu::REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(ncu::WARPS),
         stalls: waits.into_iter().map(|(reason, wait)| (reason, wait / all)).collect(),
         launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
     })
 }
-
-#[cfg(test)]
-mod tests;

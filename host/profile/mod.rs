@@ -4,105 +4,43 @@ pub mod counters;
 pub mod ncu;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::catalogue::names::versions;
-use crate::catalogue::{BackEnd, Listed, order, sources};
-use crate::cli::args::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs};
-use crate::devices::Choice;
-use crate::devices::Device;
-use crate::devices::gpu::{self, Gpu};
-use crate::error::{Error, Result};
-use crate::measure::settle;
+use crate::catalogue::names::{MAIN, versions};
+use crate::catalogue::{BackEnd, order};
+use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs};
+use crate::devices::gpu::Gpu;
+use crate::devices::{Choice, Device};
+use crate::error::{Error, Result, invalid};
+use crate::measure::window;
 use crate::output::{self, print, write_text};
+use crate::problem::grid::Grid;
 use crate::profile::counters::{Context, aggregate};
-use crate::profile::ncu::{Ncu, Target};
+use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
 use crate::record::profile::{Ceilings, Profile};
 use crate::record::run::{Repetition, Run};
 use crate::record::{self, text};
-use crate::roofline::{Level, Timing, of_own_ceiling, points};
-use crate::run::{exit_code, run_versions, say_last};
+use crate::roofline::{Level, Timing, of_own_ceiling, point};
+use crate::run::{Options, exit_code, run_versions};
 use crate::setup::{Setting, Source};
-use crate::terminal::{Unit, fit, or_dash, table, terminal};
+use crate::terminal::{Cells, Unit, or_dash};
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(args.versions.names()?, BackEnd::Gpu)?;
+    let versions = versions(args.version.as_deref().unwrap_or(MAIN), BackEnd::Gpu)?;
     if let Some(folder) = &args.output {
         output::require_name("--output", folder, "folder")?;
     }
     let source = args.problem.source_or(PAPER_SYSTEM)?;
-    let folder = folder(args, &source);
-    let options = Options {
-        versions,
-        ncu: args.ncu.clone(),
-        device: args.device.clone(),
-        repeat: args.repeat,
-    };
-    let say = |run: &_| say_last(run, progress);
-    let profiles = match profile_versions(&source, &options, &folder, progress, say)? {
-        Profiled::Profiles(profiles) => profiles,
-        Profiled::NotVerified(run) => return Ok(exit_code(&run.results)),
-    };
-    if !args.quiet {
-        let ceilings = record::read(&folder.join(CEILINGS))?;
-        print(|to| stored(to, &profiles, Some(&ceilings), &folder))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
-    match &args.output {
-        Some(folder) => folder.clone(),
-        None => {
-            let at = match source {
-                Source::OnGrid(_, grid) => grid.argument(),
-                _ => None,
-            };
-            // `-nw6`, `-energies-10_10_501`: a colon is no part of a file's name everywhere.
-            let at = at.map_or(String::new(), |[flag, value]| {
-                format!("-{}{}", flag.trim_start_matches('-'), value.replace(':', "_"))
-            });
-            PathBuf::from(DEFAULT_FOLDER).join(source.name() + &at)
-        }
-    }
-}
-
-// What a profiler measures of each version: one record, aggregated over its launches.
-
-#[derive(Clone)]
-pub struct Options {
-    pub versions: Vec<Listed>,
-    pub ncu: PathBuf,
-    /// `gpu:N`.
-    pub device: String,
-    /// Timed runs of each version, at least.
-    pub repeat: usize,
-}
-
-pub enum Profiled {
-    Profiles(Vec<Profile>),
-    /// A run in which something did not pass: what is not verified is not worth a profile.
-    NotVerified(Box<Run>),
-}
-
-/// Times the versions on a problem, measures the GPU's ceilings, has the profiler count, and stores it all in a
-/// folder; `each` is called when the run for the times begins and after each version.
-pub fn profile_versions(
-    source: &Source,
-    options: &Options,
-    folder: &Path,
-    progress: Progress,
-    each: impl FnMut(&Run),
-) -> Result<Profiled> {
-    let Options { versions, device, repeat, .. } = options;
-    let ncu = Ncu::find(&options.ncu)?;
-    let index = match device.parse()? {
+    let folder = &folder(args, &source);
+    let ncu = Ncu::find(&args.ncu)?;
+    let index = match args.device.parse()? {
         Choice::Gpus(indices) if indices.len() == 1 => indices[0],
-        _ => return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }),
+        _ => {
+            return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into());
+        }
     };
     if source.file().is_none() {
         require_room(folder, &source.name(), source.nw())?;
@@ -112,20 +50,20 @@ pub fn profile_versions(
     let problem = source.load(progress)?;
     require_room(folder, problem.name(), Some(problem.nw()))?;
     let of_gpu: &dyn Device = &gpu;
-    let repetition = Repetition { settle: settle(of_gpu, None), ..Repetition::exactly(1, *repeat) };
-    let timed = crate::run::Options::new(versions, repetition);
-    let run = run_versions(&Setting::whole(&of_gpu, &problem), &timed, progress, each)?;
+    let repetition = Repetition { window: window(of_gpu, None), ..Repetition::exactly(1, 5) };
+    let options =
+        Options { versions, repetition, emulated: repetition, compares: true, static_ch: false };
+    let run = run_versions(&Setting::whole(&of_gpu, &problem), &options, progress, |_| ())?;
+    // What is wrong is not worth a profile.
     if !run.passed() {
-        return Ok(Profiled::NotVerified(Box::new(run)));
+        return Ok(exit_code(&run.results));
     }
-    // The profiled program wants the device to itself.
+    // The profiled program needs the memory.
     drop(gpu);
 
-    let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
-    let target =
-        Target { versions: ids.join(","), problem: source.arguments(), device: device.clone() };
+    let ids: Vec<&str> = options.versions.iter().map(|version| version.id()).collect();
     let bar = progress.bar("profiling (minutes)", 1);
-    let (csv, launches) = ncu.counters(&target)?;
+    let (csv, launches) = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
     bar.finish_and_clear();
     let counters = format!("hardware counters, ncu {}", ncu.version);
     let mut profiles = aggregate(&launches, &Context::new(&problem, counters))?;
@@ -138,15 +76,33 @@ pub fn profile_versions(
     for profile in &mut profiles {
         let result = run.results.iter().find(|result| result.version == profile.version);
         profile.time_s = result.map(|result| result.times.median);
-        profile.task = result.and_then(|result| result.task.clone());
         profile.device.clone_from(&ceilings.device);
-        profile.kernels_by.clone_from(&ceilings.kernels_by);
         profile.provenance.clone_from(&ceilings.provenance);
-        profile.kernel_hash = profile.launches.first().and_then(|symbol| gpu::hash(symbol));
-        profile.source_hash = sources::hash(&profile.version);
         store(folder, profile)?;
     }
-    Ok(Profiled::Profiles(profiles))
+    if !args.quiet {
+        print(|to| {
+            table(&profiles, &ceilings).print(to)?;
+            writeln!(to, "{} profiles in {}", profiles.len(), folder.display())
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
+    if let Some(folder) = &args.output {
+        return folder.clone();
+    }
+    // A colon is not allowed in file names everywhere.
+    let grid = args.problem.energies.map(|energies| {
+        format!(
+            "-{}",
+            Grid::Even(energies)
+                .argument()
+                .map_or(String::new(), |[_, value]| value.replace(':', "_"))
+        )
+    });
+    PathBuf::from(DEFAULT_FOLDER).join(source.name() + &grid.unwrap_or_default())
 }
 
 // Stored profiles, as `profile` leaves them: a folder for each system.
@@ -181,17 +137,6 @@ impl Records {
         let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
         let run: Run = record::read_or(&path, &remedy)?;
         self.require_same(&path, &run.system.name)?;
-        for profile in &self.profiles {
-            let result = run.results.iter().find(|result| result.version == profile.version);
-            let both = profile.task.as_ref().zip(result.and_then(|result| result.task.as_ref()));
-            if both.is_some_and(|(own, of_run)| own != of_run) {
-                let version = &profile.version;
-                let what = format!(
-                    "its {version} has other data, kernels or devices than the profile beside it"
-                );
-                return Err(wrong(&path, what));
-            }
-        }
         Ok(run)
     }
 
@@ -210,7 +155,7 @@ impl Records {
 }
 
 fn wrong(path: &Path, what: String) -> Error {
-    Error::Input { origin: path.display().to_string(), what }
+    invalid(path.display(), what)
 }
 
 /// The system that all profiles of a folder are of.
@@ -321,64 +266,34 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     Ok(profiles)
 }
 
-// Profiles for the terminal.
-
-/// One line for each profile: what it takes, moves and waits for.
-fn profiles(profiles: &[Profile], ceilings: Option<&Ceilings>, width: Option<u16>) -> String {
+/// What each version takes, moves and waits for.
+fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
     let time = Unit::of_times(profiles.iter().map(Profile::seconds));
     let rate = Unit::of_rates(profiles.iter().map(Profile::rate));
-    let mut table = table(&[
-        "version",
-        &format!("time [{}]", time.name),
-        rate.name,
-        "FLOP/term",
-        "FMA",
-        "of its ceiling",
-        "sustained",
-        "FP64 busy",
-        "FLOP/B HBM",
-        "L2",
-        "L1",
-        "shared",
-        "waits for",
-    ]);
     let timing = Timing::of(profiles);
-    for p in profiles {
-        let points = points(p, timing);
-        let [hbm, l2, l1, shared] =
-            [Level::Hbm, Level::L2, Level::L1, Level::Shared].map(|level| {
-                let point = points.iter().find(|point| point.level == level);
-                or_dash(point.map(|point| format!("{:.2}", point.intensity)))
-            });
-        let own = ceilings.map(|ceilings| of_own_ceiling(p, ceilings));
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        table.add_row(vec![
-            p.version.clone(),
-            time.show(p.seconds()),
-            rate.show(p.rate()),
-            format!("{:.1}", p.flops_per_term()),
-            percent(p.fma_ratio()),
-            or_dash(own.map(|own| percent(own.burst))),
-            or_dash(own.and_then(|own| own.sustained).map(percent)),
-            or_dash(p.fp64_pipe_percent.map(|busy| format!("{busy:.0} %"))),
-            hbm,
-            l2,
-            l1,
-            shared,
-            or_dash(p.main_stall().map(|(why, share)| format!("{why} {}", percent(share)))),
-        ]);
-    }
-    fit(table, width)
-}
-
-/// Profiles and the folder that they were stored in; shares of their own ceilings where these are known.
-pub fn stored(
-    to: &mut dyn Write,
-    made: &[Profile],
-    ceilings: Option<&Ceilings>,
-    folder: &Path,
-) -> io::Result<()> {
-    let width = terminal();
-    writeln!(to, "{}", profiles(made, ceilings, width))?;
-    writeln!(to, "{} profiles in {}", made.len(), folder.display())
+    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    let intensity = |own: &Profile, level| {
+        or_dash(point(own, level, timing).map(|point| format!("{:.2}", point.intensity)))
+    };
+    Cells::new(
+        &[
+            ("version", &|own: &&Profile| own.version.clone()),
+            (&format!("time [{}]", time.name), &|own: &&Profile| time.show(own.seconds())),
+            (rate.name, &|own: &&Profile| rate.show(own.rate())),
+            ("FLOP/term", &|own: &&Profile| format!("{:.1}", own.flops_per_term())),
+            ("FMA", &|own: &&Profile| share(own.fma_ratio())),
+            ("of its ceiling", &|own: &&Profile| share(of_own_ceiling(own, ceilings).burst)),
+            ("FP64 busy", &|own: &&Profile| {
+                or_dash(own.fp64_pipe_percent.map(|busy| format!("{busy:.0} %")))
+            }),
+            ("FLOP/B HBM", &|own: &&Profile| intensity(own, Level::Hbm)),
+            ("L2", &|own: &&Profile| intensity(own, Level::L2)),
+            ("L1", &|own: &&Profile| intensity(own, Level::L1)),
+            ("shared", &|own: &&Profile| intensity(own, Level::Shared)),
+            ("waits for", &|own: &&Profile| {
+                or_dash(own.main_stall().map(|(why, part)| format!("{why} {}", share(part))))
+            }),
+        ],
+        profiles,
+    )
 }

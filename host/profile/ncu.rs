@@ -36,14 +36,6 @@ pub struct Ncu {
     pub version: String,
 }
 
-#[derive(Clone, Debug)]
-pub struct Target {
-    pub versions: String,
-    /// `--system NAME --seed N` or `--input FILE`.
-    pub problem: Vec<OsString>,
-    pub device: String,
-}
-
 impl Ncu {
     pub fn find(program: &Path) -> Result<Ncu> {
         let missing = |why: String| {
@@ -63,38 +55,30 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Counters of every launch. Returns the profiler's CSV and
-    /// what it holds.
-    pub fn counters(&self, target: &Target) -> Result<(String, Vec<Launch>)> {
-        let metrics = list();
-        let mut command = self.on_this_program(
-            ["--csv", "--page", "raw", "--print-units", "base", "--metrics", &metrics],
-            target,
-        )?;
-        let text = run(&mut command)?;
-        let launches = counters::parse(&text)?;
-        // What it says of its processes names folders of the machine.
-        let kept = text.lines().filter(|line| !line.starts_with("==PROF=="));
-        Ok((kept.map(|line| line.to_owned() + "\n").collect(), launches))
-    }
-
-    fn on_this_program<'a>(
+    /// Counts every launch of these versions on a problem and device. Returns the profiler's CSV and what it holds.
+    pub fn counters(
         &self,
-        arguments: impl IntoIterator<Item = &'a str>,
-        target: &Target,
-    ) -> Result<Command> {
+        versions: &str,
+        problem: &[OsString],
+        device: &str,
+    ) -> Result<(String, Vec<Launch>)> {
         let program = std::env::current_exe()
             .map_err(|e| ProfileError(format!("this program cannot be run: {e}")))?;
         let kernels = format!("regex:^({})", profiled().join("|"));
         let mut command = Command::new(&self.program);
         command
+            .env("LC_ALL", "C")
             .args(["--clock-control", "none", "--kernel-name", &kernels])
-            .args(arguments)
+            .args(["--csv", "--page", "raw", "--print-units", "base", "--metrics", &list()])
             .arg(program)
-            .args(["--version", &target.versions, "--device", &target.device])
-            .args(&target.problem)
+            .args(["--version", versions, "--device", device])
+            .args(problem)
             .args(["--repeat", "1", "--warmup", "0", "--quiet", "--no-verify"]);
-        Ok(command)
+        let text = run(&mut command)?;
+        let launches = counters::parse(&text)?;
+        // Lines about processes name folders of the machine.
+        let kept = text.lines().filter(|line| !line.starts_with("==PROF=="));
+        Ok((kept.map(|line| line.to_owned() + "\n").collect(), launches))
     }
 }
 

@@ -3,7 +3,6 @@
 //! A record is one JSON object, whose `kind` says which one. Fields that do not apply are null. [`SCHEMA`] is the
 //! layout.
 
-pub mod info;
 pub mod offdiag;
 pub mod profile;
 pub mod run;
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
 use crate::devices::{DeviceInfo, gpu};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
 use crate::record::run::Repetition;
@@ -97,7 +96,7 @@ pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
 
 /// What is wrong with a record in a file.
 fn wrong(path: &Path, what: String) -> Error {
-    Error::Input { origin: path.display().to_string(), what }
+    invalid(path.display(), what)
 }
 
 pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
@@ -225,7 +224,7 @@ impl Provenance {
             Origin::Made => (None, None),
         };
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
-        let settle_s = Some(repetition.settle.as_secs_f64());
+        let settle_s = Some(repetition.window.as_secs_f64());
         Provenance { seed, input, warmup, repeat, settle_s, ..self }
     }
 }

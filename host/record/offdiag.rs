@@ -1,8 +1,5 @@
 //! The record of Σ as a matrix.
 
-use std::collections::BTreeMap;
-
-use gpp_core::offdiag::Sums;
 use serde::{Deserialize, Serialize};
 
 use crate::record::run::{Place, State, SystemInfo, Times};
@@ -34,9 +31,6 @@ pub struct Offdiag {
     /// The matrix at the bands' own energies; null where other energies were asked for.
     #[serde(default)]
     pub qsgw: Option<Qsgw>,
-    /// Sizes of the elements at the energy of [`pictured`].
-    #[serde(default)]
-    pub map: Option<Map>,
 }
 
 /// Which matrix is drawn: that at the energy nearest to the state's; at the bands' energies that of rows.
@@ -70,10 +64,6 @@ impl Offdiag {
 pub struct OfVersion {
     /// The version that a GPU summed with; null on a processor.
     pub version: Option<String>,
-    /// What tells the code of each kernel from others'; null on a processor.
-    pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells the version's sources from others', whoever compiles them; on a processor those of what makes P.
-    pub source_hash: Option<String>,
     /// Time of the products, by the device's clock where it has one.
     pub time_s: Times,
     /// Time in all of the first calculation, with making or reading and moving matrix elements.
@@ -137,101 +127,3 @@ pub struct Largest {
     pub bands: [usize; 2],
     pub size: f64,
 }
-
-// The sizes of a matrix' elements, coarse enough for a picture.
-
-/// Cells along a side of what a record holds, at most.
-const MOST: usize = 64;
-
-/// A cell's size in tenths of a power of ten below the largest, from 0 to 60 and less.
-const LEVELS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy";
-
-const BROKEN: char = '?';
-
-/// `|SX_lm + CH_lm|` at an energy, as a record holds it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Map {
-    /// Bands l, and bands m, of a cell: it has the largest size of their elements.
-    pub bands: usize,
-    pub largest: f64,
-    /// A row for each cell along l, a letter for each along m: 0–9, A–Z, a–y are 0 to 60 tenths of a power of ten
-    /// below the largest, y also all that is smaller; ? is no number.
-    pub rows: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
-    /// Bands of a cell along either side.
-    pub bands: usize,
-    pub count: usize,
-    /// Of cell `(l, m)` at `count · l + m`; what is not finite was no number.
-    pub sizes: Vec<f64>,
-}
-
-impl Map {
-    pub fn of(sums: &Sums, iw: usize) -> Map {
-        let grid = Grid::of(sums, iw, MOST);
-        let largest = grid.largest();
-        let letter = |size: &f64| {
-            let tenths = 10.0 * (largest.log10() - size.log10());
-            // Where all are zero, so is the difference: no number, which is level 0.
-            let level = tenths.round().clamp(0.0, (LEVELS.len() - 1) as f64) as usize;
-            if size.is_finite() { char::from(LEVELS.as_bytes()[level]) } else { BROKEN }
-        };
-        let rows = grid.sizes.chunks(grid.count).map(|row| row.iter().map(letter).collect());
-        Map { bands: grid.bands, largest, rows: rows.collect() }
-    }
-
-    /// Its cells; a letter that stands for no size is no number.
-    pub fn grid(&self) -> Grid {
-        let size = |letter: Option<char>| match letter.and_then(|letter| LEVELS.find(letter)) {
-            Some(level) => self.largest * 10f64.powf(-0.1 * level as f64),
-            None => f64::NAN,
-        };
-        let count = self.rows.len();
-        let row = |row: &String| {
-            let mut letters = row.chars();
-            (0..count).map(|_| size(letters.next())).collect::<Vec<_>>()
-        };
-        let sizes = self.rows.iter().flat_map(row).collect();
-        Grid { bands: self.bands, count, sizes }
-    }
-}
-
-impl Grid {
-    /// Of the matrix at an energy, of so many cells along a side at most.
-    pub fn of(sums: &Sums, iw: usize, most: usize) -> Grid {
-        let size = |l, m| {
-            let at = sums.at(l, m, iw);
-            (sums.sx[at] + sums.ch[at]).norm()
-        };
-        binned(sums.bands, 1, most, size)
-    }
-
-    /// Of so many cells along a side at most.
-    #[must_use]
-    pub fn at_most(&self, most: usize) -> Grid {
-        binned(self.count, self.bands, most, |l, m| self.sizes[self.count * l + m])
-    }
-
-    /// The largest that is a number; zero where none is.
-    pub fn largest(&self) -> f64 {
-        self.sizes.iter().copied().filter(|size| size.is_finite()).fold(0.0, f64::max)
-    }
-}
-
-/// The largest of neighbouring cells, which are of so many bands each; of one that is no number, that.
-fn binned(count: usize, bands: usize, most: usize, size: impl Fn(usize, usize) -> f64) -> Grid {
-    let each = count.div_ceil(most.max(1)).max(1);
-    let cells = count.div_ceil(each);
-    let of = |cell: usize| cell * each..count.min((cell + 1) * each);
-    let cell = |at: usize| {
-        let all = of(at / cells).flat_map(|l| of(at % cells).map(move |m| (l, m)));
-        // NaN comes after all numbers, whatever its sign.
-        all.map(|(l, m)| size(l, m).abs()).max_by(f64::total_cmp).unwrap_or(0.0)
-    };
-    Grid { bands: bands * each, count: cells, sizes: (0..cells * cells).map(cell).collect() }
-}
-
-#[cfg(test)]
-mod tests;

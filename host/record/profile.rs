@@ -21,8 +21,6 @@ pub struct Profile {
     pub source: String,
     /// Where the record comes from.
     pub provenance: Option<Provenance>,
-    /// The compiler of the kernels and its LLVM, where it is known.
-    pub kernels_by: Option<String>,
     /// Median time of the calculation by events, without a profiler; `None` where it was not run.
     pub time_s: Option<f64>,
     /// Sum of the launches' durations under the profiler.
@@ -44,14 +42,6 @@ pub struct Profile {
     pub pipes_percent: BTreeMap<String, f64>,
     /// Cycles of a multiprocessor, all launches, under the profiler.
     pub cycles: Option<f64>,
-    /// What tells the code of the version's kernel from others', by this compiler; null of versions for
-    /// processors.
-    pub kernel_hash: Option<String>,
-    /// What tells the version's source and what that uses from others', by any compiler.
-    pub source_hash: Option<String>,
-    /// A digest of all that the sums of the run for its time depend on, but for the program and slabs; null
-    /// without such a run.
-    pub task: Option<String>,
     /// Registers of a thread of the version's kernel.
     pub registers: Option<u32>,
     /// Warps active on a multiprocessor, on average.
@@ -124,14 +114,8 @@ pub struct Ceilings {
     pub device: String,
     /// Where the record comes from.
     pub provenance: Option<Provenance>,
-    /// What tells the code of the kernels that measured from others', by symbol; null of a processor.
-    pub kernel_hashes: Option<BTreeMap<String, String>>,
-    /// What tells their sources from others'.
-    pub source_hash: Option<String>,
     /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor.
     pub state: Option<State>,
-    /// The compiler of the kernels that measured them and its LLVM, where it is known.
-    pub kernels_by: Option<String>,
     /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
     /// in the widest vectors that were used.
     pub fp64: f64,

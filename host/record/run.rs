@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
@@ -52,6 +51,14 @@ impl Run {
         self.startup_s = output::startup_seconds();
     }
 
+    /// The fastest version that passed, emulated ones only if there are no others.
+    pub fn fastest(&self) -> Option<&Measurement> {
+        let passed = self.results.iter().filter(|result| result.passed());
+        passed.min_by(|a, b| {
+            a.emulated.cmp(&b.emulated).then(a.times.median.total_cmp(&b.times.median))
+        })
+    }
+
     /// Whether every version ran and passed.
     pub fn passed(&self) -> bool {
         self.results.iter().all(Measurement::passed)
@@ -72,14 +79,8 @@ pub struct Measurement {
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
-    /// How far they lie apart.
-    pub spread: Option<Spread>,
     /// The GPU during the timed runs; null without NVML, and on a processor.
     pub state: Option<State>,
-    /// Whether something held the clock back during each of the timed runs; null where `state` is.
-    pub held_back: Option<Vec<bool>>,
-    /// Cycles of a multiprocessor, by the median time and clock; null where the clock is.
-    pub cycles: Option<f64>,
     /// Energy of a calculation in joules, of runs in a row; null where it was not measured.
     pub energy_j: Option<f64>,
     /// FP64 operations of the calculation, FMA = 2; null where the version's are not counted.
@@ -92,10 +93,6 @@ pub struct Measurement {
     pub kernel: Option<String>,
     /// What tells its code from others', by this compiler; null of versions for processors.
     pub kernel_hash: Option<String>,
-    /// A digest of all that the sums depend on, but for the program and slabs.
-    pub task: Option<String>,
-    /// What tells its source and what that uses from others', by any compiler.
-    pub source_hash: Option<String>,
     pub registers: Option<u32>,
     pub local_bytes: Option<u32>,
     pub warps_per_sm: Option<u32>,
@@ -125,6 +122,17 @@ impl Measurement {
         self.flops = Some(flops);
         self.flops_source = source.into();
         self.tflops = Some(flops / self.times.median / 1e12);
+    }
+
+    /// Median clock of the streaming multiprocessors in MHz; of several devices one clock says nothing.
+    pub fn sm_mhz(&self) -> Option<f64> {
+        let state = self.state.as_ref().filter(|_| self.work.is_none())?;
+        Some(state.sm_mhz?.median)
+    }
+
+    /// Cycles of a multiprocessor: median time × clock.
+    pub fn cycles(&self) -> Option<f64> {
+        Some(self.sm_mhz()? * 1e6 * self.times.median)
     }
 
     pub fn outcome(&self) -> Outcome {
@@ -207,14 +215,14 @@ impl SystemInfo {
 pub struct Repetition {
     pub warmup: usize,
     pub repeat: usize,
-    /// How long a window of runs is; none where runs are counted alone.
-    pub settle: Duration,
+    /// How long a window of runs is; zero if runs are only counted.
+    pub window: Duration,
 }
 
 impl Repetition {
     /// So many runs, however long they take.
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, settle: Duration::ZERO }
+        Repetition { warmup, repeat, window: Duration::ZERO }
     }
 
     pub fn runs(self) -> usize {
@@ -258,11 +266,6 @@ impl Times {
         self.sigma().map(|sigma| sigma / self.median)
     }
 
-    /// From the shortest to the longest, over the median.
-    pub fn relative_spread(&self) -> f64 {
-        (self.max - self.min) / self.median
-    }
-
     /// Samples that stand apart: off the median by more than ten times the median deviation, and by
     /// more than a tenth of the median and 0.1 ms.
     pub fn outliers(&self) -> usize {
@@ -273,29 +276,6 @@ impl Times {
         let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
         off.iter().filter(|&&off| off > limit).count()
     }
-
-    /// 95 % interval of the median: the closest pair of samples, as many from either end, between which the
-    /// median is in 95 of 100 cases, whatever the samples are distributed like. Fewer than six are too few.
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        let mut sorted = self.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let below = Binomial::new(0.5, sorted.len() as u64).ok()?;
-        // So many samples or fewer lie below the median in less than 2.5 of 100 cases.
-        let is_rare = |count: &usize| below.cdf(*count as u64) <= 0.025;
-        let outside = (0..sorted.len() / 2).take_while(is_rare).last()?;
-        Some([sorted[outside], sorted[sorted.len() - 1 - outside]])
-    }
-
-    /// What a record tells of them besides.
-    pub fn spread(&self) -> Spread {
-        let relative = self.relative_spread();
-        Spread {
-            sigma_s: self.sigma(),
-            relative: relative.is_finite().then_some(relative),
-            outliers: self.outliers(),
-            interval_s: self.interval(),
-        }
-    }
 }
 
 /// Whether a difference of two sides is larger than the noise of their times.
@@ -304,18 +284,6 @@ impl Times {
 pub enum Verdict {
     Differs,
     Noise,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// [`Times::sigma`].
-    pub sigma_s: Option<f64>,
-    /// [`Times::relative_spread`]; null where the median is zero.
-    pub relative: Option<f64>,
-    /// [`Times::outliers`].
-    pub outliers: usize,
-    /// 95 % interval of the median in seconds; null of few samples.
-    pub interval_s: Option<[f64; 2]>,
 }
 
 // The state of a GPU while it calculated: clocks, power, temperature, what held the clock back.

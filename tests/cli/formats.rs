@@ -16,7 +16,7 @@ fn files_of_other_formats_are_named() {
     let hdf5 = file("eps.h5", b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0");
     for (arguments, part) in [
         (&["--input", &hdf5][..], "eps.h5: is an HDF5 file, and no input file: that begins with"),
-        (&["sigma", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),
+        (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),
     ] {
         gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));
     }

@@ -19,9 +19,7 @@ mod outcomes;
 mod outputs;
 mod processors;
 mod records;
-mod roofline_matrices;
 mod runs;
-mod settling;
 mod shown;
 mod sigma;
 mod threads;
@@ -43,14 +41,6 @@ fn gpp() -> Command {
     let mut command = Command::cargo_bin("gpp").unwrap();
     command.env_remove("GPP_PTX");
     command
-}
-
-/// Words that are said in this order, wherever a line breaks: names of devices before them are of any length.
-fn says(words: &str) -> impl predicates::Predicate<str> + use<> {
-    let words = words.to_string();
-    predicates::function::function(move |said: &str| {
-        said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words)
-    })
 }
 
 /// Runs on the host and returns the JSON.

@@ -16,7 +16,7 @@ use crate::gpp;
 fn elements_are_summed_at_the_bands_own_energies() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let tiny = ["offdiag", "-s", "tiny-complex", "-d", "cpu", "--at", "bands"];
+    let tiny = ["offdiag", "-s", "tiny-complex", "-d", "cpu", "--qsgw"];
     let output = [("--json", "o.json"), ("--csv", "o.csv"), ("--npy", "S"), ("--plot", "o.svg")];
     let mut command = gpp();
     command.args(tiny).args(["--bands", "4:9"]);

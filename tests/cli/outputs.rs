@@ -53,7 +53,7 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     let [json, csv] = ["table.json", "table.csv"].map(|name| text(dir.path().join(name)));
     let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v8"];
     full(&[&table[..], &["--json", &json, "--csv", &csv]].concat());
-    assert!(fs::read_to_string(&json).unwrap().contains("\"rows\""));
+    assert!(fs::read_to_string(&json).unwrap().contains("\"results\""));
     assert!(fs::read_to_string(&csv).unwrap().contains(",v8,"));
     // And the other way round.
     gpp()

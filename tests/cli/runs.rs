@@ -85,7 +85,7 @@ fn an_input_file_is_verified_by_its_own_sums() {
         .arg(fixture_path("edge"))
         .assert()
         .success()
-        .stdout(contains("v3: the reference mini-app's criterion holds: it is absolute"));
+        .stdout(contains("The mini-app's own criterion (absolute, 1e-12) holds for v3."));
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn a_table_on_standard_output_and_json_in_a_file() {
         .arg(&path)
         .assert()
         .success()
-        .stdout(contains("over v0").and(contains("v4")).and(contains("passed")))
-        .stdout(contains("reference: golden sums"));
+        .stdout(contains("over v0").and(contains("v4")))
+        .stdout(contains("All 2 results agree with the stored sums of this system"));
     let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(document["results"].as_array().unwrap().len(), 2);
     gpp()
@@ -136,7 +136,7 @@ fn wrong_reference_sums_exit_with_1() {
         .arg(&path)
         .assert()
         .code(1)
-        .stdout(contains("INCORRECT").and(contains("does not hold")))
+        .stdout(contains("INCORRECT").and(contains("does not hold for v5")))
         .stderr(contains("v5: incorrect: asx(iw=2)"));
 }
 
@@ -189,7 +189,6 @@ fn json_tells_where_it_comes_from() {
     }
     let result = &document["results"][0];
     assert!(result["shape"]["tile"].is_u64() && result["shape"]["warps"].is_u64());
-    assert!(result["spread"]["sigma_s"].is_f64() && result["spread"]["outliers"].is_u64());
     // Emulated versions and others run differently often where nothing is said of it.
     let often = |versions: &str| {
         let run = ["-v", versions, "-s", "tiny", "-d", "cpu", "--quiet", "-j", "-"];
@@ -200,16 +199,11 @@ fn json_tells_where_it_comes_from() {
         (run["provenance"]["warmup"].clone(), run["provenance"]["repeat"].clone(), counts)
     };
     assert_eq!(often("v8"), (0.into(), 1.into(), vec![1]));
-    assert_eq!(often("cpu:simd"), (1.into(), 5.into(), vec![5]));
-    assert_eq!(often("cpu:simd,v8"), (Value::Null, Value::Null, vec![5, 1]));
+    assert_eq!(often("cpu:simd"), (1.into(), 3.into(), vec![3]));
     let file = text(fixture_path("edge"));
     let document = json(&["--version", "v0", "--input", &file]);
     assert_eq!(document["provenance"]["input"], *file);
     assert!(document["provenance"]["seed"].is_null() && document["results"][0]["shape"].is_null());
-    let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v0", "--json", "-"];
-    let output = gpp().args(table).assert().success();
-    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    assert!(document["runs"][0]["provenance"].as_object().unwrap().contains_key("kernels_by"));
     for arguments in [
         &["info", "--device", "cpu", "--json"][..],
         &["info", "--device", "cpu", "-j", "-"],
@@ -235,16 +229,6 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();
-}
-
-#[test]
-fn rows_are_said_as_they_finish() {
-    gpp()
-        .args(["-v", "v0,v8", "-s", "tiny", "-d", "cpu"])
-        .assert()
-        .success()
-        .stderr(contains("v0, emulated ").and(contains("v8, emulated ")))
-        .stderr(contains("s  passed"));
 }
 
 /// As in a chroot or a sandbox.

@@ -4,7 +4,6 @@ use std::fs;
 
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::reference::verify::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -52,41 +51,9 @@ fn a_grid_is_printed_written_and_plotted() {
     assert!(plot.contains("Σ(ω) [vcoul]") && plot.contains("in units of vcoul"));
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 
-    // The record plots as the run did, to the byte, and needs no device.
-    let again = dir.path().join("again.svg");
-    gpp()
-        .args(["sigma", "--device", "cpu", "--from"])
-        .arg(&json)
-        .assert()
-        .code(2)
-        .stderr(contains("--device"));
-    let mut command = gpp();
-    command.args(["sigma", "--from"]).arg(&json).arg("--plot").arg(&again);
-    command.assert().success().stdout(contains("-5.000000"));
-    assert_eq!(fs::read_to_string(&again).unwrap(), plot);
     // CSV alone, for a pipe.
-    let piped = gpp().args(["sigma", "--csv", "-", "--from"]).arg(&json).assert().success();
+    let piped = gpp().args(GRID).args(["--csv", "-"]).assert().success();
     assert_eq!(piped.get_output().stdout, fs::read(&csv).unwrap());
-    // Nothing but the files, where nothing else is wanted.
-    command.arg("--quiet").assert().success().stdout("").stderr("");
-}
-
-#[test]
-fn a_record_that_did_not_pass_is_shown_and_exits_with_1() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.json");
-    gpp().args(GRID).arg("--quiet").arg("--json").arg(&path).assert().success();
-    let mut run: Run = record::read(&path).unwrap();
-    run.results[0].verification.outcome = Outcome::Incorrect;
-    run.results[0].sums.ach[2].re = f64::NAN;
-    record::write(&path, &run).unwrap();
-    gpp()
-        .args(["sigma", "--from"])
-        .arg(&path)
-        .assert()
-        .code(1)
-        .stdout(contains("INCORRECT").and(contains("no number at 1 of 11 energies: -3 eV")))
-        .stderr(contains("incorrect"));
 }
 
 #[test]
@@ -100,7 +67,7 @@ fn one_version_runs_and_the_record_is_that_of_a_run() {
     gpp()
         .args(["sigma", "--device", "cpu", "--input"])
         .arg(fixture_path("edge"))
-        .args(["--nw", "5", "--quiet"])
+        .args(["--energies", "0:4:5", "--quiet"])
         .assert()
         .success();
 }
@@ -124,9 +91,6 @@ fn the_static_ch_comes_with_the_sums() {
     assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
     assert_eq!(of(&["--slab", "4", "--version", "cpu:paired"], "passed, error"), expected);
     assert_eq!(of(&["--no-verify"], "not verified"), expected);
-    // The record shows it again; others have none.
-    let of_record = gpp().args(["sigma", "--from"]).arg(&json).assert();
-    of_record.stdout(contains("static CH: "));
     gpp()
         .args(GRID)
         .arg("--json")
@@ -136,6 +100,4 @@ fn the_static_ch_comes_with_the_sums() {
         .stdout(contains("static CH").not());
     let run: Run = record::read(&json).unwrap();
     assert_eq!(run.static_ch, None);
-    let refused = gpp().args(["sigma", "--static-ch", "--from"]).arg(&json).assert().code(2);
-    refused.stderr(contains("--static-ch"));
 }

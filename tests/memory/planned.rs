@@ -1,7 +1,5 @@
 //! What versions take beside the arrays, and whole runs, against what was said before.
 
-use std::sync::OnceLock;
-
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
@@ -84,13 +82,7 @@ fn runs_stay_within_what_they_are_given() {
                 (is_whole, is_one),
                 "{id} {mib}: {igp}"
             );
-            let setting = Setting {
-                crew,
-                slabs: loaded.slabs(igp),
-                whole: loaded.whole(),
-                limits,
-                contents: OnceLock::new(),
-            };
+            let setting = Setting { crew, slabs: loaded.slabs(igp), whole: loaded.whole(), limits };
             let mut engine = setting.engine(&versions).unwrap();
             (0..2).for_each(|_| drop(engine.run(versions[0]).unwrap()));
         });

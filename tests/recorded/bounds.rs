@@ -88,10 +88,10 @@ fn all_limits_by_one_clock() {
 fn bands_and_the_stall_that_leads() {
     let (mut profile, ceilings) = made();
     for (busy, band, said) in [
-        (80.0, Band::Bound, "The FP64 pipe is full, at 80 %."),
-        (79.9, Band::Near, "The FP64 pipe is busiest, at 80 %."),
-        (60.0, Band::Near, "The FP64 pipe is busiest, at 60 %."),
-        (59.9, Band::Latency, "No unit is near full; the FP64 pipe is busiest, at 60 %."),
+        (80.0, Band::Bound, "Bound by the FP64 pipe, which is busy at 80 %."),
+        (79.9, Band::Near, "The busiest unit is the FP64 pipe, at 80 %."),
+        (60.0, Band::Near, "The busiest unit is the FP64 pipe, at 60 %."),
+        (59.9, Band::Latency, "Latency-bound: the busiest unit is the FP64 pipe, at 60 %."),
     ] {
         profile.fp64_pipe_percent = Some(busy);
         let found = bound_verdict(&profile, &ceilings, None);
@@ -99,7 +99,7 @@ fn bands_and_the_stall_that_leads() {
         // Eligible warps wait for nothing.
         assert_eq!(found.stall, Some(("barrier".into(), 0.3)));
         assert_eq!(found.power, None);
-        let waits = " Warps spend 30 % of their time waiting for other warps of the block.";
+        let waits = " Warps wait 30 % of the time for other warps of the block.";
         assert_eq!(found.to_string(), format!("{said}{waits}"));
     }
     assert_eq!(Band::of(f64::NAN), Band::Latency);
@@ -117,7 +117,7 @@ fn power_is_told_by_the_clock_that_it_cost() {
         // It leaves the rank of the units alone.
         assert_eq!(found.most.unwrap().limit, "instruction issue");
         let text = found.to_string();
-        assert!(text.ends_with(" The 700 W cap lowers the clock by 22 %."), "{text}");
+        assert!(text.ends_with(" The 700 W power limit lowers the clock by 22 %."), "{text}");
         // A clock that is hardly lower is not told.
         measured.state.as_mut().unwrap().highest_mhz = Some(1550.0);
         let near = bound_verdict(&profile, &ceilings, Some(&measured));

@@ -1,14 +1,13 @@
-//! The journeys besides the paper's: their names, and their tables beside what was published.
+//! The series besides the paper's: their names, and their tables next to what was published.
 
 use std::fs;
 
 use gpp::catalogue::{BackEnd, names};
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::table::rows;
+use gpp::table::{Row, sections};
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
 
 use crate::common::repository;
 
@@ -35,34 +34,28 @@ fn run_of(named: &str) -> Run {
     run
 }
 
+fn rows(run: &Run) -> Vec<Row> {
+    sections(run, "").into_iter().flat_map(|section| section.rows).collect()
+}
+
 #[test]
-fn steps_stand_beside_what_was_published() {
-    let run = run_of("talk");
-    let rows = rows(&run);
-    assert_eq!(rows.len(), 10);
-    let row = |id: &str| rows.iter().find(|row| row.version == id).unwrap();
+fn steps_stand_next_to_what_was_published() {
+    let rows_of_talk = rows(&run_of("talk"));
+    let row = |id: &str| rows_of_talk.iter().find(|row| row.version == id).unwrap();
     let v7 = row("talk:V7");
-    assert_eq!((v7.journey.as_str(), v7.baseline.as_str()), ("talk", "talk:V1"));
     let published = (v7.published_tflop, v7.published_time_s, v7.published_tflops);
     assert_eq!(published, (Some(2.09), Some(0.66), Some(3.18)));
     assert_eq!(v7.published_over_baseline, Some(1.63 / 0.66));
-    assert_eq!((v7.over_baseline, v7.paper_time_s), (Some(0.1 / 0.7), None));
+    assert_eq!(v7.over_baseline, Some(0.1 / 0.7));
     // Slower here from step to step, faster there but for V2.
     assert!(v7.order_differs && !row("talk:V2").order_differs && !row("talk:V1").order_differs);
     assert_eq!(row("talk:bgw").published_time_s, None);
-    let blog = gpp::table::rows(&run_of("blog"));
-    let told = blog.iter().map(|r| (r.published_time_s, r.published_tflops, r.published_intensity));
-    assert!(told.eq([
-        (Some(1.74), None, Some(7.39)),
-        (Some(1.92), None, Some(20.0)),
-        (None, Some(2.5), None),
-        (None, Some(2.9), Some(6.3)),
-        (None, None, None),
-    ]));
+    let blog = rows(&run_of("blog"));
+    assert_eq!((blog[1].published_time_s, blog[1].published_intensity), (Some(1.92), Some(20.0)));
     // What was published is of no other system.
     let mut other = run_of("talk");
     other.system.name = "demo".into();
-    assert!(gpp::table::rows(&other).iter().all(|row| row.published_time_s.is_none()));
+    assert!(rows(&other).iter().all(|row| row.published_time_s.is_none()));
 }
 
 #[test]
@@ -70,60 +63,28 @@ fn a_recorded_run_in_every_form() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
     fs::write(&path, record::text(&run_of("v0,talk,blog:baseline"))).unwrap();
-    let table = |journey: &str, format: &str| {
+    for form in [&["--format", "text"][..], &["--format", "markdown"], &["--csv", "-"]] {
         let mut command = gpp();
-        command
-            .args(["table", "--journey", journey])
-            .args(format.split(' '))
-            .arg("--from")
-            .arg(&path);
-        let output = command.assert().success().get_output().stdout.clone();
-        String::from_utf8(output).unwrap()
-    };
-    for format in ["--format text", "--format markdown", "--csv -", "--json -"] {
-        let text = table("talk", format);
-        let found = ["talk:V1", "talk:bgw", "2.09"].map(|part| text.contains(part));
-        assert_eq!(found, [true; 3], "{text}");
-        assert!(!text.contains("blog:baseline"), "{text}");
+        command.args(["table", "--version", "talk", "--from"]).arg(&path).args(form);
+        let shown = contains("talk:V1").and(contains("talk:bgw")).and(contains("2.09"));
+        command.assert().success().stdout(shown.and(contains("blog:baseline").not()));
     }
-    let document: Value = serde_json::from_str(&table("blog", "--json -")).unwrap();
-    assert_eq!(document["rows"][0]["published_intensity"], 7.39);
-    assert_eq!(table("blog,talk", "--csv -").lines().count(), 12);
-    gpp()
-        .args(["table", "--journey", "past", "--from"])
-        .arg(&path)
-        .assert()
-        .code(2)
-        .stderr(contains("run.json: has no version of past"));
+    let none = gpp().args(["table", "--version", "past", "--from"]).arg(&path).assert().code(2);
+    none.stderr(contains("run.json: has no such result that passed"));
 }
 
 #[test]
-fn a_journey_is_measured_by_its_name() {
-    let small = ["-s", "tiny", "-d", "cpu", "-r", "1", "-w", "0"];
-    let mut table = gpp();
-    table.args(["table", "--journey", "blog", "--csv", "-"]).args(small);
-    let text = String::from_utf8(table.assert().success().get_output().stdout.clone()).unwrap();
-    let ids: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
-    let blog = names::versions("blog", BackEnd::Cpu).unwrap();
-    assert_eq!(ids, blog.iter().map(|version| version.id()).collect::<Vec<_>>());
+fn a_series_is_measured_by_its_name() {
     gpp()
         .args(["-v", "talk:V1,talk:V9-bgw,blog:best"])
-        .args(small)
+        .args(["-s", "tiny", "-d", "cpu", "-r", "1", "-w", "0"])
         .assert()
         .success()
-        .stdout(contains("over talk:V1").and(contains("talk:bgw")).and(contains("passed")));
+        .stdout(contains("over talk:V1").and(contains("talk:bgw")));
     for (arguments, part) in [
-        (&["--journey", "talks"][..], "did you mean `talk`"),
-        (&["--journey", "v0"], "unknown journey"),
-        (&["--journey", "talk", "--version", "v0"], "cannot be used with"),
-        (&["--version", "talk:V10"], "did you mean `talk:V1`"),
-        (&["--version", "v0-talk:V1"], "v0 is of paper and talk:V1 of talk"),
+        (["--version", "talk:V10"], "did you mean `talk:V1`"),
+        (["--version", "v0-talk:V1"], "v0 is of paper and talk:V1 of talk"),
     ] {
         gpp().args(arguments).assert().code(2).stderr(contains(part));
     }
-    gpp()
-        .arg("--help")
-        .assert()
-        .success()
-        .stdout(contains("talk:V1-V9").and(contains("--journey")));
 }

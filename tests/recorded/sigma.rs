@@ -46,7 +46,7 @@ fn csv_has_the_bits_of_the_record() {
     };
     let rows: Vec<_> = odd.iter().enumerate().map(row).collect();
     let run = run(&rows);
-    let sigma = Sigma::of(&run, None).unwrap();
+    let sigma = Sigma::of(&run).unwrap();
     let mut written = Vec::new();
     csv(&mut written, &sigma).unwrap();
     let mut reader = csv::Reader::from_reader(&written[..]);
@@ -64,7 +64,7 @@ fn csv_has_the_bits_of_the_record() {
     }
     // And the record that is read back has them.
     let again: Run = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
-    let again = Sigma::of(&again, Some(&run.results[0].version)).unwrap();
+    let again = Sigma::of(&again).unwrap();
     assert_eq!(again.rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
     assert_eq!(again.broken().len(), 3);
 }
@@ -73,24 +73,16 @@ fn csv_has_the_bits_of_the_record() {
 fn a_record_without_what_is_needed_is_refused() {
     let good = run(&poles(5));
     let id = good.results[0].version.clone();
-    let refused = |run: &Run, version: Option<&str>| Sigma::of(run, version).unwrap_err();
-    assert_eq!(refused(&good, Some("v99")), format!("has no version v99, it holds {id}"));
+    let refused = |run: &Run| Sigma::of(run).unwrap_err();
     let mut older = good.clone();
     older.system.energies_ev = None;
-    assert!(refused(&older, None).starts_with("does not say its energies"));
+    assert_eq!(refused(&older), "does not hold its energies");
     let mut none = good.clone();
     none.results.clear();
-    assert_eq!(refused(&none, Some(&id)), "holds no version's sums");
-    let mut two = good.clone();
-    two.results.push(good.results[0].clone());
-    two.results[1].version = "v1".into();
-    assert!(refused(&two, None).starts_with(&format!("holds {id}, v1: --version")));
-    assert_eq!(Sigma::of(&two, Some("v1")).unwrap().result.version, "v1");
+    assert_eq!(refused(&none), "has no result");
     let mut short = good.clone();
     short.results[0].sums.ach.pop();
-    let counts = format!("has 5 energies, and of {id} 5 sums asx and 4 sums ach");
-    assert_eq!(refused(&short, None), counts);
-    assert!(refused(&run(&[]), None).starts_with("does not say its energies"));
+    assert_eq!(refused(&short), format!("has 5 energies, and of {id} 5 sums asx and 4 sums ach"));
 }
 
 #[test]
@@ -98,7 +90,7 @@ fn terminals_see_both_ends_of_many_energies() {
     let printed = |nw: usize, width: Option<u16>| {
         let run = run(&poles(nw));
         let mut text = Vec::new();
-        self::text(&mut text, &Sigma::of(&run, None).unwrap(), width).unwrap();
+        self::text(&mut text, &Sigma::of(&run).unwrap(), width).unwrap();
         String::from_utf8(text).unwrap()
     };
     let is_row = |line: &&str| line.starts_with('│') && line.contains(|c: char| c.is_ascii_digit());

@@ -10,7 +10,7 @@ use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{Telling, measure};
+use gpp::measure::{Progress, measure};
 use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Repetition};
 use gpp::reference::Reference;
@@ -63,7 +63,7 @@ fn measured(
         &mut Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
         Some(&reference),
         Repetition::exactly(warmup, script.len() - warmup),
-        &Telling {
+        &Progress {
             done: &|calculations| {
                 let before = told.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(calculations, (before + 1) as f64);

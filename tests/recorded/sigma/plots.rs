@@ -54,7 +54,7 @@ fn curves_have_a_vertex_an_energy_where_the_values_are() {
     for nw in [2, 11, 501] {
         let rows = poles(nw);
         let run = run(&rows);
-        let plot = Sigma::of(&run, None).unwrap().svg();
+        let plot = Sigma::of(&run).unwrap().svg();
         assert_eq!(inside(&plot), [3 * nw; 2]);
         let curves = [0, 1].map(|part| vertices(&plot, part));
         let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
@@ -86,7 +86,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     rows[5].1.re = f64::INFINITY;
     rows[10].2.im = f64::NEG_INFINITY;
     let run = run(&rows);
-    let sigma = Sigma::of(&run, None).unwrap();
+    let sigma = Sigma::of(&run).unwrap();
     let plot = sigma.svg();
     inside(&plot);
     let lengths = |part| vertices(&plot, part).iter().map(Vec::len).collect::<Vec<_>>();
@@ -97,7 +97,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     text(&mut said, &sigma, Some(80)).unwrap();
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("no number at 3 of 11 energies: -4, +0, +10 eV"), "{said}");
-    let whole = Sigma::of(&super::run(&poles(11)), None).unwrap().svg();
+    let whole = Sigma::of(&super::run(&poles(11))).unwrap().svg();
     assert!(!whole.contains("no number"));
 }
 
@@ -119,7 +119,7 @@ fn plots_of_hard_values_stay_in_their_panels() {
         ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
     ] {
         let run = run(&rows);
-        let plot = Sigma::of(&run, None).unwrap().svg();
+        let plot = Sigma::of(&run).unwrap().svg();
         // The sum of the largest is no number.
         let sums = match what {
             "no number" => 0,
@@ -137,7 +137,7 @@ fn a_picture_decodes_and_has_every_part_of_the_curves() {
     let mut rows = poles(301);
     rows[150].1 = Complex64::new(f64::NAN, 0.0);
     let run = run(&rows);
-    let sigma = Sigma::of(&run, None).unwrap();
+    let sigma = Sigma::of(&run).unwrap();
     Picture::of(&path).unwrap().write(&path, &sigma).unwrap();
     let picture = image::open(&path).unwrap().to_rgb8();
     assert_eq!(picture.dimensions(), (960, 640));

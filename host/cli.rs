@@ -1,0 +1,909 @@
+//! The command line: all arguments of all commands, and what a process exits with.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use gpp_core::offdiag::MOST_BANDS;
+use gpp_cpu::pool::{MOST, STACK, start_rayon};
+use gpp_cpu::simd::Level;
+
+use crate::catalogue::names::BEST;
+use crate::devices::Choice;
+use crate::error::{self, Error, Result, invalid};
+use crate::memory::Limits;
+use crate::output::{Files, is_stdout, note, print};
+use crate::problem::grid::{Even, Grid};
+use crate::problem::systems::DEFAULT_SEED;
+use crate::progress::Progress;
+use crate::ranks::{self, Alone, Ranks, require_same};
+use crate::record::{self, Record};
+use crate::setup::Source;
+use crate::{
+    diff, explain, interrupt, list, offdiag, profile, report, roofline, run, sigma, table,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  gpp                                  all versions on the demo system; on a CPU, those for CPUs
+  gpp -v best -s si214                 the fastest version
+  gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
+  gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg
+  gpp explain v4
+
+`gpp --help` prints every option, `gpp COMMAND --help` those of a command.";
+
+const MORE: &str = "\
+Examples:
+  gpp                                  all versions on the demo system; on a CPU, those for CPUs
+  gpp -v best -s si214                 the fastest version
+  gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
+  gpp -v talk -s si214                 another series of versions, see `gpp list`
+  gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
+  mpirun -n 4 gpp -v best -s si510     over MPI ranks, built with --features mpi
+
+Exit codes:
+  0    all versions ran and were verified (or --no-verify was given)
+  1    a result is wrong or could not be verified
+  2    bad usage, bad input or too little host memory
+  3    the GPU is missing or failed, or its memory is too small
+  130  interrupted by Ctrl-C (143 by SIGTERM); finished results are printed first
+
+GPP_PTX=FILE loads the GPU kernels from FILE instead of those in the program.";
+
+/// Compute the GPP self-energy of BerkeleyGW on GPUs and CPUs, and time, verify and explain the kernels
+#[derive(Parser)]
+#[command(
+    name = "gpp",
+    version,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100,
+    after_help = EXAMPLES,
+    after_long_help = MORE
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// Print the program's version
+    #[arg(short = 'V', long = "program-version", action = clap::ArgAction::Version)]
+    program_version: Option<bool>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Σ(ω) on an energy grid: table, CSV, plot
+    Sigma(SigmaArgs),
+    /// All elements of Σ between many bands
+    Offdiag(OffdiagArgs),
+    /// Write a built-in system to an input file
+    Generate(GenerateArgs),
+    /// Versions and built-in systems
+    List(ListArgs),
+    /// Device, driver, and registers and occupancy of each kernel
+    Info(InfoArgs),
+    /// Times next to the published V100 figures
+    Table(TableArgs),
+    /// Why a version is faster or slower than the one before it
+    Explain(ExplainArgs),
+    /// Compare two versions, or two runs
+    Diff(DiffArgs),
+    /// Hardware counters with Nsight Compute
+    Profile(ProfileArgs),
+    /// Roofline charts of the profiles
+    Roofline(RooflineArgs),
+    /// One HTML page of the profiles
+    Report(ReportArgs),
+    /// PTX of a version's kernels
+    Ptx(PtxArgs),
+    /// Completions for a shell
+    #[command(hide = true)]
+    Completions { shell: Shell },
+}
+
+// What to run.
+
+#[derive(Args, Clone)]
+pub struct RunArgs {
+    /// Versions: v0-v13, v0,v8, cpu:paired, best, all, or a series of `gpp list`
+    ///
+    /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
+    /// By default paper,past; on a CPU, those for CPUs, or the fastest of them for large problems; with --energies,
+    /// the fastest. `all` is every version that the device can run; a CPU emulates those for GPUs.
+    #[arg(short, long, value_name = "ID[,ID…]")]
+    pub version: Option<String>,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    /// Timed runs of each version [default: 5; on a CPU 3, or 1 if a run is long]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+
+    /// Runs before the timed ones [default: 1]; 0 also skips the wait for a steady clock
+    #[arg(short, long, value_name = "N", hide_short_help = true)]
+    pub warmup: Option<u32>,
+
+    #[command(flatten)]
+    pub slabs: SlabArgs,
+
+    /// Do not compare the results with reference values
+    #[arg(long)]
+    pub no_verify: bool,
+
+    /// Whether the static CH is summed too, for which `sigma` has a flag.
+    #[arg(skip)]
+    pub static_ch: bool,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl RunArgs {
+    /// The files that it names; only the root rank writes.
+    pub fn files(&self, writes: bool) -> Files {
+        let files = Files::new().reads("--input", &self.problem.input);
+        files.writes_or_prints("--json", self.output.json.iter().filter(|_| writes))
+    }
+}
+
+/// The default system of commands for GPUs.
+pub const PAPER_SYSTEM: &str = "si214";
+
+/// The default system of other commands, and on a CPU.
+pub const SMALL_SYSTEM: &str = "demo";
+
+#[derive(Args, Clone, Debug)]
+pub struct ProblemArgs {
+    /// Built-in system, see `gpp list` [default: demo, or si214 in commands for GPUs]
+    #[arg(short, long, value_name = "NAME", conflicts_with = "input")]
+    pub system: Option<String>,
+
+    /// Input file in the format of BerkeleyGW's mini-app
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub input: Option<PathBuf>,
+
+    /// Seed of a built-in system [default: 214]
+    #[arg(long, value_name = "N", conflicts_with = "input", hide_short_help = true)]
+    pub seed: Option<u64>,
+
+    /// Energies in eV above the state's, e.g. -10:10:501, or one
+    #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
+    pub energies: Option<Even>,
+}
+
+impl ProblemArgs {
+    /// The problem named, or else this system.
+    pub fn source_or(&self, system: &str) -> Result<Source> {
+        let grid = self.energies.map(Grid::Even);
+        if let Some(path) = &self.input {
+            return Ok(Source::File(path.clone()).at(grid));
+        }
+        let name = self.system.as_deref().unwrap_or(system);
+        Ok(Source::system(name, self.seed.unwrap_or(DEFAULT_SEED))?.at(grid))
+    }
+}
+
+/// The device that is the best there is.
+pub const AUTO: &str = "auto";
+
+#[derive(Args, Clone, Debug)]
+pub struct DeviceArgs {
+    /// auto, cpu, gpu, gpu:N, gpu:0,1 or gpu:all
+    #[arg(short, long, default_value = AUTO)]
+    pub device: String,
+
+    /// SIMD level of versions for CPUs: scalar, neon, avx2 or avx512 [default: the widest]
+    #[arg(long, value_name = "LEVEL", hide_short_help = true)]
+    pub simd: Option<String>,
+
+    /// CPU threads [default: OMP_NUM_THREADS, or else one per core]
+    #[arg(long, value_name = "N", value_parser = threads, hide_short_help = true)]
+    pub threads: Option<usize>,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST).contains(count));
+    count.ok_or_else(|| format!("needs a whole number from 1 to {MOST}"))
+}
+
+impl DeviceArgs {
+    pub fn choice(&self) -> Result<Choice> {
+        self.device.parse()
+    }
+
+    /// The SIMD level asked for.
+    pub fn level(&self) -> Result<Option<Level>> {
+        let Some(name) = &self.simd else { return Ok(None) };
+        let level = Level::by_name(name)
+            .ok_or_else(|| Error::unknown("SIMD level", name, Level::ALL.map(Level::name)))?;
+        if level.is_available() {
+            return Ok(Some(level));
+        }
+        let has: Vec<&str> = Level::available().into_iter().map(Level::name).collect();
+        Err(invalid(
+            format!("--simd {name}"),
+            format!("this CPU does not have {level}; it has {}", has.join(", ")),
+        ))
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct MemoryArgs {
+    /// GPU memory to use for arrays, e.g. 2GiB; what does not fit is streamed [default: all that is free]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
+    pub device_memory: Option<ByteSize>,
+
+    /// Host memory to use, for all ranks of a host [default: all that is free]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
+    pub host_memory: Option<ByteSize>,
+}
+
+impl MemoryArgs {
+    pub fn limits(&self) -> Limits {
+        Limits {
+            device: self.device_memory.map(|limit| limit.as_u64()),
+            host: self.host_memory.map(|limit| limit.as_u64()),
+            slab: None,
+        }
+    }
+}
+
+fn bytes(text: &str) -> Result<ByteSize, String> {
+    match text.parse::<ByteSize>() {
+        Ok(bytes) if bytes.as_u64() > 0 => Ok(bytes),
+        _ => Err("needs a number of bytes above 0, such as 2GiB or 500MB".into()),
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct SlabArgs {
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+
+    /// G′ vectors per slab [default: what fits in memory and divides evenly among devices]
+    #[arg(long, value_name = "N", value_parser = at_least_one, hide_short_help = true)]
+    pub slab: Option<usize>,
+}
+
+impl SlabArgs {
+    pub fn limits(&self) -> Limits {
+        Limits { slab: self.slab, ..self.memory.limits() }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "needs a whole number above 0".into())
+}
+
+// Where results go.
+
+#[derive(Args, Clone, Debug)]
+pub struct OutputArgs {
+    /// Write the results as JSON (- for standard output)
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+
+    /// No tables, progress or notes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl OutputArgs {
+    /// For ranks other than the root.
+    pub fn silent() -> OutputArgs {
+        OutputArgs { json: None, quiet: true }
+    }
+
+    pub fn progress(&self) -> Progress {
+        Progress { shown: !self.quiet }
+    }
+
+    /// Prints a record as `text` and writes its JSON. The file is written even if printing fails.
+    pub fn show<R: Record>(
+        &self,
+        record: &R,
+        text: impl FnOnce(&mut dyn Write, &R) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let to_stdout = self.json.as_deref().is_some_and(is_stdout);
+        let printed = if self.quiet || to_stdout { Ok(()) } else { print(|to| text(to, record)) };
+        if let Some(path) = &self.json {
+            record::write(path, record)?;
+        }
+        Ok(printed?)
+    }
+}
+
+// Commands that compute.
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg --csv sigma.csv
+  gpp sigma -i file.dat -v cpu:paired --static-ch --json run.json")]
+pub struct SigmaArgs {
+    /// One version [default: the fastest]
+    #[arg(short, long, value_name = "ID")]
+    pub version: Option<String>,
+
+    /// Write all energies and sums as CSV in full precision (- for standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub csv: Option<PathBuf>,
+
+    /// Plot real and imaginary parts; may be given several times
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_hint = ValueHint::FilePath)]
+    pub plot: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    #[command(flatten)]
+    pub slabs: SlabArgs,
+
+    /// Do not compare the results with reference values
+    #[arg(long)]
+    pub no_verify: bool,
+
+    /// Also sum the static CH, which BerkeleyGW's static remainder needs (exact_static_ch 1)
+    #[arg(long)]
+    pub static_ch: bool,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl SigmaArgs {
+    /// The same as a run: one calculation.
+    pub fn run(&self) -> RunArgs {
+        RunArgs {
+            version: Some(self.version.clone().unwrap_or(BEST.into())),
+            problem: self.problem.clone(),
+            place: self.place.clone(),
+            repeat: Some(1),
+            warmup: Some(0),
+            slabs: self.slabs.clone(),
+            no_verify: self.no_verify,
+            static_ch: self.static_ch,
+            output: self.output.clone(),
+        }
+    }
+
+    pub fn files(&self, writes: bool) -> Files {
+        let files = self.run().files(writes);
+        if !writes {
+            return files;
+        }
+        files.writes_or_prints("--csv", &self.csv).writes("--plot", &self.plot)
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
+  gpp offdiag -s demo --bands 17:32 --csv elements.csv --plot sizes.svg
+  gpp offdiag -i file.dat --elements A.npy --npy S   your own A; writes S.sx.npy and S.ch.npy
+  gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
+  gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
+pub struct OffdiagArgs {
+    /// Bands l and m, counted from 1: a number of them, or FROM:TO [default: 16, on a GPU 128, or all of --elements]
+    #[arg(long, value_name = "N|FROM:TO")]
+    pub bands: Option<Bands>,
+
+    /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
+    #[arg(
+        long,
+        value_name = "FILE.npy",
+        value_hint = ValueHint::FilePath,
+        requires = "input",
+        conflicts_with = "system"
+    )]
+    pub elements: Option<PathBuf>,
+
+    /// Sum at the bands' own energies, for QSGW
+    ///
+    /// Σ_lm(E_l), Σ_lm(E_m), the Hermitian part of their mean and its eigenvalues. Band l has the energy of the
+    /// problem's band n of the same number, so both have to be of one k-point.
+    #[arg(long, conflicts_with = "energies")]
+    pub qsgw: bool,
+
+    /// Versions for GPUs: vector, m16n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
+    /// bits
+    #[arg(short, long, value_name = "ID[,ID…]")]
+    pub version: Option<String>,
+
+    /// Calculations to time; the median is reported
+    #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
+    pub repeat: usize,
+
+    /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
+    ///
+    /// With --qsgw, iw is 0 for E_l and 1 for E_m, and PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
+    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath)]
+    pub npy: Option<PathBuf>,
+
+    /// Write all elements as CSV in full precision (- for standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub csv: Option<PathBuf>,
+
+    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_hint = ValueHint::FilePath)]
+    pub plot: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+
+    /// Do not compare the results with reference values
+    #[arg(long)]
+    pub no_verify: bool,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl OffdiagArgs {
+    pub fn files(&self, writes: bool) -> Files {
+        let files =
+            Files::new().reads("--input", &self.problem.input).reads("--elements", &self.elements);
+        if !writes {
+            return files;
+        }
+        let arrays = ["sx", "ch", "qsgw"].into_iter().take(if self.qsgw { 3 } else { 2 });
+        files
+            .writes_or_prints("--json", &self.output.json)
+            .writes_or_prints("--csv", &self.csv)
+            .writes("--npy", arrays.filter_map(|part| self.array(part)))
+            .writes("--plot", &self.plot)
+    }
+
+    /// The file of an array of this name.
+    pub fn array(&self, part: &str) -> Option<PathBuf> {
+        self.npy.as_ref().map(|prefix| {
+            let mut name = prefix.clone().into_os_string();
+            name.push(format!(".{part}.npy"));
+            name.into()
+        })
+    }
+}
+
+/// A range of bands l and m.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bands {
+    /// The first, from 0.
+    pub first: usize,
+    pub count: usize,
+}
+
+impl FromStr for Bands {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bands, String> {
+        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST_BANDS).contains(n));
+        let (from, to) = match text.split_once(':') {
+            Some((from, to)) => (number(from), number(to)),
+            None => (Some(1), number(text)),
+        };
+        match (from, to) {
+            (Some(from), Some(to)) if from <= to => {
+                Ok(Bands { first: from - 1, count: to + 1 - from })
+            }
+            _ => Err(format!("needs a number of bands or FROM:TO, from 1 to {MOST_BANDS}")),
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: gpp generate -s demo -o demo.dat && gpp -i demo.dat")]
+pub struct GenerateArgs {
+    /// Built-in system, see `gpp list`
+    #[arg(short, long, value_name = "NAME")]
+    pub system: String,
+
+    /// File to write, with reference values
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Seed
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+
+    /// Energies in eV above the state's, e.g. -10:10:501, or one
+    #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
+    pub energies: Option<Even>,
+
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+// Commands that show what there is.
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Write it as JSON to a file or, without a name, to standard output
+    #[arg(short, long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub place: DeviceArgs,
+
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp ptx v4 > v4.ptx       all kernels of v4 in one module
+  gpp ptx gpp_v4_nw2        one of them, by its symbol in `gpp info`")]
+pub struct PtxArgs {
+    /// Versions for GPUs, or symbols of kernels
+    #[arg(value_name = "VERSION|KERNEL", required = true)]
+    pub kernels: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Text,
+    Markdown,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp table --from run.json --format markdown
+  gpp table -s si214 --csv table.csv
+  gpp table -v talk -s si214   next to the talk's figures")]
+pub struct TableArgs {
+    /// JSON of an earlier run, or a folder with one, instead of computing
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["system", "input", "energies", "device", "repeat", "json"]
+    )]
+    pub from: Option<PathBuf>,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+
+    /// Write the rows as CSV (- for standard output)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub csv: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+// Commands on stored records.
+
+/// Where `profile` stores its records, a folder for each system, and the others look for them.
+pub const DEFAULT_FOLDER: &str = "gpp-profile";
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp explain v4
+  gpp explain paper --from data/runs/h200-2026-11-23/si214
+  gpp explain offdiag --from data/runs/h200-2026-11-23/offdiag")]
+pub struct ExplainArgs {
+    /// Versions, as --version of a run takes them; or versions of `gpp offdiag`, `offdiag` for all of them
+    #[arg(value_name = "VERSION", required = true)]
+    pub versions: Vec<String>,
+
+    #[command(flatten)]
+    pub cards: CardArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gpp diff v3 v4                source, counters and reasons
+  gpp diff v3 v8                the same, and the steps between
+  gpp diff vector wide          versions of `gpp offdiag`
+  gpp diff old.json new.json    two runs, version by version")]
+pub struct DiffArgs {
+    /// The version to compare with, or the JSON of a run
+    #[arg(value_name = "VERSION|RUN")]
+    pub before: String,
+
+    /// The version, or the JSON of another run
+    #[arg(value_name = "VERSION|RUN")]
+    pub version: String,
+
+    #[command(flatten)]
+    pub cards: CardArgs,
+}
+
+#[derive(Args)]
+pub struct CardArgs {
+    /// Where the measurements are: a folder of `gpp profile` [default: gpp-profile/, if there is one], the JSON of a
+    /// run, or for versions of `gpp offdiag` a folder of its records
+    #[arg(long, value_name = "FOLDER|FILE", value_hint = ValueHint::AnyPath)]
+    pub from: Option<PathBuf>,
+
+    /// Write it as JSON (- for standard output)
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+}
+
+impl DiffArgs {
+    /// The files of two runs, if that is what the arguments name.
+    pub fn files(&self) -> Result<Option<[&Path; 2]>> {
+        let named = [&self.before, &self.version].map(Path::new);
+        let is_run = |path: &Path| path.exists() || path.extension() == Some("json".as_ref());
+        match named.map(is_run) {
+            [true, true] => Ok(Some(named)),
+            [false, false] => Ok(None),
+            _ => Err(invalid(
+                format!("diff {} {}", self.before, self.version),
+                "needs two versions or two runs, not one of each",
+            )),
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: gpp profile -s si214 && gpp roofline && gpp report")]
+pub struct ProfileArgs {
+    /// Versions, as for a run
+    #[arg(short, long, value_name = "ID[,ID…]")]
+    pub version: Option<String>,
+
+    /// gpu or gpu:N
+    #[arg(short, long, default_value = "gpu")]
+    pub device: String,
+
+    /// Folder for the records [default: gpp-profile/SYSTEM]
+    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+
+    /// The profiler
+    #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
+    pub ncu: PathBuf,
+
+    /// No tables, progress or notes
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    #[command(flatten)]
+    pub problem: ProblemArgs,
+}
+
+#[derive(Args)]
+pub struct RooflineArgs {
+    /// Folder of `gpp profile`
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = DEFAULT_FOLDER,
+        value_hint = ValueHint::DirPath
+    )]
+    pub from: PathBuf,
+
+    /// Folder for the charts [default: the current one]
+    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// Folder of `gpp profile`
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = DEFAULT_FOLDER,
+        value_hint = ValueHint::DirPath
+    )]
+    pub from: PathBuf,
+
+    /// The page
+    #[arg(short, long, value_name = "FILE", default_value = "report.html", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+
+    /// Also show the full Σ matrix: a folder of records of `gpp offdiag`, with the profiler's counters.csv
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub offdiag: Option<PathBuf>,
+}
+
+// From the arguments to the exit code.
+
+/// Runs the command line, on a thread whose stack does not depend on the system's limit.
+pub fn main() -> ExitCode {
+    match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run_all) {
+        Ok(all) => all.join().unwrap_or(ExitCode::from(101)),
+        Err(error) => failed(&Error::threads(error).into(), &Alone),
+    }
+}
+
+fn run_all() -> ExitCode {
+    let (cli, shared, threads) = parsed();
+    if let Err(error) = interrupt::watch(ranks::launched_as().is_none()) {
+        note(format_args!("note: an interrupt may leave files behind: {error}"));
+    }
+    let ranks = match ranks::join() {
+        Ok(ranks) => ranks,
+        // Help, and what is wrong with the arguments, need no other rank.
+        Err(_) if cli.is_err() => Box::new(Alone),
+        Err(error) => {
+            // Most launchers end the others soon after rank 0 has reported it.
+            if ranks::launched_as() != Some(0) {
+                thread::sleep(4 * HEAD_START);
+            }
+            return failed(&error.into(), &Alone);
+        }
+    };
+    let ranks = ranks.as_ref();
+    let done = || {
+        let cli = match cli {
+            Err(error) => return Ok(usage(&error, ranks)),
+            Ok(cli) => cli,
+        };
+        start_rayon(threads).map_err(Error::threads)?;
+        match cli.command {
+            None => run::run(&cli.run, ranks),
+            Some(command) => self::command(&command, ranks),
+        }
+    };
+    // Ranks that run different commands would wait for each other for ever.
+    let ready = require_same(ranks, "arguments", &shared);
+    let done = ready.map_err(Into::into).and_then(|()| done());
+    done.unwrap_or_else(|error| failed(&error, ranks))
+}
+
+fn command(command: &Command, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Sigma(args) => sigma::sigma(args, ranks),
+        Command::Offdiag(args) => offdiag::offdiag(args, ranks),
+        _ if ranks.size() > 1 => Err(invalid(
+            "the launcher of MPI",
+            format!("{} ranks share a run, sigma or offdiag, no other command", ranks.size()),
+        )
+        .into()),
+        Command::List(args) => list::list(args),
+        Command::Generate(args) => list::generate(args),
+        Command::Info(args) => list::info(args),
+        Command::Profile(args) => profile::profile(args),
+        Command::Roofline(args) => roofline::roofline(args),
+        Command::Report(args) => report::report(args),
+        Command::Table(args) => table::table(args),
+        Command::Explain(args) => explain::explain(args),
+        Command::Diff(args) => diff::diff(args),
+        Command::Completions { shell } => completions(*shell),
+        Command::Ptx(args) => list::ptx(args),
+    }
+}
+
+/// Time for rank 0 to report what all ranks found wrong, and to end them.
+const HEAD_START: Duration = Duration::from_millis(500);
+
+/// Reports an error once. One of several ranks ends the others with it, unless all were stopped.
+fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
+    let known = error.downcast_ref::<Error>();
+    // Our errors name their causes themselves.
+    let text = known.map_or_else(|| format!("{error:#}"), error::said);
+    let code = known.map_or(2, error::exit_code);
+    let is_stop = matches!(known, Some(Error::Stopped { .. }));
+    if !ranks.is_root() && !is_stop {
+        thread::sleep(HEAD_START);
+    }
+    match ranks.name() {
+        Some(_) if is_stop && !ranks.is_root() => {}
+        Some(name) if !is_stop => {
+            note(format_args!("error: {name}: {text}"));
+            ranks.abort(code);
+        }
+        _ => note(format_args!("error: {text}")),
+    }
+    // Launchers end those that are left when the first is gone.
+    ranks.barrier();
+    ExitCode::from(code)
+}
+
+/// Prints help, the program's version or what is wrong with the arguments.
+fn usage(error: &clap::Error, ranks: &dyn Ranks) -> ExitCode {
+    let code = if error.use_stderr() { 2 } else { 0 };
+    if !ranks.is_root() {
+        return ExitCode::from(code);
+    }
+    match error.print().err().filter(|e| e.kind() != io::ErrorKind::BrokenPipe) {
+        None => ExitCode::from(code),
+        Some(e) => {
+            note(format_args!("error: standard output: cannot write: {e}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Flags in which MPI ranks may differ: devices, threads and memory, paths to inputs, which are compared by their
+/// contents, and what only rank 0 does.
+const PER_RANK: [&str; 12] = [
+    "device",
+    "simd",
+    "threads",
+    "device_memory",
+    "host_memory",
+    "input",
+    "elements",
+    "json",
+    "csv",
+    "npy",
+    "plot",
+    "quiet",
+];
+
+/// The arguments, or what is wrong with them; those that all ranks have to share; and the threads asked for.
+fn parsed() -> (Result<Cli, clap::Error>, String, Option<usize>) {
+    let mut command = Cli::command();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // `--version` names kernel versions, but alone it asks what all programs are asked.
+    if arguments.iter().skip(1).eq(["--version"]) {
+        arguments[1] = "-V".into();
+    }
+    let matches = match command.try_get_matches_from_mut(arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let text = error.to_string();
+            return (Err(error), text, None);
+        }
+    };
+    let (mut shared, mut below, mut of) = (String::new(), &matches, &command);
+    loop {
+        shared += &given(of, below);
+        let Some((name, next)) = below.subcommand() else { break };
+        let Some(next_of) = of.find_subcommand(name) else { break };
+        shared += name;
+        (below, of) = (next, next_of);
+    }
+    let threads = below.try_get_one("threads").ok().flatten().copied();
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+    (cli, shared, threads)
+}
+
+/// The flags on the command line with their values, without those of [`PER_RANK`].
+fn given(command: &clap::Command, matches: &ArgMatches) -> String {
+    let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
+    let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let values = |id: &str| matches.get_raw(id).into_iter().flatten().collect::<Vec<_>>();
+    ids.filter(is_given)
+        .filter(|id| !PER_RANK.contains(id))
+        .map(|id| format!("{id} {:?} ", values(id)))
+        .collect()
+}
+
+fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "gpp", &mut script);
+    print(|to| to.write_all(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
