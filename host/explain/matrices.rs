@@ -26,7 +26,7 @@ pub fn named(names: &str) -> Result<Option<Vec<&'static Version>>> {
     };
     let (own, others): (Vec<&str>, Vec<&str>) =
         names.split(',').map(str::trim).partition(|name| !of(name).is_empty());
-    match (own.tile_u(), others.first()) {
+    match (own.first(), others.first()) {
         (None, _) => Ok(None),
         (Some(own), Some(other)) => Err(invalid(
             format!("{own} and {other}"),
