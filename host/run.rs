@@ -72,7 +72,11 @@ pub fn measured(
     let workers = setup::places(crew).unwrap_or_default();
     places(&workers).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
-    let versions = versions(back_end, Some(loaded.problem().outline()))?;
+    let mut versions = versions(back_end, Some(loaded.problem().outline()))?;
+    if given.is_none() {
+        let runs = |listed: &Listed| listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu));
+        versions.retain(runs);
+    }
     let kernels: Vec<Kernel> = versions.iter().map(|listed| listed.kernel).collect();
     if ranks.size() > 1 {
         setup::require_same_task(crew, &kernels, digest::of_problem(loaded.problem())?)?;

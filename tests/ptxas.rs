@@ -9,7 +9,7 @@ use std::process::Command;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::kernel::Spills;
 use gpp::kernels::offdiag::versions::Version;
-use gpp::kernels::versions::{ALL, static_ch};
+use gpp::kernels::versions::{self, ALL, static_ch};
 use gpp::kernels::{offdiag, peaks, reduction, repack};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
@@ -17,10 +17,10 @@ use rayon::prelude::*;
 #[path = "common/loops.rs"]
 mod loops;
 
-const ARCHITECTURES: [&str; 3] = ["sm_70", MATRICES_ONLY, "sm_90"];
+const ARCHITECTURES: [&str; 3] = ["sm_70", SM_80, "sm_90"];
 
-/// For which but kernels of matrix products none is assembled.
-const MATRICES_ONLY: &str = "sm_80";
+/// For which only kernels are assembled that need it.
+const SM_80: &str = "sm_80";
 
 /// Where loops are looked into: no `nvdisasm` that is to be had knows sm_70.
 const LOOKED_INTO: &str = "sm_90";
@@ -97,7 +97,11 @@ fn is_for(symbol: &str, architecture: &str) -> bool {
     let capability: f64 = architecture[3..].parse().expect("as in sm_90");
     match of_products(symbol) {
         Some(version) => version.capability <= capability / 10.0,
-        None => architecture != MATRICES_ONLY,
+        None => {
+            let needed = versions::find(symbol).map_or(7.0, |(gpu, ..)| gpu.capability);
+            let runs_on_sm_70 = architecture == SM_80 && needed < 8.0;
+            needed <= capability / 10.0 && !runs_on_sm_70
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use fearless_simd::prelude::*;
 use crate::planned::{BandSums, Fraction, PairSums, PairVector, Span, over_bands};
 use crate::simd::{Complex, array, reciprocal, reciprocals, registers};
 
-/// Poles of any kind: see [`gpp_kernels::tiles::partial_fractions`].
+/// Poles of any kind: see [`gpp_kernels::versions::v10`].
 ///
 /// `1/z = conj(z)/|z|²` has the pair's own `Im ω̃`, so a sum over `M·q` is two sums of `M` times something real.
 pub struct AnyPoles;
@@ -178,7 +178,7 @@ impl Fraction for AnyPoles {
     }
 }
 
-/// Purely real, positive poles: see [`gpp_kernels::tiles::real_poles`].
+/// Purely real, positive poles: see [`gpp_kernels::versions::v12`].
 ///
 /// Both quotients are real, an accumulation is two fused operations, and one reciprocal of
 /// `z = (near ? −2ω̃ : w − ω̃)·(w + ω̃)` gives `y = 1/z` and `q = (w + ω̃)·y`. The test for the second branch is left

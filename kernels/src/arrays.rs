@@ -97,6 +97,8 @@ pub enum Layout {
     /// `wx(iw,n)`, `aqsm_local(igp,n)` padded ([`Planned`]), bands in the order of [`crate::plan`],
     /// whose arguments the entries take.
     Planned,
+    /// The same with [lists](crate::lists) of a slab's pairs.
+    Listed,
     /// Pairs sorted by their poles, bands fastest: see [`crate::sigma`].
     Clusters,
 }

@@ -2,8 +2,10 @@
 
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
-/// `entries!(tiled Fraction, SHAPE, term: symbol = energies, …)` with what [`crate::tiles::sums`] takes,
-/// for planned arguments. An entry has its kernel's cap on registers unless it says `registers …`,
+/// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
+/// arguments, without `term` if no pair is odd; `entries!(listed pairs, term: symbol = energies, …)` for
+/// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
+/// says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
@@ -34,21 +36,37 @@ macro_rules! entries {
                 },
         }]
     }};
-    (tiled $fraction:ty, $shape:expr, $term:path: $($entries:tt)+) => {{
+    (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
         const TILES: $crate::tiling::Shape = $shape;
 
         #[inline(always)]
-        unsafe fn tile<const NW: usize>(
+        unsafe fn tiled<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::grid::Thread,
         ) -> $crate::formula::Sums<NW> {
-            const T: usize = TILES.tile as usize;
-            const W: usize = TILES.warps as usize;
-            $crate::tiles::sums::<$fraction, NW, T, W>(a, thread, $term)
+            // All threads of a block go the same way.
+            $(if TILES.grid_of(a).is_odd(thread.block) {
+                return $crate::tiling::odd_sums(a, thread, TILES, $term);
+            })?
+            $tile(a, TILES.place(a, thread))
         }
 
-        $crate::entries::entries!(@ planned(TILES) PlannedArguments, tile: $($entries)+)
+        $crate::entries::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
+    }};
+    (listed $pairs:ident, $term:path: $($entries:tt)+) => {{
+        #[inline(always)]
+        unsafe fn listed<const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::grid::Thread,
+        ) -> $crate::formula::Sums<NW> {
+            $crate::lists::sums(a, thread, $term, $pairs::<NW>)
+        }
+
+        $crate::entries::entries!(
+            @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
+        )
     }};
     (@ $list:ident $slot:tt $arguments:ident, $body:ident:
      $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{

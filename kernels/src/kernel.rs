@@ -5,9 +5,9 @@ use crate::arrays::{Layout, Planned};
 use crate::emulator::BlockBody;
 use crate::formula::VALUES;
 use crate::grid;
+use crate::lists;
 use crate::plan::{EnergiesFrom, Plan, Poles, Table};
 use crate::sigma::BANDS;
-use crate::tiles::Fraction;
 use crate::tiling::{Grid, Shape};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -27,6 +27,8 @@ pub struct Gpu {
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static Gpu>,
+    /// The least compute capability.
+    pub capability: f64,
 }
 
 impl Gpu {
@@ -66,8 +68,10 @@ pub enum Loops {
         /// Blocks of `ig`, the stride of the loop over `ig`.
         ig_blk: u32,
     },
-    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiles`].
+    /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiling`].
     Tiled(Shape),
+    /// Pairs of lists, all bands: see [`crate::lists`].
+    Listed,
     /// Clusters of pairs, bands in the threads of a block, with so many blocks at most: see [`crate::sigma`].
     Clusters(u32),
 }
@@ -121,12 +125,16 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel of tiles, all energies together, without a cap on registers or counts.
-    pub const fn tiled<F: Fraction>(shape: Shape, entries: &'static [Entry]) -> Kernel {
+    pub const fn tiled(
+        (poles, energies_from): (Poles, EnergiesFrom),
+        shape: Shape,
+        entries: &'static [Entry],
+    ) -> Kernel {
         Kernel {
-            poles: F::POLES,
+            poles,
             loops: Loops::Tiled(shape),
             energies: Energies::Together,
-            energies_from: F::ENERGIES,
+            energies_from,
             layout: Layout::Planned,
             threads: shape.threads(),
             max_registers: None,
@@ -182,6 +190,7 @@ impl Kernel {
     pub fn odd_blocks(&self, odd_begins: &[u32]) -> u32 {
         match self.loops {
             Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
+            Loops::Listed => lists::odd_blocks(odd_begins),
             _ => 0,
         }
     }
@@ -191,6 +200,11 @@ impl Kernel {
         let Dimensions { ngpown, ncouls, odd_begins, .. } = *dimensions;
         match self.loops {
             Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            Loops::Listed => {
+                let most = lists::records(ngpown.into(), ncouls.into());
+                let records = u64::from(dimensions.clusters).min(most) as u32;
+                lists::grid(records, lists::odd_blocks(odd_begins))
+            }
             Loops::Clusters(blocks) => {
                 let units = self.units(dimensions).unwrap_or(1);
                 Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
@@ -220,6 +234,10 @@ impl Kernel {
                     * (u64::from(ig_blocks) + u64::from(odd_blocks))
                     * u64::from(threads)
             }
+            Loops::Listed => {
+                (u64::from(dimensions.clusters) + u64::from(lists::odd_blocks(odd_begins)))
+                    * u64::from(self.threads)
+            }
             Loops::Clusters(_) => {
                 bands.next_multiple_of(u64::from(BANDS)) * u64::from(dimensions.clusters)
             }
@@ -235,11 +253,12 @@ impl Kernel {
         // Collapsed over three loops a position is in digits, not as one number.
         let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(dimensions) };
         let blocks = match self.loops {
-            Loops::Tiled(_) => items / u64::from(self.threads),
+            Loops::Tiled(_) | Loops::Listed => items / u64::from(self.threads),
             Loops::Clusters(blocks) => u64::from(blocks),
             _ => u64::from(grid::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
+        let listed = if self.loops == Loops::Listed { lists::words(igp, ig) } else { 0 };
         let elements = |[first, second]: [u64; 2]| first * second;
         [
             ("elements of wtilde", ig * igp),
@@ -248,6 +267,7 @@ impl Kernel {
             ("elements of aqsm_local", elements(sizes.aqsm_local)),
             ("elements of wx", elements(sizes.wx)),
             ("words of the mask of odd poles", words),
+            ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]
@@ -268,7 +288,7 @@ pub struct Dimensions<'a> {
     pub nw: u32,
     /// As [`Plan::odd_begins`], for the kernel's kind of poles; unused by kernels without a plan.
     pub odd_begins: &'a [u32],
-    /// Clusters of the slab's pairs, for kernels of [`Loops::Clusters`].
+    /// Clusters of the slab's pairs, for kernels of [`Loops::Clusters`], or records, for those of [`Loops::Listed`].
     pub clusters: u32,
 }
 
@@ -292,8 +312,8 @@ pub struct Sizes {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 4] =
-        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Clusters];
+    pub const ALL: [Layout; 5] =
+        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
 
     /// For so many bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
@@ -306,7 +326,7 @@ impl Layout {
         match self {
             Layout::Original => original,
             Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
-            Layout::Planned => Sizes {
+            Layout::Planned | Layout::Listed => Sizes {
                 aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original

@@ -44,7 +44,8 @@
 //!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its odd pairs
 //!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every pole that is not
 //!    odd is of that kind. `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`, and
-//!    `odd_blocks` is the number that the grid has.
+//!    `odd_blocks` is the number that the grid has. A kernel of [`arrays::Layout::Listed`] takes the same with [`lists`]
+//!    of all pairs that are not odd and contribute instead of the mask.
 //! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them
 //!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has
 //!    any. For a kernel for any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to
@@ -81,13 +82,13 @@ mod entries;
 pub mod formula;
 pub mod grid;
 pub mod kernel;
+pub mod lists;
 pub mod offdiag;
 pub mod peaks;
 pub mod plan;
 pub mod reduction;
 pub mod repack;
 pub mod sigma;
-pub mod tiles;
 pub mod tiling;
 pub mod versions;
 

@@ -42,7 +42,7 @@ pub struct Plan {
     /// The first far band: from here on all are far.
     pub far_begin: u32,
     /// One bit for each pair, set where its pole is odd: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
-    /// `ig % 32`.
+    /// `ig % 32`. Kernels of [lists](crate::lists) have the words of these instead.
     pub odd_mask: *const u32,
     /// Offsets `igp · ncouls + ig` of the odd pairs that contribute, ascending.
     pub odd_pairs: *const u32,
@@ -65,6 +65,12 @@ impl Plan {
         odd_blocks: 0,
         table: Table::NONE,
     };
+
+    /// The words of the lists, of a kernel that sums such.
+    #[inline(always)]
+    pub fn lists(&self) -> *const u32 {
+        self.odd_mask
+    }
 
     /// Words of the mask for each `igp`.
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! Tiles: how the pairs of a slab are dealt out to blocks from v9 on, and where each block's sum goes.
+//! Tiles: how the pairs of a slab are dealt out to blocks from v9 on, how a thread reads its bands, and where each
+//! block's sum goes.
 //!
 //! A warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The
 //! warps of a block share their `ig`, and blocks of the same `ig` follow each other in the grid, so that
@@ -9,12 +10,16 @@
 //! for each group, of nothing but its own data, and in an order that depends on nothing else: it has the
 //! same bits in whatever slab of whole groups it stands.
 
-use num_complex::{Complex, Complex64};
+use core::array::from_fn;
+use core::ops::Range;
+
+use num_complex::Complex64;
 
 use crate::arrays::Arrays;
 use crate::arrays::Planned;
-use crate::grid::{Thread, split};
-use crate::intrinsics::WARP;
+use crate::formula::{Pair, Sums, TermFn};
+use crate::grid::{Thread, each, split};
+use crate::intrinsics::{WARP, load};
 
 /// Blocks that sum odd pairs, or tiles, in a row while there are both: about as many as a GPU has
 /// multiprocessors, which are given blocks in turn.
@@ -189,20 +194,227 @@ impl Place {
     /// The pole of pair `t`, or one that harms nothing.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
-        match self.pair(a, t) {
-            Some((ig, igp)) => a.wtilde(ig, igp),
-            None => Complex::new(HARMLESS, 0.0),
-        }
+        wtilde(a, self.pair(a, t))
     }
 
     /// `vcoul · eps` of pair `t`, or zero.
     #[inline(always)]
     pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
-        match self.pair(a, t) {
-            Some((ig, igp)) => a.eps(ig, igp) * a.vcoul_loc(igp),
-            None => Complex::new(0.0, 0.0),
-        }
+        weight(a, self.pair(a, t))
     }
+}
+
+/// The pole of a pair; that of none harms nothing.
+#[inline(always)]
+pub unsafe fn wtilde(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
+    match pair {
+        Some((ig, igp)) => a.wtilde(ig, igp),
+        None => Complex64::new(HARMLESS, 0.0),
+    }
+}
+
+/// `vcoul · eps` of a pair; zero of none.
+#[inline(always)]
+pub unsafe fn weight(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
+    match pair {
+        Some((ig, igp)) => a.eps(ig, igp) * a.vcoul_loc(igp),
+        None => Complex64::new(0.0, 0.0),
+    }
+}
+
+/// One thread's sums in a block of odd pairs: its share of one, by the definition as `term` writes it.
+#[inline(always)]
+pub unsafe fn odd_sums<const NW: usize>(
+    a: &Arrays,
+    thread: Thread,
+    shape: Shape,
+    term: impl TermFn,
+) -> Sums<NW> {
+    match shape.odd_pair(a, thread) {
+        Some((igp, ig)) => odd_pair(a, ig, igp, [thread.lane / WARP, shape.warps], term),
+        None => Sums::zero(),
+    }
+}
+
+/// A warp's share of a pair, by the definition: of so many warps, each has every band whose turn it is. A group has
+/// few odd pairs; with all bands in one thread the last of them would be waited for.
+#[inline(always)]
+pub unsafe fn odd_pair<const NW: usize>(
+    a: &Arrays,
+    ig: u32,
+    igp: u32,
+    [warp, warps]: [u32; 2],
+    term: impl TermFn,
+) -> Sums<NW> {
+    let mut sums = Sums::zero();
+    let pair = Pair::load(a, ig, igp);
+    let vcoul = a.vcoul_loc(igp);
+    let mut n = warp;
+    while n < a.nbands {
+        let matngmatmgp = a.matngmatmgp::<Planned>(ig, igp, n);
+        let occ = a.occ(n);
+        each::<NW>(|e| {
+            let w = a.wx::<Planned>(e as u32, n);
+            sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+        });
+        n += warps;
+    }
+    sums
+}
+
+/// Adds `m` times a real factor to each of `N` sums.
+///
+/// An FP64 instruction with three operands of its own takes three cycles to read them and only two
+/// to issue. The order is such that each shares one with the instruction before, which the hardware
+/// then need not read again: the factor, then a part of `m`, in turn.
+#[inline(always)]
+pub fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N]) {
+    each::<N>(|at| {
+        let (sum, factor) = (&mut sums[at], factors[at]);
+        if at % 2 == 0 {
+            sum.re = sum.re + m.re * factor;
+            sum.im = sum.im + m.im * factor;
+        } else {
+            sum.im = sum.im + m.im * factor;
+            sum.re = sum.re + m.re * factor;
+        }
+    });
+}
+
+/// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile, and its energies if they are read.
+#[derive(Clone, Copy)]
+pub struct Band<const T: usize> {
+    pub aqsn: Complex64,
+    pub aqsm: [Complex64; T],
+    pub wx: [f64; Planned::ENERGIES as usize],
+}
+
+impl<const T: usize> Band<T> {
+    /// `M` of pair `t` of the tile.
+    #[inline(always)]
+    pub fn matngmatmgp(&self, t: usize) -> Complex64 {
+        self.aqsm[t].conj() * self.aqsn
+    }
+}
+
+/// Calls `step` with the number and the elements of each band of a range, and with its energies if they are `READ`. Each
+/// thread reads its own from global memory.
+#[inline(always)]
+pub unsafe fn direct<const T: usize, const READ: bool>(
+    a: &Arrays,
+    place: Place,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
+) {
+    let ig = place.ig.min(a.ncouls - 1);
+    let mut n = range.start;
+    while n < range.end {
+        let first = n * Planned::rows(a.ngpown) + place.igp;
+        // N and ig are in range, the padding holds whole tiles, and wx has room for so many energies in each band.
+        let energy = |e| if READ { *a.wx.add((n * Planned::ENERGIES) as usize + e) } else { 0.0 };
+        let band = Band {
+            aqsn: load(a.aqsn, n * a.ncouls + ig),
+            aqsm: from_fn(|t| load(a.aqsm_local, first + t as u32)),
+            wx: from_fn(energy),
+        };
+        step(n, &band);
+        n += 1;
+    }
+}
+
+/// As [`direct`]. The threads of a block run in turn here.
+#[cfg(not(target_arch = "nvptx64"))]
+pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
+    a: &Arrays,
+    place: Place,
+    range: Range<u32>,
+    step: impl FnMut(u32, &Band<T>),
+) {
+    direct::<T, READ>(a, place, range, step)
+}
+
+/// As [`direct`], called by all threads of a block of `W` warps alike. The block stages as many bands at a time as it has
+/// warps, in two buffers in shared memory: the next ones are on their way from global memory while these are summed.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
+    a: &Arrays,
+    place: Place,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
+) {
+    use crate::intrinsics::{barrier, lane, load_shared_pair, store_shared_pair};
+
+    let (begin, end) = (range.start, range.end);
+    if begin >= end {
+        return;
+    }
+    let bands = Stage::<T, W>::BANDS;
+    let band_bytes = Stage::<T, W>::BAND * ELEMENT;
+    // Global elements are clamped to the arrays' extents, shared ones are
+    // within the buffers by their slot; a buffer is written only after the barrier that all its
+    // readers have passed.
+    let thread = lane();
+    let [first, second] = Stage::<T, W>::shares(thread, place, a.ngpown, a.ncouls, READ);
+    let array = match second.array {
+        Array::Aqsn => a.aqsn,
+        Array::AqsmLocal => a.aqsm_local,
+        Array::Wx => a.wx.cast(),
+    };
+    let fetch = |n: u32| {
+        (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
+    };
+    let base = stages::<T, W>();
+    let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
+        store_shared_pair(base + buffer + first.slot * ELEMENT, one);
+        store_shared_pair(base + buffer + second.slot * ELEMENT, other);
+    };
+    let read = |band: u32| {
+        let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
+        let mut read = Band {
+            aqsn: element(Stage::<T, W>::aqsn(thread)),
+            aqsm: from_fn(|t| element(Stage::<T, W>::aqsm_local(thread, t))),
+            wx: [0.0; Planned::ENERGIES as usize],
+        };
+        if READ {
+            let [first, second] = [0, 1].map(|pair| element(Stage::<T, W>::wx(pair)));
+            read.wx = [first.re, first.im, second.re, second.im];
+        }
+        read
+    };
+
+    let buffer_bytes = bands * band_bytes;
+    let mut buffer = 0;
+    put(buffer, fetch(begin));
+    barrier();
+    let mut n = begin;
+    loop {
+        let more = end - n > bands;
+        // The last time too, for nothing: without a branch.
+        let next = fetch(n + bands);
+        let stop = (n + bands).min(end);
+        let mut band = base + buffer;
+        // Two bands at a time leave ptxas more to choose from.
+        while n + 1 < stop {
+            let (first, second) = (read(band), read(band + band_bytes));
+            step(n, &first);
+            step(n + 1, &second);
+            band += 2 * band_bytes;
+            n += 2;
+        }
+        if n < stop {
+            step(n, &read(band));
+            n += 1;
+        }
+        if !more {
+            break;
+        }
+        buffer = buffer_bytes - buffer;
+        put(buffer, next);
+        barrier();
+    }
+    // Before the first buffer is filled again.
+    barrier();
 }
 
 // Which elements each thread of a block brings to shared memory, and where each finds its own.
@@ -325,48 +537,32 @@ impl<const T: usize, const W: usize> Stage<T, W> {
     }
 }
 
-/// `igp` of a tile at most, but for [`WIDE`] ones in blocks of four warps.
-pub const MAX_TILE: usize = 3;
-
-/// `igp` of a wide tile.
-pub const WIDE: usize = 4;
-
 /// Bytes of an element of a stage.
 pub const ELEMENT: u32 = 16;
 
-// Two stages each, and a variable for each number of warps, so that a kernel holds no more than it
-// fills.
+// Two stages each, with a variable for each number of warps, so that a kernel holds no more than it fills.
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(
-    ".shared .align 16 .b8 gpp_stage_4[{four}];",
     ".shared .align 16 .b8 gpp_stage_8[{eight}];",
-    ".shared .align 16 .b8 gpp_stage_16[{sixteen}];",
     ".shared .align 16 .b8 gpp_stage_wide[{wide}];",
-    four = const 2 * Stage::<MAX_TILE, 4>::LENGTH * ELEMENT,
-    eight = const 2 * Stage::<MAX_TILE, 8>::LENGTH * ELEMENT,
-    sixteen = const 2 * Stage::<1, 16>::LENGTH * ELEMENT,
-    wide = const 2 * Stage::<WIDE, 4>::LENGTH * ELEMENT,
+    eight = const 2 * Stage::<3, 8>::LENGTH * ELEMENT,
+    wide = const 2 * Stage::<4, 4>::LENGTH * ELEMENT,
 );
 
 /// Shared-memory address of the two stages of blocks of `W` warps with tiles of `T`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-pub fn stages<const T: usize, const W: usize>() -> u32 {
+fn stages<const T: usize, const W: usize>() -> u32 {
     use core::arch::asm;
 
-    const { assert!(W == 4 || W == 8 || W == 16) };
-    const { assert!(T <= MAX_TILE || T == WIDE && W == 4) };
+    const { assert!(W == 8 && T <= 3 || W == 4 && T == 4) };
     let base: u32;
     // SAFETY: takes an address.
     unsafe {
         match W {
-            4 if T == WIDE => asm!("mov.u32 {}, gpp_stage_wide;", out(reg32) base,
-                                   options(pure, nomem, nostack, preserves_flags)),
-            4 => asm!("mov.u32 {}, gpp_stage_4;", out(reg32) base,
+            4 => asm!("mov.u32 {}, gpp_stage_wide;", out(reg32) base,
                       options(pure, nomem, nostack, preserves_flags)),
-            8 => asm!("mov.u32 {}, gpp_stage_8;", out(reg32) base,
-                      options(pure, nomem, nostack, preserves_flags)),
-            _ => asm!("mov.u32 {}, gpp_stage_16;", out(reg32) base,
+            _ => asm!("mov.u32 {}, gpp_stage_8;", out(reg32) base,
                       options(pure, nomem, nostack, preserves_flags)),
         }
     }

@@ -13,6 +13,7 @@ use gpp::kernels::arrays::Layout;
 use gpp::kernels::emulator::second_stage;
 use gpp::kernels::grid::Thread;
 use gpp::kernels::kernel::Loops;
+use gpp::kernels::lists;
 use gpp::kernels::reduction::{self, SecondStageArguments};
 use gpp::kernels::repack::{self, RepackArguments};
 use gpp::kernels::tiling::Grid;
@@ -76,6 +77,11 @@ unsafe extern "C" fn launch(
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
                 grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
+                Box::new(given)
+            }
+            Layout::Listed => {
+                let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
+                grid = lists::grid(blocks - given.odd_blocks, given.odd_blocks);
                 Box::new(given)
             }
             Layout::Clusters => {

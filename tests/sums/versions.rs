@@ -1,9 +1,9 @@
 //! Every version's bodies on the host against the serial reference.
 
 use gpp::catalogue::{self, Listed};
-use gpp::kernels::grid;
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::plan::Poles;
+use gpp::kernels::{grid, lists};
 use gpp::problem::synthesis::synthesise;
 use gpp::problem::systems;
 use num_complex::Complex64;
@@ -54,5 +54,25 @@ fn poles_without_weight_are_of_no_kind() {
             (of.wtilde[5], of.eps[5]) = (Complex64::new(3.0, 0.5), eps.into());
         });
         assert_eq!(changed.poles(), poles, "{eps}");
+    }
+}
+
+/// Lists of v14 that are longer than a window, with static pairs among them or not.
+#[test]
+fn static_pairs_and_pairs_without_terms() {
+    let v14 = catalogue::find("v14").unwrap().kernel;
+    for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::First, 2), (Kind::Real, 3)] {
+        let apart = |wtilde: &mut [Complex64], _: &mut [f64], _: &mut [f64]| {
+            for (at, pole) in wtilde.iter_mut().enumerate() {
+                match at * 7 % 11 {
+                    0..=3 => *pole = lists::STATIC.into(),
+                    4 | 5 => *pole = Complex64::ZERO,
+                    _ => {}
+                }
+            }
+        };
+        let problem = changed(made([9, 530, 70, nw], kind, 21), apart).unwrap();
+        assert!(v14.batches(&problem).first().plan().has_static());
+        check(&problem);
     }
 }

@@ -211,6 +211,12 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// Whether it has the instructions of a version.
+    pub fn runs(&self, gpu: &Gpu) -> bool {
+        let capability = self.compute_capability.as_ref().and_then(|told| told.parse().ok());
+        capability.is_none_or(|capability: f64| capability >= gpu.capability)
+    }
+
     /// What the device runs kernels as.
     pub fn back_end(&self) -> BackEnd {
         if self.id == HOST { BackEnd::Cpu } else { BackEnd::Gpu }

@@ -12,6 +12,7 @@ use gpp_kernels::arguments::{Arguments, ClusterArguments, PaperArguments, Planne
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel;
 use gpp_kernels::kernel::Kernel;
+use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::sigma::BANDS;
 use num_complex::Complex64;
@@ -22,7 +23,7 @@ use crate::problem::bands::{Bands, Id};
 use crate::problem::memory::{
     self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX, zeros,
 };
-use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs};
+use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs, Lists};
 use crate::problem::{Problem, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
@@ -30,6 +31,7 @@ use crate::problem::{Problem, SlabView};
 /// - [`Layout::Original`], the reference's: all arrays as they are
 /// - [`Layout::Swapped`], of v7 and v8: bands fastest in `wx` and `aqsm_local`
 /// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's fallback pairs
+/// - [`Layout::Listed`], of v14: the same with lists of a slab's pairs
 /// - [`Layout::Clusters`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
@@ -49,8 +51,8 @@ impl Preparation {
     pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
-            Layout::Planned if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
-            Layout::Swapped | Layout::Planned => vec![&AQSM_LOCAL, &WX],
+            Layout::Planned | Layout::Listed if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
+            Layout::Swapped | Layout::Planned | Layout::Listed => vec![&AQSM_LOCAL, &WX],
             Layout::Clusters => vec![&AQSM_LOCAL, &AQSN],
         }
     }
@@ -64,11 +66,13 @@ impl Preparation {
     pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
-            Layout::Planned if !order.is_kept() => {
+            Layout::Planned | Layout::Listed if !order.is_kept() => {
                 let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
                 order.reordered(&AQSN, ncouls, column)?.into()
             }
-            Layout::Original | Layout::Swapped | Layout::Planned => bands.aqsn().into(),
+            Layout::Original | Layout::Swapped | Layout::Planned | Layout::Listed => {
+                bands.aqsn().into()
+            }
             Layout::Clusters => {
                 let columns = bands.aqsn().chunks_exact(ncouls).collect();
                 bands_fastest(&AQSN, columns, ncouls)?.into()
@@ -78,7 +82,7 @@ impl Preparation {
 
     /// Occupations; borrowed if the layout has them so.
     pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
-        if self.0 == Layout::Planned && !order.is_kept() {
+        if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
         }
         bands.occ().into()
@@ -91,7 +95,7 @@ impl Preparation {
     /// Whether bands are fastest in an array of matrix elements.
     pub fn has_bands_fastest(self, array: &'static Array) -> bool {
         match self.0 {
-            Layout::Original | Layout::Planned => false,
+            Layout::Original | Layout::Planned | Layout::Listed => false,
             Layout::Swapped => ptr::eq(array, &AQSM_LOCAL),
             Layout::Clusters => true,
         }
@@ -100,7 +104,7 @@ impl Preparation {
     /// The bands (0-based) of matrix elements in their order.
     pub fn bands(self, order: &BandOrder) -> Vec<usize> {
         match self.0 {
-            Layout::Planned => order.bands().to_vec(),
+            Layout::Planned | Layout::Listed => order.bands().to_vec(),
             _ => (0..order.bands().len()).collect(),
         }
     }
@@ -114,7 +118,7 @@ impl Preparation {
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
                 (0..batch.nw()).flat_map(of_energy).collect()
             }
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let padded = padded(&WX, Extents { nw: batch.nw(), ..bands.extents() });
                 let zeros = repeat_n(0.0, padded - batch.nw());
                 let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
@@ -142,7 +146,7 @@ impl Preparation {
                 rows.into()
             }
             Layout::Swapped => transposed(all.columns(), all.rows())?.into(),
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
                 let padded = padded(&AQSM_LOCAL, of_band);
                 order.reordered(&AQSM_LOCAL, padded, |n| all.column(n))?.into()
@@ -164,13 +168,18 @@ impl Preparation {
         Arc::new(match self.0 {
             Layout::Original | Layout::Swapped => Pairs::Original,
             Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
+            Layout::Listed => {
+                let fallback = problem.fallback(slab, batch, kernel.poles);
+                Pairs::Listed(Lists::of(slab, &fallback, batch.plan().has_static()), fallback)
+            }
             Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
         })
     }
 
     /// What these depend on besides the slab, if on anything.
     pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
-        let depends = self.0 == Layout::Planned && kernel.poles != Poles::Unread;
+        let planned = matches!(self.0, Layout::Planned | Layout::Listed);
+        let depends = planned && kernel.poles != Poles::Unread;
         depends.then(|| (batch.id(), kernel.poles))
     }
 
@@ -179,6 +188,7 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => slab.odd_bytes(),
+            Layout::Listed => slab.odd_bytes().saturating_add(slab.list_bytes()),
             Layout::Clusters => {
                 SORTED.saturating_mul(slab.ncouls as u64).saturating_mul(slab.ngpown as u64)
             }
@@ -190,6 +200,9 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => FallbackPairs::bytes_while_made(slab),
+            // The records before they are put together.
+            Layout::Listed => FallbackPairs::bytes_while_made(slab)
+                .saturating_add(slab.list_bytes().saturating_mul(3)),
             Layout::Clusters => Cells::bytes_while_made(slab, poles),
         }
     }
@@ -200,7 +213,12 @@ impl Preparation {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned if batches == 1 => problem.odd_bytes(),
-            Layout::Planned => problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES),
+            Layout::Listed if batches == 1 => {
+                problem.odd_bytes().saturating_add(problem.list_bytes())
+            }
+            Layout::Planned | Layout::Listed => {
+                problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
+            }
             Layout::Clusters => granted,
         }
     }
@@ -228,6 +246,8 @@ pub enum Pairs {
     /// Nothing.
     Original,
     Fallback(FallbackPairs),
+    /// The pairs of lists, and the others.
+    Listed(Lists, FallbackPairs),
     Sorted(Cells),
 }
 
@@ -250,6 +270,11 @@ impl Pairs {
                 of("fallback pairs", pairs, pairs.len() / 8),
                 of("begins of fallback pairs", begins, 0),
             ],
+            Pairs::Listed(Lists { words, .. }, FallbackPairs { pairs, begins, .. }) => vec![
+                of("lists of pairs", words, words.len() / 8),
+                of("fallback pairs", pairs, pairs.len() / 8),
+                of("begins of fallback pairs", begins, 0),
+            ],
             Pairs::Sorted(cells) => {
                 let (poles, parts) = cells.words();
                 vec![
@@ -265,6 +290,9 @@ impl Pairs {
         match self {
             Pairs::Original => of,
             Pairs::Fallback(fallback) => kernel::Dimensions { odd_begins: &fallback.begins, ..of },
+            Pairs::Listed(lists, fallback) => {
+                kernel::Dimensions { odd_begins: &fallback.begins, clusters: lists.records, ..of }
+            }
             Pairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..of },
         }
     }
@@ -281,7 +309,7 @@ impl Pairs {
     ) -> Box<dyn Arguments> {
         match self {
             Pairs::Original => Box::new(common),
-            Pairs::Fallback(fallback) => {
+            Pairs::Fallback(fallback) | Pairs::Listed(_, fallback) => {
                 assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
                 let plan = Plan {
                     odd_mask: arrays[0].cast(),
@@ -317,6 +345,11 @@ impl Pairs {
 }
 
 impl Extents {
+    /// Bytes of the lists of a slab at most.
+    fn list_bytes(self) -> u64 {
+        lists::words(self.ngpown as u64, self.ncouls as u64).saturating_mul(4)
+    }
+
     /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
     /// of energies. A slab's include sums, and fallback pairs up to one in 16 or indices of sorted ones.
     pub fn device_bytes(self, of: Of) -> u64 {

@@ -78,9 +78,9 @@ pub const MOST_TOGETHER: usize = 512;
 /// Bytes of the partial sums and sums of a slab at most, of any kernel.
 pub(crate) fn partial_sums(slab: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = slab;
-    // Odd pairs are no more than one of 16, and groups no larger than these igp.
-    let igp = 0..=ngpown.min(GROUP) as u64;
-    let odd_begins: Vec<u32> = igp.map(|igp| (igp * ncouls as u64 / 16) as u32).collect();
+    // Odd pairs are no more than one of 16.
+    let odd = |igp: u64| (igp * ncouls as u64 / 16).min(u32::MAX.into()) as u32;
+    let odd_begins: Vec<u32> = (0..=ngpown as u64).map(odd).collect();
     let of_kernel = |kernel: &Kernel| {
         let extents = gpp_kernels::kernel::Dimensions {
             nbands: nbands as u32,
@@ -97,9 +97,6 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
     let kernels = gpp_kernels::versions::ALL.iter();
     kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
-
-/// The igp of a group at most, of any kernel.
-const GROUP: usize = 512;
 
 /// The extents that the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

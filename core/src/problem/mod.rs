@@ -35,7 +35,7 @@ pub use crate::problem::header::{Header, Unmasked};
 use crate::problem::memory::{AQSM_LOCAL, EPS, Of, WTILDE};
 pub use crate::problem::memory::{Extents, Matrix};
 pub use crate::problem::plan::{
-    BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs,
+    BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs, Lists,
 };
 use crate::problem::plan::{BatchCache, BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;

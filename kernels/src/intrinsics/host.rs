@@ -34,6 +34,12 @@ pub fn upper(x: f64) -> f32 {
     f32::from_bits((x.abs().to_bits() >> 32) as u32)
 }
 
+/// What holds for all lanes of the warp alike.
+#[inline(always)]
+pub unsafe fn uniform(holds: bool) -> bool {
+    holds
+}
+
 /// Reads element `at`.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {

@@ -92,6 +92,15 @@ pub unsafe fn vote(holds: bool) -> u32 {
     bits
 }
 
+/// What holds for all lanes of the warp alike, so that the assembler knows it.
+///
+/// # Safety
+/// All lanes of the warp come here, with the same.
+#[inline(always)]
+pub unsafe fn uniform(holds: bool) -> bool {
+    vote(holds) != 0
+}
+
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {
     let root;
@@ -214,6 +223,31 @@ pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
     asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
          in(reg32) address, in(reg64) value.re, in(reg64) value.im,
          options(nostack, preserves_flags));
+}
+
+/// Begins to copy an element to shared memory, without a register for it.
+///
+/// # Safety
+/// As [`store_shared_pair`] and [`load`]; what is there is read after [`copied`] of the thread that copies.
+#[inline(always)]
+pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, at: u32) {
+    asm!("cp.async.cg.shared.global [{}], [{}], 16;",
+         in(reg32) address, in(reg64) array.add(at as usize),
+         options(nostack, preserves_flags));
+}
+
+/// Ends a group of what the thread copies.
+#[inline(always)]
+pub fn commit_copies() {
+    // SAFETY: it has no precondition.
+    unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+}
+
+/// Waits for all groups that the thread copies but the last `AHEAD`.
+#[inline(always)]
+pub fn copied<const AHEAD: u32>() {
+    // SAFETY: it has no precondition.
+    unsafe { asm!("cp.async.wait_group {};", const AHEAD, options(nostack, preserves_flags)) }
 }
 
 /// Loads 16 bytes from shared memory.

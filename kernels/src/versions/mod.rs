@@ -5,15 +5,23 @@ use crate::kernel::{Entry, Gpu, Kernel};
 /// What a version is, and how a GPU does it: `VERSION` and `GPU`.
 macro_rules! version {
     (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr) => {
-        version! { id: $id, change: $change, source: $source, kernels: $kernels, beyond: None }
+        version! { id: $id, change: $change, source: $source, kernels: $kernels, None, 7.0 }
     };
     (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr,
-     beyond: $beyond:expr) => {
+     beyond: $beyond:expr, capability: $capability:literal) => {
+        version! { id: $id, change: $change, source: $source, kernels: $kernels, Some($beyond), $capability }
+    };
+    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr,
+     $beyond:expr, $capability:literal) => {
         pub static VERSION: $crate::kernel::Version =
             $crate::kernel::Version { id: $id, change: $change, source: $source };
 
-        pub static GPU: $crate::kernel::Gpu =
-            $crate::kernel::Gpu { version: &VERSION, kernels: &$kernels, beyond: $beyond };
+        pub static GPU: $crate::kernel::Gpu = $crate::kernel::Gpu {
+            version: &VERSION,
+            kernels: &$kernels,
+            beyond: $beyond,
+            capability: $capability,
+        };
     };
 }
 
@@ -54,7 +62,8 @@ journeys! {
         v10,
         v11,
         v12,
-        v13;
+        v13,
+        v14;
     /// The blog's steps.
     BLOG:
         blog::baseline,

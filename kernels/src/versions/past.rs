@@ -1,14 +1,36 @@
-//! Past the paper: versions composed of the policies of [`crate::tiles`], and the static CH.
+//! Past the paper: each version's loops over the helpers of [`crate::tiling`], and the static CH.
+//!
+//! A pair's constants stay in registers, and its sums are scaled once, after the loops. A loop goes over the bands of
+//! one class ([`crate::plan`]): plain, other occupied, empty and, from v13 on, far ones.
 
+use core::array::{from_fn, from_mut};
+use core::hint::select_unpredictable;
+
+use num_complex::Complex64;
+
+use crate::arrays::Arrays;
+use crate::arrays::Layout;
 use crate::entries::entries;
-use crate::kernel::Kernel;
-use crate::tiles::branches::{Branches, StaticCh};
-use crate::tiles::partial_fractions::PartialFractions;
-use crate::tiles::real_poles::{PairedReciprocal, RealPoles};
-use crate::tiles::{
-    Direct, Exact, FromConstant, LikeEmpty, Staged, UpperWord, WithBand, WithoutNearTest,
+use crate::formula::term;
+use crate::formula::{
+    Sums, first_denominator, reciprocal, reciprocal_unless, second_denominator, wdiff,
 };
-use crate::tiling::{Shape, WIDE};
+use crate::grid::each;
+use crate::intrinsics::{sqrt, upper};
+use crate::kernel::{Kernel, Loops};
+use crate::lists::{Listed, TILE, listed};
+use crate::plan::{EnergiesFrom, Poles, Table};
+use crate::tiling::{Place, Shape, add, direct, staged};
+
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// Largest `|wdiff|²` that takes the second branch.
+#[inline(always)]
+fn near2(a: &Arrays, wtilde: Complex64) -> f64 {
+    let two = a.limits.limittwo;
+    let one = wtilde.norm_sqr() / a.limits.limitone;
+    if one > two { one } else { two }
+}
 
 pub mod v9 {
     //! v9: all energies in one pass over the bands, with the pair's own factors outside the loop.
@@ -17,28 +39,76 @@ pub mod v9 {
     //! on the pair alone (Ω², the bound between the branches, the cutoff, vcoul) are computed before the
     //! loop or applied to the sums after it. Empty bands come last and have a loop without `ssx`.
     //!
+    //! With `s = w + ω̃` the second branch is `ssx = −Ω²/(2ω̃·s)`, so both are `Ω²·y` with a `y` that is one complex
+    //! reciprocal.
+    //!
     //! Lines of the nest: 1, 4, 5, 7, 8, 9, 10.
 
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "v9", change: "one pass for all energies, pair constants out of the loop, empty bands apart",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
-    /// What its body is composed of: see [`crate::tiles`].
-    type Fraction = Branches<Direct, WithBand, Exact>;
+    #[inline(always)]
+    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let wtilde = place.wtilde(a, 0);
+        let wtilde2 = wtilde * wtilde;
+        let near = near2(a, wtilde);
+        // |Ω²·y| > sexcut·|eps| is |y|² above this.
+        let cutoff = a.limits.sexcut * a.limits.sexcut / wtilde2.norm_sqr();
+        let (mut q, mut y) = ([ZERO; NW], [ZERO; NW]);
+
+        direct::<1, true>(a, place, 0..a.plan.occupied, |n, band| {
+            let (m, occ) = (band.matngmatmgp(0), a.occ(n));
+            each::<NW>(|e| {
+                let w = band.wx[e];
+                let d = wdiff(w, wtilde);
+                let is_near = d.norm_sqr() <= near;
+                let denominator = if !is_near {
+                    q[e] = q[e] + m * reciprocal(d);
+                    first_denominator(w + wtilde.re, d, wtilde, wtilde2)
+                } else {
+                    -second_denominator(w + wtilde.re, wtilde)
+                };
+                let one = reciprocal(denominator);
+                // At w = −ω̃ it is infinite, NaN in the arithmetic: not below the cutoff either.
+                if w >= 0.0 || one.norm_sqr() <= cutoff {
+                    y[e] = y[e] + m * one * occ;
+                }
+            });
+        });
+        direct::<1, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+            let m = band.matngmatmgp(0);
+            each::<NW>(|e| {
+                let d = wdiff(band.wx[e], wtilde);
+                let is_near = d.norm_sqr() <= near;
+                if !is_near {
+                    q[e] = q[e] + m * reciprocal(d);
+                }
+            });
+        });
+        let mut sums = Sums::zero();
+        let weight = place.weight(a, 0);
+        let (omega2, half) = (weight * wtilde2, weight * (wtilde * 0.5));
+        each::<NW>(|e| {
+            sums.asx[e] = sums.asx[e] - omega2 * y[e];
+            sums.ach[e] = sums.ach[e] + half * q[e];
+        });
+        sums
+    }
 
     /// One `igp` a thread, eight warps a block.
-    const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+    pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
     pub const ANY: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(42.9),
-        ..Kernel::tiled::<Fraction>(
+        ..Kernel::tiled(
+            (Poles::Any, EnergiesFrom::Arrays),
             SHAPE,
-            entries!(tiled Fraction, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
+            entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
         )
     };
 }
@@ -46,30 +116,145 @@ pub mod v9 {
 pub mod v10 {
     //! v10: no branch and no division.
     //!
-    //! In partial fractions both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)`, zero near the pole,
-    //! and `p = 1/(w + ω̃)`: see [`crate::tiles::partial_fractions`]. A reciprocal is the hardware's
-    //! approximation and one cubic correction, three fused operations: see [`crate::formula`].
+    //! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, both branches are
+    //! `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q`: no choice of denominators is left. And with
+    //! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` or `M·(q − p)` is two
+    //! sums of `M` times something real. A reciprocal is the hardware's approximation and one cubic correction, three
+    //! fused operations: see [`crate::formula`].
+    //!
+    //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which the
+    //! plan bounds; the difference of two sums would lose as many for each band.
     //!
     //! Lines of the nest: 6, 7, 8.
 
+    use super::v9::SHAPE;
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "v10", change: "partial fractions without a branch, approximate reciprocals corrected once",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
-    type Fraction = PartialFractions<Direct, WithBand, UpperWord, LikeEmpty>;
+    /// What the loops need of one pole.
+    #[derive(Clone, Copy)]
+    pub struct Pole {
+        re: f64,
+        /// Square of the imaginary part.
+        im2: f64,
+        /// Upper word of the largest |w − ω̃|² of the second branch. No energy is near enough to that for the lower word
+        /// to matter: such poles are odd.
+        near: f32,
+    }
 
-    const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+    /// `Im f / Im ω̃` and `Re f` of a factor `f`.
+    pub type Factor = [f64; 2];
+
+    impl Pole {
+        #[inline(always)]
+        pub fn of(a: &Arrays, wtilde: Complex64) -> Pole {
+            Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near: upper(near2(a, wtilde)) }
+        }
+
+        /// `q` and `q − p` of an energy that nothing cuts off.
+        #[inline(always)]
+        pub fn quotients(&self, w: f64) -> [Factor; 2] {
+            let (d, s) = (w - self.re, w + self.re);
+            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
+            let one_q = reciprocal_unless(upper(d2) <= self.near, d2);
+            let one_p = reciprocal_unless(false, s2);
+            let re = d * one_q;
+            [[one_q, re], [one_q + one_p, re - s * one_p]]
+        }
+
+        /// The same of an energy that may be cut off, and whether it is.
+        #[inline(always)]
+        pub fn cut_quotients(&self, a: &Arrays, w: f64) -> ([Factor; 2], bool) {
+            let size2 = self.re * self.re + self.im2;
+            let bound = size2 / a.limits.sexcut;
+            let (d, s) = (w - self.re, w + self.re);
+            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
+            let near = upper(d2) <= self.near;
+            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
+            let cut = w < 0.0 && z2 < bound * bound;
+            let one_q = reciprocal_unless(near, d2);
+            let one_p = reciprocal_unless(cut, s2);
+            let re = d * one_q;
+            ([[one_q, re], [one_q + one_p, re - s * one_p]], cut)
+        }
+
+        /// `q`.
+        #[inline(always)]
+        pub fn quotient(&self, w: f64) -> Factor {
+            let d = w - self.re;
+            let d2 = d * d + self.im2;
+            let one = reciprocal_unless(upper(d2) <= self.near, d2);
+            [one, d * one]
+        }
+
+        /// `q` of a far band.
+        #[inline(always)]
+        pub fn far_quotient(&self, w: f64) -> Factor {
+            let d = w - self.re;
+            let one = reciprocal_unless(false, d * d + self.im2);
+            [one, d * one]
+        }
+    }
+
+    /// The sum of `M·f`, from the sums of `M` times both numbers of a [`Factor`], with `im = Im ω̃`.
+    #[inline(always)]
+    pub fn joined([factor, re]: [Complex64; 2], im: f64) -> Complex64 {
+        Complex64::new(re.re - im * factor.im, re.im + im * factor.re)
+    }
+
+    /// The factors ω̃ and ½·vcoul·ω̃·eps, read again after the loops, which do not hold them.
+    #[inline(always)]
+    pub unsafe fn factors(a: &Arrays, place: Place, t: usize) -> (Complex64, Complex64) {
+        let wtilde = place.wtilde(a, t);
+        (wtilde, place.weight(a, t) * (wtilde * 0.5))
+    }
+
+    #[inline(always)]
+    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let pole = Pole::of(a, place.wtilde(a, 0));
+        let (mut q, mut y) = ([[ZERO; 2]; NW], [[ZERO; 2]; NW]);
+        let mut sums = Sums::zero();
+
+        direct::<1, true>(a, place, 0..a.plan.plain, |_, band| {
+            let m = band.matngmatmgp(0);
+            each::<NW>(|e| {
+                let [of_q, of_y] = pole.quotients(band.wx[e]);
+                add(&mut q[e], m, of_q);
+                add(&mut y[e], m, of_y);
+            });
+        });
+        if a.plan.plain < a.plan.occupied {
+            direct::<1, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+                let (m, occ) = (band.matngmatmgp(0), a.occ(n));
+                each::<NW>(|e| {
+                    let ([of_q, of_y], cut) = pole.cut_quotients(a, band.wx[e]);
+                    add(&mut q[e], m, of_q);
+                    add(&mut y[e], m * select_unpredictable(cut, 0.0, occ), of_y);
+                });
+            });
+        }
+        let (wtilde, half) = factors(a, place, 0);
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[e], wtilde.im));
+        direct::<1, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+            let m = band.matngmatmgp(0);
+            each::<NW>(|e| add(&mut q[e], m, pole.quotient(band.wx[e])));
+        });
+        let (wtilde, half) = factors(a, place, 0);
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
+        sums
+    }
 
     pub const ANY: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(32.5),
-        ..Kernel::tiled::<Fraction>(
+        ..Kernel::tiled(
+            (Poles::Any, EnergiesFrom::Arrays),
             SHAPE,
-            entries!(tiled Fraction, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
+            entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
         )
     };
 }
@@ -83,25 +268,57 @@ pub mod v11 {
     //!
     //! Lines of the nest: 5, 6.
 
+    use super::v9::SHAPE;
+    use super::v10::{Pole, factors, joined};
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "v11", change: "bands staged in shared memory, eight at a time",
-        source: "docs/past-the-paper.md", kernels: [ANY]
+        source: "docs/versions.md", kernels: [ANY]
     }
 
-    /// The fraction of any poles.
-    pub type Fraction = PartialFractions<Staged, WithBand, UpperWord, LikeEmpty>;
+    #[inline(always)]
+    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let pole = Pole::of(a, place.wtilde(a, 0));
+        let (mut q, mut y) = ([[ZERO; 2]; NW], [[ZERO; 2]; NW]);
+        let mut sums = Sums::zero();
 
-    pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+        staged::<1, 8, true>(a, place, 0..a.plan.plain, |_, band| {
+            let m = band.matngmatmgp(0);
+            each::<NW>(|e| {
+                let [of_q, of_y] = pole.quotients(band.wx[e]);
+                add(&mut q[e], m, of_q);
+                add(&mut y[e], m, of_y);
+            });
+        });
+        if a.plan.plain < a.plan.occupied {
+            staged::<1, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+                let (m, occ) = (band.matngmatmgp(0), a.occ(n));
+                each::<NW>(|e| {
+                    let ([of_q, of_y], cut) = pole.cut_quotients(a, band.wx[e]);
+                    add(&mut q[e], m, of_q);
+                    add(&mut y[e], m * select_unpredictable(cut, 0.0, occ), of_y);
+                });
+            });
+        }
+        let (wtilde, half) = factors(a, place, 0);
+        each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[e], wtilde.im));
+        staged::<1, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+            let m = band.matngmatmgp(0);
+            each::<NW>(|e| add(&mut q[e], m, pole.quotient(band.wx[e])));
+        });
+        let (wtilde, half) = factors(a, place, 0);
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
+        sums
+    }
 
     pub const ANY: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(32.5),
-        ..Kernel::tiled::<Fraction>(
+        ..Kernel::tiled(
+            (Poles::Any, EnergiesFrom::Arrays),
             SHAPE,
-            entries!(tiled Fraction, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
+            entries!(tiled tile, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
         )
     };
 }
@@ -109,42 +326,149 @@ pub mod v11 {
 pub mod v12 {
     //! v12: purely real poles have kernels of their own.
     //!
-    //! BerkeleyGW's default makes every ω̃ real. Then both quotients are real, an accumulation is two
-    //! fused operations, not four, and one reciprocal gives both: see [`crate::tiles::real_poles`]. A thread
-    //! has two `igp`. gpp finds out whether all poles are real when it loads the problem, and sums other
-    //! problems as in v11.
+    //! BerkeleyGW's default makes every ω̃ real. Then `q = 1/(w − ω̃)` and `y = 1/(w² − ω̃²)` are real, so each
+    //! accumulation is two fused operations, not four, and one reciprocal gives both: with `d = w − ω̃` and `s = w + ω̃`
+    //! the two branches are the same quotient of another denominator, `z = (near ? −2ω̃ : d) · s`, `y = 1/z`, and away
+    //! from the pole `q = s·y`. A thread has two `igp`. gpp finds out whether all poles are real when it loads the
+    //! problem, and sums other problems as in v11.
     //!
     //! Lines of the nest: 6, 7, 8, 10.
 
-    use super::v11;
+    use super::v9::SHAPE as SINGLE;
+    use super::v11::tile as any;
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "v12", change: "kernels for purely real poles",
-        source: "docs/past-the-paper.md", kernels: [REAL, ANY]
+        source: "docs/versions.md", kernels: [REAL, ANY]
     }
 
-    type Real = RealPoles<Staged, WithBand, UpperWord, LikeEmpty>;
+    /// What the loops need of one pole.
+    #[derive(Clone, Copy)]
+    pub struct Pole {
+        pub wtilde: f64,
+        /// Upper word of the largest |w − ω̃| of the second branch, as in v10.
+        near: f32,
+    }
 
-    const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+    impl Pole {
+        #[inline(always)]
+        pub fn of(a: &Arrays, wtilde: Complex64) -> Pole {
+            Pole { wtilde: wtilde.re, near: upper(sqrt(near2(a, wtilde))) }
+        }
+
+        /// `d`, `s`, `z`, and whether `d` is near.
+        #[inline(always)]
+        fn denominators(&self, w: f64) -> (f64, f64, f64, bool) {
+            let (d, s) = (w - self.wtilde, w + self.wtilde);
+            let near = upper(d) <= self.near;
+            (d, s, select_unpredictable(near, self.wtilde * -2.0, d) * s, near)
+        }
+
+        /// `y` and `q` of an energy that nothing cuts off; a `q` near the pole is next to nothing, one
+        /// selection instead of two.
+        #[inline(always)]
+        pub fn quotients(&self, w: f64) -> (f64, f64) {
+            let (_, s, z, near) = self.denominators(w);
+            let y = reciprocal_unless(false, z);
+            (y, upper_unless(near, s) * y)
+        }
+
+        /// `y` and `q` of an energy that may be cut off, with the cutoff of `a`.
+        #[inline(always)]
+        pub fn cut_quotients(&self, a: &Arrays, w: f64) -> (f64, f64) {
+            let (d, _, z, near) = self.denominators(w);
+            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
+            let cut = w < 0.0 && z * z < bound * bound;
+            (reciprocal_unless(cut, z), reciprocal_unless(near, d))
+        }
+
+        /// `q`.
+        #[inline(always)]
+        pub fn quotient(&self, w: f64) -> f64 {
+            let d = w - self.wtilde;
+            reciprocal_unless(upper(d) <= self.near, d)
+        }
+    }
+
+    /// `x`, or without its upper word if `near` holds: next to nothing, below 1e-313.
+    #[inline(always)]
+    fn upper_unless(near: bool, x: f64) -> f64 {
+        let (upper, lower) = ((x.to_bits() >> 32) as u32, x.to_bits() as u32);
+        let upper = select_unpredictable(near, 0, upper);
+        f64::from_bits(u64::from(upper) << 32 | u64::from(lower))
+    }
+
+    /// A sum of `M·q`, without what [`upper_unless`] left of those near the pole.
+    #[inline(always)]
+    pub fn flushed(q: Complex64) -> Complex64 {
+        let flush = |x: f64| if x.abs() < 1e-280 { 0.0 } else { x };
+        Complex64::new(flush(q.re), flush(q.im))
+    }
+
+    #[inline(always)]
+    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
+        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        staged::<2, 8, true>(a, place, 0..a.plan.plain, |_, band| {
+            let w: [f64; NW] = from_fn(|e| band.wx[e]);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        staged::<2, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+            let occ = a.occ(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, band.wx[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        each::<2>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        staged::<2, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+            let w: [f64; NW] = from_fn(|e| band.wx[e]);
+            each::<2>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        each::<2>(|t| {
+            let (half, q) = (weight(t) * 0.5, q[t].map(flushed));
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
+    }
+
+    pub const SHAPE: Shape = Shape { tile: 2, warps: 8 };
 
     pub const REAL: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(17.9),
-        ..Kernel::tiled::<Real>(
+        ..Kernel::tiled(
+            (Poles::Real, EnergiesFrom::Arrays),
             SHAPE,
             entries!(
-                tiled Real, SHAPE, term:
+                tiled real, SHAPE, term:
                 gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v12_real_nw3 = 3,
             ),
         )
     };
 
-    /// For any poles: v11's body.
+    /// For any poles: v11's loops.
     pub const ANY: Kernel = Kernel {
         entries: entries!(
-            tiled v11::Fraction, v11::SHAPE, term:
+            tiled any, SINGLE, term:
             gpp_v12_nw1 = 1, gpp_v12_nw2 = 2, gpp_v12_nw3 = 3,
         ),
         ..v11::ANY
@@ -155,39 +479,181 @@ pub mod v13 {
     //! v13: energies as operands, one reciprocal for two of them.
     //!
     //! v12 waits for reads of registers. The energies of a band are equal for all threads. An addition can
-    //! take one straight from the constant memory: no register holds it, and none is read. Where the constant
+    //! take one straight from the constant memory: no register holds it, and none is read. If the constant
     //! memory does not hold all energies, v12's kernels run.
     //!
     //! Two energies differ by one amount for all bands. So for *far* bands, to which no pole is near
-    //! ([`crate::plan`]), two real quotients share a reciprocal ([`PairedReciprocal`]), and no test
-    //! for the branch is needed.
+    //! ([`crate::plan`]), two real quotients share a reciprocal, and no test for the branch is needed: with `x` between
+    //! two energies, less `ω̃`, and half of their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of
+    //! `1/(x² − h²)` and of `x/(x² − h²)`. `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
     //!
     //! Lines of the nest: 6, 7.
 
-    use super::v12;
+    use super::v12::{Pole, SHAPE, flushed};
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "v13", change: "energies from constant memory, one reciprocal for two of them",
-        source: "docs/past-the-paper.md", kernels: [REAL, ANY], beyond: Some(&v12::GPU)
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 7.0
     }
 
-    /// What the body for real poles is composed of: see [`crate::tiles`].
-    type Real = RealPoles<Staged, FromConstant, UpperWord, PairedReciprocal>;
+    /// What `M` of a far band is multiplied with: `1/(x² − h²)` and `x/(x² − h²)`, then `1/(w − ω̃)` for a third
+    /// energy; or `1/(w − ω̃)` for a single one.
+    #[inline(always)]
+    pub fn far<const NW: usize>(w: [f64; NW], wtilde: f64, table: &Table) -> [f64; NW] {
+        let c = -wtilde;
+        let single = |e: usize| reciprocal_unless(false, w[e] + c);
+        if NW == 1 {
+            return [single(0); NW];
+        }
+        let x = w[0] + (c + table.half);
+        let one = reciprocal_unless(false, x * x - table.square);
+        from_fn(|e| match e {
+            0 => one,
+            1 => x * one,
+            _ => single(e),
+        })
+    }
 
-    /// What the body for any poles is composed of.
-    type Any = PartialFractions<Staged, FromConstant, UpperWord, WithoutNearTest>;
+    /// The sums of `M·q` over all bands, from those over far ones of `M` times [`far`] and those over the others.
+    #[inline(always)]
+    pub fn joined<const NW: usize>(
+        q: [Complex64; NW],
+        far: [Complex64; NW],
+        table: &Table,
+    ) -> [Complex64; NW] {
+        if NW == 1 {
+            return from_fn(|e| q[e] + far[e]);
+        }
+        let (one, x) = (far[0] * table.half, far[1 % NW]);
+        from_fn(|e| {
+            q[e] + match e {
+                0 => x + one,
+                1 => x - one,
+                _ => far[e],
+            }
+        })
+    }
 
-    const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+    #[inline(always)]
+    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let (plan, table) = (&a.plan, &a.plan.table);
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
+        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        each::<2>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        let mut far = [[ZERO; NW]; 2];
+        staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                add(&mut far[t], band.matngmatmgp(t), self::far(w, poles[t].wtilde, table));
+            });
+        });
+        each::<2>(|t| {
+            let half = weight(t) * 0.5;
+            let q = joined(q[t].map(flushed), far[t], table);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
+    }
+
+    #[inline(always)]
+    pub unsafe fn any<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        use super::v10::{Pole, factors, joined};
+
+        let (plan, table) = (&a.plan, &a.plan.table);
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
+        let (mut q, mut y) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let [of_q, of_y] = poles[t].quotients(w[e]);
+                    add(&mut q[t][e], m, of_q);
+                    add(&mut y[t][e], m, of_y);
+                });
+            });
+        });
+        if plan.plain < plan.occupied {
+            staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
+                let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+                each::<2>(|t| {
+                    let m = band.matngmatmgp(t);
+                    each::<NW>(|e| {
+                        let ([of_q, of_y], cut) = poles[t].cut_quotients(a, w[e]);
+                        add(&mut q[t][e], m, of_q);
+                        add(&mut y[t][e], m * select_unpredictable(cut, 0.0, occ), of_y);
+                    });
+                });
+            });
+        }
+        each::<2>(|t| {
+            let (wtilde, half) = factors(a, place, t);
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[t][e], wtilde.im));
+        });
+        staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| add(&mut q[t][e], m, poles[t].quotient(w[e])));
+            });
+        });
+        staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| add(&mut q[t][e], m, poles[t].far_quotient(w[e])));
+            });
+        });
+        each::<2>(|t| {
+            let (wtilde, half) = factors(a, place, t);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[t][e], wtilde.im));
+        });
+        sums
+    }
 
     pub const REAL: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(17.3),
-        ..Kernel::tiled::<Real>(
+        ..Kernel::tiled(
+            (Poles::Real, EnergiesFrom::ConstantMemory),
             SHAPE,
             entries!(
-                tiled Real, SHAPE, term:
+                tiled real, SHAPE, term:
                 gpp_v13_real_nw1 = 1,
                 gpp_v13_real_nw2 = 2,
                 gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
@@ -198,10 +664,11 @@ pub mod v13 {
     pub const ANY: Kernel = Kernel {
         max_registers: Some(128),
         flops_per_term: Some(32.5),
-        ..Kernel::tiled::<Any>(
+        ..Kernel::tiled(
+            (Poles::Any, EnergiesFrom::ConstantMemory),
             SHAPE,
             entries!(
-                tiled Any, SHAPE, term:
+                tiled any, SHAPE, term:
                 gpp_v13_nw1 = 1,
                 gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
                 gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
@@ -210,29 +677,151 @@ pub mod v13 {
     };
 }
 
+pub mod v14 {
+    //! v14: pairs without terms are left out, and static ones are summed without quotients.
+    //!
+    //! BerkeleyGW leaves the pole or the weight of an invalid mode zero, and the pair has no terms. v13's tiles go
+    //! through such pairs with a harmless pole. Here each lane has a [list](crate::lists) of the `igp` that it sums;
+    //! the block copies the window of `igp` that holds them to shared memory without registers between (`cp.async`,
+    //! which needs compute capability 8.0), and each lane reads its own. The arithmetic is v13's, but for pairs with
+    //! the one pole of other invalid modes, 1e12 eV, which have lists of their own and no quotients.
+    //!
+    //! Complex poles, of which none is static, are summed as in v13.
+    //!
+    //! Lines of the nest: 2, 5.
+
+    use super::v12::{Pole, SHAPE, flushed};
+    use super::v13::{any, joined};
+    use super::*;
+
+    version! {
+        id: "v14", change: "lists of the pairs that have terms, static ones apart",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 8.0
+    }
+
+    #[inline(always)]
+    unsafe fn pairs<const NW: usize>(a: &Arrays, list: Listed<TILE>) -> Sums<NW> {
+        let (plan, table) = (&a.plan, &a.plan.table);
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, list.wtilde(a, t)));
+        let weight = |t: usize| list.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        listed(a, list, 0..plan.plain, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        listed(a, list, plan.plain..plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        each::<2>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        listed(a, list, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        let mut far = [[ZERO; NW]; 2];
+        listed(a, list, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = table.energies(n);
+            each::<2>(|t| {
+                add(&mut far[t], band.matngmatmgp(t), v13::far(w, poles[t].wtilde, table));
+            });
+        });
+        each::<2>(|t| {
+            let half = weight(t) * 0.5;
+            let q = joined(q[t].map(flushed), far[t], table);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
+    }
+
+    pub const REAL: Kernel = Kernel {
+        loops: Loops::Listed,
+        layout: Layout::Listed,
+        flops_per_term: None,
+        entries: entries!(
+            listed pairs, term:
+            gpp_v14_real_nw1 = 1,
+            gpp_v14_real_nw2 = 2,
+            gpp_v14_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+        ),
+        ..v13::REAL
+    };
+
+    /// For any poles: v13's loops.
+    pub const ANY: Kernel = Kernel {
+        entries: entries!(
+            tiled any, SHAPE, term:
+            gpp_v14_nw1 = 1,
+            gpp_v14_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
+            gpp_v14_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+        ),
+        ..v13::ANY
+    };
+}
+
 pub mod static_ch {
     //! The static CH, which BerkeleyGW's static remainder takes: of no journey, since it is another sum.
     //!
-    //! A thread sums `M` of four `igp` over all bands, four fused operations a pair and band, and multiplies by eps
-    //! once. Four `igp` for each `aqsn` that is read keep shared memory and the FP64 pipe equally busy.
+    //! A thread sums `M` of four `igp` over all bands, four fused operations a pair and band, and multiplies by
+    //! `−½·vcoul·eps` once; poles, energies and occupations have no part in it. Four `igp` for each `aqsn` that is read
+    //! keep shared memory and the FP64 pipe equally busy.
 
     use super::*;
-    use crate::formula::term;
 
     version! {
         id: "static_ch", change: "the static CH of all bands, beside the sums of a version",
-        source: "docs/sigma.md", kernels: [KERNEL]
+        source: "docs/usage.md", kernels: [KERNEL]
+    }
+
+    /// The static CH, as the `ach` of one energy.
+    #[inline(always)]
+    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let mut of_pairs = [ZERO; 4];
+        staged::<4, 4, false>(a, place, 0..a.nbands, |_, band| {
+            each::<4>(|t| {
+                let (aqsm, aqsn, sum) = (band.aqsm[t], band.aqsn, &mut of_pairs[t]);
+                sum.re = sum.re + aqsm.re * aqsn.re;
+                sum.im = sum.im + aqsm.re * aqsn.im;
+                sum.im = sum.im - aqsm.im * aqsn.re;
+                sum.re = sum.re + aqsm.im * aqsn.im;
+            });
+        });
+        let mut sums = Sums::zero();
+        each::<4>(|t| {
+            let weight = place.weight(a, t) * -0.5;
+            sums.ach[0] = sums.ach[0] + weight * of_pairs[t];
+        });
+        sums
     }
 
     /// As many `igp` in a block as v13 has.
-    const SHAPE: Shape = Shape { tile: WIDE as u32, warps: 4 };
+    const SHAPE: Shape = Shape { tile: 4, warps: 4 };
 
-    /// Its kernel. No pair is odd, so that `term` is never taken.
+    /// No pair is odd, so that `term` is never taken.
     pub const KERNEL: Kernel = Kernel {
         max_registers: Some(128),
-        ..Kernel::tiled::<StaticCh<Staged>>(
+        ..Kernel::tiled(
+            (Poles::Unread, EnergiesFrom::Nowhere),
             SHAPE,
-            entries!(tiled StaticCh<Staged>, SHAPE, term: gpp_static_ch = 1),
+            entries!(tiled tile, SHAPE: gpp_static_ch = 1),
         )
     };
 }

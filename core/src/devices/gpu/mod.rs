@@ -17,6 +17,7 @@ use std::time::Instant;
 use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Kernel};
+use gpp_kernels::versions;
 use miniz_oxide::inflate::decompress_to_vec;
 use twox_hash::XxHash64;
 
@@ -145,6 +146,14 @@ impl Gpu {
     }
 
     fn module(&self, symbol: &str) -> Result<Arc<Loaded>> {
+        if let Some((gpu, ..)) = versions::find(symbol)
+            && !self.info.runs(gpu)
+        {
+            let has = self.info.compute_capability.as_deref().unwrap_or_default();
+            let what =
+                format!("has compute capability {has}, {} needs {:.1}", gpu.id(), gpu.capability);
+            return Err(Error::Input { origin: self.info.id.clone(), what });
+        }
         self.modules.get(symbol)
     }
 }
@@ -209,9 +218,10 @@ const ENTRY: &str = ".visible .entry ";
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build: if a module has one, its version and target.
-const NEEDED: [(&str, [&str; 2]); 3] = [
+const NEEDED: [(&str, [&str; 2]); 4] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
     ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
+    ("cp.async.cg.", [".version 7.0\n", ".target sm_80\n"]),
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
 

@@ -3,6 +3,7 @@
 
 mod clusters;
 mod fallback;
+mod lists;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::lists::STATIC;
 use gpp_kernels::plan::Table;
 use gpp_kernels::plan::{Plan, Poles};
 use rayon::prelude::*;
@@ -21,6 +23,7 @@ use crate::problem::memory::{Array, zeros};
 pub use crate::problem::plan::clusters::{Cells, Evaluator};
 use crate::problem::plan::fallback::Regular;
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
+pub use crate::problem::plan::lists::Lists;
 use crate::problem::slab::SlabView;
 
 // One order of bands for all batches of energies, so that matrix elements are laid out once.
@@ -223,6 +226,15 @@ impl BandPlan {
             odd_blocks: kernel.odd_blocks(&fallback.begins),
             table: self.table(),
         }
+    }
+
+    /// Whether the terms of the [static pole](STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit, at
+    /// all energies.
+    pub fn has_static(&self) -> bool {
+        let Limits { limittwo, limitone, sexcut } = self.limits;
+        // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
+        let is_far = self.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
+        is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
     }
 
     /// What a kernel on the host reads of the energies; the pointer is good as long as `self` is.

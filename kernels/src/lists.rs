@@ -1,0 +1,325 @@
+//! Lists: each lane of a block sums its own `igp`, those alone whose terms are not zero.
+//!
+//! Many pairs of a real problem have a pole or a weight of zero. Tiles go through them with a harmless pole.
+//! Here the regular pairs of each `ig` that contribute are dealt out in ascending order of `igp`, so many to a block,
+//! and each lane of a block has the next ones of its own `ig`. What the lanes of a block have stands in a *window* of
+//! neighbouring `igp`, so that the block stages no more than these. An `ig` whose next `igp` is past the window waits
+//! for the next block.
+//!
+//! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
+//!
+//! The words of the lists begin with the offset of the *record* of each block. A record has the first `igp` of
+//! the window, the number of these, and the `igp` of a thread; then the `ig` of each lane, some that have about as many
+//! `igp`; then, for each thread, a byte for each of its `igp`: its offset in the window.
+
+use core::array::from_fn;
+use core::ops::Range;
+
+use num_complex::Complex64;
+
+use crate::arrays::Arrays;
+use crate::arrays::Planned;
+use crate::formula::{Sums, TermFn};
+use crate::grid::{Thread, each, split};
+use crate::intrinsics::{WARP, uniform};
+use crate::tiling::{self, Band, Grid, Shape, odd_pair};
+
+/// The shape of blocks.
+pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
+
+/// `igp` of a thread.
+pub const TILE: usize = 2;
+
+/// `igp` of a thread that sums static pairs.
+pub const STATIC_TILE: usize = 4;
+
+const WARPS: usize = 8;
+
+/// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
+pub const STATIC: f64 = 1e12;
+
+/// `igp` of a window: with the `ig` of a block, one for each thread.
+pub const WINDOW: u32 = SHAPE.threads() - WARP;
+
+/// What a lane has instead of an offset if it has no more `igp`.
+pub const NONE: u8 = u8::MAX;
+
+/// Words of a record before its bytes.
+pub const HEAD: u32 = 3 + WARP;
+
+/// Words of a record with so many `igp` in a thread.
+pub const fn record(tile: u32) -> u32 {
+    HEAD + SHAPE.threads() * tile / 4
+}
+
+/// Records of each kind for 32 `ig` at most: a block takes whatever is among its first `igp`.
+const fn of_32_ig(ngpown: u64) -> [u64; 2] {
+    [ngpown.div_ceil((TILE * WARPS) as u64), ngpown.div_ceil((STATIC_TILE * WARPS) as u64)]
+}
+
+/// Records of a slab at most.
+pub const fn records(ngpown: u64, ncouls: u64) -> u64 {
+    let [others, of_static] = of_32_ig(ngpown);
+    ncouls.div_ceil(WARP as u64) * (others + of_static)
+}
+
+/// Words of the lists of a slab at most.
+pub const fn words(ngpown: u64, ncouls: u64) -> u64 {
+    let [others, of_static] = of_32_ig(ngpown);
+    let [other, one] = [record(TILE as u32) as u64, record(STATIC_TILE as u32) as u64];
+    ncouls.div_ceil(WARP as u64) * (others * (1 + other) + of_static * (1 + one))
+}
+
+/// Blocks that sum odd pairs, one a lane.
+pub fn odd_blocks(odd_begins: &[u32]) -> u32 {
+    odd_begins.last().map_or(0, |pairs| pairs.div_ceil(WARP))
+}
+
+/// The grid of so many records and blocks of odd pairs: one group, the slab.
+#[inline(always)]
+pub const fn grid(records: u32, odd_blocks: u32) -> Grid {
+    Grid { threads: SHAPE.threads(), groups: 1, ig_blocks: records, odd_blocks, take_turns: true }
+}
+
+/// The grid that a thread is of.
+#[inline(always)]
+const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
+    grid(thread.count / SHAPE.threads() - a.plan.odd_blocks, a.plan.odd_blocks)
+}
+
+/// The blocks of a launch.
+pub struct Blocks;
+
+#[cfg(target_arch = "nvptx64")]
+impl Blocks {
+    #[inline(always)]
+    pub fn grid_of(self, a: &Arrays) -> Grid {
+        grid_of(a, Thread::calling())
+    }
+}
+
+/// One thread's sums: of the pairs of a record, by `pairs`, or of static ones, or its share of an odd pair by
+/// the definition as `term` writes it.
+#[inline(always)]
+pub unsafe fn sums<const NW: usize>(
+    a: &Arrays,
+    thread: Thread,
+    term: impl TermFn,
+    pairs: unsafe fn(&Arrays, Listed<TILE>) -> Sums<NW>,
+) -> Sums<NW> {
+    let grid = grid_of(a, thread);
+    let (_, number) = grid.place(thread.block);
+    // All threads of a block go the same way.
+    if grid.is_odd(thread.block) {
+        let at = number * WARP + thread.lane % WARP;
+        if at >= *a.plan.odd_begins.add(a.ngpown as usize) {
+            return Sums::zero();
+        }
+        let (igp, ig) = split(*a.plan.odd_pairs.add(at as usize), a.ncouls);
+        return odd_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
+    }
+    let record = a.plan.lists().add(*a.plan.lists().add(number as usize) as usize);
+    if uniform(*record.add(2) == STATIC_TILE as u32) {
+        static_sums(a, Listed::of(record, thread))
+    } else {
+        pairs(a, Listed::of(record, thread))
+    }
+}
+
+/// Sums over static pairs.
+///
+/// So far from all energies `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So `eps·conj(aqsm_local)` of
+/// a thread's pairs is summed before anything else is done with it, no quotient is needed, and one more energy costs
+/// nothing: all bands' energies differ by the same.
+#[inline(always)]
+unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
+    let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
+    let zero = Complex64::new(0.0, 0.0);
+    // With the occupation, and with 1 + w/ω̃ of the first energy.
+    let (mut occupied, mut all) = (zero, zero);
+    listed(a, list, 0..a.nbands, |n, band| {
+        let (w, occ): ([f64; NW], f64) = (a.plan.table.energies(n), a.occ(n));
+        let mut sum = zero;
+        each::<STATIC_TILE>(|t| {
+            let (weight, aqsm) = (weights[t], band.aqsm[t]);
+            sum.re = sum.re + weight.re * aqsm.re;
+            sum.im = sum.im + weight.im * aqsm.re;
+            sum.re = sum.re + weight.im * aqsm.im;
+            sum.im = sum.im - weight.re * aqsm.im;
+        });
+        let term = sum * band.aqsn;
+        let factor = 1.0 + w[0] * (1.0 / STATIC);
+        occupied = occupied + term * occ;
+        all = all + term * factor;
+    });
+    let w: [f64; NW] = a.plan.table.energies(0);
+    let mut sums = Sums::zero();
+    let half = all * -0.5;
+    each::<NW>(|e| {
+        sums.asx[e] = occupied;
+        sums.ach[e] = half + half * ((w[e] - w[0]) * (1.0 / STATIC));
+    });
+    sums
+}
+
+/// What a thread sums: pairs of its `ig`.
+#[derive(Clone, Copy)]
+pub struct Listed<const T: usize> {
+    pub ig: u32,
+    /// The first `igp` of the window.
+    pub first: u32,
+    /// The last one.
+    pub last: u32,
+    /// Of each pair, the offset in the window, or [`NONE`].
+    offsets: [u8; T],
+}
+
+impl<const T: usize> Listed<T> {
+    /// What a thread has of a record of tiles of `T`.
+    #[inline(always)]
+    unsafe fn of(record: *const u32, thread: Thread) -> Listed<T> {
+        let ig = *record.add(3 + (thread.lane % WARP) as usize);
+        let first = *record;
+        let offsets = *record.add(HEAD as usize).cast::<[u8; T]>().add(thread.lane as usize);
+        Listed { ig, first, last: first + *record.add(1) - 1, offsets }
+    }
+
+    /// Offset in the window of pair `t`; the first one's if there is no pair.
+    #[inline(always)]
+    fn offset(self, t: usize) -> u32 {
+        let offset = self.offsets[t];
+        if offset == NONE { 0 } else { offset.into() }
+    }
+
+    #[inline(always)]
+    fn pair(self, t: usize) -> Option<(u32, u32)> {
+        (self.offsets[t] != NONE).then(|| (self.ig, self.first + self.offset(t)))
+    }
+
+    /// The pole of pair `t`, or one that harms nothing.
+    #[inline(always)]
+    pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
+        tiling::wtilde(a, self.pair(t))
+    }
+
+    /// `vcoul · eps` of pair `t`, or zero.
+    #[inline(always)]
+    pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
+        tiling::weight(a, self.pair(t))
+    }
+}
+
+/// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn
+/// here: each reads its own.
+#[cfg(not(target_arch = "nvptx64"))]
+pub unsafe fn listed<const T: usize>(
+    a: &Arrays,
+    list: Listed<T>,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
+) {
+    use crate::intrinsics::load;
+
+    for n in range {
+        let first = n * Planned::rows(a.ngpown) + list.first;
+        let band = Band {
+            aqsn: load(a.aqsn, n * a.ncouls + list.ig),
+            aqsm: from_fn(|t| load(a.aqsm_local, first + list.offset(t))),
+            wx: [0.0; 4],
+        };
+        step(n, &band);
+    }
+}
+
+/// Bands of a stage: between two barriers.
+#[cfg(target_arch = "nvptx64")]
+const BANDS: u32 = 2;
+
+/// Stages in shared memory, a power of two: one is summed, the others are on their way.
+#[cfg(target_arch = "nvptx64")]
+const STAGES: u32 = 4;
+
+/// Bytes of a band: an element for each thread.
+#[cfg(target_arch = "nvptx64")]
+const BAND: u32 = SHAPE.threads() * tiling::ELEMENT;
+
+#[cfg(target_arch = "nvptx64")]
+const STAGE: u32 = BANDS * BAND;
+
+#[cfg(target_arch = "nvptx64")]
+core::arch::global_asm!(
+    ".shared .align 16 .b8 gpp_windows[{bytes}];",
+    bytes = const STAGES * STAGE,
+);
+
+/// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig` and the
+/// `aqsm_local` of its window to shared memory, one element of a band a thread, some stages ahead of the one that it
+/// sums; each lane reads those of its own `igp`.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub unsafe fn listed<const T: usize>(
+    a: &Arrays,
+    list: Listed<T>,
+    range: Range<u32>,
+    mut step: impl FnMut(u32, &Band<T>),
+) {
+    use crate::intrinsics::{
+        barrier, commit_copies, copied, copy_to_shared, lane, load_shared_pair,
+    };
+    use crate::tiling::ELEMENT;
+
+    let (begin, end) = (range.start, range.end);
+    if begin >= end {
+        return;
+    }
+    let base: u32;
+    core::arch::asm!("mov.u32 {}, gpp_windows;", out(reg32) base,
+        options(pure, nomem, nostack, preserves_flags));
+    let thread = lane();
+    let igp = list.first + thread - WARP;
+    let (array, stride, element) = match thread < WARP {
+        true => (a.aqsn, a.ncouls, list.ig),
+        false => (a.aqsm_local, Planned::rows(a.ngpown), igp),
+    };
+    let copies = thread < WARP || igp <= list.last;
+    // A stage past the end is committed empty, so that as many are under way whatever the range.
+    let copy = |n: u32, at: u32| {
+        if copies && n < end {
+            each::<{ BANDS as usize }>(|band| {
+                // Past the last band, that of the last.
+                let from = (n + band as u32).min(a.nbands - 1) * stride + element;
+                let to = base + at + band as u32 * BAND + thread * ELEMENT;
+                copy_to_shared(to, array, from);
+            });
+        }
+        commit_copies();
+    };
+    let aqsn = base + thread % WARP * ELEMENT;
+    let aqsm: [u32; T] = from_fn(|t| base + (WARP + list.offset(t)) * ELEMENT);
+    let read = |at: u32| Band {
+        aqsn: load_shared_pair(aqsn + at),
+        aqsm: aqsm.map(|slot| load_shared_pair(slot + at)),
+        wx: [0.0; 4],
+    };
+
+    const AHEAD: u32 = STAGES - 1;
+    each::<{ AHEAD as usize }>(|stage| copy(begin + stage as u32 * BANDS, stage as u32 * STAGE));
+    let (mut n, mut at) = (begin, 0);
+    while n < end {
+        // The stage that is filled now is the one that all threads have summed before this barrier.
+        copied::<{ AHEAD - 1 }>();
+        barrier();
+        copy(n + AHEAD * BANDS, (at + AHEAD * STAGE) % (STAGES * STAGE));
+        if n + 1 < end {
+            let (first, second) = (read(at), read(at + BAND));
+            step(n, &first);
+            step(n + 1, &second);
+        } else {
+            step(n, &read(at));
+        }
+        n += BANDS;
+        at = (at + STAGE) % (STAGES * STAGE);
+    }
+    // Before the first stage is filled again.
+    barrier();
+}
