@@ -89,10 +89,11 @@ pub fn measured(
     self::places(&places).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut options = options(back_end, Some(&loaded.frame().outline().task()))?;
-    if given.is_none() {
-        let runs = |listed: &Listed| listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu));
-        options.versions.retain(runs);
-    }
+    // What a journey or `all` names goes without what the device cannot run; a version named by its id fails.
+    options.versions.retain(|listed| {
+        let is_named = given.is_some_and(|names| names.split(',').any(|name| name == listed.id()));
+        is_named || listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu))
+    });
     let kernels = options.kernels();
     let contents = digest::of_problem(loaded.slabs(1))?;
     let task = |&kernel: &Kernel| setup::task(crew, loaded.frame(), contents, kernel);
