@@ -73,10 +73,11 @@ pub fn measured(
     places(&workers).iter().for_each(|line| progress.say(line));
     let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
     let mut versions = versions(back_end, Some(loaded.problem().outline()))?;
-    if given.is_none() {
-        let runs = |listed: &Listed| listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu));
-        versions.retain(runs);
-    }
+    // What a journey or `all` names goes without what the device cannot run; a version named by its id fails.
+    versions.retain(|listed| {
+        let is_named = given.is_some_and(|names| names.split(',').any(|name| name == listed.id()));
+        is_named || listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu))
+    });
     let kernels: Vec<Kernel> = versions.iter().map(|listed| listed.kernel).collect();
     if ranks.size() > 1 {
         setup::require_same_task(crew, &kernels, digest::of_problem(loaded.problem())?)?;
