@@ -45,9 +45,8 @@ use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::offdiag::{
-    At, Borrowed, Elements, Sums as MatrixSums, Task, on_cpu, on_gpus, once_each,
-};
+use crate::offdiag::calculation::{on_cpu, on_gpus};
+use crate::offdiag::{At, Borrowed, Elements, Sums as MatrixSums, Task, once_each};
 use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, require, zeros};
 use crate::problem::{Header, Matrix, Outline, Problem, Sums, Unmasked};
 use crate::{catalogue, problem};
