@@ -14,7 +14,8 @@ use crate::calculator::{
 };
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
-use crate::devices::gpu::resident::{GpuElements, Resident, Rows};
+use crate::devices::gpu::resident::Resident;
+use crate::devices::gpu::uploads::{GpuElements, Rows};
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSN, OCC};
