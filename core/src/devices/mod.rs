@@ -229,7 +229,7 @@ pub struct KernelInfo {
     pub warps_per_sm: Option<u32>,
 }
 
-// The CPU with its threads and vectors; what runs there is in [`host`].
+// The CPU with its threads and vectors; its worker is in host.rs.
 
 pub struct Host {
     info: DeviceInfo,

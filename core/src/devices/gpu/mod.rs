@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use crate::devices::DeviceInfo;
 use crate::devices::gpu::driver::{Context, DeviceAttribute, driver_version};
+pub use crate::devices::gpu::modules::Ptx;
 use crate::devices::gpu::modules::{Loaded, Modules};
-pub use crate::devices::gpu::modules::{Ptx, code_hash};
 use crate::error::{Error, Result};
 use crate::system::output;
 

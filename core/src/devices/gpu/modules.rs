@@ -317,7 +317,7 @@ const GIVEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
 ///
 /// Left out is what depends on where it was built and on what else is built with it: line table, comments,
 /// the kernel's name and names that the compiler gives.
-pub fn code_hash(module: &str, symbol: &str) -> String {
+fn code_hash(module: &str, symbol: &str) -> String {
     let mut names = HashMap::new();
     let mut code = String::with_capacity(module.len());
     for line in module.lines() {
