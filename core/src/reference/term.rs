@@ -231,7 +231,7 @@ impl<'a> Terms<'a> {
     }
 
     /// What `column` says of each `igp`, in their order; of its own it knows the number within the slab.
-    pub fn columns<T: Send>(
+    pub(super) fn columns<T: Send>(
         &self,
         column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
     ) -> Result<Vec<T>> {

@@ -127,18 +127,18 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
+    pub(super) fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
         let stream =
             InContext::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None))
                 .of(|| format!("stream of {what}"))?;
         Ok(Stream { stream, mark: Mutex::default(), what })
     }
 
-    pub fn get(&self) -> CudaResult<&cust::stream::Stream> {
+    pub(super) fn get(&self) -> CudaResult<&cust::stream::Stream> {
         self.stream.get()
     }
 
-    pub fn context(&self) -> &Arc<CudaContext> {
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
         self.stream.context()
     }
 
@@ -201,7 +201,7 @@ pub struct Event {
 }
 
 impl Event {
-    pub fn new(context: &Arc<CudaContext>) -> Result<Event> {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Event> {
         let event = InContext::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
         Ok(Event { event: event.of(|| "event".into())? })
     }
