@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use comfy_table::Cell;
-use gpp_core::offdiag::calculation::{Worker, Workers};
+use gpp_core::offdiag::calculation::Workers;
+use gpp_core::offdiag::cpu::OnCpu;
 use gpp_core::offdiag::gpu::Needs;
 use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::versions::{self, Version};
-use gpp_core::offdiag::{At, Elements, OnCpu, Summed, Sums, Synthesised, Task, once_each};
+use gpp_core::offdiag::{At, Elements, Summed, Sums, Synthesised, Task, Worker, once_each};
 use nalgebra::DMatrix;
 use npyz::WriterBuilder;
 use num_complex::Complex64;

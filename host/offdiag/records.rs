@@ -5,9 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use gpp_core::offdiag::Elements;
-use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::versions::{self, Version};
+use gpp_core::offdiag::{Elements, GROUP};
 use npyz::{NpyFile, Order};
 use num_complex::Complex64;
 use serde::Deserialize;

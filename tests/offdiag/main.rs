@@ -17,10 +17,10 @@ use gpp::engine::Engine;
 use gpp::error::Result;
 use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
 use gpp::reference::verify::Outcome;
-use gpp_core::offdiag::calculation::{Worker, Workers};
+use gpp_core::offdiag::calculation::{Workers, on_cpu};
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{At, Sums, Task, on_cpu, versions};
+use gpp_core::offdiag::{At, Sums, Task, Worker, versions};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
