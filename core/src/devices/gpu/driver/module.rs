@@ -171,6 +171,3 @@ impl Function<'_> {
         launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -231,6 +231,3 @@ impl Event {
         Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
     }
 }
-
-#[cfg(test)]
-mod tests;
