@@ -13,23 +13,22 @@ use crate::devices::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{self, Result};
-use crate::explain::verdict::differs;
-use crate::interrupt::Deferred;
+use crate::interrupt::{Deferred, Kept};
 use crate::measure::{self, measure, window};
 use crate::memory::{Crew, Loaded, of_sorted};
-use crate::outcomes::{agreement, by_series, failure, outliers, over_baseline, power};
-use crate::output::{Kept, note};
+use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
+use crate::output::note;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Extents, Outline, digest};
 use crate::progress::Progress;
 use crate::ranks::Ranks;
+use crate::record::Repetition;
 use crate::record::run::{
-    Measurement, Parting, Place, Repetition, Run, StaticCh, SystemInfo, Verdict, Work,
+    Measurement, Parting, Place, Run, Sigma, StaticCh, SystemInfo, UNIT, Verdict, Work,
 };
 use crate::reference::verify::{Outcome, verify_static_ch};
 use crate::reference::{self, MAX_SERIAL_TERMS, Reference, Source, static_ch as evaluate};
 use crate::setup::{self, Setting, require_one_kind, say_emulated};
-use crate::sigma::{Sigma, UNIT};
 use crate::terminal::{Unit, fit, or_dash, outcome_cell, table, terminal, time};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -53,7 +52,7 @@ pub fn measured(
     };
     // Whatever can fail at once fails before the device is opened and the problem made.
     let named = if given.is_some() { versions(BackEnd::Gpu, None)? } else { Vec::new() };
-    let source = args.problem.source_or(SMALL_SYSTEM)?;
+    let source = setup::Source::of(&args.problem, SMALL_SYSTEM)?;
     let limits = args.slabs.limits();
     let devices = setup::devices(&args.place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();

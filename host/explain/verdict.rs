@@ -3,14 +3,76 @@
 use std::fmt;
 
 use serde::Serialize;
-use statrs::stats_tests::Alternative;
-use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-use crate::explain::{Side, Step};
+use crate::outcomes::differs;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, State, Times, Verdict};
+use crate::record::run::{Measurement, State, Verdict};
 use crate::roofline::{LEVELS, Level};
 use crate::table::published;
+
+// A step: a version and the one that it is compared with.
+
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub id: &'a str,
+    /// Its result in the run, if it passed and was not emulated.
+    pub measured: Option<&'a Measurement>,
+    pub profile: Option<&'a Profile>,
+    pub over_baseline: Option<f64>,
+}
+
+pub struct Step<'a> {
+    pub before: Option<Side<'a>>,
+    pub now: Side<'a>,
+    pub ceilings: Option<&'a Ceilings>,
+    pub system: &'a str,
+    pub device: &'a str,
+}
+
+impl Side<'_> {
+    /// Time of a calculation without a profiler, in seconds.
+    pub fn seconds(&self) -> Option<f64> {
+        self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
+    }
+
+    pub fn clock_mhz(&self) -> Option<f64> {
+        self.measured?.sm_mhz()
+    }
+
+    pub fn cycles(&self) -> Option<f64> {
+        self.measured?.cycles()
+    }
+
+    /// Cycles between two instructions of a warp: it issues in `selected` of them.
+    pub fn cycles_an_instruction(&self) -> Option<f64> {
+        let issuing = *self.profile?.stalls.get("selected")?;
+        (issuing > 0.0).then(|| issuing.recip())
+    }
+
+    /// Instructions of all warps on a multiprocessor, by its cycles, warps and how often one issues.
+    pub fn instructions(&self) -> Option<f64> {
+        let own = self.profile?;
+        Some(own.cycles? * own.warps_per_sm? / self.cycles_an_instruction()?)
+    }
+
+    pub fn flops_per_s(&self) -> Option<f64> {
+        let profile = self.profile?;
+        Some(profile.flops() / self.seconds().unwrap_or(profile.duration_s))
+    }
+}
+
+impl<'a> Step<'a> {
+    pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
+        of(self.before.as_ref()?).zip(of(&self.now))
+    }
+
+    /// What the power limit did to the clock of one of them.
+    pub fn power(&self, side: &Side) -> Option<Power> {
+        Power::of(side.measured?.state.as_ref()?)
+    }
+}
+
+// The sentences about a step.
 
 /// Changes below this share are not reported.
 const LEAST: f64 = 0.02;
@@ -416,40 +478,6 @@ pub fn capital(text: &str) -> String {
 
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-// Whether two sets of times differ by more than their noise.
-
-/// Level of significance.
-const LEVEL: f64 = 0.05;
-
-/// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation
-/// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
-/// even disjoint sets would not differ.
-pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
-    let [a, b] = [a, b].map(|times| thinned(&times.samples));
-    let (count, all) = (a.len(), a.len() + b.len());
-    let apart: Vec<f64> = (0..all).map(|rank| rank as f64).collect();
-    if probability(&apart[..count], &apart[count..])? > LEVEL {
-        return None;
-    }
-    let found = probability(&a, &b)?;
-    Some(if found <= LEVEL { Verdict::Differs } else { Verdict::Noise })
-}
-
-/// Samples of a side that are looked at, at most: the test compares each with each.
-const MOST: usize = 2000;
-
-/// As many of these as are looked at, evenly from the first to the last.
-fn thinned(samples: &[f64]) -> Vec<f64> {
-    samples.iter().copied().step_by(samples.len().div_ceil(MOST).max(1)).collect()
-}
-
-/// Of ranks as uneven as these or more in samples of the same times.
-fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
-    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
-    let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;
-    (probability >= 0.0).then_some(probability)
 }
 
 // Why warps wait: the profiler's reasons and what they mean.

@@ -35,13 +35,12 @@ use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
-use crate::record::run::{Repetition, State, SystemInfo, Times};
-use crate::record::{self, Head, Provenance};
+use crate::record::run::{State, SystemInfo, Times, UNIT};
+use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::Source;
 use crate::reference::matrix::{self, Sample, Verdict, compare, verify};
 use crate::run::{self, code};
 use crate::setup::{self, Opened, back_end, opened, require_one_kind, require_vectors};
-use crate::sigma::UNIT;
 use crate::terminal::{Cells, Unit, fit, or_dash, outcome, table, terminal, time};
 
 /// Bands if none are asked for.
@@ -72,7 +71,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
         BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
     };
-    let source = args.problem.source_or(system)?;
+    let source = setup::Source::of(&args.problem, system)?;
     let opened = source.open(progress)?;
     let stored =
         args.elements.as_ref().map(|path| Stored::open(path, opened.extents())).transpose()?;

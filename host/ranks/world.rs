@@ -2,6 +2,7 @@
 
 use std::sync::Once;
 
+use gpp_core::ranks::Ranks;
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
@@ -10,7 +11,6 @@ use mpi::traits::*;
 
 use crate::error::{Error, Result};
 use crate::output;
-use crate::ranks::Ranks;
 
 /// A communicator, and what ends MPI with it.
 struct World {

@@ -9,6 +9,7 @@ pub mod run;
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,6 @@ use crate::devices::{DeviceInfo, gpu};
 use crate::error::{Error, Result, invalid};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
-use crate::record::run::Repetition;
 
 /// The layout of records, which changes when a reader of an earlier one would misread them.
 pub const SCHEMA: u32 = 6;
@@ -226,5 +226,25 @@ impl Provenance {
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let settle_s = Some(repetition.window.as_secs_f64());
         Provenance { seed, input, warmup, repeat, settle_s, ..self }
+    }
+}
+
+/// How often a calculation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    pub warmup: usize,
+    pub repeat: usize,
+    /// How long a window of runs is; zero if runs are only counted.
+    pub window: Duration,
+}
+
+impl Repetition {
+    /// So many runs, however long they take.
+    pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
+        Repetition { warmup, repeat, window: Duration::ZERO }
+    }
+
+    pub fn runs(self) -> usize {
+        self.warmup + self.repeat
     }
 }

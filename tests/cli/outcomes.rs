@@ -6,7 +6,8 @@ use gpp::engine::Engine;
 use gpp::kernels::versions::ALL;
 use gpp::measure::{QUIETLY, measure};
 use gpp::problem::{Batch, SlabView, Sums};
-use gpp::record::run::{Measurement, Repetition, Run, Times};
+use gpp::record::Repetition;
+use gpp::record::run::{Measurement, Run, Times};
 use gpp::reference::verify::Outcome;
 
 use crate::common::{self, fixture};

@@ -1,7 +1,8 @@
 //! Plots: where the vertices are, what hard values do, and the pixels of a picture.
 
 use gpp::chart::{Chart, Picture};
-use gpp::sigma::{Sigma, text};
+use gpp::record::run::Sigma;
+use gpp::sigma::text;
 use num_complex::Complex64;
 
 use super::{poles, run};
