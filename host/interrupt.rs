@@ -4,18 +4,17 @@
 //!
 //! The crate ctrlc is not used: it cannot tell signals apart, and takes back that `nohup` ignores SIGHUP.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use gpp_core::stop::Stop;
 use gpp_core::system::output::remove_half_written;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 
-use crate::error::Result;
 use crate::output::{self, note};
 
 /// Shows what is done; that may take its time.
-type Task = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce() -> anyhow::Result<()> + Send>;
 
 /// Asked for the signal by which the program is to stop.
 pub static ASKED: Stop = Stop::new();
@@ -26,7 +25,7 @@ static TASK: Mutex<Option<Task>> = Mutex::new(None);
 /// The work at the end of which the program stops by itself.
 static DEFERRED: Mutex<Option<&'static str>> = Mutex::new(None);
 
-fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
+pub fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -89,7 +88,10 @@ fn stop(signal: i32, speaks: bool) {
     }
     if let Some(task) = task.take() {
         // One that panics has said so, and the program still has to end.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
+        let shown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
+        if let Ok(Err(error)) = shown {
+            note(format_args!("error: {error:#}"));
+        }
     }
     exit(signal)
 }
@@ -99,46 +101,14 @@ fn exit(signal: i32) -> ! {
     signal_hook::low_level::exit(128 + signal)
 }
 
-// What is done of some work, and how it is shown whatever becomes of the work.
-
-type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
-
-/// What is done so far, and how it is shown: at the end, or on an interrupt.
-pub struct Kept<T> {
-    state: Arc<Mutex<T>>,
-    show: Arc<Show<T>>,
+/// If a signal asks the program to stop, `show` shows what is done.
+pub fn shows_by(show: impl FnOnce() -> anyhow::Result<()> + Send + 'static) {
+    *lock(&TASK) = Some(Box::new(show));
 }
 
-impl<T: Send + 'static> Kept<T> {
-    /// What is kept, and how it is shown.
-    pub fn new(
-        kept: T,
-        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
-    ) -> Kept<T> {
-        let kept = Arc::new(Mutex::new(kept));
-        let show: Arc<Show<T>> = Arc::new(show);
-        let (own, by) = (kept.clone(), show.clone());
-        *lock(&TASK) = Some(Box::new(move || {
-            let kept = own.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = by(&kept) {
-                note(format_args!("error: {error:#}"));
-            }
-        }));
-        Kept { state: kept, show }
-    }
-
-    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Shows it and what `done` says of the work; what was done before an error is shown as well. Whoever
-    /// asks the program to stop meanwhile has it shown all the same.
-    pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
-        let _deferred = Deferred::new("what is shown and written");
-        *lock(&TASK) = None;
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = (self.show)(&state);
-        let done = done.map_err(Into::into)?;
-        shown.map(|()| done)
-    }
+/// Shows at the end of the work what is done. Whoever asks the program to stop meanwhile has it shown all the same.
+pub fn show_at_end(show: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let _deferred = Deferred::new("what is shown and written");
+    *lock(&TASK) = None;
+    show()
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use gpp_core::devices::gpu::first_launch;
 use indicatif::{ProgressBar, WeakProgressBar};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 
 pub use gpp_core::system::memory;
 pub use gpp_core::system::output as input;
@@ -162,9 +162,8 @@ impl Files {
             let is_it =
                 |(_, read): &&(_, PathBuf)| fs::canonicalize(read).is_ok_and(|r| r == place);
             if let Some((other, input)) = self.read.iter().find(is_it) {
-                let origin = format!("{flag} {}", path.display());
                 let what = format!("it is the input {other} {}", input.display());
-                return Err(Error::Input { origin, what });
+                return Err(invalid(format!("{flag} {}", path.display()), what));
             }
         }
         Ok(())

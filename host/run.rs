@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use bytesize::ByteSize;
 use comfy_table::{Cell, Table};
@@ -13,7 +14,7 @@ use crate::devices::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{self, Result};
-use crate::interrupt::{Deferred, Kept};
+use crate::interrupt::{self, Deferred, lock};
 use crate::measure::{self, measure, window};
 use crate::memory::{Crew, Loaded, of_sorted};
 use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
@@ -107,21 +108,28 @@ pub fn measured(
     };
 
     let count = options.versions.len();
-    let kept = Kept::new(None::<Run>, move |run| match run {
+    let last = Arc::new(Mutex::new(None::<Run>));
+    let ran = last.clone();
+    let show = Arc::new(move || match &*lock(&ran) {
+        None => Ok(()),
         Some(run) => {
             if !run.head.complete && !output.quiet {
                 note(format_args!("{} of {count} versions ran", run.results.len()));
             }
             if run.results.is_empty() { Ok(()) } else { show(&output, run) }
         }
-        None => Ok(()),
     });
-    let keep = |run: &Run| kept.change(|kept| *kept = Some(run.clone()));
+    let at_signal = show.clone();
+    interrupt::shows_by(move || at_signal());
+    let keep = |run: &Run| *lock(&last) = Some(run.clone());
     let done = run_versions(&setting, &options, progress, keep);
     if let Ok(run) = &done {
         keep(run);
     }
-    kept.finish(done)
+    // What was done before an error is shown as well.
+    let shown = interrupt::show_at_end(|| show());
+    let run = done?;
+    shown.map(|()| run)
 }
 
 /// Terms beyond which a calculation takes a CPU more than a second.

@@ -471,11 +471,6 @@ impl fmt::Display for BoundVerdict {
     }
 }
 
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

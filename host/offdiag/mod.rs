@@ -4,7 +4,6 @@ pub mod records;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
@@ -21,7 +20,7 @@ use num_complex::Complex64;
 use crate::catalogue::BackEnd;
 use crate::chart::{Picture, Sizes};
 use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
-use crate::devices::gauge::{Gauge, Watch};
+use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::interrupt::{self, Deferred};
@@ -236,7 +235,7 @@ impl Calculation<'_> {
         on.require((task, version), self.crew, self.limits, *progress)?;
         // Ranks that wait for each other end by themselves.
         let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
-        let gauge = on.gauge();
+        let gauge = on.devices()[0].gauge();
         let watch = gauge.clone().map(Watch::begin);
         let bar = progress.fine_bar("summing", times.runs() as u64);
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
@@ -310,8 +309,7 @@ fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> 
             [trace.re, trace.im]
         };
         let sizes = |diagonal: bool| {
-            let pairs = (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m)));
-            let some = pairs.filter(move |(l, m)| (l == m) == diagonal);
+            let some = pairs(sums.bands).filter(move |(l, m)| (l == m) == diagonal);
             let sized = some.map(|(l, m)| {
                 let at = sums.at(l, m, iw);
                 let bands = [first + l + 1, first + m + 1];
@@ -341,18 +339,7 @@ impl Opened {
     }
 
     pub fn info(&self) -> &DeviceInfo {
-        match self {
-            Opened::Host(host) => host.info(),
-            Opened::Gpus(gpus) => gpus[0].info(),
-        }
-    }
-
-    /// What shows the state of the first GPU.
-    pub fn gauge(&self) -> Option<Arc<dyn Gauge>> {
-        match self {
-            Opened::Host(_) => None,
-            Opened::Gpus(gpus) => gpus[0].gauge(),
-        }
+        self.devices()[0].info()
     }
 
     /// The versions that GPUs sum with: those asked for, or the fastest; on a processor there is none.

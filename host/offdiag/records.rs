@@ -12,7 +12,7 @@ use npyz::{NpyFile, Order};
 use num_complex::Complex64;
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
 use crate::record;
@@ -131,8 +131,7 @@ impl Folder {
 
 /// The files of a folder that may be records.
 fn named(folder: &Path) -> Result<Vec<PathBuf>> {
-    let wrong =
-        |what: &str| Error::Input { origin: folder.display().to_string(), what: what.into() };
+    let wrong = |what: &str| invalid(folder.display(), what);
     let entries = std::fs::read_dir(folder).map_err(|_| wrong("no such folder or file"))?;
     let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
     let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
@@ -152,10 +151,8 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
         unit: String,
         value: String,
     }
-    let failed = |error: csv::Error| Error::Input {
-        origin: table.display().to_string(),
-        what: format!("is no record of counters: {error}"),
-    };
+    let failed =
+        |error: csv::Error| invalid(table.display(), format!("is no record of counters: {error}"));
     let cells = csv::Reader::from_path(table).map_err(failed)?.into_deserialize::<Cells>();
     let mut rows = Vec::new();
     for cells in cells {
@@ -246,7 +243,7 @@ impl Elements for Stored {
 }
 
 fn error(path: &Path, what: String) -> Error {
-    Error::Input { origin: format!("--elements {}", path.display()), what }
+    invalid(format!("--elements {}", path.display()), what)
 }
 
 // Versions of Σ as a matrix on the roofline: bytes by the profiler's counters, rates by a record.
@@ -278,15 +275,18 @@ impl<'a> Matrices<'a> {
         let device = &record.head.device;
         if device.name != ceilings.device {
             let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
-            return Err(wrong(&folder.path, what));
+            return Err(invalid(folder.path.display(), what));
         }
         let Some(table) = folder.counters_file() else {
-            return Err(wrong(&folder.path, format!("has no {COUNTERS_FILE} of the profiler's")));
+            return Err(invalid(
+                folder.path.display(),
+                format!("has no {COUNTERS_FILE} of the profiler's"),
+            ));
         };
         let right = record.results.iter().filter(|own| own.is_right());
         let known = right.filter_map(|own| Some((own, versions::find(own.version.as_ref()?)?)));
         let point = |(own, version): (&OfVersion, &Version)| {
-            let bytes = bytes(folder, version).map_err(|what| wrong(table, what))?;
+            let bytes = bytes(folder, version).map_err(|what| invalid(table.display(), what))?;
             Ok(Point {
                 version: version.id.into(),
                 level: Level::Hbm,
@@ -296,7 +296,10 @@ impl<'a> Matrices<'a> {
         };
         let points: Vec<Point> = known.map(point).collect::<Result<_>>()?;
         if points.is_empty() {
-            return Err(wrong(&folder.path, "has no version of a GPU that came out right".into()));
+            return Err(invalid(
+                folder.path.display(),
+                "has no version of a GPU that came out right",
+            ));
         }
         Ok(Matrices {
             title: format!("{}, {} bands: Σ as a matrix", record.system.name, record.count()),
@@ -335,10 +338,6 @@ fn bytes(folder: &Folder, version: &Version) -> std::result::Result<f64, String>
         found.ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
     };
     Ok(counter("Memory Throughput", "byte/s")? * 1e-9 * counter("Duration", "ns")?)
-}
-
-fn wrong(path: &std::path::Path, what: String) -> Error {
-    Error::Input { origin: path.display().to_string(), what }
 }
 
 // Tables of stored records of Σ as a matrix.

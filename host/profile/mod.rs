@@ -146,7 +146,10 @@ impl Records {
         if of == self.system {
             return Ok(());
         }
-        Err(wrong(path, format!("is of {of}, the profiles beside it are of {}", self.system)))
+        Err(invalid(
+            path.display(),
+            format!("is of {of}, the profiles beside it are of {}", self.system),
+        ))
     }
 
     /// The files that were read, or will be.
@@ -156,18 +159,14 @@ impl Records {
     }
 }
 
-fn wrong(path: &Path, what: String) -> Error {
-    invalid(path.display(), what)
-}
-
 /// The system that all profiles of a folder are of.
 fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
     let systems: BTreeSet<&str> = profiles.iter().map(|profile| profile.system.as_str()).collect();
     let systems: Vec<&str> = systems.into_iter().collect();
     match systems[..] {
         [system] => Ok(system.into()),
-        _ => Err(wrong(
-            folder,
+        _ => Err(invalid(
+            folder.display(),
             format!("holds profiles of {}: each system needs a folder", systems.join(" and ")),
         )),
     }
@@ -180,7 +179,7 @@ pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()
     }
     let holds = |other: String, own: String| {
         let what = format!("holds profiles of {other}; name another with --output for {own}");
-        Err(wrong(folder, what))
+        Err(invalid(folder.display(), what))
     };
     let profiles = load(folder)?;
     let other = one_system(folder, &profiles)?;
@@ -210,7 +209,10 @@ fn system_folder(dir: &Path) -> Result<PathBuf> {
         several => {
             let names: Vec<String> =
                 several.iter().map(|folder| format!("--from {}", folder.display())).collect();
-            Err(wrong(dir, format!("holds several folders of profiles: {}", names.join(" or "))))
+            Err(invalid(
+                dir.display(),
+                format!("holds several folders of profiles: {}", names.join(" or ")),
+            ))
         }
     }
 }
@@ -263,7 +265,7 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
         } else {
             "no such folder; `gpp profile` makes it"
         };
-        return Err(wrong(folder, what.into()));
+        return Err(invalid(folder.display(), what));
     }
     Ok(profiles)
 }

@@ -29,7 +29,7 @@ unsafe impl Sync for World {}
 pub(super) fn join() -> Result<Box<dyn Ranks>> {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         let what = "cannot begin: it has begun before".into();
-        return Err(Error::Input { origin: "MPI".into(), what });
+        return Err(invalid("MPI", what));
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());
