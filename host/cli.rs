@@ -15,7 +15,7 @@ use crate::catalogue::names::BEST;
 use crate::devices::Choice;
 use crate::error::{Error, Result, invalid};
 use crate::memory::Limits;
-use crate::output::{Files, is_stdout, print};
+use crate::output::{self, Files};
 use crate::problem::grid::Even;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::progress::Progress;
@@ -294,18 +294,14 @@ impl OutputArgs {
         Progress { shown: !self.quiet }
     }
 
-    /// Prints a record as `text` and writes its JSON. The file is written even if printing fails.
+    /// Prints a record as `text` and writes its JSON.
     pub fn show<R: Record>(
         &self,
         record: &R,
         text: impl FnOnce(&mut dyn Write, &R) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        let to_stdout = self.json.as_deref().is_some_and(is_stdout);
-        let printed = if self.quiet || to_stdout { Ok(()) } else { print(|to| text(to, record)) };
-        if let Some(path) = &self.json {
-            record::write(path, record)?;
-        }
-        Ok(printed?)
+        let json = || record::text(record);
+        Ok(output::show(self.json.as_deref(), self.quiet, json, |to| text(to, record))?)
     }
 }
 

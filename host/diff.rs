@@ -11,7 +11,7 @@ use crate::catalogue::names::{single, versions};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
 use crate::explain::{ChangeBetween, Found, LINES, matrices, show};
-use crate::output::{Files, is_stdout, print, write_text};
+use crate::output::{self, Files};
 use crate::profile::run_file;
 use crate::record;
 use crate::record::run::{Measurement, Run};
@@ -60,12 +60,8 @@ fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     let runs: [Run; 2] = [record::read(before)?, record::read(now)?];
     let names = files.each_ref().map(|path| path.display().to_string());
     let difference = difference((&names[0], &runs[0]), (&names[1], &runs[1]))?;
-    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
-    let printed = if to_stdout { Ok(()) } else { print(|to| text(to, &difference)) };
-    if let Some(path) = &args.json {
-        write_text(path, &record::plain(&difference))?;
-    }
-    printed?;
+    let json = || record::plain(&difference);
+    output::show(args.json.as_deref(), false, json, |to| text(to, &difference))?;
     Ok(ExitCode::SUCCESS)
 }
 

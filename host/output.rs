@@ -53,6 +53,18 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     document(path, |to| writeln!(to, "{text}"))
 }
 
+/// Prints `text`, unless it is to be quiet or standard output is for JSON, and writes the JSON, even if printing fails.
+pub fn show(
+    json: Option<&Path>,
+    quiet: bool,
+    document: impl FnOnce() -> String,
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    let printed = if quiet || json.is_some_and(is_stdout) { Ok(()) } else { print(text) };
+    json.map_or(Ok(()), |path| write_text(path, &document()))?;
+    printed
+}
+
 // Standard error: lines for people, beside the bar that may be there.
 
 /// The bar on the terminal, for what else is written there.

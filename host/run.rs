@@ -206,7 +206,7 @@ pub fn run_versions(
         Run::new(device.info(), problem, versions.first().map_or(options.repetition, times));
     run.parting = setting.parting();
     let of_static_ch = options.static_ch.then(|| catalogue::static_ch(back_end));
-    let is_judged = options.compares && reference::source_of(slabs).is_none();
+    let is_judged = options.compares && !reference::is_known(slabs);
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
         let _deferred = deferred();
@@ -363,14 +363,9 @@ const LISTED: usize = 3;
 pub fn places(places: &[Place]) -> Vec<String> {
     let is_alone = places.iter().all(|place| place.rank == 0);
     let line = |place: &Place| {
-        let Place { rank, host, device } = place;
+        let device = &place.device;
         let uuid = device.uuid.iter().map(|uuid| format!(", {uuid}")).collect::<String>();
-        let device = format!("{}: {}{uuid}", device.id, device.name);
-        match host {
-            _ if is_alone => device,
-            Some(host) => format!("rank {rank} on {host}: {device}"),
-            None => format!("rank {rank}: {device}"),
-        }
+        worker(place, is_alone, format!("{}: {}{uuid}", device.id, device.name))
     };
     if places.len() > 1 { places.iter().map(line).collect() } else { Vec::new() }
 }
@@ -515,7 +510,7 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     for (place, share) in of.places.iter().zip(&work.shares) {
         let rate = share.uploaded as f64 / share.uploads_s / 1e9;
         shares.add_row(vec![
-            Cell::new(worker(of, place)),
+            Cell::new(worker(place, of.ranks == 1, place.device.id.clone())),
             Cell::new(share.slabs),
             Cell::new(share.igp),
             Cell::new(shown(share.kernels_s)),
@@ -536,11 +531,11 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     text
 }
 
-/// A device, and whose it is where there are several.
-fn worker(of: &Parting, place: &Place) -> String {
-    match (&place.host, of.ranks) {
-        (_, 1) => place.device.id.clone(),
-        (Some(host), _) => format!("rank {} on {host}: {}", place.rank, place.device.id),
-        (None, _) => format!("rank {}: {}", place.rank, place.device.id),
+/// A device, and whose it is if there are several ranks.
+fn worker(place: &Place, is_alone: bool, device: String) -> String {
+    match &place.host {
+        _ if is_alone => device,
+        Some(host) => format!("rank {} on {host}: {device}", place.rank),
+        None => format!("rank {}: {device}", place.rank),
     }
 }

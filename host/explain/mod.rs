@@ -21,7 +21,7 @@ use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
 use crate::explain::verdict::{Side, Statement, Step};
 use crate::outcomes::differs;
-use crate::output::{Files, is_stdout, print, write_text};
+use crate::output::{self, Files};
 use crate::profile::{RUN, Records};
 use crate::record;
 use crate::record::profile::{Ceilings, Profile};
@@ -446,13 +446,8 @@ pub fn show(
     lines: usize,
 ) -> anyhow::Result<ExitCode> {
     Files::new().writes_or_prints("--json", &args.json).check()?;
-    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
-    let printed = if to_stdout { Ok(()) } else { print(|to| text(to, cards, steps, lines)) };
-    if let Some(path) = &args.json {
-        let document = json!({ "schema": 3, "cards": cards, "steps": steps });
-        write_text(path, &record::plain(&document))?;
-    }
-    printed?;
+    let json = || record::plain(&json!({ "schema": 3, "cards": cards, "steps": steps }));
+    output::show(args.json.as_deref(), false, json, |to| text(to, cards, steps, lines))?;
     Ok(ExitCode::SUCCESS)
 }
 

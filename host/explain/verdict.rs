@@ -116,59 +116,37 @@ fn why(step: &Step) -> Option<String> {
     }
     let cycles = step.both(Side::cycles).filter(|cycles| differ(*cycles));
     let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
+    if stays(step, time) {
+        let same = format!("Not significantly different from {}", step.before.as_ref()?.id);
+        return Some(match (cycles, clock) {
+            (Some(cycles), Some(clock)) => format!(
+                "{same}: {} cancel {}.",
+                amount(cycles, "cycles"),
+                if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
+            ),
+            _ => format!("{same}."),
+        });
+    }
+    // What made the cycles change or, if these are not known, the time.
     let is_cycles = cycles.is_some() || step.both(Side::cycles).is_none();
     let cause = cause(step).filter(|cause| is_cycles && cause.lowers == (time.1 < time.0));
-    let reasons = Reasons {
-        before: step.before.as_ref()?.id,
-        time,
-        stays: stays(step, time),
-        cycles,
-        clock: clock.map(|clock| (clock, clock_changed(step, clock))),
-        cause: cause.map(|cause| cause.text),
+    let mut parts: Vec<String> = match (cycles, cause.map(|cause| cause.text)) {
+        (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
+        (Some(cycles), None) => vec![amount(cycles, "cycles")],
+        (None, cause) => cause.into_iter().collect(),
     };
-    Some(reasons.sentence())
-}
-
-/// What a sentence about a change of the time is made of.
-pub struct Reasons<'a> {
-    pub before: &'a str,
-    pub time: Pair,
-    pub stays: bool,
-    pub cycles: Option<Pair>,
-    /// The clock, if it changed, and the sentence about it.
-    pub clock: Option<(Pair, String)>,
-    /// What made the cycles change or, if these are not known, the time.
-    pub cause: Option<String>,
-}
-
-impl Reasons<'_> {
-    pub fn sentence(self) -> String {
-        let Reasons { before, time, stays, cycles, clock, cause } = self;
-        if stays {
-            let same = format!("Not significantly different from {before}");
-            return match (cycles, clock) {
-                (Some(cycles), Some((clock, _))) => format!(
-                    "{same}: {} cancel {}.",
-                    amount(cycles, "cycles"),
-                    if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
-                ),
-                _ => format!("{same}."),
-            };
-        }
-        let mut parts: Vec<String> = match (cycles, cause) {
-            (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
-            (Some(cycles), None) => vec![amount(cycles, "cycles")],
-            (None, cause) => cause.into_iter().collect(),
-        };
-        if let Some((clock, said)) = clock {
-            // What weighs more comes first.
-            let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
-            let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
-            parts.insert(if first { 0 } else { parts.len() }, said);
-        }
-        let time = amount(time, "time");
-        if parts.is_empty() { format!("{time}.") } else { format!("{time}: {}.", parts.join("; ")) }
+    if let Some(clock) = clock {
+        // What weighs more comes first.
+        let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
+        let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
+        parts.insert(if first { 0 } else { parts.len() }, clock_changed(step, clock));
     }
+    let time = amount(time, "time");
+    Some(if parts.is_empty() {
+        format!("{time}.")
+    } else {
+        format!("{time}: {}.", parts.join("; "))
+    })
 }
 
 /// Whether the time stays: within the noise, or by less than is a change.
@@ -189,13 +167,8 @@ fn clock_changed(step: &Step, (before, now): Pair) -> String {
     let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= FAR && (b < a) == (now > before));
     let bytes =
         bytes.map_or(String::new(), |pair| format!(" with {} from HBM", amount(pair, "bytes")));
-    clock_said((before, now), new.and_then(|power| power.limit_w), &bytes)
-}
-
-/// How the clock changed, at which limit of power, with what.
-pub fn clock_said((before, now): Pair, limit_w: Option<f64>, with: &str) -> String {
-    let range = format!("({before:.0} → {now:.0} MHz){with}");
-    match limit_w {
+    let range = format!("({before:.0} → {now:.0} MHz){bytes}");
+    match new.and_then(|power| power.limit_w) {
         Some(watts) if now < before => {
             format!("the {watts:.0} W power limit lowers the clock {range}")
         }

@@ -109,20 +109,7 @@ impl Folder {
         all.find(|(_, own)| own.version.as_deref() == Some(version) && own.is_right())
     }
 
-    /// What the profiler counted of a version's first product of `sch`, of real poles.
-    pub fn counter(&self, version: &Version, metric: &str) -> Option<f64> {
-        self.rows(version, metric).next().map(|row| row.value)
-    }
-
-    /// The same of a metric that the profiler tells in several units, in one of them.
-    pub fn counter_in(&self, version: &Version, metric: &str, unit: &str) -> Option<f64> {
-        self.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value)
-    }
-
-    pub fn counters_file(&self) -> Option<&Path> {
-        self.files.iter().find(|file| file.ends_with(COUNTERS_FILE)).map(PathBuf::as_path)
-    }
-
+    /// What the profiler counted of a version's first product of `sch`, of real poles: a metric may have several units.
     fn rows(&self, version: &Version, metric: &str) -> impl Iterator<Item = &Row> {
         let [[kernel, _], _] = version.symbols_u;
         self.counters.iter().filter(move |row| row.kernel == kernel && row.metric == metric)
@@ -248,9 +235,6 @@ fn error(path: &Path, what: String) -> Error {
 
 // Versions of Σ as a matrix on the roofline: bytes by the profiler's counters, rates by a record.
 
-/// File name of the chart, without the ending.
-pub const NAME: &str = "roofline-offdiag";
-
 /// Operations that are counted for a complex product and its addition.
 pub const COUNTED: f64 = 8.0;
 
@@ -277,7 +261,7 @@ impl<'a> Matrices<'a> {
             let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
             return Err(invalid(folder.path.display(), what));
         }
-        let Some(table) = folder.counters_file() else {
+        let Some(table) = folder.files.iter().find(|file| file.ends_with(COUNTERS_FILE)) else {
             return Err(invalid(
                 folder.path.display(),
                 format!("has no {COUNTERS_FILE} of the profiler's"),
@@ -334,8 +318,10 @@ fn operations(record: &Offdiag) -> f64 {
 /// Bytes from and to memory of that launch, or what is missing for them.
 fn bytes(folder: &Folder, version: &Version) -> std::result::Result<f64, String> {
     let counter = |metric: &str, unit: &str| {
-        let found = folder.counter_in(version, metric, unit).filter(|&value| value > 0.0);
-        found.ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
+        let found = folder.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value);
+        found
+            .filter(|&value| value > 0.0)
+            .ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
     };
     Ok(counter("Memory Throughput", "byte/s")? * 1e-9 * counter("Duration", "ns")?)
 }
@@ -382,8 +368,8 @@ pub fn by_version(folder: &Folder, system: &str, bands: usize) -> Cells {
 pub fn counters_table(folder: &Folder) -> Cells {
     let row = |version: &&Version| {
         let cell = |counter: &Counter| {
-            let value = folder.counter(version, counter.metric);
-            or_dash(value.map(|value| format!("{:.*}", counter.decimals, counter.factor * value)))
+            let row = folder.rows(version, counter.metric).next();
+            or_dash(row.map(|row| format!("{:.*}", counter.decimals, counter.factor * row.value)))
         };
         [version.id.into()].into_iter().chain(COUNTERS.iter().map(cell)).collect()
     };

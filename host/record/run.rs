@@ -291,7 +291,7 @@ impl State {
     pub fn clock_lost(&self) -> Option<f64> {
         let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
         // The clock falls some looks before NVML names the reason.
-        let by_another = !self.held_back.is_empty() && !self.is_at_the_cap();
+        let by_another = !self.held_back.is_empty() && !self.is_at_power_limit();
         Some(if by_another { 0.0 } else { lost.max(0.0) })
     }
 
@@ -301,7 +301,7 @@ impl State {
     }
 
     /// Whether power held the clock back at any of the looks.
-    pub fn is_at_the_cap(&self) -> bool {
+    pub fn is_at_power_limit(&self) -> bool {
         self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
     }
 }
