@@ -9,7 +9,7 @@ use mpi::environment::Universe;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, invalid};
 use crate::output;
 
 /// A communicator, and what ends MPI with it.
@@ -28,8 +28,7 @@ unsafe impl Sync for World {}
 /// at the end of MPI, and they for it.
 pub(super) fn join() -> Result<Box<dyn Ranks>> {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-        let what = "cannot begin: it has begun before".into();
-        return Err(invalid("MPI", what));
+        return Err(invalid("MPI", "cannot begin: it has begun before"));
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());
