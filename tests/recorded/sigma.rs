@@ -4,7 +4,8 @@ mod plots;
 
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::sigma::{Sigma, csv, text};
+use gpp::record::run::Sigma;
+use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 
 const FOLDER: &str = "tests/data/records/si214";

@@ -1,7 +1,8 @@
 //! Plots: where the vertices are, and what hard values do.
 
 use gpp::chart::Chart;
-use gpp::sigma::{Sigma, text};
+use gpp::record::run::Sigma;
+use gpp::sigma::text;
 use num_complex::Complex64;
 
 use super::{poles, run};
