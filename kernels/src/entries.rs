@@ -10,8 +10,8 @@
 /// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
     (clusters $cluster:ty: $symbol:ident) => {{
-        $crate::arguments::list! { clusters: entry [
-            $symbol $crate::arguments::ClusterArguments, |arguments| {
+        $crate::sigma::cluster_arguments! { entry [
+            $symbol $crate::sigma::ClusterArguments, |arguments| {
                 use $crate::sigma::Cluster;
                 let team = $crate::sigma::Block::at(<$cluster>::shared_memory());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());

@@ -8,13 +8,13 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{Arguments, ClusterArguments, PaperArguments, PlannedArguments};
+use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel;
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
-use gpp_kernels::sigma::BANDS;
+use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
