@@ -116,10 +116,10 @@ macro_rules! list {
             plain: u32,
             occupied: u32,
             far_begin: u32,
-            odd_mask: *const u32,
-            odd_pairs: *const u32,
-            odd_begins: *const u32,
-            odd_blocks: u32,
+            fallback_mask: *const u32,
+            fallback_pairs: *const u32,
+            fallback_begins: *const u32,
+            fallback_blocks: u32,
             half: f64,
             square: f64,
         }
@@ -168,17 +168,17 @@ macro_rules! part {
             /// The paper's arguments with a plan. Entries do not take the table's `wx`.
             pub fn new(paper: PaperArguments, plan: Plan) -> $name {
                 let Plan { plain, occupied, far_begin, table, .. } = plan;
-                let Plan { odd_mask, odd_pairs, odd_begins, odd_blocks, .. } = plan;
+                let Plan { fallback_mask, fallback_pairs, fallback_begins, fallback_blocks, .. } = plan;
                 let Table { half, square, .. } = table;
                 $name {
                     $($field: paper.$field,)*
                     plain,
                     occupied,
                     far_begin,
-                    odd_mask,
-                    odd_pairs,
-                    odd_begins,
-                    odd_blocks,
+                    fallback_mask,
+                    fallback_pairs,
+                    fallback_begins,
+                    fallback_blocks,
                     half,
                     square,
                 }
@@ -201,10 +201,24 @@ impl PlannedArguments {
     #[inline(always)]
     pub fn arrays(&self, table: *const f64) -> Arrays {
         let PlannedArguments { plain, occupied, far_begin, half, square, .. } = *self;
-        let PlannedArguments { odd_mask, odd_pairs, odd_begins, odd_blocks, .. } = *self;
+        let PlannedArguments {
+            fallback_mask,
+            fallback_pairs,
+            fallback_begins,
+            fallback_blocks,
+            ..
+        } = *self;
         let table = Table { wx: table, half, square };
-        let plan =
-            Plan { plain, occupied, far_begin, odd_mask, odd_pairs, odd_begins, odd_blocks, table };
+        let plan = Plan {
+            plain,
+            occupied,
+            far_begin,
+            fallback_mask,
+            fallback_pairs,
+            fallback_begins,
+            fallback_blocks,
+            table,
+        };
         Arrays { plan, ..self.paper().arrays(core::ptr::null()) }
     }
 }

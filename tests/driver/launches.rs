@@ -77,12 +77,12 @@ unsafe extern "C" fn launch(
             Layout::Planned => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
-                grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
+                grid = shape.grid(given.ngpown, given.ncouls, given.fallback_blocks);
                 Box::new(given)
             }
             Layout::Listed => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
-                grid = lists::grid(blocks - given.odd_blocks, given.odd_blocks);
+                grid = lists::grid(blocks - given.fallback_blocks, given.fallback_blocks);
                 Box::new(given)
             }
             Layout::Clusters => {
