@@ -496,7 +496,13 @@ pub unsafe extern "C" fn gpp_sums(
                     let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
                     calculator.sums_at(placed, &bands, omega, *formula)
                 }
-                (&Matrix::Device(aqsn), &Matrix::Device(aqsm)) => {
+                matrices => {
+                    // An empty matrix is nowhere, whatever bands.on_device says.
+                    let device = |matrix: &Matrix| match *matrix {
+                        Matrix::Device(matrix) => matrix,
+                        Matrix::Host(_) => on_gpu::DeviceMatrix { at: 0, ld: 0 },
+                    };
+                    let (aqsn, aqsm) = (device(matrices.0), device(matrices.1));
                     let aqsm = match aqsm_local {
                         true => on_gpu::Aqsm::Local(aqsm),
                         false => on_gpu::Aqsm::Whole(aqsm),
@@ -504,7 +510,6 @@ pub unsafe extern "C" fn gpp_sums(
                     let bands = on_gpu::Bands { aqsn, aqsm, e, occ };
                     calculator.sums_on_gpu(placed, &bands, omega, *formula)
                 }
-                _ => unreachable!("both are where bands.on_device says"),
             }?;
             (work.version, work.seconds) = (found.version, found.seconds);
             write(asx, &found.sums.asx);
