@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::{common, gpp, text};
 use gpp::catalogue::journey;
+use gpp_core::offdiag::versions::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -162,10 +163,24 @@ fn two_runs_are_compared_version_by_version() {
     assert!((document["rows"][0]["time"]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
     assert_eq!(document["rows"][2]["time"]["change"], 0.0);
     assert_ne!(document["rows"][2]["time"]["verdict"], "differs");
-    let other = records("cpu-2026-11-25/demo/run.json");
-    gpp()
-        .args(["diff", &before, &other])
-        .assert()
-        .code(2)
-        .stderr(contains("are of si214 (").and(contains("and of demo (")));
+}
+
+#[test]
+fn every_version_of_matrices_has_a_card() {
+    let command = gpp().args(["explain", "offdiag", "--json", "-"]).assert().success();
+    let document: Value = serde_json::from_slice(&command.get_output().stdout).unwrap();
+    let cards = document["cards"].as_array().unwrap();
+    assert_eq!(cards.len(), ALL.len());
+    for (card, version) in cards.iter().zip(ALL) {
+        let named = (card["version"].as_str(), card["before"].as_str());
+        assert_eq!(named, (Some(version.id), version.from));
+        assert_eq!(card["difference"].is_null(), version.from.is_none());
+        let threads = row(card, "threads of a block")["now"].as_f64();
+        assert_eq!(threads, Some(f64::from(version.tile_u.threads())));
+    }
+    let wide = gpp().args(["diff", "vector", "wide"]).assert().success();
+    wide.stdout(contains("wide against vector: ").and(contains("more lines").not()));
+    let run = ["--device", "cpu", "-s", "tiny", "--version", "ring"];
+    let typed = "--version ring: is a version of Σ as a matrix: type `gpp offdiag --version ring`";
+    gpp().args(run).assert().code(2).stderr(contains(typed));
 }

@@ -68,6 +68,3 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     }
     total
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,10 +15,9 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transf
 use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Device, Done};
 use crate::error::{Error, Result};
-use crate::offdiag::calculation::Worker;
-use crate::offdiag::images::{GROUP, Shape};
+use crate::offdiag::images::Shape;
 use crate::offdiag::versions::Version;
-use crate::offdiag::{Sums, Task, images};
+use crate::offdiag::{GROUP, Sums, Task, Worker, images};
 use crate::schedule::Pipeline;
 
 /// While the last blocks of one stream's launch run, those of the other fill the device.

@@ -10,10 +10,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::Task;
-
-/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
-pub const GROUP: usize = 24;
+use crate::offdiag::{GROUP, Task};
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
