@@ -3,7 +3,7 @@
 use std::fs;
 
 use gpp::record;
-use gpp::record::run::Run;
+use gpp::record::run::{Run, Sigma};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -25,7 +25,7 @@ fn a_grid_is_printed_written_and_plotted() {
     let energies: Vec<f64> = (-5..=5).map(f64::from).collect();
     assert_eq!(run.system.energies_ev, Some(energies));
     let mut written = Vec::new();
-    gpp::sigma::csv(&mut written, &gpp::sigma::Sigma::of(&run).unwrap()).unwrap();
+    gpp::sigma::csv(&mut written, &Sigma::of(&run).unwrap()).unwrap();
     assert_eq!(fs::read(&csv).unwrap(), written);
     let plot = fs::read_to_string(&svg).unwrap();
     // A line for each part of each sum, and one beside its name.
