@@ -76,8 +76,14 @@ fn extents_that_wrap_are_found() {
             _ => 1 << 13,
         };
         let ngpown = (1 << 31) / (blocks / 2);
-        let extents =
-            Dimensions { nbands: 10, ngpown, ncouls: 100, nw: 2, odd_begins: &[], clusters: 0 };
+        let extents = Dimensions {
+            nbands: 10,
+            ngpown,
+            ncouls: 100,
+            nw: 2,
+            fallback_begins: &[],
+            clusters: 0,
+        };
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
@@ -99,7 +105,7 @@ fn extents_that_wrap_are_found() {
         ngpown: 1 << 15,
         ncouls: 1 << 15,
         nw: 128,
-        odd_begins: &[],
+        fallback_begins: &[],
         clusters: 9,
     };
     assert_eq!(kernel.exceeded(&extents), None);

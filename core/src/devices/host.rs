@@ -111,7 +111,7 @@ struct SlabArrays {
     /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
     pairs: HashMap<(Layout, Poles), MadePairs>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
+    fallback: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
 }
@@ -233,13 +233,13 @@ impl OnHost<'_> {
         let made = &self.slab;
         let aqsm = made.aqsm_local.get(&Layout::Swapped).filter(|_| needs.aqsm);
         let panels = self.panels.as_ref().filter(|_| needs.panels);
-        let odd = made.odd.get(&poles).filter(|_| needs.plan);
+        let fallback = made.fallback.get(&poles).filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
             panels: panels.map(|(_, panels)| panels),
             slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
-            plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
+            plan: fallback.map(|(_, fallback)| vectors::plan(plan, fallback)),
             clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
@@ -250,7 +250,7 @@ impl OnHost<'_> {
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Makes what a version for CPUs needs: matrix elements, and of the slab the odd poles at a batch of those that
+    /// Makes what a version for CPUs needs: matrix elements, and of the slab the fallback pairs at a batch of those that
     /// kernels take, or its sorted pairs.
     fn prepare(
         &mut self,
@@ -273,8 +273,8 @@ impl OnHost<'_> {
         if needs.aqsm {
             made.lay_out(problem, slab, Layout::Swapped)?;
         }
-        if needs.plan && made.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            made.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
+        if needs.plan && made.fallback.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
+            made.fallback.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
         }
         if needs.clusters {
             made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));

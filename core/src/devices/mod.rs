@@ -346,7 +346,7 @@ impl<'a> Launch<'a> {
             ngpown: slab.len() as u32,
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,
-            odd_begins: &[],
+            fallback_begins: &[],
             clusters: 0,
         });
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {

@@ -254,7 +254,7 @@ impl Device for Gpu {
         versions: &[catalogue::Kernel],
         slab: Extents,
     ) -> HostWorkspace {
-        // What is laid out goes when it is uploaded. Odd poles stay, those of all slabs.
+        // What is laid out goes when it is uploaded. Fallback pairs stay, those of all slabs.
         let laid =
             of_layouts(problem, versions, slab).fold(HostWorkspace::default(), HostWorkspace::or);
         let bands = PairsCache::most(problem, versions) + Ring::MOST;

@@ -31,7 +31,7 @@ proptest! {
 
 /// However many poles are zero, none is summed: neither one by one, nor in cells.
 #[test]
-fn pairs_without_terms_are_neither_odd_nor_sorted() {
+fn pairs_without_terms_are_neither_fallback_nor_sorted() {
     let made = synthesise(systems::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
     let is_zero = |at: usize| at % 5 < 2;
     for off_axis in [0.0, 0.1] {
@@ -118,7 +118,7 @@ proptest! {
 
     /// Poles at and beside all edges of what is regular, in a crowd of others.
     #[test]
-    fn the_same_poles_are_odd(
+    fn the_same_pairs_fall_back(
         energies in prop::collection::vec(prop_oneof![-300.0..300.0f64, -9.0..9.0f64], 1..9),
         edges in prop::collection::vec((0..9usize, 0..14usize, -60..60i32, 0..4usize), 0..60),
         gamma in prop_oneof![Just(0.5), Just(0.0), Just(0.1), Just(30.0)],
