@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::catalogue::BackEnd;
 use crate::catalogue::names::{single, versions};
+use crate::catalogue::{BackEnd, Listed};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
 use crate::explain::{ChangeBetween, Found, LINES, matrices, show};
@@ -24,7 +24,12 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     }
     let versions = versions(&names, BackEnd::Gpu)?;
     let found = Found::load(args.cards.from.as_deref())?;
-    let cards = versions.iter().map(|own| found.card(own.id(), found.before(own.id())));
+    // A series goes without versions that are younger than its records; one that is named fails.
+    let has = |own: &&Listed| {
+        names.contains(own.id()) || found.is_empty() || found.ids().contains(&own.id())
+    };
+    let cards = versions.iter().filter(has);
+    let cards = cards.map(|own| found.card(own.id(), found.before(own.id())));
     show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, LINES)
 }
 

@@ -12,7 +12,7 @@ use clap_complete::Shell;
 use gpp_cpu::pool::{STACK, start_rayon};
 
 use crate::cli::{Cli, Command};
-use crate::error::{self, Error, invalid};
+use crate::error::{self, Error, ProfileError, invalid};
 use crate::output::{note, print};
 use crate::ranks::{self, Alone, Ranks, require_same};
 use crate::{diff, interrupt, list, offdiag, profile, report, run, sigma, table};
@@ -91,7 +91,8 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     let known = error.downcast_ref::<Error>();
     // Our errors name their causes themselves.
     let text = known.map_or_else(|| format!("{error:#}"), error::said);
-    let code = known.map_or(2, error::exit_code);
+    let of_profiler = u8::from(error.is::<ProfileError>());
+    let code = known.map_or(2 + of_profiler, error::exit_code);
     let is_stop = matches!(known, Some(Error::Stopped { .. }));
     if !ranks.is_root() && !is_stop {
         thread::sleep(HEAD_START);

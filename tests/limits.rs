@@ -32,7 +32,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
             assert!(text.starts_with(path.to_str().unwrap()), "{text}");
             assert!(text.contains("not a regular file"), "{text}");
         }
-        for flags in [&["--input"][..], &["table", "--from"], &["sigma", "--from"]] {
+        for flags in [&["--input"][..], &["table", "--from"]] {
             let run = Command::new("timeout").arg("20").arg(GPP).args(flags).arg(path).output();
             // Of a folder its run is read.
             let is_folder = path.is_dir() && flags.len() > 1;

@@ -64,12 +64,12 @@ impl Found {
         Found { from: String::new(), run: Some(run), profiles, ceilings: Some(ceilings) }
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.run.is_none() && self.profiles.is_empty()
     }
 
     /// Versions that were measured: those with a profile or, if there are none, with a result.
-    fn ids(&self) -> Vec<&str> {
+    pub fn ids(&self) -> Vec<&str> {
         let profiled: Vec<&str> = self.profiles.iter().map(|own| own.version.as_str()).collect();
         let ran = self.run.iter().flat_map(|run| &run.results).map(|own| own.version.as_str());
         if profiled.is_empty() { ran.collect() } else { profiled }
