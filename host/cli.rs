@@ -108,7 +108,7 @@ pub enum Command {
 
 #[derive(Args, Clone)]
 pub struct RunArgs {
-    /// Versions: v0-v13, v0,v8, cpu:paired, best, all, or a series of `gpp list`
+    /// Versions: v0-v14, v0,v8, cpu:paired, best, all, or a series of `gpp list`
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
     /// By default paper,past; on a CPU, those for CPUs, or the fastest of them for large problems; with --energies,
