@@ -71,9 +71,11 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
     let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
     let passed = results.iter().filter(|result| result.passed()).count();
     let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
-    let errors = errors
-        .reduce(f64::max)
-        .map(|error| format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance));
+    let decided = results.iter().all(|result| result.verification.undecided.is_none());
+    let errors = errors.reduce(f64::max).map(|error| match decided {
+        true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
+        false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
+    });
     let all = match (passed, results.len()) {
         (1, 1) => "The result agrees".into(),
         (passed, all) if passed == all => format!("All {all} results agree"),
