@@ -18,7 +18,7 @@ const SERIES: &str = "offdiag";
 /// Words of a right image of real poles.
 const WORDS: u32 = 3;
 
-/// The versions named, each once: of [`SERIES`] all. `None` if other versions are named.
+/// The versions named, each once: of `SERIES` all. `None` if other versions are named.
 pub fn named(names: &str) -> Result<Option<Vec<&'static Version>>> {
     let of = |name: &str| match find(name) {
         _ if name == SERIES => ALL.to_vec(),

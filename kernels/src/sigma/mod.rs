@@ -13,7 +13,7 @@
 //! ([`complex`]). Far from it these functions are an *expansion* in a few polynomials of the pole, and the *moments* of
 //! the cluster, `Σ c·M` times each polynomial over its pairs, give its sums at every energy of the band: the *far field*.
 //! If the pole itself or a bound between the branches is in the cluster, or too near to it, its pairs are summed one by
-//! one by the definition: the *near field* ([`direct`]).
+//! one by the definition: the *near field* (`direct`).
 //!
 //! A block has 64 bands, one a thread, and goes through clusters. It sums their moments; then its threads share out the
 //! energies and bands as *targets* and add the far field there, and its warps add the near field. The sums of the targets

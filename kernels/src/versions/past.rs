@@ -399,7 +399,7 @@ pub mod v12 {
         f64::from_bits(u64::from(upper) << 32 | u64::from(lower))
     }
 
-    /// A sum of `M·q`, without what [`upper_unless`] left of those near the pole.
+    /// A sum of `M·q`, without what `upper_unless` left of those near the pole.
     #[inline(always)]
     pub fn flushed(q: Complex64) -> Complex64 {
         let flush = |x: f64| if x.abs() < 1e-280 { 0.0 } else { x };
