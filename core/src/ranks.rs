@@ -41,10 +41,12 @@ pub trait Ranks: Sync {
 
     /// The code of the first process that has one, for all. Collective.
     fn first_code(&self, own: Option<i32>) -> Option<i32> {
-        let all = self.gather(&own.unwrap_or(0).to_ne_bytes()).unwrap_or_default();
-        let read = |bytes: Vec<u8>| bytes.try_into().map_or(0, i32::from_ne_bytes);
-        let first = all.into_iter().map(read).find(|&code| code != 0).unwrap_or(0);
-        Some(read(self.broadcast(first.to_ne_bytes().to_vec()))).filter(|&code| code != 0)
+        // Any number may be a code, 0 too: a caller's progress stops a calculation by it.
+        const NONE: i64 = i64::MAX;
+        let read = |bytes: Vec<u8>| bytes.try_into().map_or(NONE, i64::from_ne_bytes);
+        let all = self.gather(&own.map_or(NONE, i64::from).to_ne_bytes()).unwrap_or_default();
+        let first = all.into_iter().map(read).find(|&code| code != NONE).unwrap_or(NONE);
+        i32::try_from(read(self.broadcast(first.to_ne_bytes().to_vec()))).ok()
     }
 
     /// The part of so many things that is this one's: neighbours, as many as the others have or one more.

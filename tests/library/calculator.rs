@@ -4,6 +4,7 @@ use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::{Grid, Sums};
+use gpp_core::ranks::{Alone, Ranks};
 use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes};
 use num_complex::Complex64;
 
@@ -238,4 +239,11 @@ fn a_rank_without_work_sums_to_zero() {
     assert_eq!((found.bands, &found.sx[..]), (1, &[Complex64::ZERO; 3][..]));
     let error = calculator.matrix(&no_g, &of(&[]), &own.omega, formula).unwrap_err();
     assert!(error.to_string().contains("a(ig,n,l)"), "{error}");
+}
+
+/// A caller's progress stops a calculation by the code 0, which is one like any other.
+#[test]
+fn a_stop_may_have_the_code_0() {
+    assert_eq!(Alone.first_code(Some(0)), Some(0));
+    assert_eq!(Alone.first_code(None), None);
 }

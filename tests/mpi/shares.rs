@@ -49,7 +49,7 @@ fn shared(run: &Value, number: usize) {
 }
 
 /// Versions whose groups are one igp, one and many.
-const VERSIONS: [&str; 4] = ["--version", "best,v9,v13", "--repeat", "2"];
+const VERSIONS: [&str; 4] = ["--version", "cpu:paired,v9,v13", "--repeat", "2"];
 
 fn files() {
     for name in FIXTURES {
