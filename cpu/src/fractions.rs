@@ -6,7 +6,7 @@
 
 use fearless_simd::prelude::*;
 
-use crate::planned::{BandSums, Fraction, PairSums, PairVector, Span, over_bands};
+use crate::planned::{BandSums, Fraction, PairSums, PairVector, Rows, Span, over_bands};
 use crate::simd::{Complex, array, reciprocal, reciprocals, registers};
 
 /// Poles of any kind: see [`gpp_kernels::versions::v10`].
@@ -147,31 +147,30 @@ impl<S: Simd> AnyPole<S> {
 
 impl Fraction for AnyPoles {
     #[inline(always)]
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
-        let (token, plan, sexcut) = (pairs.token, pairs.plan, pairs.limits.sexcut);
+    fn sums<S: Simd, R: Rows<S>, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        let (token, classes, sexcut) = (pairs.token, pairs.classes, pairs.limits.sexcut);
         let Complex { re, im } = pairs.wtilde;
-        let pole = AnyPole { token, re, im2: im * im, largest2: pairs.largest2() };
+        let pole = AnyPole { token, re, im2: im * im, largest2: pairs.largest2 };
         let (mut q, mut y) = (Split::<S, NW>::zero(token), Split::<S, NW>::zero(token));
-        over_bands!(pairs, 0, plan.plain, [q, y], band => {
+        over_bands!(pairs, 0, classes.plain, [q, y], band => {
             for e in 0..NW {
                 pole.plain((e, band.m, band.w[e]), &mut q, &mut y);
             }
         });
-        over_bands!(pairs, plan.plain, plan.occupied, [q, y], band => {
-            let occ = pairs.splat(band.occ);
+        over_bands!(pairs, classes.plain, classes.occupied, [q, y], band => {
             for e in 0..NW {
-                pole.occupied(sexcut, (e, band.m, band.w[e], occ), &mut q, &mut y);
+                pole.occupied(sexcut, (e, band.m, band.w[e], band.occ), &mut q, &mut y);
             }
         });
         let half = (pairs.weight * pairs.wtilde).scale(pairs.splat(0.5));
         let minus = pairs.splat(-1.0);
         let asx = array!(NW, e => (half * y.sum(e, im)).scale(minus));
-        over_bands!(pairs, plan.occupied, plan.far_begin, [q], band => {
+        over_bands!(pairs, classes.occupied, classes.far_begin, [q], band => {
             for e in 0..NW {
                 pole.empty((e, band.m, band.w[e]), &mut q);
             }
         });
-        over_bands!(pairs, plan.far_begin, plan.order.len(), [q], band => {
+        over_bands!(pairs, classes.far_begin, classes.end, [q], band => {
             pole.far(band.m, band.w, &mut q);
         });
         PairSums { asx, ach: array!(NW, e => half * q.sum(e, im)) }
@@ -251,6 +250,8 @@ impl<S: Simd> RealPole<S> {
         let (_, z, near) = self.denominator(w, false);
         let bound = self.wtilde * self.wtilde / self.splat(sexcut);
         let cut = w.simd_lt(zero) & (z * z).simd_lt(bound * bound);
+        // Of an empty band nothing needs `y`, which is infinite where its energy is −ω̃.
+        let cut = cut | occ.simd_le(zero);
         *y = y.add_scaled(m, cut.select(zero, reciprocal(self.token, z)) * occ);
         *q = q.add_scaled(m, near.select(zero, reciprocal(self.token, w - self.wtilde)));
     }
@@ -311,13 +312,13 @@ fn joined<S: Simd, const NW: usize>(sums: &BandSums<S, NW>, half: S::f64s) -> [C
 
 impl Fraction for RealPoles {
     #[inline(always)]
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
-        let (token, plan, sexcut) = (pairs.token, pairs.plan, pairs.limits.sexcut);
-        let pole = RealPole { token, wtilde: pairs.wtilde.re, largest: pairs.largest2().sqrt() };
+    fn sums<S: Simd, R: Rows<S>, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        let (token, classes, sexcut) = (pairs.token, pairs.classes, pairs.limits.sexcut);
+        let pole = RealPole { token, wtilde: pairs.wtilde.re, largest: pairs.largest };
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
         let [of_plain, of_empty] = pairs.spans;
         over_bands!(
-            pairs, of_plain, 0, plan.plain, [q, y],
+            pairs, of_plain, 0, classes.plain, [q, y],
             span => pole.is_clear(*span),
             band => {
                 pole.plain(true, band.m, band.w, &mut q, &mut y);
@@ -326,10 +327,9 @@ impl Fraction for RealPoles {
                 pole.plain(false, band.m, band.w, &mut q, &mut y);
             }
         );
-        over_bands!(pairs, plan.plain, plan.occupied, [q, y], band => {
-            let occ = pairs.splat(band.occ);
+        over_bands!(pairs, classes.plain, classes.occupied, [q, y], band => {
             for e in 0..NW {
-                let energy = (band.w[e], occ);
+                let energy = (band.w[e], band.occ);
                 pole.occupied(sexcut, band.m, energy, &mut q.chain[e], &mut y.chain[e]);
             }
         });
@@ -337,7 +337,7 @@ impl Fraction for RealPoles {
         let omega2 = weight.scale(-pole.wtilde);
         let asx = array!(NW, e => omega2 * y.sum(e));
         over_bands!(
-            pairs, of_empty, plan.occupied, plan.far_begin, [q],
+            pairs, of_empty, classes.occupied, classes.far_begin, [q],
             span => pole.is_clear(*span),
             band => {
                 pole.clear(band.m, band.w, &mut q);
@@ -348,9 +348,9 @@ impl Fraction for RealPoles {
                 }
             }
         );
-        let (half, square) = (pairs.splat(plan.half), pairs.splat(plan.half * plan.half));
+        let (half, square) = (pairs.splat(classes.half), pairs.splat(classes.half * classes.half));
         let mut far = BandSums::<S, NW>::zero(token);
-        over_bands!(pairs, plan.far_begin, plan.order.len(), [far], band => {
+        over_bands!(pairs, classes.far_begin, classes.end, [far], band => {
             pole.far((half, square), band.m, band.w, &mut far);
         });
         let far = joined(&far, half);

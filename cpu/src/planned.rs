@@ -10,14 +10,14 @@ use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
 use crate::definition::{FEW, add_fallback};
-use crate::problem::{FallbackPairs, Plan, Task};
-use crate::simd::{Complex, WIDTH, add_to, array, load, prefetch, tree};
+use crate::problem::{FallbackPairs, Lines, Plan, Task};
+use crate::simd::{Complex, WIDTH, add_to, array, prefetch, tree};
 use crate::work::{CHAIN, Compensated, Tile};
 
 /// How the terms of regular poles are written.
 pub trait Fraction {
     /// The sums of each pair of a vector over all bands.
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW>;
+    fn sums<S: Simd, R: Rows<S>, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 }
 
 /// What pairs sum over the bands.
@@ -49,8 +49,10 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
     let panels = task.panels.expect("checked before");
     let ncouls = task.bands.ncouls;
     let (wx, occ) = ordered::<NW>(task, &plan);
-    let empty = plan.occupied * NW..plan.far_begin * NW;
-    let spans = [spans::<NW>(&wx[..plan.plain * NW]), spans::<NW>(&wx[empty])];
+    let Plan { plain, occupied, far_begin, half, .. } = plan;
+    let classes = Classes { plain, occupied, far_begin, end: task.bands.nbands, half };
+    let empty = occupied * NW..far_begin * NW;
+    let spans = [&wx[..plain * NW], &wx[empty]].map(|wx| spans(wx, SPAN * NW));
     let aqsm: Vec<Cow<[Complex64]>> = tile.igp.clone().map(|igp| aqsm(task, &plan, igp)).collect();
 
     // The sums of each chain, value and igp.
@@ -66,20 +68,20 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
             let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];
             let vcoul = S::f64s::splat(token, task.slab.vcoul_loc[igp]);
             for lane in (0..WIDTH.min(ncouls - ig)).step_by(S::f64s::LEN) {
+                let wtilde = Complex::load(token, &block.wtilde[lane..]);
+                let largest2 = largest2(token, wtilde, &task.bands.limits);
                 let pairs = PairVector {
                     token,
-                    wtilde: Complex::load(token, &block.wtilde[lane..]),
+                    wtilde,
                     weight: Complex::load(token, &block.eps[lane..]).scale(vcoul),
-                    aqsn,
-                    lane,
-                    aqsm: &aqsm[at],
-                    wx: &wx,
-                    occ: &occ,
+                    largest2,
+                    largest: largest2.sqrt(),
+                    rows: OfIg { aqsn, lane, aqsm: &aqsm[at], wx: &wx, occ: &occ },
+                    classes: &classes,
                     spans: &spans,
-                    plan: &plan,
                     limits: task.bands.limits,
                 };
-                let of_pairs = F::sums::<S, NW>(&pairs);
+                let of_pairs = F::sums::<S, _, NW>(&pairs);
                 for e in 0..NW {
                     let (asx, ach) = (of_pairs.asx[e], of_pairs.ach[e]);
                     for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
@@ -101,7 +103,10 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
 }
 
 /// Energies and occupations in the plan's order.
-fn ordered<'a, const NW: usize>(task: &'a Task, plan: &Plan) -> (Cow<'a, [f64]>, Cow<'a, [f64]>) {
+pub fn ordered<'a, const NW: usize>(
+    task: &'a Task,
+    plan: &Plan,
+) -> (Cow<'a, [f64]>, Cow<'a, [f64]>) {
     let (wx, occ) = (task.bands.wx, task.bands.occ);
     if plan.order.is_sorted() {
         return (wx.into(), occ.into());
@@ -111,7 +116,7 @@ fn ordered<'a, const NW: usize>(task: &'a Task, plan: &Plan) -> (Cow<'a, [f64]>,
 }
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
-fn aqsm<'a>(task: &Task<'a>, plan: &Plan, igp: usize) -> Cow<'a, [Complex64]> {
+pub fn aqsm<'a>(task: &Task<'a>, plan: &Plan, igp: usize) -> Cow<'a, [Complex64]> {
     let nbands = task.bands.nbands;
     let own = &task.slab.aqsm[igp * nbands..][..nbands];
     if plan.order.is_sorted() {
@@ -189,10 +194,10 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
         }
     }
 
-    /// The sum of energy `e`, after the last chain.
+    /// The sum of energy `e`.
     #[inline(always)]
     pub fn sum(&self, e: usize) -> Complex<S> {
-        self.total[e] + self.lost[e]
+        self.total[e] + (self.lost[e] + self.chain[e])
     }
 }
 
@@ -204,14 +209,14 @@ fn two_sum<S: Simd>(a: S::f64s, b: S::f64s) -> (S::f64s, S::f64s) {
     (sum, (a - (sum - own)) + (b - own))
 }
 
-/// Goes through the bands of `begin..end` in chains and compensates the sums after each. With spans, `$clear` is done
-/// for the bands of those of which `$is_clear` holds, and `$body` for the others. A function with a closure would be
-/// compiled without the instructions of the level.
+/// Goes through the rows of `begin..end` in chains and compensates the sums after each, or after each full one. With
+/// spans, `$clear` is done for the rows of those of which `$is_clear` holds, and `$body` for the others. A function with
+/// a closure would be compiled without the instructions of the level.
 macro_rules! over_bands {
     ($pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
         $crate::planned::over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
-            for row in $pairs.rows::<NW>(chain.start, chain.end) {
-                let $band = $pairs.band(row);
+            for row in $pairs.rows.range::<NW>(chain.start, chain.end) {
+                let $band = $pairs.rows.band($pairs.token, row);
                 $body
             }
         });
@@ -222,16 +227,16 @@ macro_rules! over_bands {
     ) => {
         let mut spans = $spans.iter();
         $crate::planned::over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
-            for begin in chain.clone().step_by($crate::planned::SPAN) {
-                let stop = chain.end.min(begin + $crate::planned::SPAN);
+            for begin in chain.clone().step_by(R::SPAN) {
+                let stop = chain.end.min(begin + R::SPAN);
                 if spans.next().is_some_and(|$span| $is_clear) {
-                    for row in $pairs.rows::<NW>(begin, stop) {
-                        let $band = $pairs.band(row);
+                    for row in $pairs.rows.range::<NW>(begin, stop) {
+                        let $band = $pairs.rows.band($pairs.token, row);
                         $clear
                     }
                 } else {
-                    for row in $pairs.rows::<NW>(begin, stop) {
-                        let $band = $pairs.band(row);
+                    for row in $pairs.rows.range::<NW>(begin, stop) {
+                        let $band = $pairs.rows.band($pairs.token, row);
                         $body
                     }
                 }
@@ -244,7 +249,9 @@ macro_rules! over_bands {
             let $chain = begin..end.min(begin + $crate::work::CHAIN);
             begin = $chain.end;
             $body
-            $($sum.end_chain($pairs.token);)+
+            if R::ENDS_EACH || $chain.len() == $crate::work::CHAIN {
+                $($sum.end_chain($pairs.token);)+
+            }
         }
     };
 }
@@ -253,89 +260,135 @@ pub(crate) use over_bands;
 /// The least and the largest energy of neighbouring bands.
 pub type Span = [f64; 2];
 
-/// Bands of a span.
-pub const SPAN: usize = CHAIN / 2;
+/// Bands of a span of single ones.
+const SPAN: usize = CHAIN / 2;
 
-/// The spans of bands with these energies, `(nw, bands)`, in their order.
-fn spans<const NW: usize>(wx: &[f64]) -> Vec<Span> {
+/// The spans of neighbouring bands, of so many energies each.
+pub fn spans(wx: &[f64], energies: usize) -> Vec<Span> {
     let wider = |[least, largest]: Span, &w: &f64| [least.min(w), largest.max(w)];
     let none = [f64::INFINITY, f64::NEG_INFINITY];
-    wx.chunks(SPAN * NW).map(|span| span.iter().fold(none, wider)).collect()
+    wx.chunks(energies).map(|span| span.iter().fold(none, wider)).collect()
 }
 
-/// A vector of neighbouring `ig` of one `igp`, and the bands that they are summed over, in the plan's order.
+/// Where the classes of [`gpp_kernels::plan`] begin and end, in rows.
 #[derive(Clone, Copy)]
-pub struct PairVector<'a, S: Simd> {
+pub struct Classes {
+    /// Plain ones, the first.
+    pub plain: usize,
+    /// The end of the other occupied ones.
+    pub occupied: usize,
+    pub far_begin: usize,
+    pub end: usize,
+    /// See [`Plan::half`].
+    pub half: f64,
+}
+
+/// Pairs in lanes, or one in all of them, and the bands that they are summed over, in the plan's order.
+#[derive(Clone, Copy)]
+pub struct PairVector<'a, S: Simd, R> {
     pub token: S,
     /// ω̃ of the regular pairs; of others a pole that harms nothing.
     pub wtilde: Complex<S>,
     /// vcoul · eps of the regular pairs; zero for others.
     pub weight: Complex<S>,
-    /// Matrix elements of G: a panel of [`crate::problem::IgPanels`].
-    pub aqsn: &'a [f64],
-    /// The first of the pairs in the panel.
-    pub lane: usize,
-    /// Matrix elements of G′, `(nbands)`.
-    pub aqsm: &'a [Complex64],
-    /// Energies, `(nw, nbands)`.
-    pub wx: &'a [f64],
-    pub occ: &'a [f64],
+    /// Largest `|wdiff|²` that takes the second branch: [`largest2`].
+    pub largest2: S::f64s,
+    /// Its root.
+    pub largest: S::f64s,
+    pub rows: R,
+    pub classes: &'a Classes,
     /// Spans of the plain bands, and of the empty ones that are not far.
     pub spans: &'a [Vec<Span>; 2],
-    pub plan: &'a Plan<'a>,
     pub limits: Limits,
 }
 
-/// A band: M for each pair, and the energies.
+impl<S: Simd, R> PairVector<'_, S, R> {
+    #[inline(always)]
+    pub fn splat(&self, value: f64) -> S::f64s {
+        S::f64s::splat(self.token, value)
+    }
+}
+
+/// Largest `|wdiff|²` that takes the second branch.
+#[inline(always)]
+fn largest2<S: Simd>(token: S, wtilde: Complex<S>, limits: &Limits) -> S::f64s {
+    let two = S::f64s::splat(token, limits.limittwo);
+    let one = wtilde.norm_sqr() / S::f64s::splat(token, limits.limitone);
+    two.simd_lt(one).select(one, two)
+}
+
+/// A band for all lanes, or one for each: M, and the energies.
 pub struct Band<S: Simd, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: Complex<S>,
     /// Matrix elements of G.
     pub aqsn: Complex<S>,
-    /// Matrix element of G′, the same in each lane.
+    /// Matrix elements of G′.
     pub aqsm: Complex<S>,
     pub w: [S::f64s; NW],
-    pub occ: f64,
+    pub occ: S::f64s,
 }
 
-/// `aqsn` of the panel, `aqsm`, energies and occupation of a band.
-type Row<'a, const NW: usize> = ((&'a [f64; 2 * WIDTH], &'a Complex64), (&'a [f64; NW], &'a f64));
+/// The bands in memory.
+pub trait Rows<S: Simd> {
+    /// Rows of a [`Span`], which divide [`CHAIN`].
+    const SPAN: usize;
+    /// Whether sums are compensated at the end of each class of bands too.
+    const ENDS_EACH: bool;
+    type Row<'a, const NW: usize>
+    where
+        Self: 'a;
 
-impl<S: Simd> PairVector<'_, S> {
-    #[inline(always)]
-    pub fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
-    /// The bands `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
-    /// without the instructions of the level.
-    #[inline(always)]
-    pub fn rows<const NW: usize>(
+    /// An iterator over [`Band`]s would be stepped by functions of the library, without the instructions of the level.
+    fn range<const NW: usize>(
         &self,
         begin: usize,
         end: usize,
-    ) -> impl Iterator<Item = Row<'_, NW>> {
-        let (aqsn, _) = self.aqsn.as_chunks::<{ 2 * WIDTH }>();
+    ) -> impl Iterator<Item = Self::Row<'_, NW>>;
+
+    fn band<'a, const NW: usize>(&'a self, token: S, row: Self::Row<'a, NW>) -> Band<S, NW>;
+}
+
+/// Rows of a band, whose lanes have neighbouring `ig` of one `igp`.
+#[derive(Clone, Copy)]
+pub struct OfIg<'a> {
+    /// Matrix elements of G: a panel of [`crate::problem::IgPanels`].
+    aqsn: &'a [Lines],
+    /// The first of the pairs in the panel.
+    lane: usize,
+    /// Matrix elements of G′, `(nbands)`.
+    aqsm: &'a [Complex64],
+    /// Energies, `(nw, nbands)`.
+    wx: &'a [f64],
+    occ: &'a [f64],
+}
+
+impl<S: Simd> Rows<S> for OfIg<'_> {
+    const SPAN: usize = SPAN;
+    const ENDS_EACH: bool = true;
+    /// `aqsn` of the panel, `aqsm`, energies and occupation.
+    type Row<'a, const NW: usize>
+        = ((&'a Lines, &'a Complex64), (&'a [f64; NW], &'a f64))
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn range<const NW: usize>(
+        &self,
+        begin: usize,
+        end: usize,
+    ) -> impl Iterator<Item = Self::Row<'_, NW>> {
         let (wx, _) = self.wx.as_chunks::<NW>();
-        let elements = aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);
+        let elements = self.aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);
         elements.zip(wx[begin..end].iter().zip(&self.occ[begin..end]))
     }
 
     #[inline(always)]
-    pub fn band<const NW: usize>(&self, row: Row<'_, NW>) -> Band<S, NW> {
+    fn band<'a, const NW: usize>(&'a self, token: S, row: Self::Row<'a, NW>) -> Band<S, NW> {
         let ((aqsn, aqsm), (wx, &occ)) = row;
-        let lane = self.lane.min(WIDTH - S::f64s::LEN);
-        let re = load(self.token, &aqsn[lane..]);
-        let aqsn = Complex::new(re, load(self.token, &aqsn[WIDTH + lane..]));
-        let aqsm = Complex::splat(self.token, *aqsm);
-        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w: array!(NW, e => self.splat(wx[e])), occ }
-    }
-
-    /// Largest `|wdiff|²` that takes the second branch.
-    #[inline(always)]
-    pub fn largest2(&self) -> S::f64s {
-        let two = self.splat(self.limits.limittwo);
-        let one = self.wtilde.norm_sqr() / self.splat(self.limits.limitone);
-        two.simd_lt(one).select(one, two)
+        let aqsn = Complex::of(token, aqsn, self.lane);
+        let aqsm = Complex::splat(token, *aqsm);
+        let w = array!(NW, e => S::f64s::splat(token, wx[e]));
+        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w, occ: S::f64s::splat(token, occ) }
     }
 }

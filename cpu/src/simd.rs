@@ -11,6 +11,8 @@ use fearless_simd::Level as Detected;
 use fearless_simd::prelude::*;
 use num_complex::Complex64;
 
+use crate::problem::{Line, Lines};
+
 /// Chains of additions of one value, whatever the level: one vector or several. So each chain adds the same terms at
 /// every level.
 pub const WIDTH: usize = 8;
@@ -66,6 +68,14 @@ const fn newton_steps<S: Simd>() -> usize {
 #[inline(always)]
 pub fn load<S: Simd>(token: S, from: &[f64]) -> S::f64s {
     S::f64s::from_slice(token, &from[..S::f64s::LEN])
+}
+
+impl Line {
+    /// The numbers from `lane` on.
+    #[inline(always)]
+    pub fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s {
+        load(token, &self.0[lane.min(WIDTH - S::f64s::LEN)..])
+    }
 }
 
 /// Writes the first numbers of a slice.
@@ -152,6 +162,13 @@ impl<S: Simd> Complex<S> {
         let (low, high) = parts.split_at(S::f64s::LEN);
         let (re, im) = load(token, low).deinterleave(load(token, high));
         Complex { re, im }
+    }
+
+    /// The numbers from `lane` on.
+    #[inline(always)]
+    pub fn of(token: S, lines: &Lines, lane: usize) -> Self {
+        let [re, im] = lines;
+        Complex { re: re.vector(token, lane), im: im.vector(token, lane) }
     }
 
     #[inline(always)]
