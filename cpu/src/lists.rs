@@ -7,8 +7,8 @@ use num_complex::Complex64;
 
 use crate::definition::{FEW, add_fallback};
 use crate::planned::{Band, BandSums, Classes, Fraction, PairSums, PairVector, Rows, Span};
-use crate::planned::{aqsm, ordered, spans};
-use crate::problem::{IgPanels, Line, Lines, Plan, Task};
+use crate::planned::{aqsm, ordered, over_bands, spans};
+use crate::problem::{Line, Lines, Plan, Task};
 use crate::simd::{Complex, WIDTH, array, store, tree};
 use crate::work::{CHAIN, Compensated, Tile};
 
@@ -17,7 +17,7 @@ const BLOCK: usize = 32;
 const _: () = assert!(BLOCK <= CHAIN && CHAIN.is_multiple_of(SPAN));
 
 /// Rows of a span.
-const SPAN: usize = 4;
+const SPAN: usize = 16;
 
 /// Adds the sums of a tile to `sums`, `(nw · VALUES, igp)`.
 #[inline(always)]
@@ -41,6 +41,7 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
     let aqsm: Vec<Vec<Lines>> =
         tile.igp.clone().map(|igp| eights(&aqsm(task, &plan, igp))).collect();
     let mut totals = vec![[Compensated::default(); FEW * VALUES]; tile.igp.len()];
+    let mut products = vec![[Line::ZERO; 2]; bands.classes.end];
     for first in tile.ig.clone().step_by(BLOCK) {
         let block = Tile { igp: tile.igp.clone(), ig: first..tile.ig.end.min(first + BLOCK) };
         for ((at, igp), totals) in tile.igp.clone().enumerate().zip(&mut totals) {
@@ -52,7 +53,7 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
             for lane in (0..WIDTH).step_by(S::f64s::LEN) {
                 let of_igp =
                     OfBands { aqsn: &[], lane, aqsm: &aqsm[at], wx: &bands.wx, occ: &bands.occ };
-                let of_pairs = pairs.sums::<F, S, NW>(token, task, &bands, of_igp);
+                let of_pairs = pairs.sums::<F, S, NW>(token, task, &bands, (of_igp, &mut products));
                 for e in 0..NW {
                     let (asx, ach) = (of_pairs.asx[e], of_pairs.ach[e]);
                     for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
@@ -121,41 +122,32 @@ fn eights(numbers: &[Complex64]) -> Vec<Lines> {
 /// The pairs of an `igp` and a block's `ig` that have a weight and are not summed by the definition.
 struct Listed {
     igp: usize,
-    ig: [usize; BLOCK],
-    /// Of the static ones, which come last.
-    weights: [Complex64; BLOCK],
-    others: usize,
-    end: usize,
+    others: [usize; BLOCK],
+    of_static: [usize; BLOCK],
+    /// How many there are of each.
+    counts: [usize; 2],
 }
 
 impl Listed {
     fn of(task: &Task, block: &Tile, igp: usize) -> Listed {
         let (plan, fallback) = task.plan.expect("checked before");
         let ncouls = task.bands.ncouls;
-        let mut list =
-            Listed { igp, ig: [0; BLOCK], weights: [Complex64::ZERO; BLOCK], others: 0, end: 0 };
-        let mut of_static = ([0; BLOCK], 0);
+        let [mut others, mut of_static] = [[0; BLOCK]; 2];
+        let mut counts = [0; 2];
         for first in block.ig.clone().step_by(WIDTH) {
             let mut bits = !fallback.bits(ncouls, igp, first) & 0xff;
             while bits != 0 {
                 let ig = first + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
                 let pole = task.slab.wtilde[igp * ncouls + ig];
-                if plan.has_static && pole == Complex64::new(STATIC, 0.0) {
-                    of_static.0[of_static.1] = ig;
-                    of_static.1 += 1;
-                } else {
-                    list.ig[list.others] = ig;
-                    list.others += 1;
-                }
+                let is_static = plan.has_static & (pole.re == STATIC) & (pole.im == 0.0);
+                // Both without a branch, which would go either way.
+                (others[counts[0]], of_static[counts[1]]) = (ig, ig);
+                counts[0] += usize::from(!is_static);
+                counts[1] += usize::from(is_static);
             }
         }
-        list.end = list.others + of_static.1;
-        list.ig[list.others..list.end].copy_from_slice(&of_static.0[..of_static.1]);
-        for at in list.others..list.end {
-            list.weights[at] = task.slab.eps[igp * ncouls + list.ig[at]] * task.slab.vcoul_loc[igp];
-        }
-        list
+        Listed { igp, others, of_static, counts }
     }
 
     #[inline(always)]
@@ -164,92 +156,103 @@ impl Listed {
         token: S,
         task: &Task,
         bands: &Eights,
-        of_igp: OfBands,
+        (of_igp, products): (OfBands, &mut [Lines]),
     ) -> PairSums<S, NW> {
         let (panels, limits) = (task.panels.expect("checked before"), task.bands.limits);
-        let mut sums = self.static_sums::<S, NW>(token, panels, bands, of_igp);
-        for &ig in &self.ig[..self.others] {
-            let at = self.igp * task.bands.ncouls + ig;
-            let (wtilde, eps) = (task.slab.wtilde[at], task.slab.eps[at]);
+        let vcoul = task.slab.vcoul_loc[self.igp];
+        let first = self.igp * task.bands.ncouls;
+        let splat = |value| S::f64s::splat(token, value);
+        let mut sums = PairSums::<S, NW>::zero(token);
+        for &ig in &self.others[..self.counts[0]] {
+            let (wtilde, eps) = (task.slab.wtilde[first + ig], task.slab.eps[first + ig]);
             let largest2 = limits.limittwo.max(wtilde.norm_sqr() / limits.limitone);
-            let pairs = PairVector {
+            let pair = PairVector {
                 token,
                 wtilde: Complex::splat(token, wtilde),
-                weight: Complex::splat(token, eps * task.slab.vcoul_loc[self.igp]),
-                largest2: S::f64s::splat(token, largest2),
-                largest: S::f64s::splat(token, largest2.sqrt()),
+                weight: Complex::splat(token, eps * vcoul),
+                largest2: splat(largest2),
+                largest: splat(largest2.sqrt()),
                 rows: OfBands { aqsn: panels.panel(ig), ..of_igp },
                 classes: &bands.classes,
                 spans: &bands.spans,
                 limits,
             };
-            let of_pair = F::sums::<S, _, NW>(&pairs);
-            for e in 0..NW {
-                sums.asx[e] = sums.asx[e] + of_pair.asx[e];
-                sums.ach[e] = sums.ach[e] + of_pair.ach[e];
-            }
+            sums.add(&F::sums(&pair));
+        }
+        let mut of_static = [(panels.panel(0), Complex64::ZERO); BLOCK];
+        let of_static = &mut of_static[..self.counts[1]];
+        for (pair, &ig) in of_static.iter_mut().zip(&self.of_static) {
+            *pair = (panels.panel(ig), task.slab.eps[first + ig] * vcoul);
+        }
+        if !of_static.is_empty() {
+            add_up(token, of_static, of_igp.lane, products);
+            let pair = PairVector {
+                token,
+                wtilde: Complex::splat(token, STATIC.into()),
+                weight: Complex::splat(token, Complex64::ONE),
+                largest2: splat(0.0),
+                largest: splat(0.0),
+                rows: OfBands { aqsn: products, ..of_igp },
+                classes: &bands.classes,
+                spans: &bands.spans,
+                limits,
+            };
+            sums.add(&Static::sums(&pair));
         }
         sums
     }
+}
 
-    /// The sums of the static pairs.
-    ///
-    /// So far from all energies `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit.
-    #[inline(always)]
-    fn static_sums<S: Simd, const NW: usize>(
-        &self,
-        token: S,
-        panels: &IgPanels,
-        bands: &Eights,
-        of_igp: OfBands,
-    ) -> PairSums<S, NW> {
-        let (zero, splat) = (Complex::zero(token), |value| S::f64s::splat(token, value));
-        let (ig, weights) = (&self.ig[self.others..self.end], &self.weights[self.others..self.end]);
-        let mut sums = PairSums { asx: [zero; NW], ach: [zero; NW] };
-        let Some(&first) = ig.first() else { return sums };
-        let mut panel = [panels.panel(first); BLOCK];
-        panel.iter_mut().zip(ig).for_each(|(panel, &ig)| *panel = panels.panel(ig));
-        // With the occupation, and with 1 + w/ω̃ of each energy.
-        let mut occupied = BandSums::<S, 1>::zero(token);
-        let mut all = BandSums::<S, NW>::zero(token);
-        let rows = OfBands { aqsn: panel[0], ..of_igp };
-        for begin in (0..bands.classes.end).step_by(CHAIN) {
-            let end = bands.classes.end.min(begin + CHAIN);
-            let mut at = begin;
-            for row in Rows::<S>::range::<NW>(&rows, begin, end) {
-                let band: Band<S, NW> = rows.band(token, row);
-                // Of eps times the real, and times the imaginary part of aqsn.
-                let (mut of_re, mut of_im) = (zero, zero);
-                for (panel, weight) in panel.iter().zip(weights) {
-                    let weight = Complex::splat(token, *weight);
-                    let aqsn = Complex::of(token, &panel[at], of_igp.lane);
-                    of_re = of_re.add_scaled(weight, aqsn.re);
-                    of_im = of_im.add_scaled(weight, aqsn.im);
-                }
-                let sum = Complex::new(of_re.re - of_im.im, of_re.im + of_im.re);
-                let term = band.aqsm.conj_mul(sum);
-                occupied.chain[0] = occupied.chain[0].add_scaled(term, band.occ);
-                for e in 0..NW {
-                    let factor = band.w[e].mul_add(splat(1.0 / STATIC), splat(1.0));
-                    all.chain[e] = all.chain[e].add_scaled(term, factor);
-                }
-                at += 1;
+/// Sums of weights times panels, of the bands from `lane` on.
+#[inline(always)]
+fn add_up<S: Simd>(token: S, pairs: &[(&[Lines], Complex64)], lane: usize, sums: &mut [Lines]) {
+    // Two rows at a time: so many sums that each waits for none.
+    for begin in (0..sums.len()).step_by(2) {
+        let rows = [begin, (begin + 1).min(sums.len() - 1)];
+        // Of weights times the real, and times the imaginary parts.
+        let (mut of_re, mut of_im) = ([Complex::zero(token); 2], [Complex::zero(token); 2]);
+        for (panel, weight) in pairs {
+            let weight = Complex::splat(token, *weight);
+            for at in 0..2 {
+                let aqsn = Complex::of(token, &panel[rows[at]], lane);
+                of_re[at] = of_re[at].add_scaled(weight, aqsn.re);
+                of_im[at] = of_im[at].add_scaled(weight, aqsn.im);
             }
-            occupied.end_chain(token);
-            all.end_chain(token);
         }
-        for e in 0..NW {
-            sums.asx[e] = occupied.sum(0);
-            sums.ach[e] = all.sum(e).scale(splat(-0.5));
+        for at in 0..2 {
+            let [re, im] = &mut sums[rows[at]];
+            store(token, of_re[at].re - of_im[at].im, &mut re.0[lane..]);
+            store(token, of_re[at].im + of_im[at].re, &mut im.0[lane..]);
         }
-        sums
+    }
+}
+
+/// Static pairs whose `aqsn` are added up.
+///
+/// So far from all energies `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit.
+struct Static;
+
+impl Fraction for Static {
+    #[inline(always)]
+    fn sums<S: Simd, R: Rows<S>, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        let mut occupied = BandSums::<S, 1>::zero(pairs.token);
+        let mut all = BandSums::<S, NW>::zero(pairs.token);
+        over_bands!(pairs, 0, pairs.classes.end, [occupied, all], band => {
+            occupied.chain[0] = occupied.chain[0].add_scaled(band.m, band.occ);
+            for e in 0..NW {
+                let factor = band.w[e].mul_add(pairs.splat(1.0 / STATIC), pairs.splat(1.0));
+                all.chain[e] = all.chain[e].add_scaled(band.m, factor);
+            }
+        });
+        let ach = array!(NW, e => all.sum(e).scale(pairs.splat(-0.5)));
+        PairSums { asx: [occupied.sum(0); NW], ach }
     }
 }
 
 /// Rows of eight bands, of one pair.
 #[derive(Clone, Copy)]
 struct OfBands<'a> {
-    /// Matrix elements of G: a panel of [`IgPanels`].
+    /// Matrix elements of G: a panel of [`crate::problem::IgPanels`].
     aqsn: &'a [Lines],
     /// The first of the bands in a row.
     lane: usize,

@@ -28,6 +28,21 @@ pub struct PairSums<S: Simd, const NW: usize> {
     pub ach: [Complex<S>; NW],
 }
 
+impl<S: Simd, const NW: usize> PairSums<S, NW> {
+    #[inline(always)]
+    pub fn zero(token: S) -> Self {
+        PairSums { asx: [Complex::zero(token); NW], ach: [Complex::zero(token); NW] }
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, other: &Self) {
+        for e in 0..NW {
+            self.asx[e] = self.asx[e] + other.asx[e];
+            self.ach[e] = self.ach[e] + other.ach[e];
+        }
+    }
+}
+
 /// Adds the sums of a tile to `sums`, `(nw · VALUES, igp)`.
 #[inline(always)]
 pub fn sum<F: Fraction, S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
