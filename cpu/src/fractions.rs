@@ -48,6 +48,12 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
         self.re.end_chain(token);
     }
 
+    #[inline(always)]
+    fn add_chain(&mut self, token: S) {
+        self.factor.add_chain(token);
+        self.re.add_chain(token);
+    }
+
     /// The sum of energy `e`, for `im = Im ω̃`.
     #[inline(always)]
     fn sum(&self, e: usize, im: S::f64s) -> Complex<S> {

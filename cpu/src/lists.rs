@@ -265,7 +265,7 @@ struct OfBands<'a> {
 
 impl<S: Simd> Rows<S> for OfBands<'_> {
     const SPAN: usize = SPAN;
-    // There are so few rows that most sums have no full chain.
+    // With few rows, a compensation after each class would take as long as the terms of a few of them.
     const ENDS_EACH: bool = false;
     /// `aqsn`, `aqsm`, energies and occupations.
     type Row<'a, const NW: usize>

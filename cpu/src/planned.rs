@@ -209,10 +209,19 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
         }
     }
 
-    /// The sum of energy `e`.
+    /// Adds the chain to the total.
+    #[inline(always)]
+    pub fn add_chain(&mut self, token: S) {
+        for e in 0..NW {
+            self.total[e] = self.total[e] + self.chain[e];
+            self.chain[e] = Complex::zero(token);
+        }
+    }
+
+    /// The sum of energy `e`, after the last chain.
     #[inline(always)]
     pub fn sum(&self, e: usize) -> Complex<S> {
-        self.total[e] + (self.lost[e] + self.chain[e])
+        self.total[e] + self.lost[e]
     }
 }
 
@@ -224,7 +233,7 @@ fn two_sum<S: Simd>(a: S::f64s, b: S::f64s) -> (S::f64s, S::f64s) {
     (sum, (a - (sum - own)) + (b - own))
 }
 
-/// Goes through the rows of `begin..end` in chains and compensates the sums after each, or after each full one. With
+/// Goes through the rows of `begin..end` in chains and compensates the sums after each, or each full one. With
 /// spans, `$clear` is done for the rows of those of which `$is_clear` holds, and `$body` for the others. A function with
 /// a closure would be compiled without the instructions of the level.
 macro_rules! over_bands {
@@ -266,6 +275,8 @@ macro_rules! over_bands {
             $body
             if R::ENDS_EACH || $chain.len() == $crate::work::CHAIN {
                 $($sum.end_chain($pairs.token);)+
+            } else {
+                $($sum.add_chain($pairs.token);)+
             }
         }
     };
@@ -348,7 +359,7 @@ pub struct Band<S: Simd, const NW: usize> {
 pub trait Rows<S: Simd> {
     /// Rows of a [`Span`], which divide [`CHAIN`].
     const SPAN: usize;
-    /// Whether sums are compensated at the end of each class of bands too.
+    /// Whether chains at the end of a class of bands are compensated too, which are shorter.
     const ENDS_EACH: bool;
     type Row<'a, const NW: usize>
     where
