@@ -103,8 +103,8 @@ pub static JOURNEYS: &[Journey] = &[
         versions: Versions::Cpu(CPU),
         baseline: "cpu:threads",
         continues: None,
-        best: "cpu:paired",
-        condition: "on two cores with AVX-512, si214, demo and demo-complex",
+        best: "cpu:static",
+        condition: "on two cores with AVX-512, si214, demo and demo-complex; cpu:paired on tiny",
     },
     Journey {
         id: "sigma-gpu",
@@ -152,7 +152,7 @@ pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
 pub fn best(back_end: BackEnd) -> Listed {
     let id = match back_end {
         BackEnd::Gpu => "v13",
-        BackEnd::Cpu => "cpu:paired",
+        BackEnd::Cpu => "cpu:static",
     };
     find(id).expect("a test looks it up")
 }

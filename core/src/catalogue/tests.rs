@@ -18,10 +18,10 @@ fn the_choice_is_by_energies_and_poles() {
     };
     for poles in [Poles::Real, Poles::Any] {
         for nw in 1..5 {
-            assert_eq!(at(BackEnd::Cpu, nw, poles), "cpu:paired");
+            assert_eq!(at(BackEnd::Cpu, nw, poles), "cpu:static");
             assert_eq!(at(BackEnd::Gpu, nw, poles), "v13");
         }
-        // However small the problem is: cpu:paired makes a plan for every two energies.
+        // However small the problem is: cpu:static makes a plan for every two energies.
         for nw in [16, 64, 501, 100_000] {
             assert_eq!(at(BackEnd::Cpu, nw, poles), "sigma:cells");
             assert_eq!(at(BackEnd::Gpu, nw, poles), "sigma:blocks");
