@@ -9,7 +9,7 @@
 //! - [`work`]: how threads share the work; compensated sums
 //! - [`definition`]: terms by the definition
 //! - [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
-//! - [`lists`]: the same, of listed pairs
+//! - [`lists`]: the same of lists of pairs, bands in vectors
 //! - [`expansion`], [`sigma`]: many energies, by moments of clusters of poles
 //! - [`poles`]: terms as matrices
 

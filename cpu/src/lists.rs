@@ -48,7 +48,7 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
             if task.stop.is_asked() {
                 return;
             }
-            let pairs = Listed::of(task, &block, igp);
+            let pairs = PairList::of(task, &block, igp);
             let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
             for lane in (0..WIDTH).step_by(S::f64s::LEN) {
                 let of_igp =
@@ -120,7 +120,7 @@ fn eights(numbers: &[Complex64]) -> Vec<Lines> {
 }
 
 /// The pairs of an `igp` and a block's `ig` that have a weight and are not summed by the definition.
-struct Listed {
+struct PairList {
     igp: usize,
     others: [usize; BLOCK],
     of_static: [usize; BLOCK],
@@ -128,8 +128,8 @@ struct Listed {
     counts: [usize; 2],
 }
 
-impl Listed {
-    fn of(task: &Task, block: &Tile, igp: usize) -> Listed {
+impl PairList {
+    fn of(task: &Task, block: &Tile, igp: usize) -> PairList {
         let (plan, fallback) = task.plan.expect("checked before");
         let ncouls = task.bands.ncouls;
         let [mut others, mut of_static] = [[0; BLOCK]; 2];
@@ -147,7 +147,7 @@ impl Listed {
                 counts[1] += usize::from(is_static);
             }
         }
-        Listed { igp, others, of_static, counts }
+        PairList { igp, others, of_static, counts }
     }
 
     #[inline(always)]

@@ -33,7 +33,7 @@ macro_rules! kernel {
 }
 
 /// The CPU's journey, in order.
-pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &fixed::CPU];
+pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
 
 /// Any number of energies.
 pub static SIGMA: &[&Cpu] = &[&cells::CPU];
@@ -247,7 +247,7 @@ pub mod paired {
     };
 }
 
-pub mod fixed {
+pub mod statics {
     //! cpu:static: lists of pairs, and bands in vectors.
     //!
     //! A third of real pairs has a pole of 1e12 eV, so far from all energies that a term is `eps·M` for each energy but

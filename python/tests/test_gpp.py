@@ -91,7 +91,7 @@ def test_versions_are_alike(cpu, name):
 def test_best_is_chosen_by_the_problem(cpu):
     assert cpu.version == "best"
     few, many = gpp.system("demo"), gpp.system("demo", energies=np.arange(64.0))
-    assert cpu.sums(**few).version == "cpu:static"
+    assert cpu.sums(**few).version == "cpu:paired"
     assert cpu.sums(**many).version == "sigma:cells"
 
 
@@ -186,7 +186,7 @@ def test_unknown_names():
 def test_what_a_calculator_says_of_itself(cpu):
     assert (cpu.device, cpu.version) == ("cpu", "best")
     assert repr(cpu) == "gpp.Calculator(device='cpu', version='best')"
-    assert "version='cpu:static'" in repr(cpu.sums(**gpp.system("tiny")))
+    assert "version='cpu:paired'" in repr(cpu.sums(**gpp.system("tiny")))
     assert gpp.__version__.count(".") == 2
     assert "0" in gpp.Calculator.sums.__doc__ and "ncouls" in gpp.Calculator.sums.__doc__
 

@@ -81,9 +81,9 @@ fn without_a_version_energies_are_summed_by_the_best() {
     for (arguments, version) in [
         (&["--energies", "-10:10:64"][..], "sigma:cells"),
         (&["--energies", "-10:10:64", "-v", "best", "-s", "demo"], "sigma:cells"),
-        (&["--energies", "-10:10:64", "-v", "best", "-s", "tiny"], "cpu:static"),
-        (&["--energies", "-1:1:2", "-s", "demo"], "cpu:static"),
-        (&["--energies", "0:6:7", "-s", "tiny-complex"], "cpu:static"),
+        (&["--energies", "-10:10:64", "-v", "best", "-s", "tiny"], "cpu:paired"),
+        (&["--energies", "-1:1:2", "-s", "demo"], "cpu:paired"),
+        (&["--energies", "0:6:7", "-s", "tiny-complex"], "cpu:paired"),
     ] {
         let run = json(arguments);
         let ran = run["results"].as_array().unwrap();
