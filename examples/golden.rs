@@ -45,7 +45,7 @@ fn main() -> Result<(), gpp::error::Error> {
     Ok(())
 }
 
-/// The sums, or elements, as JSON; `tests/cli` compares them with what is stored.
+/// The sums, or elements, as JSON.
 ///
 /// # Errors
 /// A system that is none, or too little memory.

@@ -21,8 +21,8 @@ use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::output::replace;
 use crate::record::offdiag::{Offdiag, pictured};
 use crate::record::profile::{Ceilings, Profile};
+use crate::record::run::{Row, Sigma, UNIT};
 use crate::roofline::{Level, Point, Timing, point};
-use crate::sigma::{Row, Sigma, UNIT};
 
 /// Letters of a viewer's own font in an SVG, and of the font below in a PNG.
 const FONT: &str = "sans-serif";

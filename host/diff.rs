@@ -1,4 +1,4 @@
-//! `gpp diff`: two versions, or two runs.
+//! `gpp explain`: the cards of versions; `gpp diff`: two versions, or two runs.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,16 +6,32 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::catalogue::BackEnd;
-use crate::catalogue::names::single;
-use crate::cli::{CardArgs, DiffArgs};
+use crate::catalogue::names::{single, versions};
+use crate::catalogue::{BackEnd, Listed};
+use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
-use crate::explain::{ChangeBetween, compare, matrices};
-use crate::output::{Files, is_stdout, print, write_text};
+use crate::explain::{ChangeBetween, Found, LINES, matrices, show};
+use crate::output::{self, Files};
 use crate::profile::run_file;
 use crate::record;
 use crate::record::run::{Measurement, Run};
 use crate::terminal::{Cells, Unit, or_dash, outcome, percent};
+
+pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let names = args.versions.join(",");
+    if let Some(versions) = matrices::named(&names)? {
+        return matrices::show(&versions, None, &args.cards);
+    }
+    let versions = versions(&names, BackEnd::Gpu)?;
+    let found = Found::load(args.cards.from.as_deref())?;
+    // A series goes without versions that are younger than its records; one that is named fails.
+    let has = |own: &&Listed| {
+        names.contains(own.id()) || found.is_empty() || found.ids().contains(&own.id())
+    };
+    let cards = versions.iter().filter(has);
+    let cards = cards.map(|own| found.card(own.id(), found.before(own.id())));
+    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, LINES)
+}
 
 pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if let Some(files) = args.files()? {
@@ -31,7 +47,11 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         None => {}
     }
     let one = |name: &str| single("diff", name, BackEnd::Gpu);
-    compare(&one(&args.before)?, &one(&args.version)?, &args.cards)
+    let (before, version) = (one(&args.before)?, one(&args.version)?);
+    let found = Found::load(args.cards.from.as_deref())?;
+    let card = found.card(version.id(), Some(before.id()))?;
+    // The steps between them are shown as well.
+    show(&[card], &found.steps(before.id(), version.id()), &args.cards, usize::MAX)
 }
 
 /// What became of the time of each version from one run to another.
@@ -45,12 +65,8 @@ fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     let runs: [Run; 2] = [record::read(before)?, record::read(now)?];
     let names = files.each_ref().map(|path| path.display().to_string());
     let difference = difference((&names[0], &runs[0]), (&names[1], &runs[1]))?;
-    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
-    let printed = if to_stdout { Ok(()) } else { print(|to| text(to, &difference)) };
-    if let Some(path) = &args.json {
-        write_text(path, &record::plain(&difference))?;
-    }
-    printed?;
+    let json = || record::plain(&difference);
+    output::show(args.json.as_deref(), false, json, |to| text(to, &difference))?;
     Ok(ExitCode::SUCCESS)
 }
 

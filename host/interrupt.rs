@@ -14,23 +14,19 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use crate::output::{self, note};
 
 /// Shows what is done; that may take its time.
-pub type Task = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce() -> anyhow::Result<()> + Send>;
 
 /// Asked for the signal by which the program is to stop.
 pub static ASKED: Stop = Stop::new();
 
+/// The task of a signal, none once it is not needed. Whoever comes while the program stops does not come back.
 static TASK: Mutex<Option<Task>> = Mutex::new(None);
 
 /// The work at the end of which the program stops by itself.
 static DEFERRED: Mutex<Option<&'static str>> = Mutex::new(None);
 
-fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
+pub fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The task of a signal, none once it is not needed. Whoever comes while the program stops does not come back.
-pub(crate) fn set_task(task: Option<Task>) {
-    *lock(&TASK) = task;
 }
 
 /// As long as this lives, the program goes on after the first signal.
@@ -92,7 +88,10 @@ fn stop(signal: i32, speaks: bool) {
     }
     if let Some(task) = task.take() {
         // One that panics has said so, and the program still has to end.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
+        let shown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
+        if let Ok(Err(error)) = shown {
+            note(format_args!("error: {error:#}"));
+        }
     }
     exit(signal)
 }
@@ -100,4 +99,16 @@ fn stop(signal: i32, speaks: bool) {
 fn exit(signal: i32) -> ! {
     remove_half_written();
     signal_hook::low_level::exit(128 + signal)
+}
+
+/// If a signal asks the program to stop, `show` shows what is done.
+pub fn shows_by(show: impl FnOnce() -> anyhow::Result<()> + Send + 'static) {
+    *lock(&TASK) = Some(Box::new(show));
+}
+
+/// Shows at the end of the work what is done. Whoever asks the program to stop meanwhile has it shown all the same.
+pub fn show_at_end(show: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let _deferred = Deferred::new("what is shown and written");
+    *lock(&TASK) = None;
+    show()
 }

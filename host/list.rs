@@ -16,11 +16,11 @@ use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::output::{Files, print, write_text};
+use crate::problem::Grid;
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
-use crate::problem::{Grid, Problem, Sums};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
@@ -52,7 +52,14 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     Files::new().writes("--output", [&args.output]).check()?;
     let grid = args.energies.map(|energies| Grid::Even(energies).in_file());
     let source = Source::System(system, args.seed).at(grid);
-    let (problem, sums) = with_sums(&source, progress)?;
+    let problem = source.load(progress)?;
+    let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
+        let what = format!(
+            "has no reference values for this seed and these energies, and too many terms to evaluate them now; they \
+             exist for seed {DEFAULT_SEED} and a system's own energies"
+        );
+        invalid(source.name(), what)
+    })?;
     if problem.header().nend > MINI_APPS_ENERGIES {
         progress.say(format_args!(
             "note: gpp reads this file; the mini-app does not, whose arrays hold energies 1 to \
@@ -76,22 +83,16 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
             continue;
         }
         for version in versions(name, BackEnd::Gpu)? {
-            symbols.extend(of_version(&version)?.into_iter().map(str::to_string));
+            let gpu = version
+                .gpu()
+                .ok_or_else(|| invalid(version.id(), "is a version for CPUs and has no PTX"))?;
+            let entries = gpu.kernels.iter().flat_map(|kernel| kernel.entries);
+            symbols.extend(entries.map(|entry| entry.symbol.to_string()));
         }
     }
     symbols.dedup();
     print(|to| write!(to, "{}", ptx.of(symbols.iter().map(String::as_str))))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The symbols of a version's kernels.
-fn of_version(version: &Listed) -> Result<Vec<&'static str>> {
-    let gpu = version.gpu().ok_or_else(|| Error::Input {
-        origin: version.id().into(),
-        what: "is a version for CPUs and has no PTX".into(),
-    })?;
-    let entries = gpu.kernels.iter().flat_map(|kernel| kernel.entries);
-    Ok(entries.map(|entry| entry.symbol).collect())
 }
 
 // What there is: a device and its kernels, versions and systems.
@@ -244,19 +245,6 @@ fn listing() -> Value {
 
 fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
-}
-
-/// A problem and its reference sums, stored or evaluated now.
-fn with_sums(source: &Source, progress: Progress) -> Result<(Problem, Sums)> {
-    let problem = source.load(progress)?;
-    let sums = reference::whole(&problem, progress)?.ok_or_else(|| Error::Input {
-        origin: source.name(),
-        what: format!(
-            "has no reference values for this seed and these energies, and too many terms to evaluate them now; they \
-             exist for seed {DEFAULT_SEED} and a system's own energies"
-        ),
-    })?;
-    Ok((problem, sums))
 }
 
 // Devices, kernels, versions and systems for the terminal.

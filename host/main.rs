@@ -4,5 +4,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     gpp::output::program_began();
-    gpp::cli::main()
+    gpp::program::main()
 }

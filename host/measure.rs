@@ -15,7 +15,8 @@ use crate::devices::{Device, Done, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Problem, Slabs, Sums};
-use crate::record::run::{Measurement, Repetition, Span, State, Threads, TileShape, Times, Work};
+use crate::record::Repetition;
+use crate::record::run::{Measurement, Span, State, Threads, TileShape, Times, Work};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
 

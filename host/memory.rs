@@ -7,7 +7,7 @@ use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::{Device, HostWorkspace};
-use crate::error::{Error, Result, mib};
+use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::Free;
 use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
 use crate::problem::plan::CACHED;
@@ -94,7 +94,7 @@ impl Loaded {
         let groups = ngpown.div_ceil(group);
         let most = Need::of(frame, versions, crew, self.held()).most(groups, group, limits)?;
         if let Some(igp) = limits.slab {
-            let wrong = |what| Err(Error::Input { origin: format!("--slab {igp}"), what });
+            let wrong = |what: String| Err(invalid(format!("--slab {igp}"), what));
             if !igp.is_multiple_of(group) && igp < ngpown {
                 let what = "needs a multiple of the igp of a group of these versions";
                 return wrong(format!("{what}, {group}"));
@@ -150,8 +150,8 @@ impl Limits {
     /// Fails if a limit means nothing to what the kernels run on.
     pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
         if back_end == BackEnd::Cpu && self.device.is_some() {
-            let what = "has no effect on a CPU: --host-memory limits its arrays".into();
-            return Err(Error::Input { origin: "--device-memory".into(), what });
+            let what = "has no effect on a CPU: --host-memory limits its arrays";
+            return Err(invalid("--device-memory", what));
         }
         Ok(())
     }

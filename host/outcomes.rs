@@ -1,7 +1,10 @@
 //! What a run comes down to: outcomes in words, the fastest version, speed-ups.
 
+use statrs::stats_tests::Alternative;
+use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
+
 use crate::catalogue::{JOURNEYS, order};
-use crate::record::run::Measurement;
+use crate::record::run::{Measurement, Times, Verdict};
 use crate::reference::Source;
 use crate::reference::verify::{Outcome, RelativeTo, Undecided, Verification};
 use crate::terminal::outcome;
@@ -68,9 +71,11 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
     let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
     let passed = results.iter().filter(|result| result.passed()).count();
     let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
-    let errors = errors
-        .reduce(f64::max)
-        .map(|error| format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance));
+    let decided = results.iter().all(|result| result.verification.undecided.is_none());
+    let errors = errors.reduce(f64::max).map(|error| match decided {
+        true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
+        false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
+    });
     let all = match (passed, results.len()) {
         (1, 1) => "The result agrees".into(),
         (passed, all) if passed == all => format!("All {all} results agree"),
@@ -167,4 +172,38 @@ pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>
     let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);
     (id, results.iter().map(over).collect())
+}
+
+// Whether two sets of times differ by more than their noise.
+
+/// Level of significance.
+const LEVEL: f64 = 0.05;
+
+/// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation
+/// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
+/// even disjoint sets would not differ.
+pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
+    let [a, b] = [a, b].map(|times| thinned(&times.samples));
+    let (count, all) = (a.len(), a.len() + b.len());
+    let apart: Vec<f64> = (0..all).map(|rank| rank as f64).collect();
+    if probability(&apart[..count], &apart[count..])? > LEVEL {
+        return None;
+    }
+    let found = probability(&a, &b)?;
+    Some(if found <= LEVEL { Verdict::Differs } else { Verdict::Noise })
+}
+
+/// Samples of a side that are looked at, at most: the test compares each with each.
+const MOST: usize = 2000;
+
+/// As many of these as are looked at, evenly from the first to the last.
+fn thinned(samples: &[f64]) -> Vec<f64> {
+    samples.iter().copied().step_by(samples.len().div_ceil(MOST).max(1)).collect()
+}
+
+/// Of ranks as uneven as these or more in samples of the same times.
+fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
+    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
+    let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;
+    (probability >= 0.0).then_some(probability)
 }

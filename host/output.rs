@@ -4,14 +4,13 @@ use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use gpp_core::devices::gpu::first_launch;
 use indicatif::{ProgressBar, WeakProgressBar};
 
-use crate::error::{Error, Result};
-use crate::interrupt::{Deferred, set_task};
+use crate::error::{Error, Result, invalid};
 
 pub use gpp_core::system::memory;
 pub use gpp_core::system::output as input;
@@ -54,6 +53,18 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     document(path, |to| writeln!(to, "{text}"))
 }
 
+/// Prints `text`, unless it is to be quiet or standard output is for JSON, and writes the JSON, even if printing fails.
+pub fn show(
+    json: Option<&Path>,
+    quiet: bool,
+    document: impl FnOnce() -> String,
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    let printed = if quiet || json.is_some_and(is_stdout) { Ok(()) } else { print(text) };
+    json.map_or(Ok(()), |path| write_text(path, &document()))?;
+    printed
+}
+
 // Standard error: lines for people, beside the bar that may be there.
 
 /// The bar on the terminal, for what else is written there.
@@ -83,50 +94,6 @@ pub fn note(text: impl Display) {
     match current() {
         Some(bar) => bar.suspend(write),
         None => write(),
-    }
-}
-
-// What is done of some work, and how it is shown whatever becomes of the work.
-
-type Show<T> = dyn Fn(&T) -> anyhow::Result<()> + Send + Sync;
-
-/// What is done so far, and how it is shown: at the end, or on an interrupt.
-pub struct Kept<T> {
-    state: Arc<Mutex<T>>,
-    show: Arc<Show<T>>,
-}
-
-impl<T: Send + 'static> Kept<T> {
-    /// What is kept, and how it is shown.
-    pub fn new(
-        kept: T,
-        show: impl Fn(&T) -> anyhow::Result<()> + Send + Sync + 'static,
-    ) -> Kept<T> {
-        let kept = Arc::new(Mutex::new(kept));
-        let show: Arc<Show<T>> = Arc::new(show);
-        let (own, by) = (kept.clone(), show.clone());
-        set_task(Some(Box::new(move || {
-            let kept = own.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = by(&kept) {
-                note(format_args!("error: {error:#}"));
-            }
-        })));
-        Kept { state: kept, show }
-    }
-
-    pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Shows it and what `done` says of the work; what was done before an error is shown as well. Whoever
-    /// asks the program to stop meanwhile has it shown all the same.
-    pub fn finish<R, E: Into<anyhow::Error>>(self, done: Result<R, E>) -> anyhow::Result<R> {
-        let _deferred = Deferred::new("what is shown and written");
-        set_task(None);
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = (self.show)(&state);
-        let done = done.map_err(Into::into)?;
-        shown.map(|()| done)
     }
 }
 
@@ -207,9 +174,8 @@ impl Files {
             let is_it =
                 |(_, read): &&(_, PathBuf)| fs::canonicalize(read).is_ok_and(|r| r == place);
             if let Some((other, input)) = self.read.iter().find(is_it) {
-                let origin = format!("{flag} {}", path.display());
                 let what = format!("it is the input {other} {}", input.display());
-                return Err(Error::Input { origin, what });
+                return Err(invalid(format!("{flag} {}", path.display()), what));
             }
         }
         Ok(())

@@ -17,10 +17,9 @@ use crate::outcomes::{agreement, power};
 use crate::output::{Files, print, replace};
 use crate::profile::Records;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, Run, Span, State};
+use crate::record::run::{Measurement, Run, Sigma, Span, State};
 use crate::roofline::{Figure, Level, figures, of_own_ceiling, share_of_peak};
 use crate::run;
-use crate::sigma::Sigma;
 use crate::table::{Row, Section, notes, sections};
 use crate::terminal::{Cells, or_dash, outcome};
 

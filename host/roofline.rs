@@ -1,34 +1,18 @@
-//! `gpp roofline`: points, ceilings and charts.
+//! The roofline: its points, its ceilings and which versions a chart shows.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::catalogue::{JOURNEYS, order};
-use crate::chart::{Picture, Roofline};
-use crate::cli::RooflineArgs;
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measure::state;
-use crate::output::{print, replace, require_name};
-use crate::profile::Records;
 use crate::record::profile::{Ceilings, Profile, Theoretical};
 use crate::record::{Provenance, SCHEMA};
-
-pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
-    let output = args.output.as_deref().unwrap_or(Path::new("."));
-    require_name("--output", output, "folder")?;
-    let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
-    write_charts(output, &profiles, &ceilings)?;
-    print(|to| writeln!(to, "rooflines in {}", output.display()))?;
-    Ok(ExitCode::SUCCESS)
-}
 
 // The hierarchical roofline: points, and which versions a figure shows.
 
@@ -248,44 +232,6 @@ fn fp64_lanes(capability: (u32, u32)) -> Option<f64> {
         (6..=12, _) => Some(2.0),
         _ => None,
     }
-}
-
-// All rooflines of some profiles and their points, as files in a folder.
-
-/// Writes each figure as SVG and PNG, and all points as CSV.
-pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
-    replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
-
-    for Figure { name, title, shown, level } in figures(profiles) {
-        let path = folder.join(name);
-        let chart = Roofline::of(&title, &shown, ceilings, level);
-        Picture::Svg.write(&path.with_extension("svg"), &chart)?;
-        Picture::Png.write(&path.with_extension("png"), &chart)?;
-    }
-    Ok(())
-}
-
-/// The points of all profiles, and the share of its own ceiling that a version reaches.
-fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Result<()> {
-    let timing = Timing::of(profiles);
-    let mut csv = csv::Writer::from_writer(to);
-    csv.write_record([
-        "version",
-        "level",
-        "intensity",
-        "flops_per_s",
-        "of_own_ceiling",
-        "of_own_sustained_ceiling",
-    ])?;
-    for profile in profiles {
-        let own = of_own_ceiling(profile, ceilings);
-        for point in LEVELS.into_iter().filter_map(|level| point(profile, level, timing)) {
-            let Point { version, level, intensity, flops_per_s } = point;
-            csv.serialize((version, level, intensity, flops_per_s, own.burst, own.sustained))?;
-        }
-    }
-    csv.flush()
 }
 
 #[cfg(test)]

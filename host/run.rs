@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use bytesize::ByteSize;
 use comfy_table::{Cell, Table};
@@ -13,23 +14,22 @@ use crate::devices::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{self, Result};
-use crate::explain::verdict::differs;
-use crate::interrupt::Deferred;
+use crate::interrupt::{self, Deferred, lock};
 use crate::measure::{self, measure, window};
 use crate::memory::{Crew, Loaded, of_sorted};
-use crate::outcomes::{agreement, by_series, failure, outliers, over_baseline, power};
-use crate::output::{Kept, note};
+use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
+use crate::output::note;
 use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Extents, Outline, digest};
 use crate::progress::Progress;
 use crate::ranks::Ranks;
+use crate::record::Repetition;
 use crate::record::run::{
-    Measurement, Parting, Place, Repetition, Run, StaticCh, SystemInfo, Verdict, Work,
+    Measurement, Parting, Place, Run, Sigma, StaticCh, SystemInfo, UNIT, Verdict, Work,
 };
 use crate::reference::verify::{Outcome, verify_static_ch};
 use crate::reference::{self, MAX_SERIAL_TERMS, Reference, Source, static_ch as evaluate};
 use crate::setup::{self, Setting, require_one_kind, say_emulated};
-use crate::sigma::{Sigma, UNIT};
 use crate::terminal::{Unit, fit, or_dash, outcome_cell, table, terminal, time};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -53,7 +53,7 @@ pub fn measured(
     };
     // Whatever can fail at once fails before the device is opened and the problem made.
     let named = if given.is_some() { versions(BackEnd::Gpu, None)? } else { Vec::new() };
-    let source = args.problem.source_or(SMALL_SYSTEM)?;
+    let source = setup::Source::of(&args.problem, SMALL_SYSTEM)?;
     let limits = args.slabs.limits();
     let devices = setup::devices(&args.place, limits.device, &named, progress, ranks)?;
     let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
@@ -113,21 +113,28 @@ pub fn measured(
     };
 
     let count = options.versions.len();
-    let kept = Kept::new(None::<Run>, move |run| match run {
+    let last = Arc::new(Mutex::new(None::<Run>));
+    let ran = last.clone();
+    let show = Arc::new(move || match &*lock(&ran) {
+        None => Ok(()),
         Some(run) => {
             if !run.head.complete && !output.quiet {
                 note(format_args!("{} of {count} versions ran", run.results.len()));
             }
             if run.results.is_empty() { Ok(()) } else { show(&output, run) }
         }
-        None => Ok(()),
     });
-    let keep = |run: &Run| kept.change(|kept| *kept = Some(run.clone()));
+    let at_signal = show.clone();
+    interrupt::shows_by(move || at_signal());
+    let keep = |run: &Run| *lock(&last) = Some(run.clone());
     let done = run_versions(&setting, &options, progress, keep);
     if let Ok(run) = &done {
         keep(run);
     }
-    kept.finish(done)
+    // What was done before an error is shown as well.
+    let shown = interrupt::show_at_end(|| show());
+    let run = done?;
+    shown.map(|()| run)
 }
 
 /// Terms beyond which a calculation takes a CPU more than a second.
@@ -204,7 +211,7 @@ pub fn run_versions(
         Run::new(device.info(), problem, versions.first().map_or(options.repetition, times));
     run.parting = setting.parting();
     let of_static_ch = options.static_ch.then(|| catalogue::static_ch(back_end));
-    let is_judged = options.compares && reference::source_of(slabs).is_none();
+    let is_judged = options.compares && !reference::is_known(slabs);
     let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
     if !crew.ranks.is_root() {
         let _deferred = deferred();
@@ -361,14 +368,9 @@ const LISTED: usize = 3;
 pub fn places(places: &[Place]) -> Vec<String> {
     let is_alone = places.iter().all(|place| place.rank == 0);
     let line = |place: &Place| {
-        let Place { rank, host, device } = place;
+        let device = &place.device;
         let uuid = device.uuid.iter().map(|uuid| format!(", {uuid}")).collect::<String>();
-        let device = format!("{}: {}{uuid}", device.id, device.name);
-        match host {
-            _ if is_alone => device,
-            Some(host) => format!("rank {rank} on {host}: {device}"),
-            None => format!("rank {rank}: {device}"),
-        }
+        worker(place, is_alone, format!("{}: {}{uuid}", device.id, device.name))
     };
     if places.len() > 1 { places.iter().map(line).collect() } else { Vec::new() }
 }
@@ -513,7 +515,7 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     for (place, share) in of.places.iter().zip(&work.shares) {
         let rate = share.uploaded as f64 / share.uploads_s / 1e9;
         shares.add_row(vec![
-            Cell::new(worker(of, place)),
+            Cell::new(worker(place, of.ranks == 1, place.device.id.clone())),
             Cell::new(share.slabs),
             Cell::new(share.igp),
             Cell::new(shown(share.kernels_s)),
@@ -534,11 +536,11 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     text
 }
 
-/// A device, and whose it is where there are several.
-fn worker(of: &Parting, place: &Place) -> String {
-    match (&place.host, of.ranks) {
-        (_, 1) => place.device.id.clone(),
-        (Some(host), _) => format!("rank {} on {host}: {}", place.rank, place.device.id),
-        (None, _) => format!("rank {}: {}", place.rank, place.device.id),
+/// A device, and whose it is if there are several ranks.
+fn worker(place: &Place, is_alone: bool, device: String) -> String {
+    match &place.host {
+        _ if is_alone => device,
+        Some(host) => format!("rank {} on {host}: {device}", place.rank),
+        None => format!("rank {}: {device}", place.rank),
     }
 }

@@ -9,7 +9,7 @@ use gpp_cpu::pool::Team;
 use gpp_cpu::simd::Level;
 
 use crate::catalogue::{BackEnd, Kernel, Listed};
-use crate::cli::{AUTO, DeviceArgs};
+use crate::cli::{AUTO, DeviceArgs, ProblemArgs};
 use crate::devices::Choice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
@@ -20,6 +20,7 @@ use crate::error::{Error, Result, invalid};
 use crate::memory::{self, Crew, Limits};
 use crate::output::note;
 use crate::problem::synthesis::Synthesis;
+use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::{self, Grid, Problem, Slabs, System, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
@@ -38,6 +39,16 @@ pub enum Source {
 }
 
 impl Source {
+    /// The problem that the arguments name, or else this system.
+    pub fn of(args: &ProblemArgs, system: &str) -> Result<Source> {
+        let grid = args.energies.map(Grid::Even);
+        if let Some(path) = &args.input {
+            return Ok(Source::File(path.clone()).at(grid));
+        }
+        let name = args.system.as_deref().unwrap_or(system);
+        Ok(Source::system(name, args.seed.unwrap_or(DEFAULT_SEED))?.at(grid))
+    }
+
     pub fn system(name: &str, seed: u64) -> Result<Source> {
         Ok(Source::System(systems::find(name)?, seed))
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use comfy_table::Cell;
-use num_complex::Complex64;
 
 use crate::catalogue::BackEnd;
 use crate::catalogue::names::single;
@@ -15,7 +14,7 @@ use crate::error::{Result, invalid};
 use crate::outcomes::{reference, reservations};
 use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record::run::{Measurement, Run};
+use crate::record::run::{Row, Run, Sigma, UNIT};
 use crate::run::{self, code, exit_code_of, measured};
 use crate::terminal::{fit, outcome, table, terminal};
 
@@ -73,79 +72,6 @@ impl Written {
             document(path, |to| csv(to, sigma))?;
         }
         self.plots.iter().try_for_each(|(path, picture)| picture.write(path, sigma))
-    }
-}
-
-// Σ(ω): what a version of a run found at each energy.
-
-/// The sums of a version by energy, and the run that they are of.
-#[derive(Clone, Debug)]
-pub struct Sigma<'a> {
-    pub run: &'a Run,
-    pub result: &'a Measurement,
-    /// A row for each energy, one at least, in the run's order.
-    pub rows: Vec<Row>,
-}
-
-/// The unit of SX, CH and Σ: that in which the problem has `vcoul`, rydbergs in BerkeleyGW.
-pub const UNIT: &str = "units of vcoul";
-
-/// An energy and its sums, as records keep them: starting sums included.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// ω in eV above the state's energy.
-    pub above_ev: f64,
-    pub omega_ev: f64,
-    pub sx: Complex64,
-    pub ch: Complex64,
-}
-
-impl Row {
-    /// Σ: both sums together. Bare exchange is no part of it.
-    pub fn total(&self) -> Complex64 {
-        self.sx + self.ch
-    }
-
-    /// The parts of both sums and of Σ, each with its name.
-    pub fn parts(&self) -> [(&'static str, f64); 6] {
-        let (Row { sx, ch, .. }, total) = (self, self.total());
-        [
-            ("Re SX", sx.re),
-            ("Im SX", sx.im),
-            ("Re CH", ch.re),
-            ("Im CH", ch.im),
-            ("Re Σ", total.re),
-            ("Im Σ", total.im),
-        ]
-    }
-
-    /// Whether every part is a number.
-    pub fn is_finite(&self) -> bool {
-        self.parts().iter().all(|(_, part)| part.is_finite())
-    }
-}
-
-impl<'a> Sigma<'a> {
-    /// Of the fastest version that passed or, if none did, of the first; or why there is none.
-    pub fn of(run: &'a Run) -> Result<Sigma<'a>, String> {
-        let result = run.fastest().or(run.results.first()).ok_or("has no result")?;
-        let known = run.system.state_ev.zip(run.system.energies_ev.as_ref());
-        let (state, energies) = known.ok_or("does not hold its energies")?;
-        let (sx, ch) = (&result.sums.asx, &result.sums.ach);
-        if [sx.len(), ch.len()] != [energies.len(); 2] {
-            let (nw, sx, ch, version) = (energies.len(), sx.len(), ch.len(), &result.version);
-            return Err(format!(
-                "has {nw} energies, and of {version} {sx} sums asx and {ch} sums ach"
-            ));
-        }
-        let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
-        let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
-        Ok(Sigma { run, result, rows })
-    }
-
-    /// The energies, in eV above the state's, at which a part is no number.
-    pub fn broken(&self) -> Vec<f64> {
-        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
     }
 }
 

@@ -6,7 +6,7 @@ fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         // The core is an archive to the linker, the module's own code is not.
         println!("cargo::rustc-cdylib-link-arg=-Wl,--exclude-libs,ALL");
-        // See src/hypot.rs.
+        // See src/lib.rs.
         let is = |part: &str, names: &[&str]| {
             std::env::var(format!("CARGO_CFG_TARGET_{part}"))
                 .is_ok_and(|is| names.contains(&&is[..]))

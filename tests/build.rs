@@ -1,18 +1,15 @@
 //! What the build and the loader make of PTX, on what two compilers wrote of a crate with a version,
-//! a tiled version and a second stage of a few lines each; and the loops of a disassembly.
+//! a tiled version and a second stage of a few lines each.
 
 #[path = "../build/commit.rs"]
 mod commit;
 #[allow(dead_code, reason = "the build script uses all of it")]
 #[path = "../build/compiler.rs"]
 mod compiler;
-#[path = "common/loops.rs"]
-mod loops;
 #[path = "../build/ptx.rs"]
 mod ptx;
 
 use gpp::devices::gpu::Ptx;
-use loops::Loop;
 
 const RECORDED: [&str; 2] =
     [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];
@@ -110,27 +107,4 @@ fn a_commit_is_dirty_where_its_sources_are_changed() {
     assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name);
     std::fs::write(root.join("a"), "2").unwrap();
     assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name + "-dirty");
-}
-
-#[test]
-fn spills_and_divisions_count_in_innermost_loops_only() {
-    let text = "\
-\n.text.kernel:
-        /*0000*/                   STL [R1], R2 ;
-.L_x_0:
-        /*0010*/                   LDL R2, [R1] ;
-.L_x_1:
-        /*0020*/                   I2F.U32.RP R4, R3 ;
-        /*0030*/              @!P1 DFMA R6, R8, R10, R12 ;
-        /*0040*/               @P0 BRA `(.L_x_1) ;
-        /*0050*/                   LDL.LU.64 R14, [R1+0x8] ;
-        /*0060*/              @!P0 BRA P2, `(.L_x_1) ;
-        /*0070*/                   BRA `(.L_x_2) ;
-.L_x_2:
-        /*0080*/                   STL [R1], R2 ;
-        /*0090*/               @P3 BRA `(.L_x_0) ;
-        /*00a0*/                   EXIT ;
-";
-    let kernels = loops::innermost(text);
-    assert_eq!(kernels["kernel"], [Loop { fp64: 1, spills: 1, divisions: 1 }]);
 }

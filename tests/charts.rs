@@ -13,21 +13,10 @@ use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
 /// The folders of the archive that hold profiles and ceilings.
 fn folders() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = walkdir(&common::repository("data/runs"));
-    found.sort();
+    let all = common::json(&common::repository("data/runs")).into_iter();
+    let found: Vec<PathBuf> = all.filter(|path| path.ends_with("ceilings.json")).collect();
     assert!(found.len() > 5, "{found:?}");
-    found
-}
-
-fn walkdir(dir: &std::path::Path) -> Vec<PathBuf> {
-    let folders: Vec<PathBuf> = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    let below = folders.iter().flat_map(|folder| walkdir(folder));
-    let own = dir.join("ceilings.json").exists().then(|| dir.to_path_buf());
-    below.chain(own).collect()
+    found.iter().map(|path| path.parent().unwrap().to_path_buf()).collect()
 }
 
 /// The texts of a chart and where they are.
@@ -120,6 +109,11 @@ fn points_without_a_place_are_said_and_the_others_drawn() {
     let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
     assert!(svg.contains("points not drawn: 1; by HBM; times"));
     check(&svg, "the others", &ids(&shown[1..]));
+    // One without a time of its own: all by the profiler's.
+    profiles[0].time_s = None;
+    let shown: Vec<&Profile> = profiles.iter().collect();
+    let svg = Roofline::of("all", &shown, &ceilings, Level::L1).svg();
+    assert!(svg.contains("by L1; times: under the profiler"));
 }
 
 #[test]
@@ -165,23 +159,4 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     }
     let without = Roofline::of_matrices(&Matrices { matrix: None, ..of }).svg();
     assert!(without.contains("FP64 peak 33.3") && !without.contains("matrix peak"));
-}
-
-#[test]
-fn the_roofs_and_the_clock_are_named() {
-    let folder = common::repository("tests/data/records/si214");
-    let mut profiles = profile::load(&folder).unwrap();
-    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
-    let drawn = |profiles: &[Profile], level| {
-        let shown: Vec<&Profile> = profiles.iter().collect();
-        Roofline::of("archived", &shown, &ceilings, level).svg()
-    };
-    let svg = drawn(&profiles, Level::Hbm);
-    for named in ["FP64 peak 33.0 TFLOP/s", "HBM 4.", "by HBM; times and ceilings: runs"] {
-        assert!(svg.contains(named), "{named} is missing");
-    }
-    assert!(drawn(&profiles, Level::L1).contains("by L1"));
-    // One without a time of its own: all by the profiler's.
-    profiles[0].time_s = None;
-    assert!(drawn(&profiles, Level::Hbm).contains("times: under the profiler"));
 }

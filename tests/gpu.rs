@@ -210,10 +210,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
 /// Two problems at the same time on one GPU, each with its own energies in the same constant memory.
 fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let problems = [3, 4].map(|seed| {
-        let kind = Kind::Real;
-        made([131, 53, 170, 2], kind, seed)
-    });
+    let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));
     let best = best(BackEnd::Gpu).gpu().unwrap();
     let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Kernel::Gpu(best))?.sums);
     let expected = problems.each_ref().map(alone);

@@ -6,13 +6,13 @@
 mod common;
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Kind, QUIET, fixture_path, made};
+use common::{Kind, QUIET, made};
+use gpp::record;
 use gpp::record::run::Run;
-use gpp::record::{self};
 use serde_json::Value;
 
 const GPP: &str = env!("CARGO_BIN_EXE_gpp");
@@ -32,7 +32,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
             assert!(text.starts_with(path.to_str().unwrap()), "{text}");
             assert!(text.contains("not a regular file"), "{text}");
         }
-        for flags in [&["--input"][..], &["table", "--from"], &["sigma", "--from"]] {
+        for flags in [&["--input"][..], &["table", "--from"]] {
             let run = Command::new("timeout").arg("20").arg(GPP).args(flags).arg(path).output();
             // Of a folder its run is read.
             let is_folder = path.is_dir() && flags.len() > 1;
@@ -134,41 +134,4 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
         .find(|text| Path::new(text.split(' ').next().unwrap()).exists());
     let run = little.run(&arguments);
     expect(&run, &["not enough host memory for ", &limit.unwrap()]);
-
-    // A small file that says it has 2 GiB of `vcoul`, and has.
-    let sparse = folder.path().join("sparse.dat");
-    write_sparse(&sparse, 1 << 28);
-    let run = enough.run(&["-i", sparse.to_str().unwrap(), "-d", "cpu", "-v", "cpu:best"]);
-    expect(
-        &run,
-        &["sparse.dat: record 10 (vcoul)", "not enough host memory", " 2048.0 MiB needed"],
-    );
-}
-
-/// A fixture with so many numbers of `vcoul`, most of them no more than a hole in the file.
-fn write_sparse(path: &Path, ncoul: u32) {
-    let mut bytes = fs::read(fixture_path("plain")).unwrap();
-    let mut begins = vec![0];
-    for _ in 0..10 {
-        let at: usize = *begins.last().unwrap();
-        let length = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        begins.push(at + 8 + length as usize);
-    }
-    // The third number of record 1.
-    bytes[12..16].copy_from_slice(&ncoul.to_le_bytes());
-    let mut file = File::create(path).unwrap();
-    file.write_all(&bytes[..begins[9]]).unwrap();
-    let (mut left, mut first) = (8 * i64::from(ncoul), true);
-    while left > 0 {
-        let length = left.min(2_147_483_639);
-        left -= length;
-        // Markers of subrecords are negative where another one follows, and where one went before.
-        let opening = if left > 0 { -length } else { length } as i32;
-        let closing = if first { length } else { -length } as i32;
-        file.write_all(&opening.to_le_bytes()).unwrap();
-        file.seek(SeekFrom::Current(length)).unwrap();
-        file.write_all(&closing.to_le_bytes()).unwrap();
-        first = false;
-    }
-    file.write_all(&bytes[begins[10]..]).unwrap();
 }

@@ -1,39 +1,27 @@
-//! Tables and the page, from the archived run: compared with what was looked at and kept in
-//! `tests/data`. With GPP_UPDATE_SNAPSHOTS set the kept ones are written anew.
+//! Statements, tables and the page of the archived run. `tests/data/table1.md` is what `gpp table` prints of it in
+//! Markdown, without the path in the first line.
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gpp::catalogue::order;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
+use gpp::outcomes::{failure, over_baseline};
 use gpp::profile;
-use gpp::record::profile::{Ceilings, Profile, Theoretical};
-use gpp::record::run::Run;
-use gpp::record::{self, SCHEMA};
+use gpp::record;
+use gpp::record::profile::Profile;
+use gpp::record::run::{Run, Times};
 use gpp::reference::verify::Outcome;
-use gpp::report;
+use gpp::report::{self, found};
 use gpp::table::{self, sections};
-use libtest_mimic::{Arguments, Failed, Trial};
-
-fn main() {
-    let trials = vec![
-        Trial::test("table in Markdown", table_in_markdown),
-        Trial::test("steps that go the other way are marked", marks),
-        Trial::test("registry's operation counts are the archived ones", archived_counts),
-        Trial::test("page needs nothing else", page_is_self_contained),
-        Trial::test("page of matrices", page_of_matrices),
-        Trial::test("commands on stored records", commands),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
-}
 
 fn archive() -> PathBuf {
     common::repository("data/runs/h200-2026-11-23/si214")
 }
 
-fn run() -> Run {
+fn archived() -> Run {
     record::read(&archive().join("run.json")).unwrap()
 }
 
@@ -41,46 +29,15 @@ fn profiles() -> Vec<Profile> {
     profile::load(&archive()).unwrap()
 }
 
-fn ceilings() -> Ceilings {
-    Ceilings {
-        schema: SCHEMA,
-        device: "made by hand".into(),
-        provenance: None,
-        state: None,
-        fp64_sustained: Some(27e12),
-        fp64: 30e12,
-        hbm: 4e12,
-        l2: 8e12,
-        l1: 30e12,
-        theoretical: Theoretical {
-            fp64: Some(33e12),
-            hbm: Some(4.8e12),
-            l1: Some(33e12),
-            shared: Some(33e12),
-        },
-    }
+#[test]
+fn the_table_in_markdown() {
+    let kept = std::fs::read_to_string(common::repository("tests/data/table1.md")).unwrap();
+    assert_eq!(table::markdown(&sections(&archived(), "")), kept);
 }
 
-/// Compares with the text kept under that name.
-fn snapshot(name: &str, text: &str) -> Result<(), Failed> {
-    let path = common::repository(&format!("tests/data/{name}"));
-    if std::env::var_os("GPP_UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&path, text)?;
-    }
-    let kept = std::fs::read_to_string(&path)?;
-    if kept != text {
-        let line = kept.lines().zip(text.lines()).position(|(a, b)| a != b);
-        return Err(format!("{} differs, first in line {line:?}:\n{text}", path.display()).into());
-    }
-    Ok(())
-}
-
-fn table_in_markdown() -> Result<(), Failed> {
-    snapshot("table1.md", &table::markdown(&sections(&run(), "")))
-}
-
-fn marks() -> Result<(), Failed> {
-    let mut run = run();
+#[test]
+fn steps_that_go_the_other_way_are_marked() {
+    let mut run = archived();
     let all = run.results.len();
     let of = |run: &Run, id: &str| run.results.iter().position(|r| r.version == id).unwrap();
     // v4 slower than v3 here, faster in the paper.
@@ -101,10 +58,10 @@ fn marks() -> Result<(), Failed> {
     assert_eq!((past.baseline, past.rows[0].over_baseline), ("v9", Some(1.0)));
     let headings = table::cells(past).headings;
     assert!(headings.contains(&"over v9".to_string()) && !headings.contains(&"TFLOP/s".into()));
-    Ok(())
 }
 
-fn archived_counts() -> Result<(), Failed> {
+#[test]
+fn operation_counts_are_the_archived_ones() {
     // The blog's and the talk's series are archived in a folder of their own.
     let journeys = common::repository("data/runs/h200-2026-11-23/si214-journeys");
     let mut profiles = profiles();
@@ -114,15 +71,15 @@ fn archived_counts() -> Result<(), Failed> {
         // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.
         let Some(archived) = version.kernel(Poles::Real).flops_per_term else { continue };
         let profile = profiles.iter().find(|profile| profile.version == version.id());
-        let profile = profile.ok_or_else(|| format!("no profile of {}", version.id()))?;
-        let counted = profile.flops_per_term();
+        let counted = profile.expect(version.id()).flops_per_term();
         assert!((archived - counted).abs() < 0.06, "{}: {counted}", version.id());
     }
-    Ok(())
 }
 
-fn page_is_self_contained() -> Result<(), Failed> {
-    let page = report::page(run(), profiles(), ceilings(), None)?;
+#[test]
+fn the_page_needs_nothing_else() {
+    let ceilings = record::read(&archive().join("ceilings.json")).unwrap();
+    let page = report::page(archived(), profiles(), ceilings, None).unwrap();
     for reference in ["src=", "url(", "@import", "<script"] {
         assert!(!page.contains(reference), "the page has {reference}");
     }
@@ -136,61 +93,88 @@ fn page_is_self_contained() -> Result<(), Failed> {
     }
     assert_eq!(page.matches("No significant difference").count(), 3);
     assert!(!page.contains('`'), "Markdown is shown raw");
-    Ok(())
 }
 
-fn page_of_matrices() -> Result<(), Failed> {
-    let dir = tempfile::tempdir()?;
-    let page = |matrices: &Path| {
-        let output = dir.path().join("page.html");
-        let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--from"]).arg(archive()).arg("--offdiag").arg(matrices);
-        command.arg("--output").arg(&output).assert().success();
-        let page = std::fs::read_to_string(output).unwrap();
-        let (_, section) = page.split_once("id=\"matrices\"").unwrap();
-        section.split("<details class=\"part\"").next().unwrap().to_string()
-    };
-    let archived = page(&common::repository("data/runs/h200-2026-11-23/offdiag"));
+#[test]
+fn the_page_has_matrices() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = dir.path().join("page.html");
+    let matrices = common::repository("data/runs/h200-2026-11-23/offdiag");
+    let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
+    command.args(["report", "--from"]).arg(archive()).arg("--offdiag").arg(matrices);
+    command.arg("--output").arg(&output).assert().success();
+    let page = std::fs::read_to_string(output).unwrap();
+    let (_, section) = page.split_once("id=\"matrices\"").unwrap();
+    let section = section.split("<details class=\"part\"").next().unwrap();
     for text in ["busiest pipe", "matrix peak 66.9", "si510", "256"] {
-        assert!(archived.contains(text), "{text}");
+        assert!(section.contains(text), "{text}");
     }
-    Ok(())
 }
 
-fn commands() -> Result<(), Failed> {
-    let dir = tempfile::tempdir()?;
-    let gpp = || assert_cmd::Command::cargo_bin("gpp").unwrap();
-    let archive = archive();
-    gpp()
-        .args(["roofline", "--from"])
-        .arg(&archive)
-        .arg("--output")
-        .arg(dir.path())
-        .assert()
-        .success();
-    for file in ["roofline.svg", "roofline.png", "roofline.csv", "roofline-l1.svg"] {
-        assert!(dir.path().join(file).metadata()?.len() > 500, "{file}");
+#[test]
+fn speed_ups_are_over_the_first_of_the_series_that_passed() {
+    assert_eq!((order::before("v9"), order::before("v0")), (Some("v8"), None));
+    let mut results = archived().results;
+    let (baseline, over) = over_baseline(&results);
+    assert_eq!((baseline, over[0]), ("v0", Some(1.0)));
+    assert!(over.iter().all(|over| over.is_some_and(|over| over >= 1.0)));
+    results[0].verification.outcome = Outcome::Nondeterministic;
+    assert!(over_baseline(&results).1.iter().all(Option::is_none));
+    assert!(failure(&results[0]).unwrap().contains("gave different bits"));
+    assert_eq!(failure(&results[1]), None);
+    assert_eq!(over_baseline(&results[9..]).0, "v9");
+}
+
+#[test]
+fn what_was_found_follows_the_run() {
+    let run = archived();
+    let said = |run: &Run| found(run, sections(run, "").first());
+    let all = said(&run);
+    assert_eq!(all.len(), 4, "{all:?}");
+    let time = |id: &str| run.passed_result(id).unwrap().times.median;
+    let fastest = run.fastest().unwrap();
+    let begin =
+        format!("{} is the fastest version: {:.1} ms", fastest.version, 1e3 * fastest.times.median);
+    assert!(all[0].starts_with(&begin), "{}", all[0]);
+    let over = format!("{:.1} times as fast as v0", time("v0") / fastest.times.median);
+    assert!(all[0].contains(&over), "{}", all[0]);
+    let steps =
+        "v5 gained on the paper’s V100 but is slower here. v6 is faster here but was not there.";
+    assert!(all[1].starts_with(steps) && all[1].ends_with("v8 on the V100."), "{}", all[1]);
+    assert!(all[2].contains("power limit lowered the clock of"), "{}", all[2]);
+    assert!(all[3].starts_with("All 14 results agree"), "{}", all[3]);
+
+    // Another run, another finding.
+    let mut other = run.clone();
+    let result = other.results.iter_mut().find(|result| result.version == "v5").unwrap();
+    result.times = Times::of([1.0, 0.99, 1.01, 0.995, 1.005].map(|part| 1e-3 * part).to_vec());
+    let changed = said(&other);
+    assert!(changed[0].starts_with("v5 is the fastest version: 1.0 ms"), "{}", changed[0]);
+    assert!(
+        changed[1].contains("Of the paper’s versions v5 is the fastest here"),
+        "{}",
+        changed[1]
+    );
+    // What did not pass is no finding.
+    for result in &mut other.results {
+        result.verification.outcome = Outcome::Incorrect;
     }
-    let page = dir.path().join("page.html");
-    gpp().args(["report", "--from"]).arg(&archive).arg("--output").arg(&page).assert().success();
-    assert!(page.exists());
-    for format in ["text", "markdown"] {
-        let run = archive.join("run.json");
-        let mut command = gpp();
-        command.arg("table").args(format.split(' ')).arg("--from").arg(run);
-        command.assert().success().stdout(predicates::str::contains("si214"));
+    assert!(said(&other).is_empty());
+}
+
+/// The README's table, against the archived run.
+#[test]
+fn the_readme_s_table_is_that_of_the_archived_run() {
+    let readme = std::fs::read_to_string(common::repository("README.md")).unwrap();
+    let run = archived();
+    let v0 = run.passed_result("v0").unwrap().times.median;
+    for result in run.results.iter().filter(|result| result.passed()) {
+        let begin = format!("| [{}](", result.version);
+        let row = readme.lines().find(|line| line.starts_with(&begin)).expect(&begin);
+        let median = result.times.median;
+        let cells = format!("| {:.1} | {:.2} | ", 1e3 * median, v0 / median);
+        assert!(row.contains(&cells), "{cells} is not in {row}");
+        let joules = format!(" | {:.0} | ", result.energy_j.unwrap());
+        assert!(row.contains(&joules), "{joules} is not in {row}");
     }
-    // And what goes wrong.
-    let empty = tempfile::tempdir()?;
-    for command in ["roofline", "report"] {
-        let output = gpp().args([command, "--from"]).arg(empty.path()).assert().code(2);
-        output.stderr(predicates::str::contains("holds no profile-*.json"));
-    }
-    gpp()
-        .args(["profile", "--system", "tiny", "--ncu", "no-such-profiler", "--output"])
-        .arg(empty.path())
-        .assert()
-        .code(3)
-        .stderr(predicates::str::contains("install Nsight Compute"));
-    Ok(())
 }

@@ -12,12 +12,13 @@ use gpp::catalogue::Kernel;
 use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
-use gpp::explain::verdict::differs;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, QUIETLY, measure, state, timed, window};
+use gpp::outcomes::differs;
 use gpp::problem::Problem;
-use gpp::record::run::{Measurement, Repetition, Span, State, Times, Verdict};
+use gpp::record::Repetition;
+use gpp::record::run::{Measurement, Span, State, Times, Verdict};
 use gpp::reference;
 
 /// A gauge that shows what a function says.

@@ -288,9 +288,7 @@ gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
  # Safety
  `progress` may be called with `context` as long as it is set.
  */
-gpp_status gpp_set_progress(struct gpp_handle *handle,
-                            gpp_progress progress,
-                            void *context);
+gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
 
 /*
  Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
@@ -321,8 +319,7 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
  # Safety
  As of `gpp_sums`; `wtilde` and `eps` stay valid and unchanged while they are placed.
  */
-gpp_status gpp_place(struct gpp_handle *handle,
-                     const struct gpp_screening *screening);
+gpp_status gpp_place(struct gpp_handle *handle, const struct gpp_screening *screening);
 
 /*
  Releases the placed screening, if there is one.
@@ -335,8 +332,7 @@ gpp_status gpp_release(struct gpp_handle *handle);
  inherit the mask of the thread that calls first and are bound to no core. Waits for calls in progress. After
  a failure the number is unchanged.
  */
-gpp_status gpp_set_threads(struct gpp_handle *handle,
-                           int32_t threads);
+gpp_status gpp_set_threads(struct gpp_handle *handle, int32_t threads);
 
 /*
  Number of CPU threads of a calculation; 0 for an invalid handle. Waits for calls in progress, as all queries

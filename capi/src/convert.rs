@@ -1,20 +1,20 @@
-//! What is looked at before an argument is read.
+//! Pointers and dimensions are checked before anything is read, and arrays are borrowed.
 
 use std::borrow::Cow;
+use std::ffi::{CStr, c_char};
+use std::mem::transmute;
 use std::ops::Range;
 use std::{ptr, slice};
 
 use gpp_core::catalogue::BackEnd;
 use gpp_core::on_gpu::{DeviceMatrix, Pod, is_on_device};
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::{Aqsm, Calculator, Found, Placed, on_gpu};
+use gpp_core::{Calculator, Placed, on_gpu};
 use num_complex::Complex64;
 
-use crate::Result;
-use crate::open::PlacedArrays;
-use crate::types::{Bands, Complex, Failure, Formula, Screening, Status};
+use crate::{Complex, Failure, Formula, Result, Screening, Status};
 
-/// An extent.
+/// A dimension.
 pub fn extent(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize> {
     match usize::try_from(found) {
         Ok(extent) if (least..=most).contains(&extent) => Ok(extent),
@@ -24,7 +24,17 @@ pub fn extent(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize
     }
 }
 
-/// What is 1 or 0.
+/// A dimension that indices of 32 bits count.
+pub fn indexed(name: &str, found: i64) -> Result<usize> {
+    extent(name, found, [0, i32::MAX as usize])
+}
+
+/// Number of energies of the sums.
+pub fn energies(found: i64) -> Result<usize> {
+    extent("nw", found, [1, MOST_ENERGIES])
+}
+
+/// 1 or 0.
 pub fn flag(name: &str, found: i32) -> Result<bool> {
     match found {
         0 | 1 => Ok(found == 1),
@@ -51,39 +61,53 @@ pub fn addresses<T>(name: &str, at: *const T, len: usize) -> Result<Range<usize>
     }
 }
 
-/// A matrix that was looked at.
+/// A string of C.
+///
+/// # Safety
+/// It is null or null-terminated.
+pub unsafe fn text<'a>(name: &str, at: *const c_char) -> Result<&'a str> {
+    addresses(name, at, 1)?;
+    // SAFETY: not null; the caller's word.
+    let text = unsafe { CStr::from_ptr(at) };
+    text.to_str().map_err(|_| Failure::argument(format!("{name} is not in UTF-8")))
+}
+
+/// A matrix of the caller.
 pub enum Matrix<'a> {
     Host(Cow<'a, [Complex64]>),
     Device(DeviceMatrix),
 }
 
-impl Matrix<'_> {
-    /// The copy, if it is one.
-    pub fn copy(self) -> Option<Vec<Complex64>> {
-        match self {
-            Matrix::Host(Cow::Owned(copy)) => Some(copy),
-            _ => None,
-        }
-    }
+/// A placed screening, and its matrices, dropped after it.
+pub struct PlacedScreening {
+    placed: Placed<'static>,
+    _matrices: [Matrix<'static>; 2],
 }
 
-/// Arguments of a call that were looked at, with their addresses.
+/// Bands n by energies and occupations, energies of the sums, and limits.
+pub struct BandEnergies<'a> {
+    pub e: Cow<'a, [f64]>,
+    pub occ: Cow<'a, [f64]>,
+    pub omega: Cow<'a, [f64]>,
+    pub formula: gpp_core::Formula,
+}
+
+/// Checks the arguments of a call, one after the other.
 pub struct Checks<'c> {
-    /// What the call calculates with.
-    pub calculator: &'c Calculator,
-    /// Whether it may be given arrays of a GPU, which are never to be read here.
+    calculator: &'c Calculator,
+    /// Whether arrays may be in memory of a GPU, which the host cannot read.
     on_gpu: bool,
+    /// Addresses of the arrays so far.
     ranges: Vec<(&'static str, Range<usize>)>,
 }
 
 impl Checks<'_> {
-    /// None yet.
     pub fn by(calculator: &Calculator) -> Checks<'_> {
         let on_gpu = calculator.device().back_end() == BackEnd::Gpu;
         Checks { calculator, on_gpu, ranges: Vec::new() }
     }
 
-    /// Fails for an address of a GPU.
+    /// Fails for memory of a GPU.
     fn of_host<T>(&self, name: &str, at: *const T) -> Result<()> {
         if self.on_gpu && is_on_device(at.addr() as u64) {
             return Err(Failure::argument(format!(
@@ -97,7 +121,7 @@ impl Checks<'_> {
     ///
     /// # Safety
     /// What is neither null nor misaligned points to so many elements, which nobody changes during `'a`.
-    pub unsafe fn array<'a, T>(
+    unsafe fn array<'a, T>(
         &mut self,
         name: &'static str,
         at: *const T,
@@ -110,11 +134,11 @@ impl Checks<'_> {
         Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(at, len) } })
     }
 
-    /// The same, or an array of the GPU's, which is brought here.
+    /// The same, or an array on the GPU, which is copied to the host.
     ///
     /// # Safety
     /// As of [`Checks::array`].
-    pub unsafe fn small<'a, T: Pod>(
+    unsafe fn small<'a, T: Pod>(
         &mut self,
         name: &'static str,
         at: *const T,
@@ -130,7 +154,7 @@ impl Checks<'_> {
         unsafe { self.array(name, at, len) }.map(Into::into)
     }
 
-    /// One value, as an array of one.
+    /// A value, as an array of one.
     ///
     /// # Safety
     /// As of [`Checks::array`].
@@ -142,7 +166,7 @@ impl Checks<'_> {
     /// A matrix: in place if columns follow each other or if it is on the GPU, else a copy of its columns.
     ///
     /// # Safety
-    /// As of [`Checks::array`], for the rows of each column; what lies between them may be anybody's.
+    /// As of [`Checks::array`], for the rows of each column; the gaps between columns are not read.
     pub unsafe fn matrix<'a>(
         &mut self,
         name: &'static str,
@@ -177,7 +201,12 @@ impl Checks<'_> {
             let all = unsafe { slice::from_raw_parts(at, rows * columns) };
             return Ok(Matrix::Host(all.into()));
         }
-        let mut copy: Vec<Complex64> = with_room(name, rows * columns)?;
+        let (mut copy, len) = (Vec::new(), rows * columns);
+        copy.try_reserve_exact(len).map_err(|_| {
+            let bytes = len.saturating_mul(size_of::<Complex64>());
+            let message = format!("not enough host memory to copy {name}: {bytes} bytes needed");
+            Failure { status: Status::Memory, message }
+        })?;
         for column in 0..columns {
             // SAFETY: as above, of this column alone.
             copy.extend_from_slice(unsafe { slice::from_raw_parts(at.add(column * ld), rows) });
@@ -185,8 +214,13 @@ impl Checks<'_> {
         Ok(Matrix::Host(copy.into()))
     }
 
-    /// An array to be written, which does not overlap any other argument, the gaps between columns included.
-    pub fn written(&mut self, name: &'static str, at: *mut Complex, len: usize) -> Result<Out> {
+    /// A result, which does not overlap any other argument, the gaps between columns included.
+    pub fn output(
+        &mut self,
+        name: &'static str,
+        at: *mut Complex,
+        len: usize,
+    ) -> Result<*mut [Complex64]> {
         let own = addresses(name, at, len)?;
         self.of_host(name, at)?;
         let overlaps = |other: &Range<usize>| own.start < other.end && other.start < own.end;
@@ -194,202 +228,81 @@ impl Checks<'_> {
             return Err(Failure::argument(format!("{name} overlaps {other}")));
         }
         self.ranges.push((name, own));
-        Ok(Out { at: at.cast(), len })
+        Ok(ptr::slice_from_raw_parts_mut(at.cast(), len))
     }
-}
 
-/// An empty vector with room, or the failure that there is none.
-fn with_room<T>(name: &str, len: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    match room.try_reserve_exact(len) {
-        Ok(()) => Ok(room),
-        Err(_) => {
-            let bytes = len.saturating_mul(size_of::<T>());
-            let message = format!("not enough host memory to copy {name}: {bytes} bytes needed");
-            Err(Failure { status: Status::Memory, message })
-        }
-    }
-}
-
-/// An array to be written.
-pub struct Out {
-    at: *mut Complex64,
-    len: usize,
-}
-
-impl Out {
-    /// Writes all of it.
+    /// The placed screening, or if `screening` is not null that one, placed in `once`.
     ///
     /// # Safety
-    /// What it was made of points to so many elements, which nobody else has during the call.
-    ///
-    /// # Panics
-    /// If there are more or fewer numbers.
-    pub unsafe fn write(&self, numbers: &[Complex64]) {
-        assert_eq!(numbers.len(), self.len);
-        // SAFETY: aligned and not null; apart from all that was read, and from what the library owns, since
-        // it is the caller's, who gives his word.
-        unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), self.at, self.len) };
-    }
-}
-
-// A caller's arrays, looked at.
-
-/// An extent that indices of 32 bits count.
-pub fn indexed(name: &str, found: i64) -> Result<usize> {
-    extent(name, found, [0, i32::MAX as usize])
-}
-
-/// Energies of the sums.
-pub fn energies(found: i64) -> Result<usize> {
-    extent("nw", found, [1, MOST_ENERGIES])
-}
-
-/// The arrays of a screening.
-pub struct Arrays<'a> {
-    wtilde: Matrix<'a>,
-    eps: Matrix<'a>,
-    vcoul: Cow<'a, [f64]>,
-    inv_igp_index: Cow<'a, [i32]>,
-    indinv: Cow<'a, [i32]>,
-}
-
-impl<'a> Arrays<'a> {
-    /// Looks at them.
-    ///
-    /// # Safety
-    /// As of `gpp_sums`.
-    pub unsafe fn check(checks: &mut Checks, screening: *const Screening) -> Result<Arrays<'a>> {
-        // SAFETY: of all in the block, the caller's word.
-        unsafe {
-            let s: &Screening = checks.one("screening", screening)?;
-            let shape @ [ncouls, ngpown] =
-                [indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?];
-            let ng = indexed("ng", s.ng)?;
-            let on_device = flag("screening.on_device", s.on_device)?;
-            Ok(Arrays {
-                vcoul: checks.small("vcoul", s.vcoul, ncouls)?,
-                inv_igp_index: checks.small("inv_igp_index", s.inv_igp_index, ngpown)?,
-                indinv: checks.small("indinv", s.indinv, ng)?,
-                wtilde: checks.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
-                eps: checks.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
-            })
-        }
-    }
-
-    /// Places them.
-    ///
-    /// # Safety
-    /// They stay as they are until what is returned is dropped.
-    pub unsafe fn placed(self, calculator: &Calculator) -> Result<PlacedArrays> {
-        let Arrays { vcoul, inv_igp_index, indinv, .. } = &self;
-        let placed = match (&self.wtilde, &self.eps) {
-            (&Matrix::Device(wtilde), &Matrix::Device(eps)) => {
-                let on_gpu = on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
-                // SAFETY: the caller's word.
-                unsafe { calculator.place_on_gpu(&on_gpu) }
-            }
-            (Matrix::Host(wtilde), Matrix::Host(eps)) => {
-                // SAFETY: arrays outlast what is placed by this function's contract. Copies are kept with it
-                // and dropped after it. What is small is read now.
-                let screening = unsafe {
-                    gpp_core::Screening {
-                        wtilde: unbound(wtilde),
-                        eps: unbound(eps),
-                        vcoul: unbound(vcoul),
-                        inv_igp_index: unbound(inv_igp_index),
-                        indinv: unbound(indinv),
-                    }
-                };
-                calculator.place(&screening)
-            }
-            _ => unreachable!("both are where screening.on_device says"),
-        }?;
-        let copies = [self.wtilde, self.eps].into_iter().filter_map(Matrix::copy);
-        Ok(PlacedArrays { placed, _copies: copies.collect() })
-    }
-}
-
-/// An array whose borrow nobody watches over.
-///
-/// # Safety
-/// It is there as long as what is returned is used.
-unsafe fn unbound<T>(array: &[T]) -> &'static [T] {
-    // SAFETY: a slice's own address and length; the rest is the caller's word.
-    unsafe { std::slice::from_raw_parts(array.as_ptr(), array.len()) }
-}
-
-/// The screening of a call: the one that it gives, or else the one that is placed.
-pub enum CallScreening<'a, 'w> {
-    Once(Arrays<'a>),
-    Placed(&'w mut Placed<'static>),
-}
-
-impl<'a, 'w> CallScreening<'a, 'w> {
-    /// Looks at it.
-    ///
-    /// # Safety
-    /// As of `gpp_sums`.
-    pub unsafe fn check(
-        checks: &mut Checks,
-        given: *const Screening,
-        placed: &'w mut Option<PlacedArrays>,
-    ) -> Result<CallScreening<'a, 'w>> {
-        if !given.is_null() {
+    /// As of `gpp_sums`; a screening of this call stays as it is until `once` is dropped.
+    pub unsafe fn screening<'p>(
+        &mut self,
+        screening: *const Screening,
+        placed: &'p mut Option<PlacedScreening>,
+        once: &'p mut Option<PlacedScreening>,
+    ) -> Result<&'p mut Placed<'static>> {
+        if !screening.is_null() {
             // SAFETY: the caller's word.
-            return unsafe { Arrays::check(checks, given) }.map(CallScreening::Once);
+            return Ok(&mut once.insert(unsafe { self.place(screening) }?).placed);
         }
         match placed {
-            Some(kept) => Ok(CallScreening::Placed(&mut kept.placed)),
+            Some(placed) => Ok(&mut placed.placed),
             None => Err(Failure::argument("screening is null, and none is placed".into())),
         }
     }
 
-    /// G and G′.
-    pub fn extents(&self) -> [usize; 2] {
-        match self {
-            CallScreening::Once(arrays) => [arrays.vcoul.len(), arrays.inv_igp_index.len()],
-            CallScreening::Placed(placed) => placed.extents(),
-        }
-    }
-
-    /// The one that is placed, or placed here in `once`.
+    /// Places a screening.
     ///
     /// # Safety
-    /// Arrays that are given stay as they are until `once` is dropped.
-    pub unsafe fn in_place(
-        self,
-        calculator: &Calculator,
-        once: &'w mut Option<PlacedArrays>,
-    ) -> Result<&'w mut Placed<'static>> {
-        match self {
-            CallScreening::Once(arrays) => {
-                // SAFETY: the caller's word.
-                let placed = unsafe { arrays.placed(calculator) }?;
-                Ok(&mut once.insert(placed).placed)
-            }
-            CallScreening::Placed(placed) => Ok(placed),
+    /// As of `gpp_sums`; the matrices stay as they are until the result is dropped.
+    pub unsafe fn place(&mut self, screening: *const Screening) -> Result<PlacedScreening> {
+        // SAFETY: of all in the block, the caller's word.
+        unsafe {
+            let s: &Screening = self.one("screening", screening)?;
+            let shape @ [ncouls, ngpown] =
+                [indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?];
+            let ng = indexed("ng", s.ng)?;
+            let on_device = flag("screening.on_device", s.on_device)?;
+            let vcoul = &*self.small("vcoul", s.vcoul, ncouls)?;
+            let inv_igp_index = &*self.small("inv_igp_index", s.inv_igp_index, ngpown)?;
+            let indinv = &*self.small("indinv", s.indinv, ng)?;
+            let wtilde = self.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?;
+            let eps = self.matrix("eps", s.eps, shape, s.ld_eps, on_device)?;
+            let placed = match (&wtilde, &eps) {
+                (&Matrix::Device(wtilde), &Matrix::Device(eps)) => {
+                    let screening = on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
+                    self.calculator.place_on_gpu(&screening)
+                }
+                (Matrix::Host(wtilde), Matrix::Host(eps)) => {
+                    // Matrices outlast what is placed by this function's contract, and copies are dropped after
+                    // it. The small arrays are read now.
+                    self.calculator.place(&transmute::<
+                        gpp_core::Screening<'_>,
+                        gpp_core::Screening<'static>,
+                    >(gpp_core::Screening {
+                        wtilde,
+                        eps,
+                        vcoul,
+                        inv_igp_index,
+                        indinv,
+                    }))
+                }
+                _ => unreachable!("both are where screening.on_device says"),
+            }?;
+            Ok(PlacedScreening { placed, _matrices: [wtilde, eps] })
         }
     }
-}
 
-/// Bands n by energies and occupations, energies of the sums, and limits.
-pub struct BandEnergies<'a> {
-    pub e: Cow<'a, [f64]>,
-    pub occ: Cow<'a, [f64]>,
-    pub omega: Cow<'a, [f64]>,
-    pub formula: gpp_core::Formula,
-}
-
-impl<'a> BandEnergies<'a> {
-    /// Looks at them.
+    /// Null `formula` has the defaults.
     ///
     /// # Safety
     /// As of `gpp_sums`.
-    pub unsafe fn check(
-        checks: &mut Checks,
-        (nbands, e, occ): (usize, *const f64, *const f64),
-        (nw, omega): (i64, *const f64),
+    pub unsafe fn band_energies<'a>(
+        &mut self,
+        nbands: usize,
+        [e, occ]: [*const f64; 2],
+        nw: i64,
+        omega: *const f64,
         formula: *const Formula,
     ) -> Result<BandEnergies<'a>> {
         // SAFETY: of all in the block, the caller's word.
@@ -397,86 +310,29 @@ impl<'a> BandEnergies<'a> {
             let formula = match formula.is_null() {
                 true => gpp_core::Formula::default(),
                 false => {
-                    let &Formula { gamma, sexcut } = checks.one("formula", formula)?;
+                    let &Formula { gamma, sexcut } = self.one("formula", formula)?;
                     gpp_core::Formula { gamma, sexcut }
                 }
             };
             Ok(BandEnergies {
-                e: checks.small("e", e, nbands)?,
-                occ: checks.small("occ", occ, nbands)?,
-                omega: checks.small("omega", omega, energies(nw)?)?,
+                e: self.small("e", e, nbands)?,
+                occ: self.small("occ", occ, nbands)?,
+                omega: self.small("omega", omega, energies(nw)?)?,
                 formula,
             })
         }
     }
 }
 
-/// The bands of sums.
-pub struct SumBands<'a> {
-    aqsn: Matrix<'a>,
-    aqsm: Matrix<'a>,
-    aqsm_local: bool,
-    pub small: BandEnergies<'a>,
-}
-
-impl<'a> SumBands<'a> {
-    /// Looks at bands of a screening with so many G and G′.
-    ///
-    /// # Safety
-    /// As of `gpp_sums`.
-    pub unsafe fn check(
-        checks: &mut Checks,
-        [ncouls, ngpown]: [usize; 2],
-        bands: *const Bands,
-        energies: (i64, *const f64),
-        formula: *const Formula,
-    ) -> Result<SumBands<'a>> {
-        // SAFETY: of all in the block, the caller's word.
-        unsafe {
-            let b: &Bands = checks.one("bands", bands)?;
-            let nbands = indexed("nbands", b.nbands)?;
-            let (aqsm_local, on_device) =
-                (flag("aqsm_local", b.aqsm_local)?, flag("bands.on_device", b.on_device)?);
-            let rows = if aqsm_local { ngpown } else { ncouls };
-            Ok(SumBands {
-                small: BandEnergies::check(checks, (nbands, b.e, b.occ), energies, formula)?,
-                aqsn: checks.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?,
-                aqsm: checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?,
-                aqsm_local,
-            })
-        }
-    }
-
-    /// Their sums.
-    ///
-    /// # Safety
-    /// As of `gpp_sums`.
-    pub unsafe fn sums(&self, calculator: &Calculator, of: CallScreening) -> Result<Found> {
-        let SumBands { aqsn, aqsm, aqsm_local, small: BandEnergies { e, occ, omega, formula } } =
-            self;
-        let mut once = None;
-        let found = match (aqsn, aqsm) {
-            (Matrix::Host(aqsn), Matrix::Host(aqsm)) => {
-                let aqsm = if *aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
-                let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
-                // SAFETY: the caller's word; it is gone when this returns.
-                let placed = unsafe { of.in_place(calculator, &mut once) }?;
-                calculator.sums_at(placed, &bands, omega, *formula)
-            }
-            (&Matrix::Device(aqsn), &Matrix::Device(aqsm)) => {
-                let aqsm = match aqsm_local {
-                    true => on_gpu::Aqsm::Local(aqsm),
-                    false => on_gpu::Aqsm::Whole(aqsm),
-                };
-                let bands = on_gpu::Bands { aqsn, aqsm, e, occ };
-                // SAFETY: the caller's word; it is gone when this returns.
-                unsafe {
-                    let placed = of.in_place(calculator, &mut once)?;
-                    calculator.sums_on_gpu(placed, &bands, omega, *formula)
-                }
-            }
-            _ => unreachable!("both are where bands.on_device says"),
-        };
-        Ok(found?)
-    }
+/// Writes a result of [`Checks::output`].
+///
+/// # Safety
+/// It points to so many elements, which nobody else has during the call.
+///
+/// # Panics
+/// If there are more or fewer numbers.
+pub unsafe fn write(to: *mut [Complex64], numbers: &[Complex64]) {
+    assert_eq!(numbers.len(), to.len());
+    // SAFETY: aligned, not null, and apart from all inputs; the rest is the caller's word.
+    unsafe { ptr::copy_nonoverlapping(numbers.as_ptr(), to.cast(), to.len()) };
 }

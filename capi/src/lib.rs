@@ -8,22 +8,18 @@
 //! In the header `include/gpp.h`, which cbindgen makes of this file, types are called `gpp_…`.
 
 mod convert;
-mod open;
-mod types;
+mod handles;
 
 use std::ffi::{CStr, c_char, c_void};
 
-use gpp_core::Calculator;
 use gpp_core::offdiag::MOST_BANDS;
-use gpp_core::on_gpu::ForeignStream;
+use gpp_core::on_gpu::{self, ForeignStream};
+use gpp_core::{Aqsm, Calculator, Error};
 
 use crate::convert::{
-    Arrays, BandEnergies, CallScreening, Checks, Matrix, SumBands, addresses, energies, extent,
-    flag, indexed,
+    BandEnergies, Checks, Matrix, addresses, energies, extent, flag, indexed, text, write,
 };
-use crate::open::{Work, ask, calculate, call, store, stored};
-use crate::types::Failure;
-pub use crate::types::{Bands, Complex, Formula, Handle, MatrixBands, Progress, Screening, Status};
+use crate::handles::{Text, ask, calculate, call, store, stored};
 
 type Result<T> = std::result::Result<T, Failure>;
 
@@ -37,6 +33,168 @@ const fn number(digits: &str) -> i32 {
         Ok(number) => number,
         Err(_) => panic!("a part of a version is a number"),
     }
+}
+
+/// Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Success.
+    Ok = 0,
+    /// An invalid argument, which the message names.
+    BadArgument = 1,
+    /// The device does not exist.
+    NoDevice = 2,
+    /// The device or its driver failed.
+    DeviceFailed = 3,
+    /// Too little memory on the host or on the device.
+    Memory = 4,
+    /// Stopped by the callback of `gpp_set_progress`.
+    Stopped = 5,
+    /// Internal error.
+    Internal = 6,
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+struct Failure {
+    status: Status,
+    message: String,
+}
+
+impl Failure {
+    /// An argument that cannot be taken.
+    fn argument(message: String) -> Failure {
+        Failure { status: Status::BadArgument, message }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { status: status(&error), message: error.to_string() }
+    }
+}
+
+fn status(error: &Error) -> Status {
+    match error {
+        Error::Unknown { .. } | Error::Input { .. } => Status::BadArgument,
+        Error::NoGpu { .. } => Status::NoDevice,
+        Error::Driver(_) => Status::DeviceFailed,
+        Error::Memory { .. } => Status::Memory,
+        Error::Stopped { .. } => Status::Stopped,
+        _ => Status::Internal,
+    }
+}
+
+/// A complex number, laid out as C's `double _Complex`, C++'s `std::complex<double>` and Fortran's
+/// `complex(c_double_complex)`: cast a pointer to one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+/// An open device. The pointer is opaque.
+pub struct Handle {
+    _opaque: [u8; 0],
+}
+
+/// The screening of one MPI rank at one q. Arrays are column-major, the first index fastest, in the memory of
+/// the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so, and small
+/// arrays in either. The caller owns them; a call only reads them. Dimensions are from 0 to 2147483647; most
+/// problems are limited before that, by memory or by 4294967295 elements of an array.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Screening {
+    /// G vectors, the rows of `wtilde` and `eps`.
+    pub ncouls: i64,
+    /// G' vectors of this rank, the columns of `wtilde` and `eps`.
+    pub ngpown: i64,
+    /// Length of `indinv`.
+    pub ng: i64,
+    /// Plasmon poles in eV, `wtilde_array(ig, igp)`.
+    pub wtilde: *const Complex,
+    /// Elements from one column of `wtilde` to the next; at least `ncouls`. If it is more, a call copies.
+    pub ld_wtilde: i64,
+    /// Identity less the inverse dielectric matrix, `I_eps_array(ig, igp)`, no unit.
+    pub eps: *const Complex,
+    /// Elements from one column of `eps` to the next; at least `ncouls`. If it is more, a call copies.
+    pub ld_eps: i64,
+    /// Coulomb interaction of each G, `(ncouls)`; the sums have its unit.
+    pub vcoul: *const f64,
+    /// G' of each column, `(ngpown)`: an index into `indinv`, from 1 to `ng`.
+    pub inv_igp_index: *const i32,
+    /// Row of each G vector, `(ng)`, from 1 to `ncouls`; other values mean no row, which adds nothing.
+    pub indinv: *const i32,
+    /// 1 if `wtilde` and `eps` are in the memory of the handle's GPU, else 0.
+    pub on_device: i32,
+}
+
+/// The bands that are summed over. Arrays as in `gpp_screening`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Bands {
+    /// Bands.
+    pub nbands: i64,
+    /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
+    pub aqsn: *const Complex,
+    /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
+    pub ld_aqsn: i64,
+    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+    /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
+    pub aqsm: *const Complex,
+    /// Elements from one column of `aqsm` to the next; at least its rows.
+    pub ld_aqsm: i64,
+    /// 0 if `aqsm` has a row for each G, 1 if it has one for each G'.
+    pub aqsm_local: i32,
+    /// Energy of each band in eV, `(nbands)`.
+    pub e: *const f64,
+    /// Occupation of each band, from 0 to 1, `(nbands)`.
+    pub occ: *const f64,
+    /// 1 if `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
+    pub on_device: i32,
+}
+
+/// The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixBands {
+    /// Bands l and m, from 1 to 8192.
+    pub bands: i64,
+    /// Bands n.
+    pub nbands: i64,
+    /// Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is if l is the
+    /// state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
+    pub a: *const Complex,
+    /// Elements from one column of `a` to the next; at least `ncouls`. If it is more, a call copies.
+    pub ld_a: i64,
+    /// Energy of each band n in eV, `(nbands)`.
+    pub e: *const f64,
+    /// Occupation of each band n, from 0 to 1, `(nbands)`.
+    pub occ: *const f64,
+    /// 1 if `a` is in the memory of the handle's GPU, else 0. A call copies it to the host.
+    pub on_device: i32,
+    /// 1 if `omega` has the energy of each band l, so that `nw` is `bands`; else 0. The result is then two
+    /// matrices, as QSGW and GWPT use them.
+    pub at_bands: i32,
+}
+
+/// Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A return value
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread
+/// and must not call functions of this handle.
+pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
+
+/// Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Formula {
+    /// Distance from a pole in eV below which the near form of a term applies, `sig_gamma`.
+    pub gamma: f64,
+    /// Bound on |ssx| / |eps| for energies below the band, `sexcut`; larger terms are dropped.
+    pub sexcut: f64,
 }
 
 /// The library's version, such as "0.1.0", a static string.
@@ -83,7 +241,7 @@ pub unsafe extern "C" fn gpp_open_version(
         let mut calculator = Calculator::open(device)?;
         calculator.set_index_base(first_index);
         // SAFETY: as above.
-        unsafe { handle.write(open::add(calculator)) };
+        unsafe { handle.write(handles::add(calculator)) };
         Ok(())
     })
 }
@@ -94,7 +252,7 @@ pub unsafe extern "C" fn gpp_open_version(
 pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| {
         if !handle.is_null() {
-            open::close(handle)?;
+            handles::close(handle)?;
         }
         Ok(())
     })
@@ -208,11 +366,8 @@ pub unsafe extern "C" fn gpp_workspace(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screening) -> Status {
     calculate(handle, |work| {
-        let calculator = &work.calculator;
         // SAFETY: the caller's word.
-        work.placed = Some(unsafe {
-            Arrays::check(&mut Checks::by(calculator), screening)?.placed(calculator)
-        }?);
+        work.placed = Some(unsafe { Checks::by(&work.calculator).place(screening) }?);
         Ok(())
     })
 }
@@ -250,16 +405,14 @@ pub extern "C" fn gpp_threads(handle: *const Handle) -> i32 {
 /// Name of the device, valid until this thread calls the function again; empty for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_device_name(handle: *const Handle) -> *const c_char {
-    store(open::Text::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()));
-    stored(open::Text::DeviceName)
+    store(Text::DeviceName, &ask(handle, |work| work.calculator.device().name.clone()))
 }
 
 /// The version of the last `gpp_sums` or `gpp_matrix`, valid until this thread calls the function again; empty
 /// if none ran, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
-    store(open::Text::LastVersion, ask(handle, |work| work.version));
-    stored(open::Text::LastVersion)
+    store(Text::LastVersion, ask(handle, |work| work.version))
 }
 
 /// Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
@@ -272,7 +425,7 @@ pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
 /// Reason of the last failed call of this thread, valid until another one fails; empty if none did.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_message() -> *const c_char {
-    stored(open::Text::Message)
+    stored(Text::Message)
 }
 
 /// Fails with `GPP_STATUS_BAD_ARGUMENT` and this message, for modules in other languages that check arguments
@@ -316,29 +469,53 @@ pub unsafe extern "C" fn gpp_sums(
     static_ch: *mut Complex,
 ) -> Status {
     calculate(handle, |work| {
-        let Work { calculator, placed, .. } = work;
-        let calculator = &calculator.clone().with_static_ch(!static_ch.is_null());
-        let mut checks = Checks::by(calculator);
-        // SAFETY: the caller's word.
-        let (found, [asx, ach], static_ch) = unsafe {
-            let of = CallScreening::check(&mut checks, screening, placed)?;
-            let energies = (nw, omega);
-            let bands = SumBands::check(&mut checks, of.extents(), bands, energies, formula)?;
-            let nw = bands.small.omega.len();
-            let out = [checks.written("asx", asx, nw)?, checks.written("ach", ach, nw)?];
+        let calculator = &work.calculator.clone().with_static_ch(!static_ch.is_null());
+        let (mut checks, mut once) = (Checks::by(calculator), None);
+        // SAFETY: of all in the block, the caller's word. `once` goes when this returns.
+        unsafe {
+            let placed = checks.screening(screening, &mut work.placed, &mut once)?;
+            let [ncouls, ngpown] = placed.extents();
+            let b: &Bands = checks.one("bands", bands)?;
+            let nbands = indexed("nbands", b.nbands)?;
+            let aqsm_local = flag("aqsm_local", b.aqsm_local)?;
+            let on_device = flag("bands.on_device", b.on_device)?;
+            let BandEnergies { e, occ, omega, formula } =
+                &checks.band_energies(nbands, [b.e, b.occ], nw, omega, formula)?;
+            let aqsn = checks.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?;
+            let rows = if aqsm_local { ngpown } else { ncouls };
+            let aqsm = checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
+            let asx = checks.output("asx", asx, omega.len())?;
+            let ach = checks.output("ach", ach, omega.len())?;
             let static_ch = match static_ch.is_null() {
                 true => None,
-                false => Some(checks.written("static_ch", static_ch, 1)?),
+                false => Some(checks.output("static_ch", static_ch, 1)?),
             };
-            (bands.sums(calculator, of)?, out, static_ch)
-        };
-        (work.version, work.seconds) = (found.version, found.seconds);
-        // SAFETY: the caller's word.
-        unsafe {
-            asx.write(&found.sums.asx);
-            ach.write(&found.sums.ach);
+            let found = match (&aqsn, &aqsm) {
+                (Matrix::Host(aqsn), Matrix::Host(aqsm)) => {
+                    let aqsm = if aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
+                    let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
+                    calculator.sums_at(placed, &bands, omega, *formula)
+                }
+                matrices => {
+                    // An empty matrix is nowhere, whatever bands.on_device says.
+                    let device = |matrix: &Matrix| match *matrix {
+                        Matrix::Device(matrix) => matrix,
+                        Matrix::Host(_) => on_gpu::DeviceMatrix { at: 0, ld: 0 },
+                    };
+                    let (aqsn, aqsm) = (device(matrices.0), device(matrices.1));
+                    let aqsm = match aqsm_local {
+                        true => on_gpu::Aqsm::Local(aqsm),
+                        false => on_gpu::Aqsm::Whole(aqsm),
+                    };
+                    let bands = on_gpu::Bands { aqsn, aqsm, e, occ };
+                    calculator.sums_on_gpu(placed, &bands, omega, *formula)
+                }
+            }?;
+            (work.version, work.seconds) = (found.version, found.seconds);
+            write(asx, &found.sums.asx);
+            write(ach, &found.sums.ach);
             if let Some((to, found)) = static_ch.zip(found.static_ch) {
-                to.write(&[found]);
+                write(to, &[found]);
             }
         }
         Ok(())
@@ -372,52 +549,34 @@ pub unsafe extern "C" fn gpp_matrix(
     ch: *mut Complex,
 ) -> Status {
     calculate(handle, |work| {
-        let Work { calculator, placed, .. } = work;
-        let mut checks = Checks::by(calculator);
-        // SAFETY: the caller's word.
-        let (found, [sx, ch]) = unsafe {
-            let of = CallScreening::check(&mut checks, screening, placed)?;
-            let [ncouls, _] = of.extents();
+        let calculator = &work.calculator;
+        let (mut checks, mut once) = (Checks::by(calculator), None);
+        // SAFETY: of all in the block, the caller's word. `once` goes when this returns.
+        unsafe {
+            let placed = checks.screening(screening, &mut work.placed, &mut once)?;
             let b: &MatrixBands = checks.one("bands", bands)?;
-            let (bands, nbands) =
-                (extent("bands", b.bands, [1, MOST_BANDS])?, indexed("nbands", b.nbands)?);
-            let small =
-                BandEnergies::check(&mut checks, (nbands, b.e, b.occ), (nw, omega), formula)?;
-            let (shape, on_device) =
-                ([ncouls, nbands * bands], flag("bands.on_device", b.on_device)?);
+            let bands = extent("bands", b.bands, [1, MOST_BANDS])?;
+            let nbands = indexed("nbands", b.nbands)?;
+            let BandEnergies { e, occ, omega, formula } =
+                &checks.band_energies(nbands, [b.e, b.occ], nw, omega, formula)?;
+            let shape = [placed.extents()[0], nbands * bands];
+            let on_device = flag("bands.on_device", b.on_device)?;
             let a = checks.matrix("a", b.a, shape, b.ld_a, on_device)?;
             let at_bands = flag("bands.at_bands", b.at_bands)?;
-            let len = bands * bands * if at_bands { 2 } else { small.omega.len() };
-            let out = [checks.written("sx", sx, len)?, checks.written("ch", ch, len)?];
+            let len = bands * bands * if at_bands { 2 } else { omega.len() };
+            let (sx, ch) = (checks.output("sx", sx, len)?, checks.output("ch", ch, len)?);
             let a = match a {
                 Matrix::Host(a) => a,
                 Matrix::Device(a) => calculator.fetch_matrix("a", a, shape)?.into(),
             };
-            let mut once = None;
-            let placed = of.in_place(calculator, &mut once)?;
-            let BandEnergies { e, occ, omega, formula } = &small;
             let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
-            (calculator.matrix_at(placed, &bands, omega, *formula)?, out)
-        };
-        (work.version, work.seconds) = (found.version, found.seconds);
-        // SAFETY: the caller's word.
-        unsafe {
-            sx.write(&found.sums.sx);
-            ch.write(&found.sums.ch);
+            let found = calculator.matrix_at(placed, &bands, omega, *formula)?;
+            (work.version, work.seconds) = (found.version, found.seconds);
+            write(sx, &found.sums.sx);
+            write(ch, &found.sums.ch);
         }
         Ok(())
     })
-}
-
-/// A string of C's.
-///
-/// # Safety
-/// It is null or has its end.
-unsafe fn text<'a>(name: &str, at: *const c_char) -> Result<&'a str> {
-    addresses(name, at, 1)?;
-    // SAFETY: not null; the caller's word.
-    let text = unsafe { CStr::from_ptr(at) };
-    text.to_str().map_err(|_| Failure::argument(format!("{name} is not in UTF-8")))
 }
 
 // `hypot` has a version of its own since glibc 2.35, with which older systems do not load. `hypotf64` is the same

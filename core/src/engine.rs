@@ -499,6 +499,3 @@ pub fn ordered_sum<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize)
     let values: Vec<f64> = totals.into_iter().map(Compensated::value).collect();
     Sums::from_values(&values)
 }
-
-#[cfg(test)]
-mod tests;

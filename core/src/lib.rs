@@ -44,9 +44,12 @@ pub use gpp_kernels as kernels;
 pub use num_complex::Complex64;
 
 #[doc(inline)]
+pub use crate::calculator::matrix::{FoundMatrix, MatrixBands};
+#[doc(inline)]
+pub use crate::calculator::placed::Placed;
+#[doc(inline)]
 pub use crate::calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Placed, Screening, Sizes,
-    Workspace, on_gpu,
+    Aqsm, Bands, Calculator, Formula, Found, Screening, Sizes, Workspace, on_gpu,
 };
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;

@@ -317,6 +317,3 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

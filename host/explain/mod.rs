@@ -1,4 +1,4 @@
-//! `gpp explain`, and `gpp diff` of two versions: cards with the idea, the change in the source, counters and a
+//! Cards of versions, for `gpp explain`, `gpp diff` and the report: the idea, the change in the source, counters and a
 //! diagnosis. What a record lacks is left out: its rows, and the sentences that would need it.
 
 pub mod matrices;
@@ -16,11 +16,12 @@ use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
 use crate::catalogue::sources::{self, SourceFile};
-use crate::catalogue::{BackEnd, Listed, find, journey_of, names, order};
-use crate::cli::{CardArgs, DEFAULT_FOLDER, ExplainArgs};
+use crate::catalogue::{find, journey_of, order};
+use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
-use crate::explain::verdict::{Power, Statement, differs};
-use crate::output::{Files, is_stdout, print, write_text};
+use crate::explain::verdict::{Side, Statement, Step};
+use crate::outcomes::differs;
+use crate::output::{self, Files};
 use crate::profile::{RUN, Records};
 use crate::record;
 use crate::record::profile::{Ceilings, Profile};
@@ -28,24 +29,6 @@ use crate::record::run::{Measurement, Run, Times, Verdict};
 use crate::roofline::{Level, share_of_peak};
 use crate::table::{Published, published, published_over_baseline};
 use crate::terminal::{Cells, Unit, or_dash, percent, terminal};
-
-pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
-    let names = args.versions.join(",");
-    if let Some(versions) = matrices::named(&names)? {
-        return matrices::show(&versions, None, &args.cards);
-    }
-    let versions = names::versions(&names, BackEnd::Gpu)?;
-    let found = Found::load(args.cards.from.as_deref())?;
-    let cards = versions.iter().map(|own| found.card(own.id(), found.before(own.id())));
-    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, LINES)
-}
-
-/// The versions that are compared: the steps between them are shown as well.
-pub fn compare(before: &Listed, version: &Listed, args: &CardArgs) -> anyhow::Result<ExitCode> {
-    let found = Found::load(args.from.as_deref())?;
-    let card = found.card(version.id(), Some(before.id()))?;
-    show(&[card], &found.steps(before.id(), version.id()), args, usize::MAX)
-}
 
 /// Measurements of one system and device.
 #[derive(Default)]
@@ -58,7 +41,7 @@ pub struct Found {
 
 impl Found {
     /// Of a folder of profiles or a run's JSON; by default the usual folder, if there is one.
-    fn load(from: Option<&Path>) -> Result<Found> {
+    pub fn load(from: Option<&Path>) -> Result<Found> {
         let usual = Path::new(DEFAULT_FOLDER);
         let Some(path) = from.or(usual.is_dir().then_some(usual)) else {
             return Ok(Found::default());
@@ -81,12 +64,12 @@ impl Found {
         Found { from: String::new(), run: Some(run), profiles, ceilings: Some(ceilings) }
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.run.is_none() && self.profiles.is_empty()
     }
 
     /// Versions that were measured: those with a profile or, if there are none, with a result.
-    fn ids(&self) -> Vec<&str> {
+    pub fn ids(&self) -> Vec<&str> {
         let profiled: Vec<&str> = self.profiles.iter().map(|own| own.version.as_str()).collect();
         let ran = self.run.iter().flat_map(|run| &run.results).map(|own| own.version.as_str());
         if profiled.is_empty() { ran.collect() } else { profiled }
@@ -101,7 +84,7 @@ impl Found {
         self.run.as_ref()?.passed_result(id).filter(|result| !result.emulated)
     }
 
-    fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
+    pub fn steps(&self, first: &str, last: &str) -> Vec<StepBetween> {
         let is_one_series =
             order::story(first).map(|own| own.id) == order::story(last).map(|own| own.id);
         let ids = if is_one_series { order::range(first, last) } else { Vec::new() };
@@ -117,6 +100,31 @@ impl Found {
         if ids.len() < 3 { Vec::new() } else { ids.windows(2).filter_map(step).collect() }
     }
 
+    fn side<'a>(&'a self, id: &'a str) -> Option<Side<'a>> {
+        let measured = self.result(id);
+        let profile = self.profiles.iter().find(|profile| profile.version == id);
+        let baseline = order::story(id).and_then(|series| self.result(series.baseline));
+        let over_baseline =
+            baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
+        let is_known = measured.is_some() || profile.is_some();
+        is_known.then_some(Side { id, measured, profile, over_baseline })
+    }
+
+    /// A version against another, or by itself; `None` if one was not measured.
+    fn step<'a>(&'a self, version: &'a str, before: Option<&'a str>) -> Option<Step<'a>> {
+        let now = self.side(version)?;
+        let before = match before {
+            Some(before) => Some(self.side(before)?),
+            None => None,
+        };
+        let (system, device) = match (&self.run, self.profiles.first()) {
+            (Some(run), _) => (run.system.name.as_str(), run.head.device.name.as_str()),
+            (None, Some(profile)) => (profile.system.as_str(), profile.device.as_str()),
+            (None, None) => return None,
+        };
+        Some(Step { before, now, ceilings: self.ceilings.as_ref(), system, device })
+    }
+
     /// The card of a version, against another or by itself.
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
         let ids = self.ids();
@@ -128,7 +136,7 @@ impl Found {
             );
             return Err(invalid(&self.from, what));
         }
-        let step = Step::of(id, before, self);
+        let step = self.step(id, before);
         let file = sources::of(id);
         let idea = idea(id).ok_or_else(|| invalid(id, "has no source in this program"))?;
         Ok(Card {
@@ -260,93 +268,6 @@ fn code(file: &SourceFile) -> Vec<(u32, String)> {
         imports &= !text.ends_with(';');
     }
     lines
-}
-
-// A step: a version and the one that it is compared with.
-
-#[derive(Clone, Copy)]
-pub struct Side<'a> {
-    pub id: &'a str,
-    /// Its result in the run, if it passed and was not emulated.
-    pub measured: Option<&'a Measurement>,
-    pub profile: Option<&'a Profile>,
-    pub over_baseline: Option<f64>,
-}
-
-pub struct Step<'a> {
-    pub before: Option<Side<'a>>,
-    pub now: Side<'a>,
-    pub ceilings: Option<&'a Ceilings>,
-    pub system: &'a str,
-    pub device: &'a str,
-}
-
-impl<'a> Side<'a> {
-    fn of(id: &'a str, found: &'a Found) -> Option<Side<'a>> {
-        let measured = found.result(id);
-        let profile = found.profiles.iter().find(|profile| profile.version == id);
-        let baseline = order::story(id).and_then(|series| found.result(series.baseline));
-        let over_baseline =
-            baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
-        let is_known = measured.is_some() || profile.is_some();
-        is_known.then_some(Side { id, measured, profile, over_baseline })
-    }
-
-    /// Time of a calculation without a profiler, in seconds.
-    pub fn seconds(&self) -> Option<f64> {
-        self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
-    }
-
-    pub fn clock_mhz(&self) -> Option<f64> {
-        self.measured?.sm_mhz()
-    }
-
-    pub fn cycles(&self) -> Option<f64> {
-        self.measured?.cycles()
-    }
-
-    /// Cycles between two instructions of a warp: it issues in `selected` of them.
-    pub fn cycles_an_instruction(&self) -> Option<f64> {
-        let issuing = *self.profile?.stalls.get("selected")?;
-        (issuing > 0.0).then(|| issuing.recip())
-    }
-
-    /// Instructions of all warps on a multiprocessor, by its cycles, warps and how often one issues.
-    pub fn instructions(&self) -> Option<f64> {
-        let own = self.profile?;
-        Some(own.cycles? * own.warps_per_sm? / self.cycles_an_instruction()?)
-    }
-
-    fn flops_per_s(&self) -> Option<f64> {
-        let profile = self.profile?;
-        Some(profile.flops() / self.seconds().unwrap_or(profile.duration_s))
-    }
-}
-
-impl<'a> Step<'a> {
-    /// Of a version against another, or by itself; `None` if one was not measured.
-    fn of(version: &'a str, before: Option<&'a str>, found: &'a Found) -> Option<Step<'a>> {
-        let now = Side::of(version, found)?;
-        let before = match before {
-            Some(before) => Some(Side::of(before, found)?),
-            None => None,
-        };
-        let (system, device) = match (&found.run, found.profiles.first()) {
-            (Some(run), _) => (run.system.name.as_str(), run.head.device.name.as_str()),
-            (None, Some(profile)) => (profile.system.as_str(), profile.device.as_str()),
-            (None, None) => return None,
-        };
-        Some(Step { before, now, ceilings: found.ceilings.as_ref(), system, device })
-    }
-
-    pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
-        of(self.before.as_ref()?).zip(of(&self.now))
-    }
-
-    /// What the power limit did to the clock of one of them.
-    pub fn power(&self, side: &Side) -> Option<Power> {
-        Power::of(side.measured?.state.as_ref()?)
-    }
 }
 
 // The table of a card.
@@ -502,7 +423,7 @@ impl ChangeBetween {
 
 /// A version after the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct StepBetween {
+pub struct StepBetween {
     before: &'static str,
     version: &'static str,
     what: &'static str,
@@ -512,26 +433,21 @@ struct StepBetween {
 // Cards for the terminal and as JSON.
 
 /// Lines of a difference that `explain` shows; `diff` shows all.
-const LINES: usize = 80;
+pub const LINES: usize = 80;
 
 /// Columns of text if the terminal has no width.
 const WIDTH: usize = 100;
 
 /// Prints cards, and steps below them, and writes JSON if that was asked for.
-fn show(
+pub fn show(
     cards: &[Card],
     steps: &[StepBetween],
     args: &CardArgs,
     lines: usize,
 ) -> anyhow::Result<ExitCode> {
     Files::new().writes_or_prints("--json", &args.json).check()?;
-    let to_stdout = args.json.as_deref().is_some_and(is_stdout);
-    let printed = if to_stdout { Ok(()) } else { print(|to| text(to, cards, steps, lines)) };
-    if let Some(path) = &args.json {
-        let document = json!({ "schema": 3, "cards": cards, "steps": steps });
-        write_text(path, &record::plain(&document))?;
-    }
-    printed?;
+    let json = || record::plain(&json!({ "schema": 3, "cards": cards, "steps": steps }));
+    output::show(args.json.as_deref(), false, json, |to| text(to, cards, steps, lines))?;
     Ok(ExitCode::SUCCESS)
 }
 

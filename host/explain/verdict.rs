@@ -3,14 +3,76 @@
 use std::fmt;
 
 use serde::Serialize;
-use statrs::stats_tests::Alternative;
-use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-use crate::explain::{Side, Step};
+use crate::outcomes::differs;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Measurement, State, Times, Verdict};
+use crate::record::run::{Measurement, State, Verdict};
 use crate::roofline::{LEVELS, Level};
 use crate::table::published;
+
+// A step: a version and the one that it is compared with.
+
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub id: &'a str,
+    /// Its result in the run, if it passed and was not emulated.
+    pub measured: Option<&'a Measurement>,
+    pub profile: Option<&'a Profile>,
+    pub over_baseline: Option<f64>,
+}
+
+pub struct Step<'a> {
+    pub before: Option<Side<'a>>,
+    pub now: Side<'a>,
+    pub ceilings: Option<&'a Ceilings>,
+    pub system: &'a str,
+    pub device: &'a str,
+}
+
+impl Side<'_> {
+    /// Time of a calculation without a profiler, in seconds.
+    pub fn seconds(&self) -> Option<f64> {
+        self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
+    }
+
+    pub fn clock_mhz(&self) -> Option<f64> {
+        self.measured?.sm_mhz()
+    }
+
+    pub fn cycles(&self) -> Option<f64> {
+        self.measured?.cycles()
+    }
+
+    /// Cycles between two instructions of a warp: it issues in `selected` of them.
+    pub fn cycles_an_instruction(&self) -> Option<f64> {
+        let issuing = *self.profile?.stalls.get("selected")?;
+        (issuing > 0.0).then(|| issuing.recip())
+    }
+
+    /// Instructions of all warps on a multiprocessor, by its cycles, warps and how often one issues.
+    pub fn instructions(&self) -> Option<f64> {
+        let own = self.profile?;
+        Some(own.cycles? * own.warps_per_sm? / self.cycles_an_instruction()?)
+    }
+
+    pub fn flops_per_s(&self) -> Option<f64> {
+        let profile = self.profile?;
+        Some(profile.flops() / self.seconds().unwrap_or(profile.duration_s))
+    }
+}
+
+impl<'a> Step<'a> {
+    pub fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<(f64, f64)> {
+        of(self.before.as_ref()?).zip(of(&self.now))
+    }
+
+    /// What the power limit did to the clock of one of them.
+    pub fn power(&self, side: &Side) -> Option<Power> {
+        Power::of(side.measured?.state.as_ref()?)
+    }
+}
+
+// The sentences about a step.
 
 /// Changes below this share are not reported.
 const LEAST: f64 = 0.02;
@@ -54,59 +116,37 @@ fn why(step: &Step) -> Option<String> {
     }
     let cycles = step.both(Side::cycles).filter(|cycles| differ(*cycles));
     let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
+    if stays(step, time) {
+        let same = format!("Not significantly different from {}", step.before.as_ref()?.id);
+        return Some(match (cycles, clock) {
+            (Some(cycles), Some(clock)) => format!(
+                "{same}: {} cancel {}.",
+                amount(cycles, "cycles"),
+                if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
+            ),
+            _ => format!("{same}."),
+        });
+    }
+    // What made the cycles change or, if these are not known, the time.
     let is_cycles = cycles.is_some() || step.both(Side::cycles).is_none();
     let cause = cause(step).filter(|cause| is_cycles && cause.lowers == (time.1 < time.0));
-    let reasons = Reasons {
-        before: step.before.as_ref()?.id,
-        time,
-        stays: stays(step, time),
-        cycles,
-        clock: clock.map(|clock| (clock, clock_changed(step, clock))),
-        cause: cause.map(|cause| cause.text),
+    let mut parts: Vec<String> = match (cycles, cause.map(|cause| cause.text)) {
+        (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
+        (Some(cycles), None) => vec![amount(cycles, "cycles")],
+        (None, cause) => cause.into_iter().collect(),
     };
-    Some(reasons.sentence())
-}
-
-/// What a sentence about a change of the time is made of.
-pub struct Reasons<'a> {
-    pub before: &'a str,
-    pub time: Pair,
-    pub stays: bool,
-    pub cycles: Option<Pair>,
-    /// The clock, if it changed, and the sentence about it.
-    pub clock: Option<(Pair, String)>,
-    /// What made the cycles change or, if these are not known, the time.
-    pub cause: Option<String>,
-}
-
-impl Reasons<'_> {
-    pub fn sentence(self) -> String {
-        let Reasons { before, time, stays, cycles, clock, cause } = self;
-        if stays {
-            let same = format!("Not significantly different from {before}");
-            return match (cycles, clock) {
-                (Some(cycles), Some((clock, _))) => format!(
-                    "{same}: {} cancel {}.",
-                    amount(cycles, "cycles"),
-                    if clock.1 > clock.0 { "a higher clock" } else { "a lower clock" }
-                ),
-                _ => format!("{same}."),
-            };
-        }
-        let mut parts: Vec<String> = match (cycles, cause) {
-            (Some(cycles), Some(cause)) => vec![format!("{}, {cause}", amount(cycles, "cycles"))],
-            (Some(cycles), None) => vec![amount(cycles, "cycles")],
-            (None, cause) => cause.into_iter().collect(),
-        };
-        if let Some((clock, said)) = clock {
-            // What weighs more comes first.
-            let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
-            let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
-            parts.insert(if first { 0 } else { parts.len() }, said);
-        }
-        let time = amount(time, "time");
-        if parts.is_empty() { format!("{time}.") } else { format!("{time}: {}.", parts.join("; ")) }
+    if let Some(clock) = clock {
+        // What weighs more comes first.
+        let weight = |pair: Pair| (pair.1 / pair.0).ln().abs();
+        let first = cycles.is_none_or(|cycles| weight(cycles) < weight(clock));
+        parts.insert(if first { 0 } else { parts.len() }, clock_changed(step, clock));
     }
+    let time = amount(time, "time");
+    Some(if parts.is_empty() {
+        format!("{time}.")
+    } else {
+        format!("{time}: {}.", parts.join("; "))
+    })
 }
 
 /// Whether the time stays: within the noise, or by less than is a change.
@@ -127,13 +167,8 @@ fn clock_changed(step: &Step, (before, now): Pair) -> String {
     let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= FAR && (b < a) == (now > before));
     let bytes =
         bytes.map_or(String::new(), |pair| format!(" with {} from HBM", amount(pair, "bytes")));
-    clock_said((before, now), new.and_then(|power| power.limit_w), &bytes)
-}
-
-/// How the clock changed, at which limit of power, with what.
-pub fn clock_said((before, now): Pair, limit_w: Option<f64>, with: &str) -> String {
-    let range = format!("({before:.0} → {now:.0} MHz){with}");
-    match limit_w {
+    let range = format!("({before:.0} → {now:.0} MHz){bytes}");
+    match new.and_then(|power| power.limit_w) {
         Some(watts) if now < before => {
             format!("the {watts:.0} W power limit lowers the clock {range}")
         }
@@ -409,47 +444,8 @@ impl fmt::Display for BoundVerdict {
     }
 }
 
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-// Whether two sets of times differ by more than their noise.
-
-/// Level of significance.
-const LEVEL: f64 = 0.05;
-
-/// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation
-/// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
-/// even disjoint sets would not differ.
-pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
-    let [a, b] = [a, b].map(|times| thinned(&times.samples));
-    let (count, all) = (a.len(), a.len() + b.len());
-    let apart: Vec<f64> = (0..all).map(|rank| rank as f64).collect();
-    if probability(&apart[..count], &apart[count..])? > LEVEL {
-        return None;
-    }
-    let found = probability(&a, &b)?;
-    Some(if found <= LEVEL { Verdict::Differs } else { Verdict::Noise })
-}
-
-/// Samples of a side that are looked at, at most: the test compares each with each.
-const MOST: usize = 2000;
-
-/// As many of these as are looked at, evenly from the first to the last.
-fn thinned(samples: &[f64]) -> Vec<f64> {
-    samples.iter().copied().step_by(samples.len().div_ceil(MOST).max(1)).collect()
-}
-
-/// Of ranks as uneven as these or more in samples of the same times.
-fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
-    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
-    let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;
-    (probability >= 0.0).then_some(probability)
 }
 
 // Why warps wait: the profiler's reasons and what they mean.

@@ -4,16 +4,16 @@ pub mod records;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
 use comfy_table::Cell;
-use gpp_core::offdiag::calculation::{Worker, Workers};
+use gpp_core::offdiag::calculation::Workers;
+use gpp_core::offdiag::cpu::OnCpu;
 use gpp_core::offdiag::gpu::Needs;
 use gpp_core::offdiag::gpu::OnGpu;
 use gpp_core::offdiag::versions::{self, Version};
-use gpp_core::offdiag::{At, Elements, OnCpu, Summed, Sums, Synthesised, Task, once_each};
+use gpp_core::offdiag::{At, Elements, Summed, Sums, Synthesised, Task, Worker, once_each};
 use nalgebra::DMatrix;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
@@ -21,7 +21,7 @@ use num_complex::Complex64;
 use crate::catalogue::BackEnd;
 use crate::chart::{Picture, Sizes};
 use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
-use crate::devices::gauge::{Gauge, Watch};
+use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::interrupt::{self, Deferred};
@@ -35,13 +35,12 @@ use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
-use crate::record::run::{Repetition, State, SystemInfo, Times};
-use crate::record::{self, Head, Provenance};
+use crate::record::run::{State, SystemInfo, Times, UNIT};
+use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::Source;
 use crate::reference::matrix::{self, Sample, Verdict, compare, verify};
 use crate::run::{self, code};
 use crate::setup::{self, Opened, back_end, opened, require_one_kind, require_vectors};
-use crate::sigma::UNIT;
 use crate::terminal::{Cells, Unit, fit, or_dash, outcome, table, terminal, time};
 
 /// Bands if none are asked for.
@@ -72,7 +71,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
         BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
     };
-    let source = args.problem.source_or(system)?;
+    let source = setup::Source::of(&args.problem, system)?;
     let opened = source.open(progress)?;
     let stored =
         args.elements.as_ref().map(|path| Stored::open(path, opened.extents())).transpose()?;
@@ -237,7 +236,7 @@ impl Calculation<'_> {
         on.require((task, version), self.crew, self.limits, *progress)?;
         // Ranks that wait for each other end by themselves.
         let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
-        let gauge = on.gauge();
+        let gauge = on.devices()[0].gauge();
         let watch = gauge.clone().map(Watch::begin);
         let bar = progress.fine_bar("summing", times.runs() as u64);
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
@@ -311,8 +310,7 @@ fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> 
             [trace.re, trace.im]
         };
         let sizes = |diagonal: bool| {
-            let pairs = (0..sums.bands).flat_map(|l| (0..sums.bands).map(move |m| (l, m)));
-            let some = pairs.filter(move |(l, m)| (l == m) == diagonal);
+            let some = pairs(sums.bands).filter(move |(l, m)| (l == m) == diagonal);
             let sized = some.map(|(l, m)| {
                 let at = sums.at(l, m, iw);
                 let bands = [first + l + 1, first + m + 1];
@@ -342,18 +340,7 @@ impl Opened {
     }
 
     pub fn info(&self) -> &DeviceInfo {
-        match self {
-            Opened::Host(host) => host.info(),
-            Opened::Gpus(gpus) => gpus[0].info(),
-        }
-    }
-
-    /// What shows the state of the first GPU.
-    pub fn gauge(&self) -> Option<Arc<dyn Gauge>> {
-        match self {
-            Opened::Host(_) => None,
-            Opened::Gpus(gpus) => gpus[0].gauge(),
-        }
+        self.devices()[0].info()
     }
 
     /// The versions that GPUs sum with: those asked for, or the fastest; on a processor there is none.

@@ -5,14 +5,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use gpp_core::offdiag::Elements;
-use gpp_core::offdiag::images::GROUP;
 use gpp_core::offdiag::versions::{self, Version};
+use gpp_core::offdiag::{Elements, GROUP};
 use npyz::{NpyFile, Order};
 use num_complex::Complex64;
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
 use crate::record;
@@ -109,20 +108,7 @@ impl Folder {
         all.find(|(_, own)| own.version.as_deref() == Some(version) && own.is_right())
     }
 
-    /// What the profiler counted of a version's first product of `sch`, of real poles.
-    pub fn counter(&self, version: &Version, metric: &str) -> Option<f64> {
-        self.rows(version, metric).next().map(|row| row.value)
-    }
-
-    /// The same of a metric that the profiler tells in several units, in one of them.
-    pub fn counter_in(&self, version: &Version, metric: &str, unit: &str) -> Option<f64> {
-        self.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value)
-    }
-
-    pub fn counters_file(&self) -> Option<&Path> {
-        self.files.iter().find(|file| file.ends_with(COUNTERS_FILE)).map(PathBuf::as_path)
-    }
-
+    /// What the profiler counted of a version's first product of `sch`, of real poles: a metric may have several units.
     fn rows(&self, version: &Version, metric: &str) -> impl Iterator<Item = &Row> {
         let [[kernel, _], _] = version.symbols_u;
         self.counters.iter().filter(move |row| row.kernel == kernel && row.metric == metric)
@@ -131,8 +117,7 @@ impl Folder {
 
 /// The files of a folder that may be records.
 fn named(folder: &Path) -> Result<Vec<PathBuf>> {
-    let wrong =
-        |what: &str| Error::Input { origin: folder.display().to_string(), what: what.into() };
+    let wrong = |what: &str| invalid(folder.display(), what);
     let entries = std::fs::read_dir(folder).map_err(|_| wrong("no such folder or file"))?;
     let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
     let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
@@ -152,10 +137,8 @@ fn counters(table: &Path) -> Result<Vec<Row>> {
         unit: String,
         value: String,
     }
-    let failed = |error: csv::Error| Error::Input {
-        origin: table.display().to_string(),
-        what: format!("is no record of counters: {error}"),
-    };
+    let failed =
+        |error: csv::Error| invalid(table.display(), format!("is no record of counters: {error}"));
     let cells = csv::Reader::from_path(table).map_err(failed)?.into_deserialize::<Cells>();
     let mut rows = Vec::new();
     for cells in cells {
@@ -246,13 +229,10 @@ impl Elements for Stored {
 }
 
 fn error(path: &Path, what: String) -> Error {
-    Error::Input { origin: format!("--elements {}", path.display()), what }
+    invalid(format!("--elements {}", path.display()), what)
 }
 
 // Versions of Σ as a matrix on the roofline: bytes by the profiler's counters, rates by a record.
-
-/// File name of the chart, without the ending.
-pub const NAME: &str = "roofline-offdiag";
 
 /// Operations that are counted for a complex product and its addition.
 pub const COUNTED: f64 = 8.0;
@@ -278,15 +258,18 @@ impl<'a> Matrices<'a> {
         let device = &record.head.device;
         if device.name != ceilings.device {
             let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
-            return Err(wrong(&folder.path, what));
+            return Err(invalid(folder.path.display(), what));
         }
-        let Some(table) = folder.counters_file() else {
-            return Err(wrong(&folder.path, format!("has no {COUNTERS_FILE} of the profiler's")));
+        let Some(table) = folder.files.iter().find(|file| file.ends_with(COUNTERS_FILE)) else {
+            return Err(invalid(
+                folder.path.display(),
+                format!("has no {COUNTERS_FILE} of the profiler's"),
+            ));
         };
         let right = record.results.iter().filter(|own| own.is_right());
         let known = right.filter_map(|own| Some((own, versions::find(own.version.as_ref()?)?)));
         let point = |(own, version): (&OfVersion, &Version)| {
-            let bytes = bytes(folder, version).map_err(|what| wrong(table, what))?;
+            let bytes = bytes(folder, version).map_err(|what| invalid(table.display(), what))?;
             Ok(Point {
                 version: version.id.into(),
                 level: Level::Hbm,
@@ -296,7 +279,10 @@ impl<'a> Matrices<'a> {
         };
         let points: Vec<Point> = known.map(point).collect::<Result<_>>()?;
         if points.is_empty() {
-            return Err(wrong(&folder.path, "has no version of a GPU that came out right".into()));
+            return Err(invalid(
+                folder.path.display(),
+                "has no version of a GPU that came out right",
+            ));
         }
         Ok(Matrices {
             title: format!("{}, {} bands: Σ as a matrix", record.system.name, record.count()),
@@ -331,14 +317,12 @@ fn operations(record: &Offdiag) -> f64 {
 /// Bytes from and to memory of that launch, or what is missing for them.
 fn bytes(folder: &Folder, version: &Version) -> std::result::Result<f64, String> {
     let counter = |metric: &str, unit: &str| {
-        let found = folder.counter_in(version, metric, unit).filter(|&value| value > 0.0);
-        found.ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
+        let found = folder.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value);
+        found
+            .filter(|&value| value > 0.0)
+            .ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
     };
     Ok(counter("Memory Throughput", "byte/s")? * 1e-9 * counter("Duration", "ns")?)
-}
-
-fn wrong(path: &std::path::Path, what: String) -> Error {
-    Error::Input { origin: path.display().to_string(), what }
 }
 
 // Tables of stored records of Σ as a matrix.
@@ -383,8 +367,8 @@ pub fn by_version(folder: &Folder, system: &str, bands: usize) -> Cells {
 pub fn counters_table(folder: &Folder) -> Cells {
     let row = |version: &&Version| {
         let cell = |counter: &Counter| {
-            let value = folder.counter(version, counter.metric);
-            or_dash(value.map(|value| format!("{:.*}", counter.decimals, counter.factor * value)))
+            let row = folder.rows(version, counter.metric).next();
+            or_dash(row.map(|row| format!("{:.*}", counter.decimals, counter.factor * row.value)))
         };
         [version.id.into()].into_iter().chain(COUNTERS.iter().map(cell)).collect()
     };

@@ -1,28 +1,30 @@
-//! `gpp profile`: counters of versions, and the folder that holds them.
+//! `gpp profile`: counters of versions, and the folder that holds them; `gpp roofline`: their charts.
 
 pub mod counters;
 pub mod ncu;
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::catalogue::names::{MAIN, versions};
 use crate::catalogue::{BackEnd, order};
-use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs};
+use crate::chart::{Picture, Roofline};
+use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
 use crate::measure::window;
-use crate::output::{self, print, write_text};
+use crate::output::{print, replace, require_name, write_text};
 use crate::problem::grid::Grid;
-use crate::profile::counters::{Context, aggregate};
+use crate::profile::counters::{Context, aggregate, parse};
 use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Repetition, Run};
-use crate::record::{self, text};
-use crate::roofline::{Level, Timing, of_own_ceiling, point};
+use crate::record::run::Run;
+use crate::record::{self, Repetition, text};
+use crate::roofline::{self, Figure, LEVELS, Level, Point, Timing, figures, of_own_ceiling, point};
 use crate::run::{Options, exit_code, run_versions};
 use crate::setup::{Setting, Source};
 use crate::terminal::{Cells, Unit, or_dash};
@@ -31,9 +33,9 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let versions = versions(args.version.as_deref().unwrap_or(MAIN), BackEnd::Gpu)?;
     if let Some(folder) = &args.output {
-        output::require_name("--output", folder, "folder")?;
+        require_name("--output", folder, "folder")?;
     }
-    let source = args.problem.source_or(PAPER_SYSTEM)?;
+    let source = Source::of(&args.problem, PAPER_SYSTEM)?;
     let folder = &folder(args, &source);
     let ncu = Ncu::find(&args.ncu)?;
     let index = match args.device.parse()? {
@@ -46,7 +48,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         require_room(folder, &source.name(), source.nw())?;
     }
     let gpu = Gpu::open(index)?;
-    let ceilings = crate::roofline::ceilings(&gpu)?;
+    let ceilings = roofline::ceilings(&gpu)?;
     let problem = source.load(progress)?;
     require_room(folder, problem.name(), Some(problem.nw()))?;
     let of_gpu: &dyn Device = &gpu;
@@ -63,10 +65,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
 
     let ids: Vec<&str> = options.versions.iter().map(|version| version.id()).collect();
     let bar = progress.bar("profiling (minutes)", 1);
-    let (csv, launches) = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
+    let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
     bar.finish_and_clear();
     let counters = format!("hardware counters, ncu {}", ncu.version);
-    let mut profiles = aggregate(&launches, &Context::new(&problem, counters))?;
+    let mut profiles = aggregate(&parse(&csv)?, &Context::new(&problem, counters))?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
 
     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
@@ -144,7 +146,10 @@ impl Records {
         if of == self.system {
             return Ok(());
         }
-        Err(wrong(path, format!("is of {of}, the profiles beside it are of {}", self.system)))
+        Err(invalid(
+            path.display(),
+            format!("is of {of}, the profiles beside it are of {}", self.system),
+        ))
     }
 
     /// The files that were read, or will be.
@@ -154,18 +159,14 @@ impl Records {
     }
 }
 
-fn wrong(path: &Path, what: String) -> Error {
-    invalid(path.display(), what)
-}
-
 /// The system that all profiles of a folder are of.
 fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
     let systems: BTreeSet<&str> = profiles.iter().map(|profile| profile.system.as_str()).collect();
     let systems: Vec<&str> = systems.into_iter().collect();
     match systems[..] {
         [system] => Ok(system.into()),
-        _ => Err(wrong(
-            folder,
+        _ => Err(invalid(
+            folder.display(),
             format!("holds profiles of {}: each system needs a folder", systems.join(" and ")),
         )),
     }
@@ -178,7 +179,7 @@ pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()
     }
     let holds = |other: String, own: String| {
         let what = format!("holds profiles of {other}; name another with --output for {own}");
-        Err(wrong(folder, what))
+        Err(invalid(folder.display(), what))
     };
     let profiles = load(folder)?;
     let other = one_system(folder, &profiles)?;
@@ -208,7 +209,10 @@ fn system_folder(dir: &Path) -> Result<PathBuf> {
         several => {
             let names: Vec<String> =
                 several.iter().map(|folder| format!("--from {}", folder.display())).collect();
-            Err(wrong(dir, format!("holds several folders of profiles: {}", names.join(" or "))))
+            Err(invalid(
+                dir.display(),
+                format!("holds several folders of profiles: {}", names.join(" or ")),
+            ))
         }
     }
 }
@@ -261,7 +265,7 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
         } else {
             "no such folder; `gpp profile` makes it"
         };
-        return Err(wrong(folder, what.into()));
+        return Err(invalid(folder.display(), what));
     }
     Ok(profiles)
 }
@@ -296,4 +300,51 @@ fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
         ],
         profiles,
     )
+}
+
+// `gpp roofline`: all rooflines of some profiles and their points, as files in a folder.
+
+pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
+    let output = args.output.as_deref().unwrap_or(Path::new("."));
+    require_name("--output", output, "folder")?;
+    let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
+    write_charts(output, &profiles, &ceilings)?;
+    print(|to| writeln!(to, "rooflines in {}", output.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes each figure as SVG and PNG, and all points as CSV.
+pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
+    replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
+
+    for Figure { name, title, shown, level } in figures(profiles) {
+        let path = folder.join(name);
+        let chart = Roofline::of(&title, &shown, ceilings, level);
+        Picture::Svg.write(&path.with_extension("svg"), &chart)?;
+        Picture::Png.write(&path.with_extension("png"), &chart)?;
+    }
+    Ok(())
+}
+
+/// The points of all profiles, and the share of its own ceiling that a version reaches.
+fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Result<()> {
+    let timing = Timing::of(profiles);
+    let mut csv = csv::Writer::from_writer(to);
+    csv.write_record([
+        "version",
+        "level",
+        "intensity",
+        "flops_per_s",
+        "of_own_ceiling",
+        "of_own_sustained_ceiling",
+    ])?;
+    for profile in profiles {
+        let own = of_own_ceiling(profile, ceilings);
+        for point in LEVELS.into_iter().filter_map(|level| point(profile, level, timing)) {
+            let Point { version, level, intensity, flops_per_s } = point;
+            csv.serialize((version, level, intensity, flops_per_s, own.burst, own.sustained))?;
+        }
+    }
+    csv.flush()
 }

@@ -9,7 +9,6 @@ use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
 use gpp_kernels::versions::ALL;
 
 use crate::error::ProfileError;
-use crate::profile::counters;
 
 /// What the symbols begin with that are profiled: those of the versions, of every journey, and the
 /// second stage. Kernels that measure ceilings are not.
@@ -55,13 +54,8 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Counts every launch of these versions on a problem and device. Returns the profiler's CSV and what it holds.
-    pub fn counters(
-        &self,
-        versions: &str,
-        problem: &[OsString],
-        device: &str,
-    ) -> Result<(String, Vec<Launch>)> {
+    /// Counts every launch of these versions on a problem and device. Returns the profiler's CSV.
+    pub fn counters(&self, versions: &str, problem: &[OsString], device: &str) -> Result<String> {
         let program = std::env::current_exe()
             .map_err(|e| ProfileError(format!("this program cannot be run: {e}")))?;
         let kernels = format!("regex:^({})", profiled().join("|"));
@@ -75,10 +69,9 @@ impl Ncu {
             .args(problem)
             .args(["--repeat", "1", "--warmup", "0", "--quiet", "--no-verify"]);
         let text = run(&mut command)?;
-        let launches = counters::parse(&text)?;
         // Lines about processes name folders of the machine.
         let kept = text.lines().filter(|line| !line.starts_with("==PROF=="));
-        Ok((kept.map(|line| line.to_owned() + "\n").collect(), launches))
+        Ok(kept.map(|line| line.to_owned() + "\n").collect())
     }
 }
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "mpi")]
 mod world;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, invalid};
 
 pub use gpp_core::ranks::{Alone, Ranks, require_same};
 
@@ -59,7 +59,7 @@ pub fn join() -> Result<Box<dyn Ranks>> {
         let what = format!(
             "{size} ranks, and {why}; for runs that share nothing, unset {name}, which is {rank} here"
         );
-        return Err(Error::Input { origin: "the launcher of MPI".into(), what });
+        return Err(invalid("the launcher of MPI", what));
     }
     Ok(ranks)
 }

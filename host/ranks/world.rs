@@ -2,15 +2,15 @@
 
 use std::sync::Once;
 
+use gpp_core::ranks::Ranks;
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, invalid};
 use crate::output;
-use crate::ranks::Ranks;
 
 /// A communicator, and what ends MPI with it.
 struct World {
@@ -28,8 +28,7 @@ unsafe impl Sync for World {}
 /// at the end of MPI, and they for it.
 pub(super) fn join() -> Result<Box<dyn Ranks>> {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-        let what = "cannot begin: it has begun before".into();
-        return Err(Error::Input { origin: "MPI".into(), what });
+        return Err(invalid("MPI", "cannot begin: it has begun before"));
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());

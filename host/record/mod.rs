@@ -9,16 +9,16 @@ pub mod run;
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
 use crate::devices::{DeviceInfo, gpu};
-use crate::error::{Error, Result, invalid};
+use crate::error::{Result, invalid};
 use crate::output::{input, write_text};
 use crate::problem::Origin;
-use crate::record::run::Repetition;
 
 /// The layout of records, which changes when a reader of an earlier one would misread them.
 pub const SCHEMA: u32 = 6;
@@ -89,21 +89,21 @@ pub fn read<R: Record>(path: &Path) -> Result<R> {
 pub fn read_or<R: Record>(path: &Path, remedy: &str) -> Result<R> {
     let text = input::text(path).map_err(|e| {
         let remedy = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
-        wrong(path, format!("cannot read: {e}{remedy}"))
+        invalid(path.display(), format!("cannot read: {e}{remedy}"))
     })?;
     parse(&text, path)
 }
 
-/// What is wrong with a record in a file.
-fn wrong(path: &Path, what: String) -> Error {
-    invalid(path.display(), what)
-}
-
 pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     let needed = R::KIND.name();
-    let other = |found| wrong(path, format!("is no record of {needed}, it holds {found}"));
+    let other =
+        |found| invalid(path.display(), format!("is no record of {needed}, it holds {found}"));
     let marks: Marks = serde_json::from_str(text).map_err(|e| {
-        if e.is_data() { other("something else") } else { wrong(path, format!("is no JSON: {e}")) }
+        if e.is_data() {
+            other("something else")
+        } else {
+            invalid(path.display(), format!("is no JSON: {e}"))
+        }
     })?;
     match marks.kind {
         Some(kind) if kind == R::KIND => {}
@@ -112,9 +112,10 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     }
     let schema = marks.schema.map_or("none".into(), |found| found.to_string());
     if schema != SCHEMA.to_string() {
-        return Err(wrong(path, format!("needs schema {SCHEMA}, has {schema}")));
+        return Err(invalid(path.display(), format!("needs schema {SCHEMA}, has {schema}")));
     }
-    serde_json::from_str(text).map_err(|e| wrong(path, format!("is no record of {needed}: {e}")))
+    serde_json::from_str(text)
+        .map_err(|e| invalid(path.display(), format!("is no record of {needed}: {e}")))
 }
 
 #[derive(Serialize)]
@@ -226,5 +227,25 @@ impl Provenance {
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let settle_s = Some(repetition.window.as_secs_f64());
         Provenance { seed, input, warmup, repeat, settle_s, ..self }
+    }
+}
+
+/// How often a calculation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    pub warmup: usize,
+    pub repeat: usize,
+    /// How long a window of runs is; zero if runs are only counted.
+    pub window: Duration,
+}
+
+impl Repetition {
+    /// So many runs, however long they take.
+    pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
+        Repetition { warmup, repeat, window: Duration::ZERO }
+    }
+
+    pub fn runs(self) -> usize {
+        self.warmup + self.repeat
     }
 }

@@ -1,7 +1,6 @@
 //! The record of a run: versions on one problem and device.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::output;
 use crate::problem::{Problem, Sums};
-use crate::record::{Head, Kind, Provenance, Record};
+use crate::record::{Head, Kind, Provenance, Record, Repetition};
 use crate::reference::verify::{Outcome, Verification};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -209,27 +208,6 @@ impl SystemInfo {
     }
 }
 
-// Times of a calculation and how often it runs.
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repetition {
-    pub warmup: usize,
-    pub repeat: usize,
-    /// How long a window of runs is; zero if runs are only counted.
-    pub window: Duration,
-}
-
-impl Repetition {
-    /// So many runs, however long they take.
-    pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, window: Duration::ZERO }
-    }
-
-    pub fn runs(self) -> usize {
-        self.warmup + self.repeat
-    }
-}
-
 /// Times of the whole calculation in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
@@ -313,7 +291,7 @@ impl State {
     pub fn clock_lost(&self) -> Option<f64> {
         let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
         // The clock falls some looks before NVML names the reason.
-        let by_another = !self.held_back.is_empty() && !self.is_at_the_cap();
+        let by_another = !self.held_back.is_empty() && !self.is_at_power_limit();
         Some(if by_another { 0.0 } else { lost.max(0.0) })
     }
 
@@ -323,7 +301,7 @@ impl State {
     }
 
     /// Whether power held the clock back at any of the looks.
-    pub fn is_at_the_cap(&self) -> bool {
+    pub fn is_at_power_limit(&self) -> bool {
         self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
     }
 }
@@ -419,6 +397,79 @@ impl StaticCh {
     /// Whether it was compared and differs.
     pub fn is_incorrect(&self) -> bool {
         self.verification.outcome == Outcome::Incorrect
+    }
+}
+
+// Σ(ω): what a version of a run found at each energy.
+
+/// The sums of a version by energy, and the run that they are of.
+#[derive(Clone, Debug)]
+pub struct Sigma<'a> {
+    pub run: &'a Run,
+    pub result: &'a Measurement,
+    /// A row for each energy, one at least, in the run's order.
+    pub rows: Vec<Row>,
+}
+
+/// The unit of SX, CH and Σ: that in which the problem has `vcoul`, rydbergs in BerkeleyGW.
+pub const UNIT: &str = "units of vcoul";
+
+/// An energy and its sums, as records keep them: starting sums included.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// ω in eV above the state's energy.
+    pub above_ev: f64,
+    pub omega_ev: f64,
+    pub sx: Complex64,
+    pub ch: Complex64,
+}
+
+impl Row {
+    /// Σ: both sums together. Bare exchange is no part of it.
+    pub fn total(&self) -> Complex64 {
+        self.sx + self.ch
+    }
+
+    /// The parts of both sums and of Σ, each with its name.
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let (Row { sx, ch, .. }, total) = (self, self.total());
+        [
+            ("Re SX", sx.re),
+            ("Im SX", sx.im),
+            ("Re CH", ch.re),
+            ("Im CH", ch.im),
+            ("Re Σ", total.re),
+            ("Im Σ", total.im),
+        ]
+    }
+
+    /// Whether every part is a number.
+    pub fn is_finite(&self) -> bool {
+        self.parts().iter().all(|(_, part)| part.is_finite())
+    }
+}
+
+impl<'a> Sigma<'a> {
+    /// Of the fastest version that passed or, if none did, of the first; or why there is none.
+    pub fn of(run: &'a Run) -> Result<Sigma<'a>, String> {
+        let result = run.fastest().or(run.results.first()).ok_or("has no result")?;
+        let known = run.system.state_ev.zip(run.system.energies_ev.as_ref());
+        let (state, energies) = known.ok_or("does not hold its energies")?;
+        let (sx, ch) = (&result.sums.asx, &result.sums.ach);
+        if [sx.len(), ch.len()] != [energies.len(); 2] {
+            let (nw, sx, ch, version) = (energies.len(), sx.len(), ch.len(), &result.version);
+            return Err(format!(
+                "has {nw} energies, and of {version} {sx} sums asx and {ch} sums ach"
+            ));
+        }
+        let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
+        let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
+        Ok(Sigma { run, result, rows })
+    }
+
+    /// The energies, in eV above the state's, at which a part is no number.
+    pub fn broken(&self) -> Vec<f64> {
+        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
     }
 }
 

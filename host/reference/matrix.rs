@@ -16,8 +16,7 @@
 
 use std::sync::LazyLock;
 
-use gpp_core::offdiag::images::GROUP;
-use gpp_core::offdiag::{At, Sums, Task};
+use gpp_core::offdiag::{At, GROUP, Sums, Task};
 use gpp_core::reference::term::{Energy, Number, growth, size, times};
 use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
 use num_complex::{Complex, Complex64};

@@ -177,19 +177,13 @@ pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
     Some(all.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
-/// Where the sums come from that a problem is compared with: none where only another version can tell.
-pub fn source_of<'a>(problem: impl Into<Slabs<'a>>) -> Option<Source> {
-    let slabs = problem.into();
+/// Whether a problem has a reference without another version's sums.
+pub fn is_known(slabs: Slabs) -> bool {
     let problem = slabs.problem();
-    if problem.stored().is_some() {
-        Some(Source::File)
-    } else if is_golden(problem) {
-        Some(Source::Golden)
-    } else if evaluated(slabs).is_some() {
-        Some(Source::Serial)
-    } else {
-        golden_among(problem).map(|_| Source::Golden)
-    }
+    problem.stored().is_some()
+        || is_golden(problem)
+        || evaluated(slabs).is_some()
+        || golden_among(problem).is_some()
 }
 
 /// The sums of a problem at all its energies, starting sums included: stored with it, golden, or evaluated now

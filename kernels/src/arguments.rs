@@ -85,8 +85,7 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Passes what is in brackets to a macro, then the arguments of the paper's kernels, of planned ones or of those of
-/// clusters.
+/// Passes what is in brackets to a macro, then the arguments of the paper's kernels or of planned ones.
 macro_rules! list {
     (paper: $then:ident $with:tt $($more:tt)*) => {
         $crate::arguments::$then! { $with {
@@ -117,42 +116,13 @@ macro_rules! list {
             plain: u32,
             occupied: u32,
             far_begin: u32,
-            odd_mask: *const u32,
-            odd_pairs: *const u32,
-            odd_begins: *const u32,
-            odd_blocks: u32,
+            fallback_mask: *const u32,
+            fallback_pairs: *const u32,
+            fallback_begins: *const u32,
+            fallback_blocks: u32,
             half: f64,
             square: f64,
         }
-    };
-    (clusters: $then:ident $with:tt) => {
-        $crate::arguments::$then! { $with {
-            /// The pairs, those of a cluster next to each other: with complex poles in the kernel for discs.
-            poles: *const $crate::sigma::Pole,
-            /// The clusters, discs in the kernel for these.
-            clusters: *const $crate::sigma::Interval,
-            /// Matrix elements of G, `(rows, ncouls)`, zeros after the last band.
-            aqsn: *const num_complex::Complex64,
-            /// Matrix elements of G′, `(rows, ngpown)`, as those of G.
-            aqsm_local: *const num_complex::Complex64,
-            /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
-            wx: *const f64,
-            /// Coulomb interaction of each `igp`, `(ngpown)`.
-            vcoul_loc: *const f64,
-            /// Occupation of each band: 0 to 1, `(nbands)`.
-            occ: *const f64,
-            /// The blocks' sums, `(blocks, values)`, the values of energy `iw` from `iw · VALUES` on.
-            partials: *mut f64,
-            /// Clusters.
-            count: u32,
-            nbands: u32,
-            /// Bands with padding, a multiple of [`BANDS`](crate::sigma::BANDS).
-            rows: u32,
-            nw: u32,
-            limittwo: f64,
-            limitone: f64,
-            sexcut: f64,
-        } }
     };
 }
 pub(crate) use list;
@@ -165,11 +135,6 @@ list! { paper: structure [
 list! { planned: structure [
     /// Arguments of v9 and later, of the planned layout.
     PlannedArguments
-] }
-
-list! { clusters: structure [
-    /// What kernels of pairs sorted by their poles take: see [`crate::cells`].
-    ClusterArguments
 ] }
 
 impl PaperArguments {
@@ -203,17 +168,17 @@ macro_rules! part {
             /// The paper's arguments with a plan. Entries do not take the table's `wx`.
             pub fn new(paper: PaperArguments, plan: Plan) -> $name {
                 let Plan { plain, occupied, far_begin, table, .. } = plan;
-                let Plan { odd_mask, odd_pairs, odd_begins, odd_blocks, .. } = plan;
+                let Plan { fallback_mask, fallback_pairs, fallback_begins, fallback_blocks, .. } = plan;
                 let Table { half, square, .. } = table;
                 $name {
                     $($field: paper.$field,)*
                     plain,
                     occupied,
                     far_begin,
-                    odd_mask,
-                    odd_pairs,
-                    odd_begins,
-                    odd_blocks,
+                    fallback_mask,
+                    fallback_pairs,
+                    fallback_begins,
+                    fallback_blocks,
                     half,
                     square,
                 }
@@ -236,10 +201,24 @@ impl PlannedArguments {
     #[inline(always)]
     pub fn arrays(&self, table: *const f64) -> Arrays {
         let PlannedArguments { plain, occupied, far_begin, half, square, .. } = *self;
-        let PlannedArguments { odd_mask, odd_pairs, odd_begins, odd_blocks, .. } = *self;
+        let PlannedArguments {
+            fallback_mask,
+            fallback_pairs,
+            fallback_begins,
+            fallback_blocks,
+            ..
+        } = *self;
         let table = Table { wx: table, half, square };
-        let plan =
-            Plan { plain, occupied, far_begin, odd_mask, odd_pairs, odd_begins, odd_blocks, table };
+        let plan = Plan {
+            plain,
+            occupied,
+            far_begin,
+            fallback_mask,
+            fallback_pairs,
+            fallback_begins,
+            fallback_blocks,
+            table,
+        };
         Arrays { plan, ..self.paper().arrays(core::ptr::null()) }
     }
 }

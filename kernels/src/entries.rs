@@ -3,15 +3,15 @@
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
-/// arguments, without `term` if no pair is odd; `entries!(listed pairs, term: symbol = energies, …)` for
+/// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
 /// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
 /// says `registers …`,
 /// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
     (clusters $cluster:ty: $symbol:ident) => {{
-        $crate::arguments::list! { clusters: entry [
-            $symbol $crate::arguments::ClusterArguments, |arguments| {
+        $crate::sigma::cluster_arguments! { entry [
+            $symbol $crate::sigma::ClusterArguments, |arguments| {
                 use $crate::sigma::Cluster;
                 let team = $crate::sigma::Block::at(<$cluster>::shared_memory());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
@@ -46,8 +46,8 @@ macro_rules! entries {
             thread: $crate::grid::Thread,
         ) -> $crate::formula::Sums<NW> {
             // All threads of a block go the same way.
-            $(if TILES.grid_of(a).is_odd(thread.block) {
-                return $crate::tiling::odd_sums(a, thread, TILES, $term);
+            $(if TILES.grid_of(a).is_fallback(thread.block) {
+                return $crate::tiling::fallback_sums(a, thread, TILES, $term);
             })?
             $tile(a, TILES.place(a, thread))
         }

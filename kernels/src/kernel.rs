@@ -186,24 +186,26 @@ impl Kernel {
         }
     }
 
-    /// Blocks of each group that sum odd pairs.
-    pub fn odd_blocks(&self, odd_begins: &[u32]) -> u32 {
+    /// Blocks of each group that sum fallback pairs.
+    pub fn fallback_blocks(&self, fallback_begins: &[u32]) -> u32 {
         match self.loops {
-            Loops::Tiled(shape) => shape.odd_blocks(odd_begins),
-            Loops::Listed => lists::odd_blocks(odd_begins),
+            Loops::Tiled(shape) => shape.fallback_blocks(fallback_begins),
+            Loops::Listed => lists::fallback_blocks(fallback_begins),
             _ => 0,
         }
     }
 
     /// The grid of each launch, for dimensions in which nothing is [`Kernel::exceeded`].
     pub fn grid(&self, dimensions: &Dimensions) -> Grid {
-        let Dimensions { ngpown, ncouls, odd_begins, .. } = *dimensions;
+        let Dimensions { ngpown, ncouls, fallback_begins, .. } = *dimensions;
         match self.loops {
-            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins)),
+            Loops::Tiled(shape) => {
+                shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins))
+            }
             Loops::Listed => {
                 let most = lists::records(ngpown.into(), ncouls.into());
                 let records = u64::from(dimensions.clusters).min(most) as u32;
-                lists::grid(records, lists::odd_blocks(odd_begins))
+                lists::grid(records, lists::fallback_blocks(fallback_begins))
             }
             Loops::Clusters(blocks) => {
                 let units = self.units(dimensions).unwrap_or(1);
@@ -221,21 +223,22 @@ impl Kernel {
 
     /// Iterations of the collapsed loops, or threads of the grid.
     fn items(&self, dimensions: &Dimensions) -> u64 {
-        let Dimensions { nbands, ngpown, ncouls, odd_begins, .. } = *dimensions;
+        let Dimensions { nbands, ngpown, ncouls, fallback_begins, .. } = *dimensions;
         let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
         match self.loops {
             Loops::Collapse3 => bands * igp * ig,
             Loops::Collapse2 => igp * ig,
             Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
             Loops::Tiled(shape) => {
-                let Grid { groups, ig_blocks, odd_blocks, threads, .. } =
-                    shape.grid(ngpown, ncouls, shape.odd_blocks(odd_begins));
+                let Grid { groups, ig_blocks, fallback_blocks, threads, .. } =
+                    shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins));
                 u64::from(groups)
-                    * (u64::from(ig_blocks) + u64::from(odd_blocks))
+                    * (u64::from(ig_blocks) + u64::from(fallback_blocks))
                     * u64::from(threads)
             }
             Loops::Listed => {
-                (u64::from(dimensions.clusters) + u64::from(lists::odd_blocks(odd_begins)))
+                (u64::from(dimensions.clusters)
+                    + u64::from(lists::fallback_blocks(fallback_begins)))
                     * u64::from(self.threads)
             }
             Loops::Clusters(_) => {
@@ -266,7 +269,7 @@ impl Kernel {
             ("elements of aqsn", elements(sizes.aqsn)),
             ("elements of aqsm_local", elements(sizes.aqsm_local)),
             ("elements of wx", elements(sizes.wx)),
-            ("words of the mask of odd poles", words),
+            ("words of the mask of fallback pairs", words),
             ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
@@ -286,8 +289,8 @@ pub struct Dimensions<'a> {
     /// `ig`.
     pub ncouls: u32,
     pub nw: u32,
-    /// As [`Plan::odd_begins`], for the kernel's kind of poles; unused by kernels without a plan.
-    pub odd_begins: &'a [u32],
+    /// As [`Plan::fallback_begins`], for the kernel's kind of poles; unused by kernels without a plan.
+    pub fallback_begins: &'a [u32],
     /// Clusters of the slab's pairs, for kernels of [`Loops::Clusters`], or records, for those of [`Loops::Listed`].
     pub clusters: u32,
 }

@@ -41,11 +41,11 @@
 //!    energies of all bands, [`plan::Table::CONSTANT`] at most, in the variable
 //!    [`plan::SYMBOL`] of its own module; in the emulator behind the table's pointer.
 //! 6. **Plan.** A kernel of [`arrays::Layout::Planned`] takes the plan of these bands and of
-//!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its odd pairs
-//!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every pole that is not
-//!    odd is of that kind. `odd_begins` holds `ngpown + 1` ascending offsets into `odd_pairs`, and
-//!    `odd_blocks` is the number that the grid has. A kernel of [`arrays::Layout::Listed`] takes the same with [`lists`]
-//!    of all pairs that are not odd and contribute instead of the mask.
+//!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its fallback pairs
+//!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every other pole
+//!    is of that kind. `fallback_begins` holds `ngpown + 1` ascending offsets into `fallback_pairs`, and
+//!    `fallback_blocks` is the number that the grid has. A kernel of [`arrays::Layout::Listed`] takes the same with [`lists`]
+//!    of all other pairs that contribute instead of the mask.
 //! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them
 //!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has
 //!    any. For a kernel for any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to

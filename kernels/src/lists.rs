@@ -22,7 +22,7 @@ use crate::arrays::Planned;
 use crate::formula::{Sums, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, uniform};
-use crate::tiling::{self, Band, Grid, Shape, odd_pair};
+use crate::tiling::{self, Band, Grid, Shape, fallback_pair};
 
 /// The shape of blocks.
 pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
@@ -70,21 +70,27 @@ pub const fn words(ngpown: u64, ncouls: u64) -> u64 {
     ncouls.div_ceil(WARP as u64) * (others * (1 + other) + of_static * (1 + one))
 }
 
-/// Blocks that sum odd pairs, one a lane.
-pub fn odd_blocks(odd_begins: &[u32]) -> u32 {
-    odd_begins.last().map_or(0, |pairs| pairs.div_ceil(WARP))
+/// Blocks that sum fallback pairs, one a lane.
+pub fn fallback_blocks(fallback_begins: &[u32]) -> u32 {
+    fallback_begins.last().map_or(0, |pairs| pairs.div_ceil(WARP))
 }
 
-/// The grid of so many records and blocks of odd pairs: one group, the slab.
+/// The grid of so many records and blocks of fallback pairs: one group, the slab.
 #[inline(always)]
-pub const fn grid(records: u32, odd_blocks: u32) -> Grid {
-    Grid { threads: SHAPE.threads(), groups: 1, ig_blocks: records, odd_blocks, take_turns: true }
+pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
+    Grid {
+        threads: SHAPE.threads(),
+        groups: 1,
+        ig_blocks: records,
+        fallback_blocks,
+        take_turns: true,
+    }
 }
 
 /// The grid that a thread is of.
 #[inline(always)]
 const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
-    grid(thread.count / SHAPE.threads() - a.plan.odd_blocks, a.plan.odd_blocks)
+    grid(thread.count / SHAPE.threads() - a.plan.fallback_blocks, a.plan.fallback_blocks)
 }
 
 /// The blocks of a launch.
@@ -98,7 +104,7 @@ impl Blocks {
     }
 }
 
-/// One thread's sums: of the pairs of a record, by `pairs`, or of static ones, or its share of an odd pair by
+/// One thread's sums: of the pairs of a record, by `pairs`, or of static ones, or its share of a fallback pair by
 /// the definition as `term` writes it.
 #[inline(always)]
 pub unsafe fn sums<const NW: usize>(
@@ -110,13 +116,13 @@ pub unsafe fn sums<const NW: usize>(
     let grid = grid_of(a, thread);
     let (_, number) = grid.place(thread.block);
     // All threads of a block go the same way.
-    if grid.is_odd(thread.block) {
+    if grid.is_fallback(thread.block) {
         let at = number * WARP + thread.lane % WARP;
-        if at >= *a.plan.odd_begins.add(a.ngpown as usize) {
+        if at >= *a.plan.fallback_begins.add(a.ngpown as usize) {
             return Sums::zero();
         }
-        let (igp, ig) = split(*a.plan.odd_pairs.add(at as usize), a.ncouls);
-        return odd_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
+        let (igp, ig) = split(*a.plan.fallback_pairs.add(at as usize), a.ncouls);
+        return fallback_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
     }
     let record = a.plan.lists().add(*a.plan.lists().add(number as usize) as usize);
     if uniform(*record.add(2) == STATIC_TILE as u32) {

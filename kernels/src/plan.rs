@@ -6,7 +6,7 @@
 //! pole is near a far band.
 //!
 //! **Poles** are *regular* if the short formulas of the later versions lose no digits and no edge case of the definition
-//! can arise. The rest, *odd*, are listed, summed by the definition, and masked out of the fast loops.
+//! can arise. The rest are *fallback pairs*: listed, summed by the definition, and masked out of the fast loops.
 //!
 //! **Energies** are in a *table* too: see [`Table`].
 
@@ -41,15 +41,15 @@ pub struct Plan {
     pub occupied: u32,
     /// The first far band: from here on all are far.
     pub far_begin: u32,
-    /// One bit for each pair, set where its pole is odd: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
+    /// One bit for each pair, set if it is a fallback pair: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
     /// `ig % 32`. Kernels of [lists](crate::lists) have the words of these instead.
-    pub odd_mask: *const u32,
-    /// Offsets `igp · ncouls + ig` of the odd pairs that contribute, ascending.
-    pub odd_pairs: *const u32,
-    /// First of the pairs of each `igp` in `odd_pairs`, and the end of the last, `(ngpown + 1)`.
-    pub odd_begins: *const u32,
-    /// Blocks of each group that sum odd pairs: [`crate::tiling::Shape::odd_blocks`].
-    pub odd_blocks: u32,
+    pub fallback_mask: *const u32,
+    /// Offsets `igp · ncouls + ig` of the fallback pairs that contribute, ascending.
+    pub fallback_pairs: *const u32,
+    /// First of the pairs of each `igp` in `fallback_pairs`, and the end of the last, `(ngpown + 1)`.
+    pub fallback_begins: *const u32,
+    /// Blocks of each group that sum fallback pairs: [`crate::tiling::Shape::fallback_blocks`].
+    pub fallback_blocks: u32,
     pub table: Table,
 }
 
@@ -59,17 +59,17 @@ impl Plan {
         plain: 0,
         occupied: 0,
         far_begin: 0,
-        odd_mask: core::ptr::null(),
-        odd_pairs: core::ptr::null(),
-        odd_begins: core::ptr::null(),
-        odd_blocks: 0,
+        fallback_mask: core::ptr::null(),
+        fallback_pairs: core::ptr::null(),
+        fallback_begins: core::ptr::null(),
+        fallback_blocks: 0,
         table: Table::NONE,
     };
 
     /// The words of the lists, of a kernel that sums such.
     #[inline(always)]
     pub fn lists(&self) -> *const u32 {
-        self.odd_mask
+        self.fallback_mask
     }
 
     /// Words of the mask for each `igp`.
@@ -78,11 +78,11 @@ impl Plan {
         ncouls.div_ceil(u32::BITS)
     }
 
-    /// Whether the pole of the pair is odd.
+    /// Whether the pair is a fallback pair.
     #[inline(always)]
-    pub unsafe fn is_odd(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
+    pub unsafe fn is_fallback(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
-        *self.odd_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
+        *self.fallback_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
     }
 }
 

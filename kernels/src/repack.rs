@@ -50,6 +50,3 @@ pub unsafe fn share(thread: Thread, arguments: &RepackArguments) {
         };
     }
 }
-
-#[cfg(test)]
-mod tests;

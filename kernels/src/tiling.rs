@@ -6,7 +6,7 @@
 //! what they read of `aqsn` is found near by.
 //!
 //! The `igp` of a block are a *group*; blocks of the same `igp` are of the same group, and so are the
-//! blocks that sum the odd pairs ([`crate::plan`]) of these `igp`. A sum is kept
+//! blocks that sum the fallback pairs ([`crate::plan`]) of these `igp`. A sum is kept
 //! for each group, of nothing but its own data, and in an order that depends on nothing else: it has the
 //! same bits in whatever slab of whole groups it stands.
 
@@ -21,7 +21,7 @@ use crate::formula::{Pair, Sums, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, load};
 
-/// Blocks that sum odd pairs, or tiles, in a row while there are both: about as many as a GPU has
+/// Blocks that sum fallback pairs, or tiles, in a row while there are both: about as many as a GPU has
 /// multiprocessors, which are given blocks in turn.
 const RUN: u32 = 128;
 
@@ -32,21 +32,21 @@ pub struct Grid {
     pub groups: u32,
     /// Blocks of each group that sum tiles, one for each 32 `ig`; or all blocks of the only group.
     pub ig_blocks: u32,
-    /// Blocks of each group that sum odd pairs.
-    pub odd_blocks: u32,
-    /// Whether blocks of odd pairs take turns with those of tiles, or come first.
+    /// Blocks of each group that sum fallback pairs.
+    pub fallback_blocks: u32,
+    /// Whether blocks of fallback pairs take turns with those of tiles, or come first.
     pub take_turns: bool,
 }
 
 impl Grid {
     /// A grid whose blocks are of one group, the slab.
     pub const fn ungrouped(blocks: u32, threads: u32) -> Grid {
-        Grid { threads, groups: 1, ig_blocks: blocks, odd_blocks: 0, take_turns: false }
+        Grid { threads, groups: 1, ig_blocks: blocks, fallback_blocks: 0, take_turns: false }
     }
 
     #[inline(always)]
     pub const fn per_group(self) -> u32 {
-        self.ig_blocks + self.odd_blocks
+        self.ig_blocks + self.fallback_blocks
     }
 
     #[inline(always)]
@@ -54,30 +54,30 @@ impl Grid {
         self.groups * self.per_group()
     }
 
-    /// Whether a block sums odd pairs and no tile. Of the block's number itself, without a division: the
+    /// Whether a block sums fallback pairs and no tile. Of the block's number itself, without a division: the
     /// compiler would not know that all threads of a block go the same way.
     #[inline(always)]
-    pub const fn is_odd(self, block: u32) -> bool {
+    pub const fn is_fallback(self, block: u32) -> bool {
         self.turn(block).0
     }
 
-    /// Whether a block sums odd pairs, and its number among those that do as it does. Where they take
+    /// Whether a block sums fallback pairs, and its number among those that do as it does. Where they take
     /// turns, [`RUN`]s of both do, so that multiprocessors hold some of each.
     #[inline(always)]
     const fn turn(self, block: u32) -> (bool, u32) {
-        let (odd, tiles) = (self.odd_blocks * self.groups, self.ig_blocks * self.groups);
+        let (fallback, tiles) = (self.fallback_blocks * self.groups, self.ig_blocks * self.groups);
         let mixed = match self.take_turns {
-            true => (if odd < tiles { odd } else { tiles }) / RUN * RUN,
+            true => (if fallback < tiles { fallback } else { tiles }) / RUN * RUN,
             false => 0,
         };
         if block < 2 * mixed {
             return (block % (2 * RUN) < RUN, block / (2 * RUN) * RUN + block % RUN);
         }
         let rest = block - mixed;
-        if rest < odd { (true, rest) } else { (false, rest - odd + mixed) }
+        if rest < fallback { (true, rest) } else { (false, rest - fallback + mixed) }
     }
 
-    /// Group of a block and, within it, the number among those that sum odd pairs or among those that
+    /// Group of a block and, within it, the number among those that sum fallback pairs or among those that
     /// sum tiles.
     #[inline(always)]
     pub fn place(self, block: u32) -> (u32, u32) {
@@ -86,11 +86,11 @@ impl Grid {
     }
 
     /// Where a block's sum is kept among those of all blocks, `(per_group, groups)`: those of tiles by
-    /// `ig`, then those of odd pairs.
+    /// `ig`, then those of fallback pairs.
     #[inline(always)]
     pub fn slot(self, block: u32) -> u32 {
         let (group, number) = self.place(block);
-        let first = if self.is_odd(block) { self.ig_blocks } else { 0 };
+        let first = if self.is_fallback(block) { self.ig_blocks } else { 0 };
         group * self.per_group() + first + number
     }
 }
@@ -114,27 +114,27 @@ impl Shape {
         self.warps * self.tile
     }
 
-    /// Blocks that each group needs for its odd pairs, one a lane, as many as that with most of them;
-    /// `odd_begins` as in [`crate::plan::Plan`].
-    pub fn odd_blocks(self, odd_begins: &[u32]) -> u32 {
-        let last = odd_begins.len().saturating_sub(1);
+    /// Blocks that each group needs for its fallback pairs, one a lane, as many as that with most of them;
+    /// `fallback_begins` as in [`crate::plan::Plan`].
+    pub fn fallback_blocks(self, fallback_begins: &[u32]) -> u32 {
+        let last = fallback_begins.len().saturating_sub(1);
         let groups = (0..last).step_by(self.igp() as usize);
         let pairs = groups.map(|begin| {
             let end = last.min(begin + self.igp() as usize);
-            odd_begins[end] - odd_begins[begin]
+            fallback_begins[end] - fallback_begins[begin]
         });
         pairs.max().unwrap_or(0).div_ceil(WARP)
     }
 
     /// The grid for a slab.
     #[inline(always)]
-    pub const fn grid(self, ngpown: u32, ncouls: u32, odd_blocks: u32) -> Grid {
+    pub const fn grid(self, ngpown: u32, ncouls: u32, fallback_blocks: u32) -> Grid {
         Grid {
             threads: self.threads(),
             groups: ngpown.div_ceil(self.igp()),
             ig_blocks: ncouls.div_ceil(WARP),
-            odd_blocks,
-            // Odd pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
+            fallback_blocks,
+            // Fallback pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
             take_turns: self.tile > 1,
         }
     }
@@ -142,7 +142,7 @@ impl Shape {
     /// The grid of the launch that a body belongs to.
     #[inline(always)]
     pub const fn grid_of(self, a: &Arrays) -> Grid {
-        self.grid(a.ngpown, a.ncouls, a.plan.odd_blocks)
+        self.grid(a.ngpown, a.ncouls, a.plan.fallback_blocks)
     }
 
     /// Where the tile of a thread begins, in a block that sums tiles.
@@ -153,25 +153,25 @@ impl Shape {
         Place { ig: ig_block * WARP + lane, igp: (group * self.warps + warp) * self.tile }
     }
 
-    /// `igp` and `ig` of the odd pair of a thread, in a block that sums odd pairs: the same ones in each
+    /// `igp` and `ig` of the fallback pair of a thread, in a block that sums fallback pairs: the same ones in each
     /// warp, which has its share of the bands.
     #[inline(always)]
-    pub unsafe fn odd_pair(self, a: &Arrays, thread: Thread) -> Option<(u32, u32)> {
+    pub unsafe fn fallback_pair(self, a: &Arrays, thread: Thread) -> Option<(u32, u32)> {
         let (group, number) = self.grid_of(a).place(thread.block);
         let first = group * self.igp();
         let last = (first + self.igp()).min(a.ngpown);
         // Offsets of all igp and their end, pairs up to the last offset.
-        let begin = *a.plan.odd_begins.add(first as usize);
+        let begin = *a.plan.fallback_begins.add(first as usize);
         let at = begin + number * WARP + thread.lane % WARP;
-        let ours = at < *a.plan.odd_begins.add(last as usize);
-        ours.then(|| split(*a.plan.odd_pairs.add(at as usize), a.ncouls))
+        let ours = at < *a.plan.fallback_begins.add(last as usize);
+        ours.then(|| split(*a.plan.fallback_pairs.add(at as usize), a.ncouls))
     }
 }
 
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
 pub const HARMLESS: f64 = 1e31;
 
-/// Where a thread's tile begins. Pairs past the edge or with an odd pole are summed as a harmless pole of
+/// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of
 /// weight zero.
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -187,7 +187,7 @@ impl Place {
     unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
         let (ig, igp) = (self.ig, self.igp + t as u32);
         // In range, as checked first.
-        let ours = ig < a.ncouls && igp < a.ngpown && !a.plan.is_odd(ig, igp, a.ncouls);
+        let ours = ig < a.ncouls && igp < a.ngpown && !a.plan.is_fallback(ig, igp, a.ncouls);
         ours.then_some((ig, igp))
     }
 
@@ -222,24 +222,24 @@ pub unsafe fn weight(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
     }
 }
 
-/// One thread's sums in a block of odd pairs: its share of one, by the definition as `term` writes it.
+/// One thread's sums in a block of fallback pairs: its share of one, by the definition as `term` writes it.
 #[inline(always)]
-pub unsafe fn odd_sums<const NW: usize>(
+pub unsafe fn fallback_sums<const NW: usize>(
     a: &Arrays,
     thread: Thread,
     shape: Shape,
     term: impl TermFn,
 ) -> Sums<NW> {
-    match shape.odd_pair(a, thread) {
-        Some((igp, ig)) => odd_pair(a, ig, igp, [thread.lane / WARP, shape.warps], term),
+    match shape.fallback_pair(a, thread) {
+        Some((igp, ig)) => fallback_pair(a, ig, igp, [thread.lane / WARP, shape.warps], term),
         None => Sums::zero(),
     }
 }
 
 /// A warp's share of a pair, by the definition: of so many warps, each has every band whose turn it is. A group has
-/// few odd pairs; with all bands in one thread the last of them would be waited for.
+/// few fallback pairs; with all bands in one thread the last of them would be waited for.
 #[inline(always)]
-pub unsafe fn odd_pair<const NW: usize>(
+pub unsafe fn fallback_pair<const NW: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,

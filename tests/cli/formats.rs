@@ -8,12 +8,8 @@ use predicates::str::contains;
 #[test]
 fn files_of_other_formats_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    let file = |name: &str, bytes: &[u8]| {
-        let path = dir.path().join(name);
-        fs::write(&path, bytes).unwrap();
-        text(path)
-    };
-    let hdf5 = file("eps.h5", b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0");
+    let hdf5 = text(dir.path().join("eps.h5"));
+    fs::write(&hdf5, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
     for (arguments, part) in [
         (&["--input", &hdf5][..], "eps.h5: is an HDF5 file, and no input file: that begins with"),
         (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),

@@ -5,28 +5,20 @@
 mod common;
 mod devices;
 mod energies;
-#[allow(dead_code)]
-#[path = "../../examples/golden.rs"]
-mod example;
 mod explain;
-mod explain_matrices;
-mod folders;
 mod formats;
 mod interrupts;
-mod matrices;
 mod offdiag;
 mod outcomes;
 mod outputs;
 mod processors;
 mod records;
 mod runs;
-mod shown;
 mod sigma;
 mod threads;
 mod usage;
 
 use assert_cmd::Command;
-use clap::Parser;
 use serde_json::Value;
 
 /// The commands of `tests/commands` print what stands there. `TRYCMD=overwrite` writes it anew.
@@ -59,10 +51,4 @@ fn archived(name: &str) -> std::path::PathBuf {
 
 fn text(path: std::path::PathBuf) -> String {
     path.to_str().unwrap().to_string()
-}
-
-/// What the example prints of tiny.
-fn golden(arguments: &[&str]) -> Value {
-    let args = example::Args::parse_from([&["golden", "tiny"], arguments].concat());
-    serde_json::from_str(&example::golden(args).unwrap()).unwrap()
 }

@@ -9,19 +9,6 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 #[test]
-fn json_that_cannot_be_written_exits_with_2_and_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("missing/run.json");
-    gpp()
-        .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"])
-        .arg(&path)
-        .assert()
-        .code(2)
-        .stderr(contains("run.json: cannot write"));
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-}
-
-#[test]
 fn a_file_that_cannot_be_written_is_said_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let run = |json: &std::path::Path| {

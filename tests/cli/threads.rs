@@ -1,7 +1,6 @@
 //! How many threads compute on the CPU.
 
 use crate::gpp;
-use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -54,17 +53,5 @@ fn runs_have_the_threads_asked_for_and_the_bits_of_any_number() {
         (&[], Some("3"), 3),
     ] {
         assert_eq!(run(flag, asked), (vec![count; expected.len()], expected.clone()));
-    }
-}
-
-/// Every command that computes on a CPU takes the number, and no other.
-#[test]
-fn whoever_computes_takes_threads() {
-    for command in ["sigma", "offdiag", "info", "table"] {
-        gpp().args([command, "--help"]).assert().success().stdout(contains("--threads <N>"));
-    }
-    gpp().arg("--help").assert().success().stdout(contains("--threads <N>"));
-    for command in ["list", "ptx", "profile", "roofline", "report", "explain"] {
-        gpp().args([command, "--help"]).assert().success().stdout(contains("--threads").not());
     }
 }

@@ -78,11 +78,19 @@ fn a_command_that_fails_leaves_no_file() {
     let input = text(fixture_path("edge"));
     for (arguments, code) in [
         (&["profile", "--system", "tiny", "--ncu", "no-such-profiler"][..], 3),
-        (&["sigma", "--device", "cpu", "--plot", &at("a.pdf")], 2),
         (&["sigma", "--device", "cpu", "--input", &input, "--csv", &at("missing/a.csv")], 2),
         (&["generate", "--system", "tiny", "--output", &at("missing/tiny.dat")], 2),
     ] {
         gpp().current_dir(empty.path()).args(arguments).assert().code(code);
         assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_fits_a_narrow_terminal() {
+    for arguments in [&["--help"][..], &["table", "--help"], &["profile", "-h"]] {
+        let output = gpp().args(arguments).env("COLUMNS", "80").assert().success();
+        let help = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     }
 }

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use gpp_cpu::versions::{CPU, SIGMA};
-use iced_x86::code_asm::{CodeAssembler, registers as reg};
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 /// A function of the program.
@@ -146,31 +145,4 @@ fn hot_loops_keep_their_vectors() {
         assert!(with_vectors > kernels, "{level}: {with_vectors} of {kernels} kernels and one");
     }
     assert!(strayed.is_empty(), "{strayed:#?}");
-}
-
-/// A loop of four multiplications, and a call.
-fn made(vectors: bool) -> Vec<Instruction> {
-    let mut assembler = CodeAssembler::new(64).unwrap();
-    let mut begin = assembler.create_label();
-    assembler.set_label(&mut begin).unwrap();
-    for _ in 0..4 {
-        if vectors {
-            assembler.vmulpd(reg::zmm0, reg::zmm1, reg::zmm2).unwrap();
-        } else {
-            assembler.vmulsd(reg::xmm0, reg::xmm1, reg::xmm2).unwrap();
-        }
-    }
-    assembler.dec(reg::eax).unwrap();
-    assembler.jne(begin).unwrap();
-    assembler.call(0x9000).unwrap();
-    instructions(&assembler.assemble(0x1000).unwrap(), 0x1000)
-}
-
-#[test]
-fn what_strayed_is_found() {
-    assert!(made(true).iter().any(|one| one.mnemonic() == Mnemonic::Vmulpd));
-    assert_eq!(faults(&made(true), 4, |_| Some("memcpy".into())), [""; 0]);
-    assert_eq!(faults(&made(false), 4, |_| None).len(), 1);
-    let strayed = |_| Some("<fearless_simd::Avx512 as Simd>::mul_f64x8".into());
-    assert_eq!(faults(&made(true), 4, strayed).len(), 1);
 }

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use gpp::problem::{Matrices, Origin, Problem, Sums, file};
-use gpp_core::offdiag::Elements;
-use gpp_core::offdiag::images::GROUP;
+use gpp_core::offdiag::{Elements, GROUP};
 use npyz::WriterBuilder;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;

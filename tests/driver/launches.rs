@@ -8,7 +8,7 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::kernels::arguments::{Arguments, ClusterArguments, PaperArguments, PlannedArguments};
+use gpp::kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
 use gpp::kernels::arrays::Layout;
 use gpp::kernels::emulator::second_stage;
 use gpp::kernels::grid::Thread;
@@ -16,6 +16,7 @@ use gpp::kernels::kernel::Loops;
 use gpp::kernels::lists;
 use gpp::kernels::reduction::{self, SecondStageArguments};
 use gpp::kernels::repack::{self, RepackArguments};
+use gpp::kernels::sigma::ClusterArguments;
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
 use gpp::measure::same_bits;
@@ -76,12 +77,12 @@ unsafe extern "C" fn launch(
             Layout::Planned => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
-                grid = shape.grid(given.ngpown, given.ncouls, given.odd_blocks);
+                grid = shape.grid(given.ngpown, given.ncouls, given.fallback_blocks);
                 Box::new(given)
             }
             Layout::Listed => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
-                grid = lists::grid(blocks - given.odd_blocks, given.odd_blocks);
+                grid = lists::grid(blocks - given.fallback_blocks, given.fallback_blocks);
                 Box::new(given)
             }
             Layout::Clusters => {

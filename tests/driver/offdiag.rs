@@ -8,12 +8,12 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::offdiag::calculation::{Worker, Workers};
+use gpp_core::offdiag::calculation::Workers;
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::gpu::{Needs, OnGpu};
 use gpp_core::offdiag::images::{Shape, begins, poles};
 use gpp_core::offdiag::versions::{ALL, Version, find};
-use gpp_core::offdiag::{Elements, Sums, Task};
+use gpp_core::offdiag::{Elements, Sums, Task, Worker};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
@@ -119,14 +119,14 @@ pub fn memory() -> Outcome {
         let task = Task::new(&problem, &elements);
         let version = find("ring").expect("a version");
         let needs = Needs::of(&task, version);
-        let (image, odd) = poles(&task, &Shape::of(&task, version));
-        let of_odd = 40 * odd.len() + 4 * begins(&odd).len();
+        let (image, fallback) = poles(&task, &Shape::of(&task, version));
+        let of_fallback = 40 * fallback.len() + 4 * begins(&fallback).len();
         let most = 100 << 20;
         let gpu = Gpu::limited(0, Some(most))?;
         let on_gpu = OnGpu::new(&gpu, task, version)?;
         let taken = most - gpu.free_memory()?.unwrap_or(0);
         // Nothing of A stays within this limit: it passes by in two buffers.
-        let expected = needs.device + 2 * needs.a + of_odd as u64;
+        let expected = needs.device + 2 * needs.a + of_fallback as u64;
         drop(on_gpu);
         assert_eq!(taken, expected, "{kind:?}: {needs:?}");
         assert!(needs.host >= 8 * image.len() as u64, "{kind:?}: {needs:?}");

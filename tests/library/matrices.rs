@@ -2,7 +2,8 @@
 
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
-use gpp_core::offdiag::{Task, on_cpu};
+use gpp_core::offdiag::Task;
+use gpp_core::offdiag::calculation::on_cpu;
 use gpp_core::{Calculator, MatrixBands};
 use num_complex::Complex64;
 

@@ -3,7 +3,9 @@
 use gpp::devices::host::Host;
 use gpp::problem::Grid;
 use gpp_core::Calculator;
-use gpp_core::offdiag::{OnCpu, Task, on_cpu};
+use gpp_core::offdiag::Task;
+use gpp_core::offdiag::calculation::on_cpu;
+use gpp_core::offdiag::cpu::OnCpu;
 
 use crate::common::alone;
 use crate::common::arrays::{Own, formula, screening, sizes, synthesised};

@@ -10,7 +10,6 @@ mod planned;
 mod slabs;
 #[cfg(target_os = "linux")]
 mod small_calls;
-#[path = "../common/threads.rs"]
 mod threads;
 
 use std::fs;

@@ -1,5 +1,4 @@
 //! Runs under MPI's launcher.
-#![allow(dead_code, reason = "without the feature there is little to launch")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use crate::Test;
 use crate::common::running::sums;
-use crate::common::{FIXTURES, HARD, fixture_path, hard_path};
+use crate::common::{FIXTURES, fixture_path};
 use crate::launch::{alone, ended, ranks};
 
 pub const TESTS: &[Test] = &[
     ("files, fewer G′ than ranks among them", files),
-    ("hard files", hard_files),
     ("systems that are made", systems),
     ("one group a slab", one_group_a_slab),
     ("memory for some slabs only", streamed),
@@ -57,15 +56,6 @@ fn files() {
         let path = fixture_path(name);
         let input = ["--input", path.to_str().unwrap()];
         same(&[&VERSIONS[..], &input].concat(), &[1, 2, 3, 5]);
-    }
-}
-
-fn hard_files() {
-    for name in ["07-reader-rejects", "15-cancelling-bands", "18-v9-v12-drift-20000-equal-bands"] {
-        assert!(HARD.contains(&name));
-        let path = hard_path(name);
-        let input = ["--input", path.to_str().unwrap()];
-        same(&[&VERSIONS[..], &input].concat(), &[2, 3]);
     }
 }
 

@@ -4,7 +4,7 @@ use gpp::catalogue;
 use gpp::engine::Engine;
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::reference::Source;
-use gpp::reference::matrix::{GOLDEN, compare, evaluate, find_golden, tolerance};
+use gpp::reference::matrix::{compare, evaluate, find_golden, tolerance};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::{Sums, Synthesised, Task};
 use gpp_core::problem::synthesis::synthesise;
@@ -12,20 +12,6 @@ use gpp_core::problem::synthesis::synthesise;
 use super::common::QUIET;
 use super::common::matrices::{Given, element};
 use super::{GPU, processor, ways};
-
-#[test]
-fn golden_elements_are_of_bands_in_order() {
-    let systems: Vec<&str> = GOLDEN.iter().map(|golden| golden.system.as_str()).collect();
-    assert_eq!(systems, ["tiny", "demo", "si214"]);
-    for golden in GOLDEN.iter() {
-        assert!(golden.bands.is_sorted_by(|one, next| one < next) && golden.bands[0] == 1);
-        let energies = golden.at.above_state_ev.len();
-        assert_eq!(golden.elements.len(), golden.bands.len().pow(2) * energies);
-        let is_sound = |z: f64| z.is_finite() && z > 0.0;
-        let mut parts = golden.elements.iter().flat_map(|of| of.value.iter().zip(of.magnitude));
-        assert!(parts.all(|(value, size)| is_sound(size) && value.norm() <= size));
-    }
-}
 
 #[test]
 fn small_golden_elements_are_reproduced() {

@@ -45,8 +45,8 @@ impl Browser {
              catch (error) {{ told = {{ error: String(error && error.stack || error) }} }}\n\
              parent.postMessage(JSON.stringify(told), '*');\n}});</script></body>"
         );
-        self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view, "", 900)?;
-        let dom = self.open(dir.path(), view, 900, "--dump-dom")?;
+        self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view.width)?;
+        let dom = self.open(dir.path(), view, "--dump-dom")?;
         let text =
             dom.split_once("<pre id=\"told\">").and_then(|(_, rest)| rest.split_once("</pre>"));
         let text = text.ok_or_else(|| format!("the page told nothing: {dom:.300}"))?.0;
@@ -55,27 +55,6 @@ impl Browser {
         match told.get("error") {
             Some(error) => Err(format!("{error}").into()),
             None => Ok(told["found"].clone()),
-        }
-    }
-
-    /// A picture of so many pixels of the page, from the place that a fragment leads to.
-    ///
-    /// # Errors
-    /// What went wrong in the browser.
-    pub fn picture(
-        &self,
-        page: &str,
-        view: View,
-        place: &str,
-        height: u32,
-        to: &Path,
-    ) -> Result<(), Failed> {
-        let dir = tempfile::tempdir()?;
-        self.frame(dir.path(), page, view, place, height)?;
-        self.open(dir.path(), view, height, &format!("--screenshot={}", to.display()))?;
-        match to.metadata() {
-            Ok(file) if file.len() > 10_000 => Ok(()),
-            _ => Err(format!("{} is no picture", to.display()).into()),
         }
     }
 
@@ -88,27 +67,19 @@ impl Browser {
         let pdf = dir.path().join("page.pdf");
         std::fs::write(dir.path().join("outer.html"), page)?;
         let view = View { width: 1440, dark: false };
-        self.open(dir.path(), view, 900, &format!("--print-to-pdf={}", pdf.display()))?;
+        self.open(dir.path(), view, &format!("--print-to-pdf={}", pdf.display()))?;
         let printed = std::fs::read(pdf)?;
         let text = String::from_utf8_lossy(&printed);
         Ok(text.matches("/Type /Page\n").count())
     }
 
     /// A page of that width in another, since a browser's window cannot be as narrow as a phone.
-    fn frame(
-        &self,
-        dir: &Path,
-        page: &str,
-        view: View,
-        place: &str,
-        height: u32,
-    ) -> Result<(), Failed> {
-        let width = view.width;
+    fn frame(&self, dir: &Path, page: &str, width: u32) -> Result<(), Failed> {
         std::fs::write(dir.join("page.html"), page)?;
         let outer = format!(
             "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
              <style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>\
-             <iframe src='page.html{place}' width={width} height={height}></iframe><pre id=told hidden></pre>\
+             <iframe src='page.html' width={width} height=900></iframe><pre id=told hidden></pre>\
              <script>addEventListener('message', (event) => {{\
              const told = document.getElementById('told');\
              told.removeAttribute('hidden'); told.textContent = event.data }})</script>"
@@ -116,13 +87,13 @@ impl Browser {
         Ok(std::fs::write(dir.join("outer.html"), outer)?)
     }
 
-    fn open(&self, dir: &Path, view: View, height: u32, what: &str) -> Result<String, Failed> {
+    fn open(&self, dir: &Path, view: View, what: &str) -> Result<String, Failed> {
         let profile: PathBuf = dir.join("profile");
         let output = Command::new(self.0)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update"])
             .args(["--disable-sync", "--disable-quic", "--hide-scrollbars"])
-            .arg(format!("--window-size={},{height}", view.width.max(500)))
+            .arg(format!("--window-size={},900", view.width.max(500)))
             .arg(format!("--virtual-time-budget={BUDGET}"))
             .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!view.dark)))
             .arg(format!("--user-data-dir={}", profile.display()))

@@ -1,13 +1,11 @@
 //! The page in a browser, at the width of a phone and of a desk, light and dark: nothing overlaps, is cut off
-//! or out of reach. With GPP_SCREENSHOTS set to a folder, pictures are kept
-//! there.
+//! or out of reach.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod browser;
 
-use std::path::Path;
 use std::sync::OnceLock;
 
 use browser::{Browser, View};
@@ -40,7 +38,6 @@ fn main() {
         for dark in [false, true] {
             let (view, tone) = (View { width, dark }, if dark { "dark" } else { "light" });
             trials.push(of(format!("readable at {width} pixels, {tone}"), readable, view));
-            trials.push(of(format!("pictures at {width} pixels, {tone}"), pictures, view));
         }
         let view = View { width, dark: false };
         trials.push(of(
@@ -113,23 +110,6 @@ fn readable(browser: Browser, view: View) -> Result<(), Failed> {
     let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };
     if !expected.contains(&paper) {
         return Err(format!("the page's own luminance is {paper}").into());
-    }
-    Ok(())
-}
-
-/// Pictures of the page as it opens and with all figures shown, at a version's card and at the charts.
-fn pictures(browser: Browser, view: View) -> Result<(), Failed> {
-    let kept = tempfile::tempdir()?;
-    let named = std::env::var_os("GPP_SCREENSHOTS");
-    let folder = named.as_deref().map_or(kept.path(), Path::new);
-    std::fs::create_dir_all(folder)?;
-    let tone = if view.dark { "dark" } else { "light" };
-    let height = if view.width < 500 { 844 } else { 1000 };
-    for (name, place, height) in
-        [("top", "", height), ("step", "#v4", height), ("charts", "#rooflines", height)]
-    {
-        let path = folder.join(format!("page-{name}-{}-{tone}.png", view.width));
-        browser.picture(page(), view, place, height, &path)?;
     }
     Ok(())
 }

@@ -4,4 +4,5 @@ mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
 mod journeys;
+mod records;
 mod sigma;

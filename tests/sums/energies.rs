@@ -9,7 +9,7 @@ use gpp::problem::grid::Even;
 use gpp::problem::{Grid, Problem, Sums};
 use gpp::reference;
 
-use crate::common::{FIXTURES, Kind, QUIET, fixture, made};
+use crate::common::{Kind, QUIET, made};
 use crate::{check, failures_of, referenced, sums};
 
 /// A small problem at some energies.
@@ -39,14 +39,6 @@ fn every_version_at_any_number_of_energies() {
                 check(&problem);
             }
         }
-    }
-}
-
-#[test]
-fn fixtures_at_other_energies() {
-    let grids = [even(4), uneven(7), Grid::Count(5)];
-    for (name, grid) in FIXTURES.into_iter().zip(grids.iter().cycle()) {
-        check(&fixture(name).at(grid).unwrap());
     }
 }
 

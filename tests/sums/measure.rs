@@ -12,7 +12,8 @@ use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{Progress, measure};
 use gpp::problem::Problem;
-use gpp::record::run::{Measurement, Repetition};
+use gpp::record::Repetition;
+use gpp::record::run::Measurement;
 use gpp::reference::Reference;
 use gpp::reference::verify::Outcome;
 

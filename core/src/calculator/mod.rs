@@ -25,32 +25,31 @@
 //! [`Calculator::place`] keeps ω̃ and eps in place while bands change. [`on_gpu`] is for arrays that are on a GPU
 //! already. [`Calculator::matrix`] is for Σ between many bands.
 
+mod arrays;
+pub(crate) mod matrix;
 pub mod on_gpu;
 mod opened;
-mod placed;
+pub(crate) mod placed;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
 
-use gpp_cpu::stop::Stop;
+use gpp_cpu::pool::{MOST, Threads};
+use gpp_kernels::arrays::Layout;
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::calculator::opened::{Opened, Words};
-pub use crate::calculator::opened::{Sizes, Workspace};
-pub use crate::calculator::placed::Placed;
+pub use crate::calculator::arrays::{Aqsm, Bands, Formula, Screening};
+use crate::calculator::arrays::{Words, batch, check_omega, small, wrong};
+use crate::calculator::opened::{Opened, Tell};
+use crate::catalogue;
 use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::ForeignStream;
-use crate::devices::{DeviceInfo, Watch};
+use crate::devices::{DeviceInfo, HostWorkspace, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::offdiag::{
-    At, Borrowed, Elements, Sums as MatrixSums, Task, on_cpu, on_gpus, once_each,
-};
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, require, zeros};
-use crate::problem::{Header, Matrix, Outline, Problem, Sums, Unmasked};
-use crate::{catalogue, problem};
+use crate::problem::memory::{AQSM_LOCAL, Of, WTILDE, partial_sums, require};
+use crate::problem::plan::BySize;
+use crate::problem::{Extents, Header, Outline, Problem, Sums};
 
 /// One or more open devices and the version to run there. Clones share the devices. Several threads may call
 /// it at once; on a GPU each call then needs memory for its own arrays.
@@ -151,28 +150,6 @@ impl Calculator {
         self.opened.all().map(|device| device.info())
     }
 
-    /// SX − X and CH at these energies ω in eV; zero without columns or bands. Arrays are read in place,
-    /// except that the rows of G′ are copied out of `aqsmtemp`, and that an array is copied if it has numbers
-    /// below 1e-120, which count as zero, or complex poles exactly on an energy.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if an array has the wrong size, an index is out of range, or a number is not finite
-    /// or out of [range](crate::problem::range); the message names the array and the place, see
-    /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
-    /// usable.
-    pub fn sums(
-        &self,
-        screening: &Screening,
-        bands: &Bands,
-        omega: &[f64],
-        formula: Formula,
-    ) -> Result<Found> {
-        let mut placed = self.place(screening)?;
-        // A GPU keeps nothing of it, and takes it in slabs.
-        placed.resident = None;
-        self.sums_at(&mut placed, bands, omega, formula)
-    }
-
     /// The words of who calls; `whole` is the screening's header, if `aqsm` has a row for each G.
     fn words<'a>(&self, whole: Option<&'a Header>) -> Words<'a> {
         Words { base: self.index_base, whole }
@@ -239,154 +216,6 @@ const GROUPS: usize = 64;
 /// The name of the fastest version.
 const BEST: &str = "best";
 
-// A caller's arrays, and the problem that they make.
-
-/// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;
-/// indices are 1-based, as in BerkeleyGW and the mini-app.
-#[derive(Clone, Copy, Debug)]
-pub struct Screening<'a> {
-    /// Plasmon poles ω̃ in eV, `wtilde_array(ncouls, ngpown)`.
-    pub wtilde: &'a [Complex64],
-    /// `δ − ε⁻¹`, `I_eps_array(ncouls, ngpown)`.
-    pub eps: &'a [Complex64],
-    /// Coulomb interaction of each G, `(ncouls)`; its length says how many there are.
-    pub vcoul: &'a [f64],
-    /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
-    pub inv_igp_index: &'a [i32],
-    /// Row of each G vector in `wtilde`, from 1; other values than 1..=ncouls mean no row. Use 1, 2, 3, … if
-    /// G′ are rows already.
-    pub indinv: &'a [i32],
-}
-
-/// Matrix elements of G′.
-#[derive(Clone, Copy, Debug)]
-pub enum Aqsm<'a> {
-    /// `aqsmtemp(ncouls, nbands)`: all rows, from which those of G′ are copied.
-    Whole(&'a [Complex64]),
-    /// `(ngpown, nbands)`: only the rows of G′.
-    Local(&'a [Complex64]),
-}
-
-/// The bands that are summed over.
-#[derive(Clone, Copy, Debug)]
-pub struct Bands<'a> {
-    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
-    pub aqsn: &'a [Complex64],
-    /// Matrix elements of G′.
-    pub aqsm: Aqsm<'a>,
-    /// Energy of each band in eV, `(nbands)`; its length says how many there are.
-    pub e: &'a [f64],
-    /// Occupation of each band, 0 to 1, `(nbands)`.
-    pub occ: &'a [f64],
-}
-
-/// Limits of the formula.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Formula {
-    /// Distance from a pole in eV below which the near form of the term applies, `sig_gamma`: see
-    /// [`gpp_kernels::formula`].
-    pub gamma: f64,
-    /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped.
-    pub sexcut: f64,
-}
-
-/// BerkeleyGW's defaults: gamma 0.5 eV, sexcut 4.
-impl Default for Formula {
-    fn default() -> Formula {
-        Formula { gamma: 0.5, sexcut: 4.0 }
-    }
-}
-
-/// A screening and a band whose sums are zero at all energies: the G′ has no row.
-const NOTHING: (Screening<'static>, Bands<'static>) = (
-    Screening {
-        wtilde: &[Complex64::ONE],
-        eps: &[Complex64::ZERO],
-        vcoul: &[1.0],
-        inv_igp_index: &[1],
-        indinv: &[0],
-    },
-    Bands { aqsn: &[Complex64::ONE], aqsm: Aqsm::Whole(&[Complex64::ONE]), e: &[0.0], occ: &[1.0] },
-);
-
-/// How messages call the problem.
-const NAME: &str = "the arrays given";
-
-/// A screening's part of a header.
-fn screening_header(screening: &Screening) -> Header {
-    let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
-    Header {
-        gvec_ng: screening.indinv.len(),
-        ncoul: ncouls,
-        epsmpi_ngpown_max: ngpown,
-        ispin: 1,
-        ngpown,
-        ncouls,
-        inv_igp_index: screening.inv_igp_index.to_vec(),
-        indinv: screening.indinv.to_vec(),
-        vcoul: screening.vcoul.to_vec(),
-        ..Header::default()
-    }
-}
-
-/// The header of a screening's with bands.
-fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
-    let nbands = e.len();
-    Header {
-        sig_ntband: nbands,
-        peinf_ntband_max: nbands,
-        nbands,
-        peinf_indext_dist: (1..).take(nbands).collect(),
-        wfnkq_ekq: e.to_vec(),
-        nstart: 1,
-        nend: omega.len(),
-        energies: Some(omega.to_vec()),
-        sig_gamma: formula.gamma,
-        sexcut: formula.sexcut,
-        ..screening
-    }
-}
-
-/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, if none is left out.
-///
-/// # Safety
-/// It may refer to them, and has to be dropped before they are.
-unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
-    match (aqsm, &header.unmasked) {
-        (Aqsm::Whole(whole), _) => {
-            AQSMTEMP.check(header.extents(), whole.len()).map_err(wrong)?;
-            let rows: Vec<_> = header.rows().collect();
-            taken(whole.chunks_exact(header.ncouls), header, |igp| rows[igp])
-        }
-        // SAFETY: this function's own contract.
-        (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
-        (Aqsm::Local(local), Some(Unmasked { all, columns })) => {
-            let extents = Extents { ngpown: *all, ..header.extents() };
-            AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
-            taken(local.chunks_exact(*all), header, |igp| Some(columns[igp]))
-        }
-    }
-}
-
-/// Of each band the element that each G′ of a header has there, `(ngpown, nbands)`; zero for one without.
-fn taken<'a>(
-    bands: impl Iterator<Item = &'a [Complex64]>,
-    header: &Header,
-    row: impl Fn(usize) -> Option<usize>,
-) -> Result<Matrix> {
-    let mut all = zeros(AQSM_LOCAL.name, header.ngpown * header.nbands)?;
-    for (to, from) in all.chunks_exact_mut(header.ngpown).zip(bands) {
-        let element = |igp: usize| row(igp).map_or(Complex64::ZERO, |row| from[row]);
-        to.iter_mut().enumerate().for_each(|(igp, to)| *to = element(igp));
-    }
-    Ok(all.into())
-}
-
-/// The error of arrays that are wrong.
-fn wrong(what: Error) -> Error {
-    problem::wrong(NAME, what)
-}
-
 // What comes of a calculation.
 
 /// The result of a calculation.
@@ -416,152 +245,109 @@ impl Found {
     }
 }
 
-// Tells a caller, on his own thread, how far a calculation is, and has it stop when he says so.
+// How many threads of the CPU compute.
 
-/// A caller's function.
-pub type Tell = Arc<dyn Fn(f64) -> Option<i32> + Send + Sync>;
-
-/// How often it is called.
-const EVERY: Duration = Duration::from_millis(10);
-
-/// One calculation.
-#[derive(Default)]
-pub struct Progress {
-    /// The bits of the largest part that is done: those of positive numbers have their order.
-    part: AtomicU64,
-    pub stop: Stop,
-}
-
-impl Progress {
-    /// A part is done, from 0 to 1.
-    pub fn done(&self, part: f64) {
-        self.part.fetch_max(part.to_bits(), Ordering::Relaxed);
-    }
-
-    /// Calls the caller's function, unless it has had it stop.
-    pub fn tell(&self, tell: &Tell) {
-        if !self.stop.is_asked()
-            && let Some(code) = tell(f64::from_bits(self.part.load(Ordering::Relaxed)))
-        {
-            self.stop.ask(code);
+impl Calculator {
+    /// Computes on so many threads of the CPU from now on, 1 to 65535; 0 takes that back: then there are as
+    /// many as `OMP_NUM_THREADS` said when this was opened, else as many as the mask and the cgroup of the thread
+    /// that opened it have room for. Clones have the same threads. Sums have the same bits for any number.
+    ///
+    /// Threads have the mask of the thread that calls first, and are bound to no core. On a GPU they look at arrays;
+    /// what is laid out for GPUs is made by rayon's own threads.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for another number; [`Error::Driver`].
+    pub fn set_threads(&mut self, threads: usize) -> Result<()> {
+        if threads > MOST {
+            let what = format!(
+                "needs 1 to {MOST}, or 0 for as many as there is room for; found {threads}"
+            );
+            return Err(Error::Input { origin: "threads".into(), what });
         }
+        self.opened.require_process()?;
+        self.opened.team().set(threads);
+        Ok(())
     }
 
-    /// Waits for a result, and tells how far it is; none comes of a thread that panicked.
-    pub fn wait<R>(&self, tell: &Tell, result: &Receiver<Result<R>>) -> Option<Result<R>> {
-        loop {
-            match result.recv_timeout(EVERY) {
-                Err(RecvTimeoutError::Timeout) => self.tell(tell),
-                Ok(result) => {
-                    if result.is_ok() {
-                        tell(1.0);
-                    }
-                    return Some(result);
-                }
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        }
+    /// This calculator with [`Calculator::set_threads`].
+    ///
+    /// # Errors
+    /// Those of [`Calculator::set_threads`].
+    pub fn with_threads(mut self, threads: usize) -> Result<Calculator> {
+        self.set_threads(threads)?;
+        Ok(self)
+    }
+
+    /// How many threads of the CPU a calculation has at most. cpu:threads to cpu:blocked run one on each core
+    /// where nothing sets the number.
+    pub fn threads(&self) -> usize {
+        self.opened.team().count(Threads::All)
     }
 }
 
-// Σ as a matrix, of a caller's arrays: see [`crate::offdiag`].
+// How much memory a call takes, said before there are arrays.
 
-/// The bands l and m of a matrix, and the bands n that are summed over.
-#[derive(Clone, Copy, Debug)]
-pub struct MatrixBands<'a> {
-    /// `A_l(ig,n)`, the matrix elements of band l with band n, no unit: `a(ncouls, nbands, bands)`, ig fastest,
-    /// then n. Its length says how many bands l there are, 1 to [`MOST_BANDS`](crate::offdiag::MOST_BANDS).
-    pub a: &'a [Complex64],
-    /// Energy of each band n in eV, `(nbands)`; its length says how many there are.
-    pub e: &'a [f64],
-    /// Occupation of each band n, 0 to 1, `(nbands)`.
-    pub occ: &'a [f64],
-    /// Whether `omega` has the energy of each band l. Then the result is two matrices, as QSGW and GWPT use
-    /// them, instead of one for each energy: rows at their band's energy, `Σ_lm(ω_l)`, then columns,
-    /// `Σ_lm(ω_m)`.
-    pub at_bands: bool,
+/// What the memory of a call depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    pub ncouls: usize,
+    pub ngpown: usize,
+    pub nbands: usize,
+    pub nw: usize,
+    /// Whether `wtilde` and `eps` are on the GPU already.
+    pub screening_on_gpu: bool,
+    pub bands_on_gpu: bool,
 }
 
-/// The result of a matrix calculation.
-#[derive(Clone, Debug, PartialEq)]
+/// Bytes that a call takes at most beside the caller's arrays, if no number has to be replaced and no column is
+/// masked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FoundMatrix {
-    /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
-    /// columns, in the unit of `vcoul`; to be summed over ranks.
-    pub sums: MatrixSums,
-    /// The version of [`crate::offdiag::versions`] that ran, on several GPUs that of the first; `cpu` on a
-    /// CPU.
-    pub version: &'static str,
-    /// Seconds of the products; with several GPUs the longest.
-    pub seconds: f64,
+pub struct Workspace {
+    pub host: u64,
+    /// On each GPU, for the whole problem at once; less is enough for arrays of the host, which go there in slabs.
+    pub device: u64,
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
-    /// version, whatever [`Calculator::set_version`] names. `a` is read in place, column by column. A GPU
-    /// keeps nothing of it for the next call.
+    /// The memory that a call takes for problems of these sizes, with any poles. It is computed: nothing is allocated.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
-    /// finite or above 1e50. It names `omega`, if that is to have an energy for each band and has not.
-    pub fn matrix(
-        &self,
-        screening: &Screening,
-        bands: &MatrixBands,
-        omega: &[f64],
-        formula: Formula,
-    ) -> Result<FoundMatrix> {
-        self.matrix_at(&mut self.place(screening)?, bands, omega, formula)
+    /// [`Error::Input`] for sizes that no problem has.
+    pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
+        let Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu } = sizes;
+        let extents = Extents { nbands, ngpown, ncouls, nw };
+        check_omega(nw).and_then(|()| extents.check()).map_err(wrong)?;
+        if [ncouls, ngpown, nbands].contains(&0) {
+            return Ok(Workspace { host: 0, device: 0 });
+        }
+        let laid = [Poles::Real, Poles::Any]
+            .map(|poles| self.laid(Outline { extents, poles, keeps_order: false }));
+        let on_gpu = if screening_on_gpu { 2 * WTILDE.bytes(extents, Layout::Original) } else { 0 };
+        let rows = if bands_on_gpu { 0 } else { AQSM_LOCAL.bytes(extents, Layout::Original) };
+        let copies = on_gpu + rows + BySize::bytes(extents) + small(extents);
+        let on_gpu = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Bands) };
+        let of_slab = if self.opened.is_host() { 0 } else { extents.device_bytes(Of::Slab) };
+        let device = (on_gpu + of_slab).saturating_sub(on_gpu);
+        Ok(Workspace { host: laid[0].max(laid[1]) + copies, device })
     }
 
-    /// The same with a screening that this calculator has placed.
-    ///
-    /// # Errors
-    /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has
-    /// placed.
-    pub fn matrix_at(
-        &self,
-        placed: &mut Placed,
-        bands: &MatrixBands,
-        omega: &[f64],
-        formula: Formula,
-    ) -> Result<FoundMatrix> {
-        self.require_own(placed)?;
-        self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
-            let [ncouls, ngpown] = placed.extents();
-            let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
-            require_own(bands, elements.bands(), omega)?;
-            if ngpown == 0 {
-                let planes = if bands.at_bands { 2 } else { omega.len() };
-                let count = 2 * elements.bands() * elements.bands() * planes;
-                require("the matrices", (count * size_of::<Complex64>()) as u64)?;
-                let sums = MatrixSums::zero(elements.bands(), planes);
-                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
-            }
-            let own = bands.at_bands.then(|| once_each(omega));
-            let each = own.as_ref().map_or(omega, |(each, _)| each);
-            let small = [bands.e, bands.occ];
-            // SAFETY: it goes at the end of this call, which the borrows outlast.
-            let problem = unsafe { self.problem(placed, small, None, each, formula) }?;
-            let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
-            let task = Task { at, stop, ..Task::new(&problem, &elements) };
-            let found = match self.opened.host() {
-                Some(host) => on_cpu(host, &task, done).map(|summed| (summed, "cpu")),
-                None => on_gpus(&self.opened.gpus(), &task, done),
-            };
-            elements.check()?;
-            let (summed, version) = found?;
-            Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
-        })
+    /// Fails if the host has no room for what is laid out and summed of such a problem.
+    fn require_laid(&self, problem: Outline) -> Result<()> {
+        require("what versions lay out of the arrays", self.laid(problem))
     }
-}
 
-/// Fails if bands at their own energies have not one for each.
-fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
-    if !bands.at_bands || omega.len() == count {
-        return Ok(());
+    fn laid(&self, problem: Outline) -> u64 {
+        let (version, count) = (self.version_for(problem), self.opened.count());
+        let kernels = self.kernels(version);
+        let ngpown = problem.extents.ngpown.div_ceil(count);
+        let slab = Extents { ngpown, ..problem.extents };
+        let laid = self.opened.all().map(|device| device.workspace(problem, &kernels, slab));
+        let HostWorkspace { bands, slab: of_slabs } =
+            laid.fold(HostWorkspace::default(), |all, one| all + one);
+        let is_emulated = self.opened.is_host() && version.gpu().is_some();
+        let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
+        // Of batches, then of all energies.
+        bands + of_slabs + partials + 2 * version.bytes_of_sums(problem)
     }
-    let found = omega.len();
-    let what = format!("needs an energy for each of {count} bands, with at_bands; found {found}");
-    Err(Error::Input { origin: "omega".into(), what })
 }

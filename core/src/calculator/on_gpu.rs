@@ -16,7 +16,7 @@ use num_complex::Complex64;
 use crate::calculator::Calculator;
 pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
 use crate::devices::gpu::driver::{fetched, require_on};
-pub use crate::devices::gpu::resident::DeviceMatrix;
+pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Error, Result};
 
 /// [`Screening`](crate::calculator::Screening) with ω̃ and `δ − ε⁻¹` on the GPU.

@@ -7,18 +7,19 @@ use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::repack::NONE;
 use num_complex::Complex64;
 
-use crate::calculator::opened::{Last, Opened, check_omega, require_small};
-use crate::calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, NAME, NOTHING, Screening, aqsm_local, header, on_gpu,
-    screening_header, wrong,
+use crate::calculator::arrays::{
+    NAME, NOTHING, aqsm_local, check_omega, header, require_small, screening_header, wrong,
 };
+use crate::calculator::opened::Opened;
+use crate::calculator::{Aqsm, Bands, Calculator, Formula, Found, Screening, on_gpu};
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
-use crate::devices::gpu::resident::{GpuElements, Resident, Rows};
+use crate::devices::gpu::resident::Resident;
+use crate::devices::gpu::uploads::{GpuElements, Rows};
 use crate::error::{Error, Result};
 use crate::problem::layout::preparation;
 use crate::problem::memory::{AQSN, OCC};
-use crate::problem::{Batches, CheckedPairs, Extents, Header, Matrix, Problem, Sums};
+use crate::problem::{Batches, CheckedPairs, Extents, Header, Id, Matrix, Problem, Sums};
 use crate::{engine, problem};
 
 /// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on
@@ -30,7 +31,7 @@ pub struct Placed<'a> {
     rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
-    pub(super) resident: Option<Resident>,
+    resident: Option<Resident>,
     opened: Arc<Opened>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
@@ -43,6 +44,28 @@ struct GivenBands<'a, 'b> {
 }
 
 impl Calculator {
+    /// SX − X and CH at these energies ω in eV; zero without columns or bands. Arrays are read in place,
+    /// except that the rows of G′ are copied out of `aqsmtemp`, and that an array is copied if it has numbers
+    /// below 1e-120, which count as zero, or complex poles exactly on an energy.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if an array has the wrong size, an index is out of range, or a number is not finite
+    /// or out of [range](crate::problem::range); the message names the array and the place, see
+    /// [`Calculator::set_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
+    /// usable.
+    pub fn sums(
+        &self,
+        screening: &Screening,
+        bands: &Bands,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<Found> {
+        let mut placed = self.place(screening)?;
+        // A GPU keeps nothing of it, and takes it in slabs.
+        placed.resident = None;
+        self.sums_at(&mut placed, bands, omega, formula)
+    }
+
     /// [`Calculator::sums`] with a screening that this calculator has placed.
     ///
     /// # Errors
@@ -223,7 +246,7 @@ impl Calculator {
 
 impl Placed<'_> {
     /// Of pairs that these devices have a place for.
-    pub(super) fn new(
+    fn new(
         opened: &Arc<Opened>,
         pairs: CheckedPairs,
         header: Header,
@@ -297,8 +320,44 @@ impl Placed<'_> {
 }
 
 /// Those that were given, masked columns included.
-pub(super) fn extents(header: &Header) -> [usize; 2] {
+fn extents(header: &Header) -> [usize; 2] {
     [header.ncouls, header.all_ngpown()]
+}
+
+// What the last call asked for: its identity, by which plans stay, and its problem if that refers to nobody's arrays.
+
+/// Energies, occupations and limits of the last call.
+#[derive(Default)]
+pub struct Last {
+    asked: Option<([Vec<f64>; 3], Formula, Id)>,
+    problem: Option<Problem>,
+}
+
+impl Last {
+    /// The identity of energies of bands, occupations, energies ω and limits: that of the last ones if they are the same.
+    pub fn id(&mut self, given: [&[f64]; 3], formula: Formula) -> Id {
+        if let Some((last, of_last, id)) = &self.asked
+            && *last == given
+            && *of_last == formula
+        {
+            return *id;
+        }
+        self.problem = None;
+        let id = Id::unique();
+        self.asked = Some((given.map(<[f64]>::to_vec), formula, id));
+        id
+    }
+
+    /// The problem of the last call with [other elements](Problem::with_other_elements), if it was kept and no other
+    /// identity was asked for since then.
+    pub fn problem(&mut self) -> Option<Problem> {
+        self.problem.take().map(Problem::with_other_elements)
+    }
+
+    /// Keeps a problem of the last identity, whose matrix elements are elsewhere.
+    pub fn keep(&mut self, problem: Problem) {
+        self.problem = Some(problem);
+    }
 }
 
 // Places a screening.

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 use std::ops::{Add, Range};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::pool::{Pool, Room, Team, Threads};
+use gpp_cpu::pool::Threads;
 use gpp_cpu::problem::{BandPanels, IgPanels, Task};
-use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
@@ -21,90 +19,16 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue;
+pub use crate::devices::Host;
 use crate::devices::{
-    Device, DeviceInfo, HOST, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
+    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
     of_layouts,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
-
-pub struct Host {
-    info: DeviceInfo,
-    level: Level,
-    team: Arc<Team>,
-}
-
-impl Host {
-    /// With the widest vectors that it has.
-    pub fn new() -> Host {
-        Host::at(Level::best())
-    }
-
-    /// With the vectors of a level.
-    pub fn at(level: Level) -> Host {
-        Host::with_team(level, Arc::new(Team::new(Room::here())))
-    }
-
-    /// With the vectors of a level, and these threads.
-    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
-        assert!(level.is_available(), "this processor has no {level}");
-        Host { info: info(team.count(Threads::All)), level, team }
-    }
-
-    /// This host with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Host {
-        self.team.set(threads);
-        Host::with_team(self.level, self.team)
-    }
-
-    /// The vectors that it is used with.
-    pub fn level(&self) -> Level {
-        self.level
-    }
-
-    /// How many threads its versions run.
-    pub fn team(&self) -> &Team {
-        &self.team
-    }
-
-    /// The threads that versions run, started when they are first asked for.
-    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
-        self.team.pool(threads).map_err(Error::threads)
-    }
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Host::new()
-    }
-}
-
-fn info(threads: usize) -> DeviceInfo {
-    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
-    let system = System::new_with_specifics(
-        RefreshKind::nothing()
-            .with_cpu(CpuRefreshKind::nothing())
-            .with_memory(MemoryRefreshKind::nothing().with_ram()),
-    );
-    let name = system
-        .as_ref()
-        .ok()
-        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
-    DeviceInfo {
-        id: HOST.into(),
-        name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
-        driver: None,
-        compute_capability: None,
-        multiprocessors: threads as u32,
-        uuid: None,
-        clock_mhz: None,
-        memory_bytes: system.map_or(0, |system| system.total_memory()),
-    }
-}
 
 impl Device for Host {
     fn info(&self) -> &DeviceInfo {
@@ -187,7 +111,7 @@ struct SlabArrays {
     /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
     pairs: HashMap<(Layout, Poles), MadePairs>,
     /// For kernels that take any poles, and for those that take real ones: at these energies.
-    odd: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
+    fallback: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
 }
@@ -309,13 +233,13 @@ impl OnHost<'_> {
         let made = &self.slab;
         let aqsm = made.aqsm_local.get(&Layout::Swapped).filter(|_| needs.aqsm);
         let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
-        let odd = made.odd.get(&poles).filter(|_| needs.plan);
+        let fallback = made.fallback.get(&poles).filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
             panels: panels.map(|(_, panels)| panels),
             slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
-            plan: odd.map(|(_, odd)| vectors::plan(plan, odd)),
+            plan: fallback.map(|(_, fallback)| vectors::plan(plan, fallback)),
             clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
@@ -326,7 +250,7 @@ impl OnHost<'_> {
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Makes what a version for CPUs needs: matrix elements, and of the slab the odd poles at a batch of those that
+    /// Makes what a version for CPUs needs: matrix elements, and of the slab the fallback pairs at a batch of those that
     /// kernels take, or its sorted pairs.
     fn prepare(
         &mut self,
@@ -352,8 +276,8 @@ impl OnHost<'_> {
         if needs.aqsm {
             made.lay_out(problem, slab, Layout::Swapped)?;
         }
-        if needs.plan && made.odd.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            made.odd.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
+        if needs.plan && made.fallback.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
+            made.fallback.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
         }
         if needs.clusters {
             made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));

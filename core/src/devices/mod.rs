@@ -11,8 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::pool::STACK;
-use gpp_cpu::pool::starting;
+use gpp_cpu::pool::{Pool, Room, STACK, Team, Threads, starting};
+use gpp_cpu::simd::Level;
 use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Dimensions, Exceeded};
@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
-use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
@@ -236,6 +235,83 @@ pub struct KernelInfo {
     pub warps_per_sm: Option<u32>,
 }
 
+// The CPU with its threads and vectors; its worker is in host.rs.
+
+pub struct Host {
+    info: DeviceInfo,
+    level: Level,
+    team: Arc<Team>,
+}
+
+impl Host {
+    /// With the widest vectors that it has.
+    pub fn new() -> Host {
+        Host::at(Level::best())
+    }
+
+    /// With the vectors of a level.
+    pub fn at(level: Level) -> Host {
+        Host::with_team(level, Arc::new(Team::new(Room::here())))
+    }
+
+    /// With the vectors of a level, and these threads.
+    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
+        assert!(level.is_available(), "this processor has no {level}");
+        Host { info: info(team.count(Threads::All)), level, team }
+    }
+
+    /// This host with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Host {
+        self.team.set(threads);
+        Host::with_team(self.level, self.team)
+    }
+
+    /// The vectors that it is used with.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How many threads its versions run.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The threads that versions run, started when they are first asked for.
+    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
+        self.team.pool(threads).map_err(Error::threads)
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Host::new()
+    }
+}
+
+fn info(threads: usize) -> DeviceInfo {
+    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+    let system = System::new_with_specifics(
+        RefreshKind::nothing()
+            .with_cpu(CpuRefreshKind::nothing())
+            .with_memory(MemoryRefreshKind::nothing().with_ram()),
+    );
+    let name = system
+        .as_ref()
+        .ok()
+        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
+    DeviceInfo {
+        id: HOST.into(),
+        name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
+        driver: None,
+        compute_capability: None,
+        multiprocessors: threads as u32,
+        uuid: None,
+        clock_mhz: None,
+        memory_bytes: system.map_or(0, |system| system.total_memory()),
+    }
+}
+
 // How a kernel runs on a slab, in the emulator and on a GPU.
 
 /// A kernel, its entry for so many energies, and the grid of each launch.
@@ -270,7 +346,7 @@ impl<'a> Launch<'a> {
             ngpown: slab.len() as u32,
             ncouls: slab.ncouls() as u32,
             nw: nw as u32,
-            odd_begins: &[],
+            fallback_begins: &[],
             clusters: 0,
         });
         if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {

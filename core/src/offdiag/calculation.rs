@@ -11,22 +11,10 @@ use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu};
-use crate::offdiag::{Summed, Sums, Task, versions};
+use crate::offdiag::{Summed, Sums, Task, Worker, versions};
 use crate::problem::memory;
 use crate::ranks::{Alone, Ranks};
-use crate::schedule::{self, Homes, Pipeline, Run};
-
-/// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
-pub trait Worker: Pipeline<Sums> {
-    /// Has nothing in flight, whatever became of an earlier calculation.
-    fn start(&mut self) -> Result<()>;
-
-    /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
-    fn ahead(&self) -> usize;
-
-    /// Seconds of the products since the start.
-    fn seconds(&self) -> f64;
-}
+use crate::schedule::{self, Homes, Run};
 
 /// The workers of this process, one of several or alone, with a task.
 pub struct Workers<'a> {

@@ -21,9 +21,8 @@ use rayon::prelude::*;
 use crate::devices::host::Host;
 use crate::devices::{Device, Done, Watch};
 use crate::error::Result;
-use crate::offdiag::calculation::Worker;
 use crate::offdiag::images::together;
-use crate::offdiag::{Sums, Task, ranges};
+use crate::offdiag::{Sums, Task, Worker, ranges};
 use crate::schedule::Pipeline;
 
 /// igp of a block of P, and ig.

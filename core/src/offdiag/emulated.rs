@@ -10,8 +10,8 @@ use crate::offdiag::{Sums, Task};
 /// The sums of a task as a version computes them on a GPU.
 pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     let shape = Shape::of(task, version);
-    let (image, odd) = poles(task, &shape);
-    let begins = begins(&odd);
+    let (image, fallback) = poles(task, &shape);
+    let begins = begins(&fallback);
     let (rows, vcoul) = rows(task, &shape);
     let (w, weights) = energies(task);
     let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
@@ -25,7 +25,7 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
         let place = Place {
             a: a.as_ptr(),
             poles: image.as_ptr(),
-            odd: (odd.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
+            fallback: (fallback.as_ptr(), begins.as_ptr(), begins.len() as u32 - 1),
             rows: rows.as_ptr(),
             vcoul: vcoul.as_ptr(),
             w: [w[0].as_ptr(), w[1].as_ptr()],
@@ -36,12 +36,12 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
         for batch in batches(task.problem.occ(), 0..nw, part) {
             let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
             let sums = sums[first..][..shape.sums()].as_mut_ptr();
-            let Launches { first, odd, gather, second } =
+            let Launches { first, fallback, gather, second } =
                 Launches::of(&place, &shape, nbands, limits, batch, sums);
             // SAFETY: the arrays are of this shape, and live.
             unsafe {
                 version.run_u[usize::from(!shape.real)][usize::from(batch.exchange)](&first);
-                odd.run();
+                fallback.run();
                 if batch.gathers {
                     gather.run();
                 }
@@ -68,6 +68,3 @@ pub fn emulated(task: &Task, version: &'static Version) -> Sums {
     }
     total
 }
-
-#[cfg(test)]
-mod tests;

@@ -15,10 +15,9 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transf
 use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Device, Done};
 use crate::error::{Error, Result};
-use crate::offdiag::calculation::Worker;
-use crate::offdiag::images::{GROUP, Shape};
+use crate::offdiag::images::Shape;
 use crate::offdiag::versions::Version;
-use crate::offdiag::{Sums, Task, images};
+use crate::offdiag::{GROUP, Sums, Task, Worker, images};
 use crate::schedule::Pipeline;
 
 /// While the last blocks of one stream's launch run, those of the other fill the device.
@@ -46,7 +45,7 @@ pub struct OnGpu<'a> {
     name: &'a str,
     kernels: Kernels,
     poles: Buffer<f64>,
-    odd: (Buffer<u64>, Buffer<u32>, u32),
+    fallback: (Buffer<u64>, Buffer<u32>, u32),
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
     w: [Buffer<f64>; 2],
@@ -93,7 +92,7 @@ struct InFlight {
 /// The modules of a task's kernels.
 struct Kernels {
     first: [(&'static str, Arc<Loaded>); 2],
-    odd: Arc<Loaded>,
+    fallback: Arc<Loaded>,
     gather: Arc<Loaded>,
     second: Arc<Loaded>,
     fold: Arc<Loaded>,
@@ -108,9 +107,9 @@ impl<'a> OnGpu<'a> {
         let shape = Shape::of(&task, version);
         let context = &gpu.context;
         let stream = context.stream("the images")?;
-        let (image, odd) = images::poles(&task, &shape);
-        let begins = images::begins(&odd);
-        let words: Vec<u64> = odd.iter().flat_map(words).collect();
+        let (image, fallback) = images::poles(&task, &shape);
+        let begins = images::begins(&fallback);
+        let words: Vec<u64> = fallback.iter().flat_map(words).collect();
         let (rows, vcoul) = images::rows(&task, &shape);
         let (w, weights) = images::energies(&task);
         let [hole, exchange] = &weights;
@@ -127,9 +126,9 @@ impl<'a> OnGpu<'a> {
         let mut on_gpu = OnGpu {
             kernels: Kernels::of(gpu, &shape)?,
             poles: context.upload("poles", &image, &stream)?,
-            odd: (
-                context.upload("odd pairs", &words, &stream)?,
-                context.upload("odd pairs' begins", &begins, &stream)?,
+            fallback: (
+                context.upload("fallback pairs", &words, &stream)?,
+                context.upload("fallback pairs' begins", &begins, &stream)?,
                 begins.len() as u32 - 1,
             ),
             rows: context.upload("rows of igp", &rows, &stream)?,
@@ -169,11 +168,11 @@ impl<'a> OnGpu<'a> {
 
     /// Launches a batch; `at` is where its sums are among those of the slot.
     fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, at: usize) -> Result<()> {
-        let (pairs, begins, columns) = &self.odd;
+        let (pairs, begins, columns) = &self.fallback;
         let place = Place {
             a,
             poles: self.poles.pointer(),
-            odd: (pairs.pointer().cast(), begins.pointer(), *columns),
+            fallback: (pairs.pointer().cast(), begins.pointer(), *columns),
             rows: self.rows.pointer(),
             vcoul: self.vcoul.pointer(),
             w: [self.w[0].pointer(), self.w[1].pointer()],
@@ -198,8 +197,10 @@ impl<'a> OnGpu<'a> {
             let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
             function.launch_sharing(stream, blocks, tile.threads(), shared[0], &pointers)?;
             if *columns > 0 {
-                let (arguments, function) =
-                    (launches.odd, self.kernels.odd.module.function(FallbackPairs::SYMBOL)?);
+                let (arguments, function) = (
+                    launches.fallback,
+                    self.kernels.fallback.module.function(FallbackPairs::SYMBOL)?,
+                );
                 let pointers = arguments.pointers();
                 function.launch(stream, arguments.blocks(), FallbackPairs::THREADS, &pointers)?;
             }
@@ -225,7 +226,7 @@ impl Kernels {
         let [hole, exchange] = version.symbols_u[usize::from(!shape.real)];
         Ok(Kernels {
             first: [(hole, module(hole)?), (exchange, module(exchange)?)],
-            odd: module(FallbackPairs::SYMBOL)?,
+            fallback: module(FallbackPairs::SYMBOL)?,
             gather: module(PackV::SYMBOL)?,
             second: module(version.symbol_sigma)?,
             fold: module(Fold::SYMBOL)?,
@@ -237,9 +238,9 @@ impl Kernels {
     }
 }
 
-/// An odd pair as it lies in memory.
-fn words(odd: &FallbackPair) -> [u64; 5] {
-    let FallbackPair { wtilde, eps, ig, igp } = *odd;
+/// A fallback pair as it lies in memory.
+fn words(fallback: &FallbackPair) -> [u64; 5] {
+    let FallbackPair { wtilde, eps, ig, igp } = *fallback;
     let [a, b, c, d] = [wtilde.re, wtilde.im, eps.re, eps.im].map(f64::to_bits);
     [a, b, c, d, u64::from(igp) << 32 | u64::from(ig)]
 }
@@ -251,12 +252,12 @@ fn words(odd: &FallbackPair) -> [u64; 5] {
 pub struct Place {
     pub a: *const f64,
     pub poles: *const f64,
-    /// Odd pairs, where those of an igp begin, and of how many igp there are some.
-    pub odd: (*const FallbackPair, *const u32, u32),
+    /// Fallback pairs, where those of an igp begin, and of how many igp there are some.
+    pub fallback: (*const FallbackPair, *const u32, u32),
     /// The row of A of each igp.
     pub rows: *const u32,
     pub vcoul: *const f64,
-    /// `w` of all n at each energy, of which P is made and of odd pairs.
+    /// `w` of all n at each energy, of which P is made and of fallback pairs.
     pub w: [*const f64; 2],
     /// Weights of all n, for `sch` and for `ssx`.
     pub weights: [*const f64; 2],
@@ -276,10 +277,10 @@ pub struct Batch {
     pub gathers: bool,
 }
 
-/// The launches of a batch, in their order; odd pairs are launched if there are any.
+/// The launches of a batch, in their order; fallback pairs are launched if there are any.
 pub struct Launches {
     pub first: ProductU,
-    pub odd: FallbackPairs,
+    pub fallback: FallbackPairs,
     pub gather: PackV,
     pub second: ProductSigma,
 }
@@ -297,11 +298,11 @@ impl Launches {
         let Batch { group, count, iw, exchange, .. } = batch;
         let Shape { fragments, steps, right, .. } = *shape;
         let Place { a, u, v, .. } = *place;
-        let [w, of_odd] = place.w.map(|w| w.wrapping_add(iw * nbands + group * GROUP));
+        let [w, of_fallback] = place.w.map(|w| w.wrapping_add(iw * nbands + group * GROUP));
         let weights = place.weights[usize::from(exchange)].wrapping_add(group * GROUP);
         let (count, group) = (count as u32, shape.group());
         let (Limits { first, sexcut }, limits) = limits;
-        let (pairs, begins, columns) = place.odd;
+        let (pairs, begins, columns) = place.fallback;
         let arrays::Limits { limittwo, limitone, sexcut: cutoff } = limits;
         let exchange = exchange.into();
         Launches {
@@ -318,11 +319,11 @@ impl Launches {
                 first,
                 sexcut,
             },
-            odd: FallbackPairs {
+            fallback: FallbackPairs {
                 a,
                 pairs,
                 begins,
-                w: of_odd,
+                w: of_fallback,
                 u,
                 columns,
                 steps,

@@ -10,10 +10,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::Task;
-
-/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
-pub const GROUP: usize = 24;
+use crate::offdiag::{GROUP, Task};
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
@@ -144,7 +141,7 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     }
 }
 
-/// The image of poles, and the pairs that are odd, by their igp.
+/// The image of poles, and the fallback pairs, by their igp.
 pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
     let problem = task.problem;
     let (ncouls, limits) = (problem.extents().ncouls, task.limits());
@@ -183,20 +180,21 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
         },
     );
     let pairs = wtilde.par_iter().zip(eps).enumerate();
-    let odd = pairs.filter(|(_, (pole, eps))| {
+    let fallback = pairs.filter(|(_, (pole, eps))| {
         **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
     });
-    let odd = odd.map(|(at, (&wtilde, &eps))| {
+    let fallback = fallback.map(|(at, (&wtilde, &eps))| {
         let (ig, igp) = ((at % ncouls) as u32, (at / ncouls) as u32);
         FallbackPair { wtilde, eps, ig, igp }
     });
-    (image, odd.collect())
+    (image, fallback.collect())
 }
 
-/// The first odd pair of each igp that has any, and the end of the last.
-pub fn begins(odd: &[FallbackPair]) -> Vec<u32> {
-    let firsts = (0..odd.len()).filter(|&at| at == 0 || odd[at].igp != odd[at - 1].igp);
-    firsts.chain([odd.len()]).map(|at| at as u32).collect()
+/// The first fallback pair of each igp that has any, and the end of the last.
+pub fn begins(fallback: &[FallbackPair]) -> Vec<u32> {
+    let firsts =
+        (0..fallback.len()).filter(|&at| at == 0 || fallback[at].igp != fallback[at - 1].igp);
+    firsts.chain([fallback.len()]).map(|at| at as u32).collect()
 }
 
 /// The row of A of each igp, and its Coulomb interaction, as far as U has igp.
@@ -210,10 +208,10 @@ pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
     (rows, vcoul)
 }
 
-/// With a `w` as large no P is made, and all pairs are odd: its fourth power may be no number.
+/// With a `w` as large no P is made, and all pairs fall back: its fourth power may be no number.
 const LARGEST: f64 = 1e70;
 
-/// `w` of each energy and n, n fastest, of which P is made and of odd pairs; and the weights of `sch` and `ssx` of each n.
+/// `w` of each energy and n, n fastest, of which P is made and of fallback pairs; and the weights of `sch` and `ssx` of each n.
 pub fn energies(task: &Task) -> ([Vec<f64>; 2], [Vec<f64>; 2]) {
     let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
     let w: Vec<f64> = (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied()).collect();

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
-//! summed in parts of [`images::GROUP`] that follow each other. How they are cut depends on the problem alone. The sums
+//! summed in parts of [`GROUP`] that follow each other. How they are cut depends on the problem alone. The sums
 //! of each part begin with zero, and are added to the total in the order of parts ([`calculation`]). So bits do not depend on
 //! who sums which part.
 
 pub mod calculation;
-mod cpu;
+pub mod cpu;
 pub mod emulated;
 pub mod gpu;
 pub mod images;
@@ -28,14 +28,15 @@ use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
-pub use crate::offdiag::calculation::{on_cpu, on_gpus};
-pub use crate::offdiag::cpu::OnCpu;
-use crate::offdiag::images::GROUP;
 use crate::problem::range::LARGEST_FACTOR;
 use crate::problem::{Problem, System, synthesis};
+use crate::schedule::Pipeline;
 
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
+
+/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
+pub const GROUP: usize = 24;
 
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
@@ -197,6 +198,18 @@ pub struct Summed {
     pub seconds: f64,
     /// Seconds in all, with making and moving A.
     pub total: f64,
+}
+
+/// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
+pub trait Worker: Pipeline<Sums> {
+    /// Has nothing in flight, whatever became of an earlier calculation.
+    fn start(&mut self) -> Result<()>;
+
+    /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
+    fn ahead(&self) -> usize;
+
+    /// Seconds of the products since the start.
+    fn seconds(&self) -> f64;
 }
 
 // Sources of the matrix elements of many bands.

@@ -8,13 +8,13 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{Arguments, ClusterArguments, PaperArguments, PlannedArguments};
+use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel;
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
-use gpp_kernels::sigma::BANDS;
+use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -187,8 +187,8 @@ impl Preparation {
     pub fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
-            Layout::Planned => slab.odd_bytes(),
-            Layout::Listed => slab.odd_bytes().saturating_add(slab.list_bytes()),
+            Layout::Planned => slab.fallback_bytes(),
+            Layout::Listed => slab.fallback_bytes().saturating_add(slab.list_bytes()),
             Layout::Clusters => {
                 SORTED.saturating_mul(slab.ncouls as u64).saturating_mul(slab.ngpown as u64)
             }
@@ -212,12 +212,12 @@ impl Preparation {
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
-            Layout::Planned if batches == 1 => problem.odd_bytes(),
+            Layout::Planned if batches == 1 => problem.fallback_bytes(),
             Layout::Listed if batches == 1 => {
-                problem.odd_bytes().saturating_add(problem.list_bytes())
+                problem.fallback_bytes().saturating_add(problem.list_bytes())
             }
             Layout::Planned | Layout::Listed => {
-                problem.odd_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
+                problem.fallback_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
             }
             Layout::Clusters => granted,
         }
@@ -289,10 +289,14 @@ impl Pairs {
     pub fn counted<'a>(&'a self, of: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
         match self {
             Pairs::Original => of,
-            Pairs::Fallback(fallback) => kernel::Dimensions { odd_begins: &fallback.begins, ..of },
-            Pairs::Listed(lists, fallback) => {
-                kernel::Dimensions { odd_begins: &fallback.begins, clusters: lists.records, ..of }
+            Pairs::Fallback(fallback) => {
+                kernel::Dimensions { fallback_begins: &fallback.begins, ..of }
             }
+            Pairs::Listed(lists, fallback) => kernel::Dimensions {
+                fallback_begins: &fallback.begins,
+                clusters: lists.records,
+                ..of
+            },
             Pairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..of },
         }
     }
@@ -312,9 +316,9 @@ impl Pairs {
             Pairs::Fallback(fallback) | Pairs::Listed(_, fallback) => {
                 assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
                 let plan = Plan {
-                    odd_mask: arrays[0].cast(),
-                    odd_pairs: arrays[1].cast(),
-                    odd_begins: arrays[2].cast(),
+                    fallback_mask: arrays[0].cast(),
+                    fallback_pairs: arrays[1].cast(),
+                    fallback_begins: arrays[2].cast(),
                     ..batch.plan().view(kernel, fallback)
                 };
                 Box::new(PlannedArguments::new(common, plan))

@@ -78,16 +78,16 @@ pub const MOST_TOGETHER: usize = 512;
 /// Bytes of the partial sums and sums of a slab at most, of any kernel.
 pub(crate) fn partial_sums(slab: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = slab;
-    // Odd pairs are no more than one of 16.
-    let odd = |igp: u64| (igp * ncouls as u64 / 16).min(u32::MAX.into()) as u32;
-    let odd_begins: Vec<u32> = (0..=ngpown as u64).map(odd).collect();
+    // Fallback pairs are no more than one of 16.
+    let fallback = |igp: u64| (igp * ncouls as u64 / 16).min(u32::MAX.into()) as u32;
+    let fallback_begins: Vec<u32> = (0..=ngpown as u64).map(fallback).collect();
     let of_kernel = |kernel: &Kernel| {
         let extents = gpp_kernels::kernel::Dimensions {
             nbands: nbands as u32,
             ngpown: ngpown as u32,
             ncouls: ncouls as u32,
             nw: nw as u32,
-            odd_begins: &odd_begins,
+            fallback_begins: &fallback_begins,
             clusters: u32::MAX,
         };
         let grid = kernel.grid(&extents);
@@ -160,8 +160,8 @@ impl Extents {
         of.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
     }
 
-    /// Bytes of the odd poles of a slab, where these are no more than one of 16 pairs.
-    pub fn odd_bytes(self) -> u64 {
+    /// Bytes of the fallback pairs of a slab, where these are no more than one of 16 pairs.
+    pub fn fallback_bytes(self) -> u64 {
         (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
     }
 }

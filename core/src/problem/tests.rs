@@ -3,18 +3,6 @@ use crate::problem::synthesis::synthesise;
 use crate::problem::systems;
 use crate::progress::Progress;
 
-#[test]
-fn slabs_cover_every_igp_once_and_in_order() {
-    for (ngpown, igp) in [(1, 1), (7, 16), (16, 16), (33, 16), (1385, 48), (5, usize::MAX)] {
-        let slabs: Vec<_> = (0..).map_while(|at| slab_range(ngpown, igp, at)).collect();
-        assert_eq!(slabs.len(), slab_count(ngpown, igp));
-        let all: Vec<usize> = slabs.iter().flat_map(Clone::clone).collect();
-        assert_eq!(all, (0..ngpown).collect::<Vec<_>>());
-        let last = slabs.len() - 1;
-        assert!(slabs[..last].iter().all(|slab| slab.len() == igp));
-    }
-}
-
 /// A call's frame has them sorted once for all energies.
 #[test]
 fn poles_are_sorted_once() {

@@ -5,42 +5,14 @@ pub mod precise;
 pub mod serial;
 pub mod term;
 
-use rayon::prelude::*;
-
 use crate::error::Result;
-use crate::problem::{Bands, Header, Problem, SlabView, Slabs, Sums};
+use crate::problem::Header;
 use crate::progress::Progress;
 pub use crate::reference::serial::{StaticCh, static_ch};
+pub use crate::reference::term::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 
 /// Terms that are evaluated in double-double numbers at most: a second on two cores.
 pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
-
-/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
-/// underflow.
-pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
-
-/// Size that each term counts for at least, times the growth ([`term::growth`]) of all its factors. A product below
-/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
-/// that by other factors of the term, in an order that each version has of its own.
-pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
-
-/// The sums of a problem and how large their terms are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Sums that the kernels must find, without the starting sums.
-    pub sums: Sums,
-    pub scale: Scale,
-}
-
-/// What errors are relative to: `asx` and `ach` of each energy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
-    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
-    /// (`UNDERFLOW`).
-    pub magnitudes: Vec<[f64; 2]>,
-    /// What rounding may add or take away, if it decides about a branch or the cutoff.
-    pub undecided: Vec<[f64; 2]>,
-}
 
 /// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
 ///
@@ -55,80 +27,6 @@ pub fn evaluate<'a>(
         precise::evaluate(terms)
     } else {
         serial::evaluate(terms, progress)
-    }
-}
-
-// Which terms of a problem are evaluated.
-
-/// All bands and `ig` of a problem, at some energies, of some `igp`.
-#[derive(Clone)]
-pub struct Terms<'a> {
-    slabs: Slabs<'a>,
-    energies: Vec<usize>,
-    /// One `igp` of so many.
-    every: usize,
-}
-
-impl<'a> From<Slabs<'a>> for Terms<'a> {
-    fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
-    }
-}
-
-impl<'a> From<&'a Problem> for Terms<'a> {
-    fn from(problem: &'a Problem) -> Terms<'a> {
-        Slabs::from(problem).into()
-    }
-}
-
-impl<'a> Terms<'a> {
-    /// The same at these energies (0-based) only.
-    #[must_use]
-    pub fn at(self, energies: &[usize]) -> Terms<'a> {
-        Terms { energies: energies.to_vec(), ..self }
-    }
-
-    /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one if it has more.
-    #[must_use]
-    pub fn at_most(self, most: u64) -> Terms<'a> {
-        let of_igp = self.count() / self.igp().max(1) as u64;
-        let igp = (most / of_igp.max(1)).max(1) as usize;
-        let every = self.slabs.problem().header().ngpown.div_ceil(igp);
-        Terms { every: every.max(self.every), ..self }
-    }
-
-    pub fn energies(&self) -> &[usize] {
-        &self.energies
-    }
-
-    pub fn igp(&self) -> usize {
-        self.slabs.problem().header().ngpown.div_ceil(self.every)
-    }
-
-    pub fn count(&self) -> u64 {
-        let whole = self.slabs.problem().extents();
-        let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
-        extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
-    }
-
-    /// What `column` says of each `igp`, in their order; of its own it knows the number within the slab.
-    fn columns<T: Send>(
-        &self,
-        column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
-    ) -> Result<Vec<T>> {
-        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
-        for igp in self.slabs.ranges() {
-            // Those of a slab begin where those of the last one would go on.
-            let first = igp.start.next_multiple_of(self.every) - igp.start;
-            if first >= igp.len() {
-                continue;
-            }
-            let part = self.slabs.part(igp)?;
-            let slab = part.view();
-            let some = (first..slab.len()).into_par_iter().step_by(self.every);
-            columns.par_extend(some.map(|igp| column(bands, slab, igp)));
-        }
-        Ok(columns)
     }
 }
 

@@ -6,8 +6,9 @@ use twofloat::TwoFloat;
 
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Sums};
-use crate::reference::term::{Energy, growth, size, times};
-use crate::reference::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
+use crate::reference::term::{
+    Energy, Evaluation, Scale, Terms, UNDERFLOW, VANISHING, growth, size, times,
+};
 
 type Number = Complex<TwoFloat>;
 

@@ -11,8 +11,9 @@ use num_complex::Complex64;
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
 use crate::progress::Progress;
-use crate::reference::term::{Energy, growth, size, times};
-use crate::reference::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
+use crate::reference::term::{
+    Energy, Evaluation, Scale, Terms, UNDERFLOW, VANISHING, growth, size, times,
+};
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
@@ -281,7 +282,7 @@ impl Pair {
 pub struct StaticCh {
     /// What a kernel must find, in the unit of `vcoul`.
     pub sum: Complex64,
-    /// Σ|terms|, as in [`Scale::magnitudes`](crate::reference::Scale::magnitudes).
+    /// Σ|terms|, as in [`Scale::magnitudes`].
     pub magnitude: f64,
 }
 

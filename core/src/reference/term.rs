@@ -1,4 +1,5 @@
-//! One term by the definition, in any precision, with what rounding may decide about it.
+//! One term by the definition, in any precision, with what rounding may decide about it; and the terms of a
+//! problem, with what comes of their evaluation.
 //!
 //! `ssx` and `sch` are products of `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
 
@@ -6,7 +7,11 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex;
+use rayon::prelude::*;
 use twofloat::TwoFloat;
+
+use crate::error::Result;
+use crate::problem::{Bands, Problem, SlabView, Slabs, Sums};
 
 /// `|delw|²` that the second branch needs to exceed.
 const TOL_ZERO: f64 = 1e-12;
@@ -14,6 +19,15 @@ const TOL_ZERO: f64 = 1e-12;
 /// Relative distance of a comparison below which the rounding of v0 to v3 may decide it: each side is a
 /// product of some ten factors.
 const UNDECIDED: f64 = 64.0 * f64::EPSILON;
+
+/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
+/// underflow.
+pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
+
+/// Size that each term counts for at least, times the growth ([`growth`]) of all its factors. A product below
+/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
+/// that by other factors of the term, in an order that each version has of its own.
+pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
 /// A real number of some precision.
 pub trait Number:
@@ -161,4 +175,96 @@ fn over<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
 #[inline(always)]
 fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T> {
     Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
+}
+
+// Which terms of a problem are evaluated, and what comes of it.
+
+/// All bands and `ig` of a problem, at some energies, of some `igp`.
+#[derive(Clone)]
+pub struct Terms<'a> {
+    slabs: Slabs<'a>,
+    energies: Vec<usize>,
+    /// One `igp` of so many.
+    every: usize,
+}
+
+impl<'a> From<Slabs<'a>> for Terms<'a> {
+    fn from(slabs: Slabs<'a>) -> Terms<'a> {
+        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
+    }
+}
+
+impl<'a> From<&'a Problem> for Terms<'a> {
+    fn from(problem: &'a Problem) -> Terms<'a> {
+        Slabs::from(problem).into()
+    }
+}
+
+impl<'a> Terms<'a> {
+    /// The same at these energies (0-based) only.
+    #[must_use]
+    pub fn at(self, energies: &[usize]) -> Terms<'a> {
+        Terms { energies: energies.to_vec(), ..self }
+    }
+
+    /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one if it has more.
+    #[must_use]
+    pub fn at_most(self, most: u64) -> Terms<'a> {
+        let of_igp = self.count() / self.igp().max(1) as u64;
+        let igp = (most / of_igp.max(1)).max(1) as usize;
+        let every = self.slabs.problem().header().ngpown.div_ceil(igp);
+        Terms { every: every.max(self.every), ..self }
+    }
+
+    pub fn energies(&self) -> &[usize] {
+        &self.energies
+    }
+
+    pub fn igp(&self) -> usize {
+        self.slabs.problem().header().ngpown.div_ceil(self.every)
+    }
+
+    pub fn count(&self) -> u64 {
+        let whole = self.slabs.problem().extents();
+        let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
+        extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
+    }
+
+    /// What `column` says of each `igp`, in their order; of its own it knows the number within the slab.
+    pub(super) fn columns<T: Send>(
+        &self,
+        column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
+        for igp in self.slabs.ranges() {
+            // Those of a slab begin where those of the last one would go on.
+            let first = igp.start.next_multiple_of(self.every) - igp.start;
+            if first >= igp.len() {
+                continue;
+            }
+            let part = self.slabs.part(igp)?;
+            let slab = part.view();
+            let some = (first..slab.len()).into_par_iter().step_by(self.every);
+            columns.par_extend(some.map(|igp| column(bands, slab, igp)));
+        }
+        Ok(columns)
+    }
+}
+
+/// The sums of a problem and how large their terms are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Sums that the kernels must find, without the starting sums.
+    pub sums: Sums,
+    pub scale: Scale,
+}
+
+/// What errors are relative to: `asx` and `ach` of each energy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
+    /// (`UNDERFLOW`).
+    pub magnitudes: Vec<[f64; 2]>,
+    /// What rounding may add or take away, if it decides about a branch or the cutoff.
+    pub undecided: Vec<[f64; 2]>,
 }

@@ -26,18 +26,6 @@ fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
 }
 
 #[test]
-fn there_are_as_many_threads_as_said_and_they_stay() {
-    let team = Team { asked: None, ..Team::new(Room { cores: 2, all: 3 }) };
-    let pool = |threads| team.pool(threads).unwrap();
-    let (cores, all) = (pool(Threads::Cores), pool(Threads::All));
-    assert_eq!([&cores, &all].map(|pool| pool.install(rayon::current_num_threads)), [2, 3]);
-    assert!(Arc::ptr_eq(&cores, &pool(Threads::Cores)));
-    team.set(1);
-    assert_eq!(pool(Threads::All).install(rayon::current_num_threads), 1);
-    assert!(Arc::ptr_eq(&pool(Threads::All), &pool(Threads::Cores)));
-}
-
-#[test]
 fn a_core_counts_once() {
     // The second processor of core c is c + 8, as most systems number them.
     let lowest = |id| Some(id % 8);
@@ -50,13 +38,4 @@ fn a_core_counts_once() {
 fn lists_are_read_as_linux_writes_them() {
     assert_eq!(numbers("\t0-3,8\n"), [0, 1, 2, 3, 8]);
     assert!(numbers("").is_empty());
-}
-
-#[test]
-fn here_is_room_for_a_thread() {
-    let Room { cores, all } = Room::here();
-    assert!(1 <= cores && cores <= all);
-    if cfg!(target_os = "linux") {
-        assert!(mask().len() >= all, "{:?} of {all}", mask());
-    }
 }

@@ -1,22 +1,5 @@
 use super::*;
 
-#[test]
-fn tiles_hold_every_pair_once() {
-    for (igp, ig, tiles) in [
-        (5, 17, Tiles { igp: 2, ig: 8 }),
-        (1, 1, Tiles { igp: 16, ig: 512 }),
-        (3, 9, Tiles { igp: 1, ig: usize::MAX }),
-    ] {
-        let mut seen = vec![0; igp * ig];
-        for tile in tiles.of(igp, ig) {
-            for at in tile.igp {
-                tile.ig.clone().for_each(|ig_at| seen[at * ig + ig_at] += 1);
-            }
-        }
-        assert_eq!(seen, vec![1; igp * ig]);
-    }
-}
-
 fn total(terms: &[f64]) -> f64 {
     let mut total = Compensated::default();
     terms.iter().for_each(|&term| total.add(term));

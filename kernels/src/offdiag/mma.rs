@@ -205,6 +205,3 @@ pub fn unroll<const N: usize>(mut run: impl FnMut(usize)) {
         run(3);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,7 +14,7 @@
 //!
 //! - [`versions`]: the versions, and what they differ in.
 //! - [`product`]: the kernels of both products and their main loop.
-//! - [`pipeline`]: stages of operands in shared memory, with producers and consumers.
+//! - [`pipeline`]: the tile of a block, and stages of operands in shared memory, with producers and consumers.
 //! - [`poles`]: the elements of P.
 //! - [`mma`]: which lane holds which element, and the instruction.
 //! - [`pack`]: packed operands, and the kernels besides the products.

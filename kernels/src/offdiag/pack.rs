@@ -259,6 +259,3 @@ impl Fold {
         (0..self.blocks() * Self::THREADS).for_each(|index| self.number(index));
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,65 @@
-//! The operands of a block: read by each warp from global memory, or through a pipeline of stages in shared memory. A
+//! The tile of a block, and its operands: read by each warp from global memory, or through a pipeline of stages in shared memory. A
 //! thread is the producer of a stage: it starts bulk copies, which arrive at the stage's *full* barrier. All warps are its
 //! consumers, and arrive at its *empty* barrier. A stage holds the k-tiles that a product takes at a time.
 
-use crate::intrinsics::load_from_l1;
-use crate::offdiag::mma::{PerLane, each, lane};
+use crate::intrinsics::{WARP, load_from_l1};
+use crate::offdiag::mma::{Instruction, PerLane, each, lane};
 use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands};
+
+/// What the kernels of a version are compiled with.
+pub trait TileConfig {
+    type Instruction: Instruction;
+    const TILE_U: Tile;
+    const TILE_SIGMA: Tile;
+    /// Whether an item may end within a warp's tile.
+    const SPLITS: bool;
+    /// Whether operands are staged in shared memory.
+    const PIPELINED: bool;
+}
+
+/// The tile of a block: fragments of a warp, and warps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Fragments of 16 l of a warp.
+    pub m: u32,
+    /// Fragments of 8 igp of a warp.
+    pub n: u32,
+    /// Warps along l.
+    pub warps_m: u32,
+    /// Warps along igp.
+    pub warps_n: u32,
+    /// k-tiles of a stage.
+    pub k_tiles: u32,
+}
+
+impl Tile {
+    pub const fn warps(self) -> u32 {
+        self.warps_m * self.warps_n
+    }
+
+    pub const fn threads(self) -> u32 {
+        self.warps() * WARP
+    }
+
+    /// Position of a warp along l and along igp: a scheduler, which has every fourth warp, has all along l.
+    #[inline(always)]
+    pub const fn warp_position(self, warp: u32) -> (u32, u32) {
+        (warp / self.warps_n, warp % self.warps_n)
+    }
+
+    pub const fn a_fragments(self) -> u32 {
+        self.m * self.warps_m
+    }
+
+    pub const fn b_fragments(self) -> u32 {
+        self.n * self.warps_n
+    }
+
+    /// The stages of a block, with so many words in an element of B.
+    pub const fn stages(self, words: u32) -> Stages {
+        Stages::new(self.a_fragments(), self.b_fragments(), words, self.k_tiles)
+    }
+}
 
 pub trait Pipeline {
     /// Waits for the operands of `stage`, one after the other. Those of the stage before are released.

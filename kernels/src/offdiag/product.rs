@@ -12,9 +12,8 @@ use crate::offdiag::mma::{
 use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands, packed_a};
 #[cfg(target_arch = "nvptx64")]
 use crate::offdiag::pipeline::Staged;
-use crate::offdiag::pipeline::{Direct, Pipeline};
+use crate::offdiag::pipeline::{Direct, Pipeline, Tile, TileConfig};
 use crate::offdiag::poles::{Element, Limits, PackedV};
-use crate::offdiag::versions::{Tile, TileConfig};
 
 /// The three real products of a warp's tile.
 pub type Accumulators<const M: usize, const N: usize> = [[[FragmentC; 3]; N]; M];

@@ -1,8 +1,7 @@
 //! The versions of the products, one idea each. All give the same bits.
 
-use crate::intrinsics::WARP;
-use crate::offdiag::mma::{self, Instruction, M16N8, ROWS};
-use crate::offdiag::pipeline::Stages;
+use crate::offdiag::mma::{self, M16N8, ROWS};
+use crate::offdiag::pipeline::{Tile, TileConfig};
 
 #[derive(Debug)]
 pub struct Version {
@@ -56,7 +55,7 @@ macro_rules! version {
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
     ) => {
         const _: () = {
-            use $crate::offdiag::versions::TileConfig;
+            use $crate::offdiag::pipeline::TileConfig;
             // What a version's fragments of l are a multiple of: see `Version::fragments`.
             let multiple = if $config::SPLITS { 1 } else { $config::TILE_U.m };
             assert!(multiple.is_multiple_of($config::TILE_SIGMA.a_fragments()));
@@ -69,7 +68,8 @@ macro_rules! version {
         };
 
         pub static VERSION: $crate::offdiag::versions::Version = {
-            use $crate::offdiag::versions::{Version, TileConfig};
+            use $crate::offdiag::pipeline::TileConfig;
+            use $crate::offdiag::versions::Version;
             Version {
                 id: $id,
                 change: $change,
@@ -117,7 +117,7 @@ macro_rules! version {
         entry_u! { $config $complex_hole ComplexSch, 4 }
         entry_u! { $config $complex_exchange ComplexSsx<true>, 4 }
         $crate::offdiag::product::arguments_sigma! { entry [$second $crate::offdiag::product::ProductSigma, |arguments| {
-            use $crate::offdiag::versions::TileConfig;
+            use $crate::offdiag::pipeline::TileConfig;
             const M: usize = $config::TILE_SIGMA.m as usize;
             const N: usize = $config::TILE_SIGMA.n as usize;
             const K: usize = $config::TILE_SIGMA.k_tiles as usize;
@@ -131,68 +131,13 @@ macro_rules! entry_u {
     ($config:ident $symbol:ident $make:ty, $words:literal) => {
         $crate::offdiag::product::arguments_u! { entry [$symbol $crate::offdiag::product::ProductU, |arguments| {
             use $crate::offdiag::poles::*;
-            use $crate::offdiag::versions::TileConfig;
+            use $crate::offdiag::pipeline::TileConfig;
             const M: usize = $config::TILE_U.m as usize;
             const N: usize = $config::TILE_U.n as usize;
             const K: usize = $config::TILE_U.k_tiles as usize;
             arguments.block::<$config, $make, $words, M, N, K>()
         }] }
     };
-}
-
-/// What the kernels of a version are compiled with.
-pub trait TileConfig {
-    type Instruction: Instruction;
-    const TILE_U: Tile;
-    const TILE_SIGMA: Tile;
-    /// Whether an item may end within a warp's tile.
-    const SPLITS: bool;
-    /// Whether operands are staged in shared memory.
-    const PIPELINED: bool;
-}
-
-/// The tile of a block: fragments of a warp, and warps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Fragments of 16 l of a warp.
-    pub m: u32,
-    /// Fragments of 8 igp of a warp.
-    pub n: u32,
-    /// Warps along l.
-    pub warps_m: u32,
-    /// Warps along igp.
-    pub warps_n: u32,
-    /// k-tiles of a stage.
-    pub k_tiles: u32,
-}
-
-impl Tile {
-    pub const fn warps(self) -> u32 {
-        self.warps_m * self.warps_n
-    }
-
-    pub const fn threads(self) -> u32 {
-        self.warps() * WARP
-    }
-
-    /// Position of a warp along l and along igp: a scheduler, which has every fourth warp, has all along l.
-    #[inline(always)]
-    pub const fn warp_position(self, warp: u32) -> (u32, u32) {
-        (warp / self.warps_n, warp % self.warps_n)
-    }
-
-    pub const fn a_fragments(self) -> u32 {
-        self.m * self.warps_m
-    }
-
-    pub const fn b_fragments(self) -> u32 {
-        self.n * self.warps_n
-    }
-
-    /// The stages of a block, with so many words in an element of B.
-    pub const fn stages(self, words: u32) -> Stages {
-        Stages::new(self.a_fragments(), self.b_fragments(), words, self.k_tiles)
-    }
 }
 
 /// All, each after the one before it.

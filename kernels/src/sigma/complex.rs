@@ -23,13 +23,12 @@ use core::ops::Range;
 
 use num_complex::{Complex, Complex64};
 
-use crate::arguments::ClusterArguments;
 use crate::arrays::Limits;
 use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
-    BANDS, Cluster, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole, STAGE, Target,
-    Team, add,
+    BANDS, Cluster, ClusterArguments, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole,
+    STAGE, Target, Team, add,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.

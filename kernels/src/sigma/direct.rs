@@ -2,10 +2,9 @@
 
 use num_complex::Complex64;
 
-use crate::arguments::ClusterArguments;
 use crate::formula::{Pair, Term, TermFn, VALUES};
 use crate::intrinsics::WARP;
-use crate::sigma::{Cluster, Pole, Target, Team, add};
+use crate::sigma::{Cluster, ClusterArguments, Pole, Target, Team, add};
 
 /// Adds the near field of a cluster to the targets of a warp, those from `targets` on.
 #[inline(always)]

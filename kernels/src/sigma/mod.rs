@@ -23,7 +23,6 @@ use core::ops::Range;
 
 use num_complex::Complex64;
 
-use crate::arguments::ClusterArguments;
 use crate::arrays::Limits;
 use crate::formula::{TermFn, VALUES};
 use crate::grid::split;
@@ -65,6 +64,45 @@ pub struct Pole<W = f64> {
     /// `δ − ε⁻¹`.
     pub eps: Complex64,
 }
+
+/// Passes what is in brackets to a macro, then the arguments of the kernels of clusters.
+macro_rules! cluster_arguments {
+    ($then:ident $with:tt) => {
+        $crate::arguments::$then! { $with {
+            /// The pairs, those of a cluster next to each other: with complex poles in the kernel for discs.
+            poles: *const $crate::sigma::Pole,
+            /// The clusters, discs in the kernel for these.
+            clusters: *const $crate::sigma::Interval,
+            /// Matrix elements of G, `(rows, ncouls)`, zeros after the last band.
+            aqsn: *const num_complex::Complex64,
+            /// Matrix elements of G′, `(rows, ngpown)`, as those of G.
+            aqsm_local: *const num_complex::Complex64,
+            /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
+            wx: *const f64,
+            /// Coulomb interaction of each `igp`, `(ngpown)`.
+            vcoul_loc: *const f64,
+            /// Occupation of each band: 0 to 1, `(nbands)`.
+            occ: *const f64,
+            /// The blocks' sums, `(blocks, values)`, the values of energy `iw` from `iw · VALUES` on.
+            partials: *mut f64,
+            /// Clusters.
+            count: u32,
+            nbands: u32,
+            /// Bands with padding, a multiple of [`BANDS`](crate::sigma::BANDS).
+            rows: u32,
+            nw: u32,
+            limittwo: f64,
+            limitone: f64,
+            sexcut: f64,
+        } }
+    };
+}
+pub(crate) use cluster_arguments;
+
+cluster_arguments! { structure [
+    /// What kernels of pairs sorted by their poles take.
+    ClusterArguments
+] }
 
 /// What a cluster adds at an energy far from it, all of its pairs alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

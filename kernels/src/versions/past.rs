@@ -142,7 +142,7 @@ pub mod v10 {
         /// Square of the imaginary part.
         im2: f64,
         /// Upper word of the largest |w − ω̃|² of the second branch. No energy is near enough to that for the lower word
-        /// to matter: such poles are odd.
+        /// to matter: such pairs are fallback pairs.
         near: f32,
     }
 
@@ -815,7 +815,7 @@ pub mod static_ch {
     /// As many `igp` in a block as v13 has.
     const SHAPE: Shape = Shape { tile: 4, warps: 4 };
 
-    /// No pair is odd, so that `term` is never taken.
+    /// There are no fallback pairs, so that `term` is never taken.
     pub const KERNEL: Kernel = Kernel {
         max_registers: Some(128),
         ..Kernel::tiled(

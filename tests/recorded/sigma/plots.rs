@@ -1,7 +1,8 @@
-//! Plots: where the vertices are, what hard values do, and the pixels of a picture.
+//! Plots: where the vertices are, and what hard values do.
 
-use gpp::chart::{Chart, Picture};
-use gpp::sigma::{Sigma, text};
+use gpp::chart::Chart;
+use gpp::record::run::Sigma;
+use gpp::sigma::text;
 use num_complex::Complex64;
 
 use super::{poles, run};
@@ -128,31 +129,4 @@ fn plots_of_hard_values_stay_in_their_panels() {
         };
         assert_eq!(inside(&plot), [sums * rows.len(); 2], "{what}");
     }
-}
-
-#[test]
-fn a_picture_decodes_and_has_every_part_of_the_curves() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("sigma.PNG");
-    let mut rows = poles(301);
-    rows[150].1 = Complex64::new(f64::NAN, 0.0);
-    let run = run(&rows);
-    let sigma = Sigma::of(&run).unwrap();
-    Picture::of(&path).unwrap().write(&path, &sigma).unwrap();
-    let picture = image::open(&path).unwrap().to_rgb8();
-    assert_eq!(picture.dimensions(), (960, 640));
-    // A third of the height is a panel; lines are thin, so that their colour is mixed with white.
-    for top in [66, 240, 413] {
-        let column = |x: u32| (top..top + 174).map(move |y| (x, y));
-        let reddish = |(x, y)| {
-            let [r, _, b] = picture.get_pixel(x, y).0;
-            i32::from(r) - i32::from(b)
-        };
-        let of_imaginary = (100..930).filter(|x| column(*x).any(|at| reddish(at) > 60)).count();
-        let of_real = (100..930).filter(|x| column(*x).any(|at| reddish(at) < -60)).count();
-        assert!(of_imaginary > 50 && of_real > 50, "{top}: {of_imaginary} {of_real}");
-    }
-    // What cannot be written leaves nothing.
-    Picture::Png.write(&dir.path().join("missing/sigma.png"), &sigma).unwrap_err();
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }

@@ -24,22 +24,6 @@ fn error(what: &str) -> gpp::error::Error {
     gpp::error::Error::Input { origin: "worker".into(), what: what.into() }
 }
 
-#[test]
-fn a_worker_that_fails_ends_the_run() {
-    let problem = &problems()[0];
-    let device = Host::new();
-    for at in [0, 30, 84] {
-        let begins = move |igp: Range<usize>| {
-            if igp.contains(&at) { Err(error(&format!("slab with igp {at}"))) } else { Ok(()) }
-        };
-        let worker = || Hooked { begins: Box::new(begins), ..Hooked::of(&device, problem) };
-        let workers = (0..3).map(|_| Box::new(worker()) as Box<dyn Worker>).collect();
-        let mut engine = Engine::new(problem, 16, workers).unwrap();
-        let error = engine.run(kernel("v9")).unwrap_err();
-        assert!(error.to_string().contains(&format!("slab with igp {at}")), "{error}");
-    }
-}
-
 /// With two slabs under way a step fails or panics, counted over `begin` and `finish`.
 #[test]
 fn after_a_step_that_fails_the_next_run_has_the_same_bits() {

@@ -25,21 +25,7 @@ fn ids_ranges_best_and_all() {
         assert_eq!(ids(journey.id), journey.ids());
         assert_eq!(ids(&format!("{}:best", journey.id)), [journey.best]);
     }
-    let wrong = [
-        "",
-        "v8-v0",
-        "v0-x",
-        "8",
-        "v0,",
-        "v0..v8",
-        "v0-talk:V1",
-        "talk:V9-V1",
-        "talk:v0",
-        "talk:",
-        "talk-v8",
-        "V1",
-    ];
-    for wrong in wrong {
+    for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8", "v0-talk:V1", "talk:V9-V1", "talk:"] {
         assert!(versions(wrong, BackEnd::Gpu).is_err(), "{wrong}");
     }
     assert!(single("--version", "v0,v1", BackEnd::Gpu).is_err());

@@ -1,11 +1,14 @@
-//! Modules of single kernels, loaded when first asked for or ahead of that while the GPU is busy.
+//! PTX, and its modules of single kernels, loaded when first asked for or ahead of that while the GPU is busy.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::{mem, thread};
 
-use crate::devices::gpu::Ptx;
+use miniz_oxide::inflate::decompress_to_vec;
+use twox_hash::XxHash64;
+
 use crate::devices::gpu::driver::{Context, Module};
 use crate::error::{Error, Result};
 
@@ -173,6 +176,190 @@ impl Drop for Modules {
         // The driver does not take it well when the process ends under a thread of its.
         self.finish();
     }
+}
+
+// PTX in parts: a module for each kernel, so that the driver compiles no more than what runs.
+
+const ENTRY: &str = ".visible .entry ";
+
+const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
+
+/// Instructions that need more than the target of the build: if a module has one, its version and target.
+const NEEDED: [(&str, [&str; 2]); 4] = [
+    ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
+    ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
+    ("cp.async.cg.", [".version 7.0\n", ".target sm_80\n"]),
+    ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
+];
+
+/// The text of many kernels, which can be had one by one.
+pub struct Ptx {
+    /// What every module begins with: version, target, source files.
+    head: String,
+    /// Variables by name, with their declarations.
+    variables: Vec<(String, String)>,
+    entries: BTreeMap<String, PtxEntry>,
+}
+
+enum PtxEntry {
+    Plain(String),
+    Packed(&'static [u8]),
+}
+
+impl PtxEntry {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            PtxEntry::Plain(text) => text.into(),
+            PtxEntry::Packed(packed) => {
+                let text = decompress_to_vec(packed).expect("the build packed it");
+                String::from_utf8(text).expect("the build packed text").into()
+            }
+        }
+    }
+}
+
+impl Ptx {
+    pub fn new(text: impl AsRef<str>) -> Ptx {
+        let text = text.as_ref();
+        let (mut head, mut variables, mut entries) = (String::new(), Vec::new(), BTreeMap::new());
+        let mut entry: Option<(String, usize)> = None;
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let lines = at..at + line.len();
+            at = lines.end;
+            if let Some((name, begin)) = &entry {
+                if line.trim_end() == "}" {
+                    entries.insert(name.clone(), PtxEntry::Plain(text[*begin..lines.end].into()));
+                    entry = None;
+                }
+            } else if let Some(rest) = line.strip_prefix(ENTRY) {
+                entry = Some((name_at_start(rest).to_string(), lines.start));
+            } else if SPACES.iter().any(|space| line.starts_with(space)) {
+                let name = line.split('[').next().and_then(|l| l.split_whitespace().last());
+                variables.push((name.unwrap_or_default().to_string(), line.to_string()));
+            } else if !line.trim_start().starts_with("//") && !line.trim().is_empty() {
+                head += line;
+            }
+        }
+        Ptx { head, variables, entries }
+    }
+
+    /// Kernels that are unpacked when they are asked for, and the text that stands outside of them.
+    pub fn packed(shared: &str, kernels: &[(&str, &'static [u8])]) -> Ptx {
+        let entries =
+            kernels.iter().map(|&(symbol, text)| (symbol.to_string(), PtxEntry::Packed(text)));
+        Ptx { entries: entries.collect(), ..Ptx::new(shared) }
+    }
+
+    /// The kernels' symbols, in alphabetical order.
+    pub fn symbols(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    pub fn module(&self, symbol: &str) -> Option<String> {
+        self.entries.contains_key(symbol).then(|| self.of([symbol]))
+    }
+
+    /// 16 hexadecimal digits that tell the code of a kernel from others', of whatever name, by
+    /// whichever build of the same compiler: the same for the same code only.
+    pub fn hash(&self, symbol: &str) -> Option<String> {
+        Some(code_hash(&self.module(symbol)?, symbol))
+    }
+
+    /// One module of some kernels, with the variables that they use.
+    pub fn of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
+        let entries = symbols.into_iter().filter_map(|symbol| self.entries.get(symbol));
+        let entries: Vec<Cow<str>> = entries.map(PtxEntry::text).collect();
+        let needed = |needs: &&(&str, _)| entries.iter().any(|entry| entry.contains(needs.0));
+        let mut module = match NEEDED.iter().find(needed) {
+            Some((_, target)) => for_target(&self.head, target),
+            None => self.head.clone(),
+        };
+        for (name, declaration) in &self.variables {
+            if entries.iter().any(|entry| entry.contains(name.as_str())) {
+                module += declaration;
+            }
+        }
+        module + &entries.concat()
+    }
+}
+
+/// A head with another version and target.
+fn for_target(head: &str, target: &[&str; 2]) -> String {
+    let lines = head.split_inclusive('\n').map(|line| {
+        let key = line.split_whitespace().next().unwrap_or_default();
+        target
+            .iter()
+            .find(|other| other.starts_with(key) && !key.is_empty())
+            .copied()
+            .unwrap_or(line)
+    });
+    lines.collect()
+}
+
+/// The identifier that `text` begins with.
+fn name_at_start(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
+    &text[..end.unwrap_or(text.len())]
+}
+
+// What tells a kernel's code from another's.
+
+/// Lines that say where code comes from.
+const LINE_TABLE: [&str; 2] = [".loc", ".file"];
+
+const MARKS: [&str; 2] = ["$L__tmp", "$L__func_"];
+
+/// Beginnings of names that the compiler gives: labels, mangled paths, constants without a name.
+const GIVEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
+
+/// 16 hexadecimal digits for the module of one kernel: its instructions and registers, its bounds,
+/// the memory and the functions that it uses, the PTX's version and target.
+///
+/// Left out is what depends on where it was built and on what else is built with it: line table, comments,
+/// the kernel's name and names that the compiler gives.
+fn code_hash(module: &str, symbol: &str) -> String {
+    let mut names = HashMap::new();
+    let mut code = String::with_capacity(module.len());
+    for line in module.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let begins = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
+        if !(line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':')) {
+            for word in words(line) {
+                code += &neutral(word, symbol, &mut names);
+            }
+            code.push('\n');
+        }
+    }
+    format!("{:016x}", XxHash64::oneshot(0, code.as_bytes()))
+}
+
+/// The names of a line, and what stands between them.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let first = is_name(rest.chars().next()?);
+        let end = rest.find(|c| is_name(c) != first).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
+}
+
+/// A word without what has no part in the hash: given names become numbers, in the order in which
+/// they come.
+fn neutral<'a>(word: &'a str, symbol: &str, names: &mut HashMap<&'a str, usize>) -> String {
+    if let Some(rest) = word.strip_prefix(symbol)
+        && (rest.is_empty() || rest.starts_with("_param_"))
+    {
+        return format!("entry{rest}");
+    }
+    if GIVEN.iter().any(|start| word.starts_with(start)) {
+        let next = names.len();
+        return format!("name{}", names.entry(word).or_insert(next));
+    }
+    word.into()
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
-//! A worker on a GPU: its streams with the arrays of slabs, and the launches. The arrays of bands are in [`super::uploads`].
+//! A GPU as a device, and its worker: its streams with the arrays of slabs, and the launches. The arrays of bands are in [`super::uploads`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{Gpu as Kernels, Kernel};
+use gpp_kernels::intrinsics::WARP;
+use gpp_kernels::kernel::{Entry, Gpu as Kernels, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::SecondStageArguments;
@@ -15,16 +17,31 @@ use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
 use crate::catalogue;
-use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
+#[cfg(feature = "nvml")]
+use crate::devices::gauge::Gauge;
+use crate::devices::gpu::Gpu;
+use crate::devices::gpu::driver::{
+    Buffer, Context, Event, FunctionAttribute, Pinned, Stream, Transfer,
+};
 use crate::devices::gpu::modules::Holding;
-use crate::devices::gpu::resident::{GpuElements, Repack};
-use crate::devices::gpu::uploads::{BandBuffers, PairBuffers, PairsCache, Ring, Uploads, pointer};
-use crate::devices::gpu::{Gpu, kernel_arguments};
-use crate::devices::{Launch, Locked, SlabSums, Upload, Watch, Worker, entry};
+#[cfg(feature = "nvml")]
+use crate::devices::gpu::nvml::OfNvml;
+use crate::devices::gpu::uploads::{
+    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
+};
+use crate::devices::{
+    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, Locked, SlabSums, Upload, Watch, Worker,
+    entry, of_layouts,
+};
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Id, Matrix, Problem, SlabView};
+use crate::problem::{Batch, Id, Matrix, Outline, Problem, SlabView};
+
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<OnGpu>();
+};
 
 pub struct OnGpu<'a> {
     pub(super) gpu: &'a Gpu,
@@ -203,6 +220,91 @@ impl<'a> OnGpu<'a> {
         self.under_way += 1;
         Ok(())
     }
+}
+
+// A GPU as a device.
+
+impl Device for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo> {
+        let module = self.module(entry.symbol)?;
+        let function = module.module.function(entry.symbol)?;
+        let threads = kernel.threads;
+        let attribute = |attribute| function.attribute(attribute).map(Some);
+        let blocks = function.blocks_per_multiprocessor(threads)?;
+        Ok(KernelInfo {
+            symbol: entry.symbol.into(),
+            registers: attribute(FunctionAttribute::NumRegisters)?,
+            local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+            shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+            warps_per_sm: Some(blocks * threads / WARP),
+        })
+    }
+
+    fn free_memory(&self) -> Result<Option<u64>> {
+        Ok(Some(self.context.memory()?.0))
+    }
+
+    fn workspace(
+        &self,
+        problem: Outline,
+        versions: &[catalogue::Kernel],
+        slab: Extents,
+    ) -> HostWorkspace {
+        // What is laid out goes when it is uploaded. Fallback pairs stay, those of all slabs.
+        let laid =
+            of_layouts(problem, versions, slab).fold(HostWorkspace::default(), HostWorkspace::or);
+        let bands = PairsCache::most(problem, versions) + Ring::MOST;
+        laid + HostWorkspace { bands, slab: 0 }
+    }
+
+    #[cfg(feature = "nvml")]
+    fn gauge(&self) -> Option<Arc<dyn Gauge>> {
+        let gauge = self.gauge.get_or_init(|| OfNvml::of(self.info.uuid.as_deref()?).map(Arc::new));
+        gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
+    }
+
+    fn prepare(&self, entry: &Entry) {
+        self.modules.want(entry.symbol);
+    }
+
+    fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
+        Ok(Box::new(OnGpu::new(self, problem, StreamSlot::new(&self.context)?)))
+    }
+}
+
+/// The arguments of a kernel, at the slab and the batch in place, from energy `iw` on.
+fn kernel_arguments(
+    kernel: &Kernel,
+    iw: u32,
+    (problem, batch, bands, slot): (&Problem, &Batch, &BandBuffers, &StreamSlot),
+) -> Box<dyn Arguments> {
+    let bands = bands.in_layout(kernel.layout);
+    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slot.slab.pointers(kernel);
+    let (header, limits) = (problem.header(), problem.limits());
+    let common = PaperArguments {
+        wtilde,
+        eps,
+        aqsn: bands.aqsn(),
+        aqsm_local,
+        wx: bands.energies(),
+        vcoul_loc,
+        occ: bands.occ(),
+        partials: slot.partials(),
+        nbands: header.nbands as u32,
+        ngpown: igp as u32,
+        ncouls: header.ncouls as u32,
+        nw: batch.nw() as u32,
+        iw,
+        limittwo: limits.limittwo,
+        limitone: limits.limitone,
+        sexcut: limits.sexcut,
+    };
+    let pairs = slot.slab.pairs(kernel);
+    pairs.made().arguments(common, (batch, kernel), &pairs.pointers())
 }
 
 // What a worker on a GPU does for the engine.

@@ -16,9 +16,9 @@ use crate::problem::slab::SlabView;
 /// The fallback pairs of a slab, igp by igp, which count from the slab's begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FallbackPairs {
-    /// See [`Plan::odd_mask`]; pairs of no weight are in it too.
+    /// See [`Plan::fallback_mask`]; pairs of no weight are in it too.
     pub mask: Vec<u32>,
-    /// See [`Plan::odd_pairs`]: offsets `igp · ncouls + ig`, ascending.
+    /// See [`Plan::fallback_pairs`]: offsets `igp · ncouls + ig`, ascending.
     pub pairs: Vec<u32>,
     /// Where the pairs of each igp begin, and where the last one's end.
     pub begins: Vec<u32>,
@@ -28,7 +28,7 @@ impl FallbackPairs {
     /// Bytes of those of a slab while they are found, if they are no more than one of 16 pairs: each igp has its
     /// own before all are put together.
     pub fn bytes_while_made(slab: Extents) -> u64 {
-        slab.odd_bytes().saturating_mul(2)
+        slab.fallback_bytes().saturating_mul(2)
     }
 
     /// Of a slab; `is_regular` says of a pole whether it is.
@@ -484,7 +484,7 @@ impl BySize {
     /// Bytes that those of a slab take while they are sorted.
     pub fn bytes(slab: Extents) -> u64 {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        pairs.saturating_mul(2 * size_of::<u64>() as u64).saturating_add(slab.odd_bytes())
+        pairs.saturating_mul(2 * size_of::<u64>() as u64).saturating_add(slab.fallback_bytes())
     }
 
     /// Of a slab; none of one with many poles off the axis.
@@ -562,13 +562,13 @@ impl BySize {
         if looks > self.sorted.len() / 2 {
             return None;
         }
-        let is_odd = |pair: &u32| !is_regular(slab.wtilde()[*pair as usize]);
+        let is_fallback = |pair: &u32| !is_regular(slab.wtilde()[*pair as usize]);
         let on_axis = ranges.par_iter().with_min_len(AT_ONCE / LEFT).flat_map(|range| {
             let words = self.sorted[range.clone()].par_chunks(AT_ONCE);
-            words.flat_map_iter(|words| words.iter().map(|&word| word as u32).filter(is_odd))
+            words.flat_map_iter(|words| words.iter().map(|&word| word as u32).filter(is_fallback))
         });
         let off_axis = self.off_axis.par_chunks(AT_ONCE);
-        let off_axis = off_axis.flat_map_iter(|pairs| pairs.iter().copied().filter(is_odd));
+        let off_axis = off_axis.flat_map_iter(|pairs| pairs.iter().copied().filter(is_fallback));
         let mut found: Vec<u32> = on_axis.chain(off_axis).collect();
         found.par_sort_unstable();
         found.dedup();

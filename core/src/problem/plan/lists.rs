@@ -27,7 +27,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Of all pairs that contribute and are not odd, those with the static pole among themselves where these are `apart`.
+    /// Of all pairs that contribute, except fallback pairs, those with the static pole among themselves where these are `apart`.
     pub fn of(slab: SlabView, fallback: &FallbackPairs, apart: bool) -> Lists {
         let ncouls = slab.ncouls();
         let of_some = |igs: Range<usize>| {
@@ -153,7 +153,7 @@ mod tests {
         pairs
     }
 
-    /// Lists have each pair that contributes and is not odd once, in no more records than are allowed for.
+    /// Lists have each pair that contributes, except fallback pairs, once, in no more records than are allowed for.
     #[test]
     fn every_regular_pair_is_listed_once() {
         let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
@@ -183,14 +183,14 @@ mod tests {
             let problem =
                 Problem::new("lists", Origin::Made, made.header().clone(), matrices).unwrap();
             let (slab, batch) = (problem.slab(), problem.batches(3).first());
-            let odd = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
+            let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
             assert!(batch.plan().has_static());
             let poles = slab.wtilde();
             let is_summed =
-                |at: usize| poles[at] != Complex64::ZERO && !odd.pairs.contains(&(at as u32));
+                |at: usize| poles[at] != Complex64::ZERO && !fallback.pairs.contains(&(at as u32));
             let summed: Vec<usize> = (0..poles.len()).filter(|&at| is_summed(at)).collect();
             for apart in [false, true] {
-                let lists = Lists::of(slab, &odd, apart);
+                let lists = Lists::of(slab, &fallback, apart);
                 let extents = (ngpown as u64, ncouls as u64);
                 assert!(u64::from(lists.records) <= lists::records(extents.0, extents.1));
                 assert!(lists.words.len() as u64 <= lists::words(extents.0, extents.1));

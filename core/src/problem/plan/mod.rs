@@ -220,10 +220,10 @@ impl BandPlan {
             plain: self.plain as u32,
             occupied: self.occupied() as u32,
             far_begin: self.far_begin as u32,
-            odd_mask: fallback.mask.as_ptr(),
-            odd_pairs: fallback.pairs.as_ptr(),
-            odd_begins: fallback.begins.as_ptr(),
-            odd_blocks: kernel.odd_blocks(&fallback.begins),
+            fallback_mask: fallback.mask.as_ptr(),
+            fallback_pairs: fallback.pairs.as_ptr(),
+            fallback_begins: fallback.begins.as_ptr(),
+            fallback_blocks: kernel.fallback_blocks(&fallback.begins),
             table: self.table(),
         }
     }

@@ -12,8 +12,8 @@ use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice, LockedBuffer};
 use cust::sys::CUresult;
 
-use crate::devices::gpu::driver::library::Mark;
-use crate::devices::gpu::driver::{Event, InContext, Operation, Stream, Taken, library};
+use crate::devices::gpu::driver::library;
+use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream, Taken};
 use crate::error::{Error, Result};
 
 /// `T`s in the device's memory. They are freed when dropped, which the driver does once all work of
@@ -349,25 +349,7 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-// What others have on a device: memory, streams, and the context that is current on their thread.
-
-/// A stream of someone else's, `CUstream` or `cudaStream_t`; the default one is null.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ForeignStream(usize);
-
-impl ForeignStream {
-    /// Of a handle.
-    ///
-    /// # Safety
-    /// It is a stream of the device's primary context, or a default stream, for as long as this is used.
-    pub unsafe fn new(handle: *mut std::ffi::c_void) -> ForeignStream {
-        ForeignStream(handle.addr())
-    }
-
-    pub(super) fn handle(self) -> usize {
-        self.0
-    }
-}
+// What others have on a device: memory, and the context that is current on their thread.
 
 /// Gives the calling thread back the context that was current on it.
 #[must_use]
@@ -436,22 +418,4 @@ pub unsafe fn fetched<T: Pod>(
     };
     copy().of(|| format!("download of {what}"))?;
     Ok(values)
-}
-
-impl Stream {
-    /// What is enqueued here from now on begins when all that is enqueued now in a stream of someone
-    /// else's is done. The host does not wait.
-    pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
-        let wait = || {
-            let own = self.get()?.as_inner();
-            // Of marks that are half made nobody hears.
-            let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-            let mark = match &mut *mark {
-                Some(mark) => mark,
-                none => none.insert(InContext::new(self.context(), Mark::new)?),
-            };
-            mark.peek_mut().wait(own, other.handle())
-        };
-        wait().of(|| "wait for the caller's stream".into())
-    }
 }

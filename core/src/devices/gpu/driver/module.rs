@@ -11,8 +11,9 @@ use cust::error::CudaResult;
 use cust::function::{BlockSize, FunctionAttribute, GridSize};
 use cust::module::ModuleJitOption;
 
+use crate::devices::gpu::driver::library;
 use crate::devices::gpu::driver::memory::copy_in;
-use crate::devices::gpu::driver::{InContext, Operation, Stream, library};
+use crate::devices::gpu::driver::stream::{InContext, Operation, Stream};
 use crate::error::{Error, Result};
 
 /// How modules are loaded: with what a profiler needs to find the source.
@@ -170,6 +171,3 @@ impl Function<'_> {
         launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }
 }
-
-#[cfg(test)]
-mod tests;

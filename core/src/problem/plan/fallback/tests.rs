@@ -31,7 +31,7 @@ proptest! {
 
 /// However many poles are zero, none is summed: neither one by one, nor in cells.
 #[test]
-fn pairs_without_terms_are_neither_odd_nor_sorted() {
+fn pairs_without_terms_are_neither_fallback_nor_sorted() {
     let made = synthesise(systems::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
     let is_zero = |at: usize| at % 5 < 2;
     for off_axis in [0.0, 0.1] {
@@ -48,14 +48,12 @@ fn pairs_without_terms_are_neither_odd_nor_sorted() {
         let problem = Problem::new("zeros", Origin::Made, made.header().clone(), matrices).unwrap();
         let (slab, batch) = (problem.slab(), problem.batches(3).first());
         for takes in [Poles::Real, Poles::Any] {
-            let found = [problem.fallback(slab, &batch, takes)];
-            for odd in found {
-                assert!(odd.pairs.iter().all(|&pair| !is_zero(pair as usize)));
-                let words = Plan::words(slab.ncouls() as u32) as usize;
-                for at in (0..slab.wtilde().len()).filter(|&at| is_zero(at)) {
-                    let (igp, ig) = (at / slab.ncouls(), at % slab.ncouls());
-                    assert_ne!(odd.mask[igp * words + ig / 32] & 1 << (ig % 32), 0);
-                }
+            let found = problem.fallback(slab, &batch, takes);
+            assert!(found.pairs.iter().all(|&pair| !is_zero(pair as usize)));
+            let words = Plan::words(slab.ncouls() as u32) as usize;
+            for at in (0..slab.wtilde().len()).filter(|&at| is_zero(at)) {
+                let (igp, ig) = (at / slab.ncouls(), at % slab.ncouls());
+                assert_ne!(found.mask[igp * words + ig / 32] & 1 << (ig % 32), 0);
             }
         }
         let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
@@ -120,7 +118,7 @@ proptest! {
 
     /// Poles at and beside all edges of what is regular, in a crowd of others.
     #[test]
-    fn the_same_poles_are_odd(
+    fn the_same_pairs_fall_back(
         energies in prop::collection::vec(prop_oneof![-300.0..300.0f64, -9.0..9.0f64], 1..9),
         edges in prop::collection::vec((0..9usize, 0..14usize, -60..60i32, 0..4usize), 0..60),
         gamma in prop_oneof![Just(0.5), Just(0.0), Just(0.1), Just(30.0)],

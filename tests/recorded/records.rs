@@ -1,19 +1,16 @@
 //! Every archived record is read as its type, and reads the same once it is written anew; what is no
 //! such record says so.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{json, repository};
-use gpp::error::exit_code;
 use gpp::record::offdiag::Offdiag;
 use gpp::record::profile::{Ceilings, Profile};
 use gpp::record::run::Run;
 use gpp::record::{self, Record};
 use serde_json::Value;
+
+use crate::common::{json, repository};
 
 /// Reads a record, writes it and reads it again.
 fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
@@ -80,26 +77,10 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 #[test]
 fn what_is_no_such_record_says_what_it_is() {
     let path = repository("tests/data/records/si214/run.json");
-    let said = |error: gpp::error::Error| {
-        assert_eq!(exit_code(&error), 2);
-        error.to_string()
-    };
-    for (error, found) in [
-        (said(record::read::<Profile>(&path).unwrap_err()), "a profile, it holds a run"),
-        (
-            said(record::read::<Run>(&repository("data/systems.json")).unwrap_err()),
-            "something else",
-        ),
-        (said(record::read::<Run>(&repository("README.md")).unwrap_err()), "is no JSON"),
-        (said(record::read::<Run>(&repository("no.json")).unwrap_err()), "cannot read: No such"),
-    ] {
-        assert!(error.contains(found), "{error}");
-    }
     let text = fs::read_to_string(&path).unwrap();
     let parsed = |text: String| record::parse::<Run>(&text, &path).unwrap_err().to_string();
     let schema = |to: &str| parsed(text.replace("\"schema\": 6", &format!("\"schema\": {to}")));
     assert!(schema("5").ends_with("needs schema 6, has 5"));
-    assert!(schema("6.5").ends_with("needs schema 6, has 6.5"));
     let said = |kind: &str| parsed(text.replacen("\"run\"", &format!("\"{kind}\""), 1));
     assert!(said("profile").ends_with("is no record of a run, it holds a profile"));
     assert!(said("page").ends_with("is no record of a run, it holds something else"));

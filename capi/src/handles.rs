@@ -1,5 +1,5 @@
-//! What is open. A handle is a number that is looked up, never an address that is read: one that was closed,
-//! or never given out, is told from all others. Numbers are not used twice.
+//! Open handles, and the last message of each thread. A handle is a number that is looked up, never an address that is
+//! read: an invalid one is an error. Numbers are not used twice.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -9,17 +9,15 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{panic, ptr};
 
-use gpp_core::{Calculator, Placed};
-use num_complex::Complex64;
+use gpp_core::Calculator;
 
-use crate::Result;
-use crate::types::{Failure, Handle, Status};
+use crate::convert::PlacedScreening;
+use crate::{Failure, Handle, Result, Status};
 
 /// What a handle calculates with.
 pub struct Work {
-    /// The screening that stays in place; first, so that it goes first.
-    pub placed: Option<PlacedArrays>,
-    /// The device.
+    /// The placed screening, dropped before its calculator.
+    pub placed: Option<PlacedScreening>,
     pub calculator: Calculator,
     /// The version that ran last; empty if none did.
     pub version: &'static str,
@@ -27,21 +25,11 @@ pub struct Work {
     pub seconds: f64,
 }
 
-/// A screening in place, and copies that it refers to, which go after it.
-pub struct PlacedArrays {
-    pub placed: Placed<'static>,
-    pub _copies: Vec<Vec<Complex64>>,
-}
-
-/// None once it is closed. Who calculates holds it, so that threads take turns.
+/// None once it is closed. A calculation holds the lock, so that threads take turns.
 type Open = Arc<Mutex<Option<Work>>>;
 
-struct All {
-    count: usize,
-    open: BTreeMap<usize, Open>,
-}
-
-static ALL: Mutex<All> = Mutex::new(All { count: 0, open: BTreeMap::new() });
+/// Number of handles so far, and those that are open.
+static ALL: Mutex<(usize, BTreeMap<usize, Open>)> = Mutex::new((0, BTreeMap::new()));
 
 /// Odd, so that different counts give different numbers, none of them 0; large, so that what is no handle is
 /// hardly one of them.
@@ -55,16 +43,16 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
     let work = Work { placed: None, calculator, version: "", seconds: 0.0 };
-    let mut all = locked(&ALL);
-    all.count += 1;
-    let number = all.count.wrapping_mul(SPREAD);
-    all.open.insert(number, Arc::new(Mutex::new(Some(work))));
+    let (count, open) = &mut *locked(&ALL);
+    *count += 1;
+    let number = count.wrapping_mul(SPREAD);
+    open.insert(number, Arc::new(Mutex::new(Some(work))));
     ptr::without_provenance_mut(number)
 }
 
 /// Takes a handle back, once whoever calculates with it has finished.
 pub fn close(handle: *const Handle) -> Result<()> {
-    let open = locked(&ALL).open.remove(&handle.addr()).ok_or_else(|| unknown(handle))?;
+    let open = locked(&ALL).1.remove(&handle.addr()).ok_or_else(|| unknown(handle))?;
     drop(locked(&open).take());
     Ok(())
 }
@@ -84,19 +72,17 @@ pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
         std::mem::forget(panicked);
         Err(Failure { status: Status::Internal, message })
     });
-    ended.map_or_else(
-        |failure| {
-            store(Text::Message, &failure.message);
-            failure.status
-        },
-        |()| Status::Ok,
-    )
+    let Err(failure) = ended else {
+        return Status::Ok;
+    };
+    store(Text::Message, &failure.message);
+    failure.status
 }
 
 /// Runs the body of a call with what a handle calculates with, after whoever has it.
 pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<()>) -> Status {
     call(|| {
-        let open = locked(&ALL).open.get(&handle.addr()).cloned();
+        let open = locked(&ALL).1.get(&handle.addr()).cloned();
         let open = open.ok_or_else(|| unknown(handle))?;
         let mut work = locked(&open);
         body(work.as_mut().ok_or_else(|| unknown(handle))?)
@@ -130,11 +116,12 @@ thread_local! {
     static STRINGS: RefCell<[CString; 3]> = RefCell::default();
 }
 
-/// Keeps a string of this thread's.
-pub fn store(of: Text, text: &str) {
+/// Keeps a string of this thread, and returns it as [`stored`] does.
+pub fn store(of: Text, text: &str) -> *const c_char {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     // A thread that is about to end has nobody left to tell.
     _ = STRINGS.try_with(|strings| strings.borrow_mut()[of as usize] = text);
+    stored(of)
 }
 
 /// The string that this thread keeps, valid until it keeps another one; `""` on a thread that is about to end.
