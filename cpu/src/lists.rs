@@ -61,14 +61,18 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
                     }
                 }
             }
-            totals.iter_mut().zip(&lanes).for_each(|(total, lanes)| total.add(tree(lanes)));
+            for (total, lanes) in totals.iter_mut().zip(&lanes) {
+                total.add(tree(lanes));
+            }
         }
     }
     let (_, fallback) = task.plan.expect("checked before");
     let sums = sums.chunks_exact_mut(NW * VALUES);
     for ((igp, mut totals), sums) in tile.igp.clone().zip(totals).zip(sums) {
         add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), &mut totals);
-        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum += total.value();
+        }
     }
 }
 

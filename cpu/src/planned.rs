@@ -67,7 +67,7 @@ fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
     let Plan { plain, occupied, far_begin, half, .. } = plan;
     let classes = Classes { plain, occupied, far_begin, end: task.bands.nbands, half };
     let empty = occupied * NW..far_begin * NW;
-    let spans = [&wx[..plain * NW], &wx[empty]].map(|wx| spans(wx, SPAN * NW));
+    let spans = [spans(&wx[..plain * NW], SPAN * NW), spans(&wx[empty], SPAN * NW)];
     let aqsm: Vec<Cow<[Complex64]>> = tile.igp.clone().map(|igp| aqsm(task, &plan, igp)).collect();
 
     // The sums of each chain, value and igp.
