@@ -138,8 +138,8 @@ pub static JOURNEYS: &[Journey] = &[
 /// The border is the same on demo. On tiny, of 603 pairs, sigma:cells takes longer at any number, by 0.4 ms for 5; but a
 /// run of 10⁵ energies takes 8 s by it and 10 s by cpu:paired, which makes 50,000 plans.
 ///
-/// Of those two, cpu:static gains more the more bands there are: nothing for 96 or 128, a tenth for 192, and from 256 on
-/// a fifth or more. With complex poles, of which none is static, it takes 4 % less for 800 bands and more for few.
+/// For a few energies cpu:static gains the more the more bands there are: nothing for 96, a tenth for 192, and from 256 on
+/// a fifth or so. With complex poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     let energies = problem.extents.nw;
     match (back_end, problem.poles) {
