@@ -1,6 +1,6 @@
-//! The demo system, 30 million terms: every version for processors and the best one for GPUs, on a GPU where
+//! The demo system, 30 million terms: every version for CPUs and the best one for GPUs, on a GPU where
 //! there is one and otherwise emulated. Wall-clock on the host, event times on a GPU. Then the best versions for
-//! processors at one energy and more.
+//! CPUs at one energy and more.
 
 use std::time::Duration;
 

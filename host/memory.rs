@@ -28,7 +28,7 @@ impl Loaded {
     pub fn of(source: Box<dyn Source>, crew: Crew, limits: Limits) -> Result<Loaded> {
         let extents = source.extents();
         let room = of_host(crew, limits, 0);
-        // What versions made for processors lay out anew.
+        // What versions made for CPUs lay out anew.
         let again = if of_processor(crew) { extents.bytes_of(Of::Bands) } else { 0 };
         let bands = extents.bytes_of(Of::Bands).saturating_add(again + BESIDE);
         room.require(&format!("the bands of {}", source.name()), bands)?;

@@ -53,7 +53,7 @@ fn throttled() -> Reading {
     }
 }
 
-/// The processor with a gauge, called a GPU of another kind.
+/// The CPU with a gauge, called a GPU of another kind.
 struct Gauged {
     host: gpp::devices::host::Host,
     gauge: Shown,

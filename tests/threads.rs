@@ -1,4 +1,4 @@
-//! How many threads compute on a processor, where they may run, and that neither changes a bit.
+//! How many threads compute on a CPU, where they may run, and that neither changes a bit.
 //! One test, since it counts the threads of its process.
 #![cfg(target_os = "linux")]
 

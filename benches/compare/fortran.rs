@@ -38,7 +38,7 @@ pub static PAPER: Loops =
 pub static TALK: Loops =
     Loops { id: "talk", source: include_str!("../fortran/talk.f90"), relaid: true };
 
-/// Flags of every build. Vectors of 512 bits are asked for: on some processors gfortran prefers the slower
+/// Flags of every build. Vectors of 512 bits are asked for: on some CPUs gfortran prefers the slower
 /// 256.
 const FLAGS: &[&str] = if cfg!(target_arch = "x86_64") {
     &["-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp"]
@@ -123,7 +123,7 @@ fn failed(what: String) -> Error {
 }
 
 impl Builds {
-    /// Compiles all builds for this processor and loads them.
+    /// Compiles all builds for this CPU and loads them.
     ///
     /// # Errors
     /// [`Error::Io`] without gfortran or with its message.

@@ -169,7 +169,7 @@ impl Pool {
     }
 }
 
-// How many threads a process has room for: processors and their cores, as far as its mask and its cgroup leave
+// How many threads a process has room for: CPUs and their cores, as far as its mask and its cgroup leave
 // it any, and its share of them where other processes of the host have the same mask.
 
 /// How many threads a process may run at a time.
@@ -177,7 +177,7 @@ impl Pool {
 pub struct Room {
     /// One on each core.
     pub cores: usize,
-    /// One on each processor: cores may have several.
+    /// One on each CPU: cores may have several.
     pub all: usize,
 }
 
@@ -189,20 +189,20 @@ impl Room {
     }
 }
 
-/// The processors that the calling thread may use, by their numbers; none where the system is not Linux.
+/// The CPUs that the calling thread may use, by their numbers; none where the system is not Linux.
 pub fn mask() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     numbers(list.unwrap_or_default())
 }
 
-/// How many cores these processors are of, each known by its lowest processor.
+/// How many cores these CPUs are of, each known by its lowest CPU.
 fn cores(mask: &[usize], lowest: impl Fn(usize) -> Option<usize>) -> usize {
     let core = |&id: &usize| lowest(id).unwrap_or(id);
     mask.iter().map(core).collect::<BTreeSet<usize>>().len()
 }
 
-/// The lowest processor of a processor's core, where the system tells it.
+/// The lowest CPU of a CPU's core, where the system tells it.
 fn sibling(id: usize) -> Option<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
     numbers(&std::fs::read_to_string(path).ok()?).into_iter().min()

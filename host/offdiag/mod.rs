@@ -343,7 +343,7 @@ impl Opened {
         self.devices()[0].info()
     }
 
-    /// The versions that GPUs sum with: those asked for, or the fastest; on a processor there is none.
+    /// The versions that GPUs sum with: those asked for, or the fastest; on a CPU there is none.
     pub fn versions(
         &self,
         asked: &[&'static Version],

@@ -62,7 +62,7 @@ impl Offdiag {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfVersion {
-    /// The version that a GPU summed with; null on a processor.
+    /// The version that a GPU summed with; null on a CPU.
     pub version: Option<String>,
     /// Time of the products, by the device's clock where it has one.
     pub time_s: Times,
@@ -70,7 +70,7 @@ pub struct OfVersion {
     pub total_s: f64,
     /// Operations by the median time, in 10¹² a second.
     pub tflops: f64,
-    /// The first GPU during the timed calculations; null without NVML, on a processor, and where A does not stay, so
+    /// The first GPU during the timed calculations; null without NVML, on a CPU, and where A does not stay, so
     /// that the GPU waits for it.
     pub state: Option<State>,
     /// Whether all its calculations, and the versions before it, gave the same bits.

@@ -114,12 +114,12 @@ pub struct Ceilings {
     pub device: String,
     /// Where the record comes from.
     pub provenance: Option<Provenance>,
-    /// The GPU while `fp64_sustained` was measured; null without NVML, of a processor.
+    /// The GPU while `fp64_sustained` was measured; null without NVML, of a CPU.
     pub state: Option<State>,
-    /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a processor
+    /// FP64 operations, all of them fused: the highest rate at which launches in a row were seen; of a CPU
     /// in the widest vectors that were used.
     pub fp64: f64,
-    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a processor.
+    /// FP64 operations sustained for seconds, at the clock that the power limit leaves; null of a CPU.
     pub fp64_sustained: Option<f64>,
     pub hbm: f64,
     /// Reads from L2.
@@ -133,7 +133,7 @@ impl Record for Ceilings {
     const KIND: Kind = Kind::Ceilings;
 }
 
-/// Ceilings computed from the device's clocks and widths, where these are known: not of a processor.
+/// Ceilings computed from the device's clocks and widths, where these are known: not of a CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Theoretical {
     /// FP64 operations at the highest clock, where the capability's lanes are known.

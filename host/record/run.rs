@@ -73,12 +73,12 @@ impl Run {
 pub struct Measurement {
     pub version: String,
     pub device: String,
-    /// Whether a processor emulated kernels for GPUs: its time then tells nothing of either.
+    /// Whether a CPU emulated kernels for GPUs: its time then tells nothing of either.
     pub emulated: bool,
     /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
-    /// The GPU during the timed runs; null without NVML, and on a processor.
+    /// The GPU during the timed runs; null without NVML, and on a CPU.
     pub state: Option<State>,
     /// Energy of a calculation in joules, of runs in a row; null where it was not measured.
     pub energy_j: Option<f64>,
@@ -90,7 +90,7 @@ pub struct Measurement {
     pub tflops: Option<f64>,
     /// The symbol of the version's kernel.
     pub kernel: Option<String>,
-    /// What tells its code from others', by this compiler; null of versions for processors.
+    /// What tells its code from others', by this compiler; null of versions for CPUs.
     pub kernel_hash: Option<String>,
     pub registers: Option<u32>,
     pub local_bytes: Option<u32>,
@@ -100,10 +100,10 @@ pub struct Measurement {
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
     pub shape: Option<TileShape>,
-    /// The processor's vectors, of versions made for processors: a name of
+    /// The CPU's vectors, of versions made for CPUs: a name of
     /// [`gpp_cpu::simd::Level`].
     pub simd: Option<String>,
-    /// The processor's threads, of versions made for processors.
+    /// The CPU's threads, of versions made for CPUs.
     pub threads: Option<Threads>,
     /// `asx` and `ach` of the last run, starting sums included; parts that are no numbers are null.
     #[serde(flatten)]

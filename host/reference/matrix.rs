@@ -9,7 +9,7 @@
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the
-//! first is all `ig`. That of the second is on a processor a portion of igp (`PORTION`), then all portions of the bands
+//! first is all `ig`. That of the second is on a CPU a portion of igp (`PORTION`), then all portions of the bands
 //! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`crate::reference::verify`].
@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::reference::verify::{Outcome, Undecided};
 use crate::reference::{At as Energies, SAMPLED_TERMS, Source, is_own_but_for_energies};
 
-/// igp of a partial sum of the second product on a processor.
+/// igp of a partial sum of the second product on a CPU.
 const PORTION: usize = 64;
 
 /// Elements of the matrices at some energies: those of some bands l and m.

@@ -1,4 +1,4 @@
-//! What a processor runs by default, its vectors, and what is emulated on it.
+//! What a CPU runs by default, its vectors, and what is emulated on it.
 
 use crate::{gpp, json};
 use gpp::catalogue;

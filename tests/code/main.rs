@@ -1,5 +1,5 @@
 //! The kernels as code: their lists and grids, how a block stages bands, what tells one's code from another's, and
-//! the vectors of the processor's.
+//! the vectors of CPU versions.
 
 mod hash;
 mod lists;

@@ -37,7 +37,7 @@ pub fn write(folder: &Path, seed: u64) {
     array.finish().unwrap();
 }
 
-/// What sums them on a processor.
+/// What sums them on a CPU.
 pub fn arguments(folder: &Path) -> Vec<String> {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
     let (input, elements) = (path("problem.dat"), path("A.npy"));

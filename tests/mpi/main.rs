@@ -1,4 +1,4 @@
-//! The program under MPI's launcher, several processes on this machine's processor: the sums of one process,
+//! The program under MPI's launcher, several processes on this machine's CPU: the sums of one process,
 //! what is refused, processes that fail, are killed or stopped, which GPU is whose. Ignored where there
 //! is no `mpirun`; with GPP_REQUIRE_MPI set, that is a failure.
 

@@ -27,7 +27,7 @@ use num_complex::Complex64;
 /// A way to sum the matrices, which all tests below hold against the definition.
 type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 
-/// On a processor, as versions compute on a GPU, and by all versions on a GPU where there is one.
+/// On a CPU, as versions compute on a GPU, and by all versions on a GPU where there is one.
 fn ways(is_small: bool) -> Vec<Way> {
     let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
     for id in ["ring", "m16n8k16", "wide"].into_iter().filter(|_| is_small) {

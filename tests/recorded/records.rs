@@ -41,7 +41,7 @@ fn every_archived_record_is_read_and_written() {
                 1
             }
             "ceilings" => {
-                // A GPU's, or a processor's of two cores.
+                // A GPU's, or a CPU of two cores.
                 assert!(both_ways::<Ceilings>(&path).fp64 > 1e10);
                 2
             }

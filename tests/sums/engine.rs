@@ -1,4 +1,4 @@
-//! The engine on the processor: slabs of whole groups, of any size and on any number of workers, give the
+//! The engine on the CPU: slabs of whole groups, of any size and on any number of workers, give the
 //! bits of the whole; the paper's grids give the same bits for the same slabs.
 
 pub mod hooked;

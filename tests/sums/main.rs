@@ -1,4 +1,4 @@
-//! Sums on the processor: every version against references of more than its precision, at any number of
+//! Sums on the CPU: every version against references of more than its precision, at any number of
 //! energies, in slabs and on workers, and the verdicts on them.
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Versions made for processors beyond what every version is tested for: each level of vectors, any number
+//! Versions made for CPUs beyond what every version is tested for: each level of vectors, any number
 //! of threads, their errors beside v3's.
 
 use gpp::catalogue::{self, Kernel, Listed};
@@ -16,7 +16,7 @@ use crate::common::{
 };
 use crate::referenced;
 
-/// The versions made for processors.
+/// The versions made for CPUs.
 fn versions() -> impl Iterator<Item = Listed> {
     catalogue::versions().filter(|listed| matches!(listed.kernel, Kernel::Cpu(_)))
 }

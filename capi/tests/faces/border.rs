@@ -149,7 +149,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         12 => s.vcoul = wrong_at(s.vcoul, draw),
         13 => s.inv_igp_index = wrong_at(s.inv_igp_index, draw),
         14 => s.indinv = wrong_at(s.indinv, draw),
-        // No handle of a processor takes them.
+        // No handle of a CPU takes them.
         15 => s.on_device = draw.of(&[1, 2, -1]),
         16 => a.omega = wrong_at(a.omega, draw),
         17 => b.aqsn = wrong_at(b.aqsn, draw),

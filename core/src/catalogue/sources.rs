@@ -13,7 +13,7 @@ pub struct SourceFile {
 
 const FILES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// All sources of the kernels, for GPUs and for processors, sorted by path.
+/// All sources of the kernels, for GPUs and for CPUs, sorted by path.
 pub fn all() -> impl Iterator<Item = SourceFile> {
     FILES.iter().map(|&(path, text, hash)| SourceFile { path, text, hash })
 }

@@ -1,4 +1,4 @@
-//! The arrays for versions made for processors, borrowed from a problem; see [`gpp_cpu::problem`].
+//! The arrays for versions made for CPUs, borrowed from a problem; see [`gpp_cpu::problem`].
 
 use gpp_cpu::problem::{
     BandPanels, Bands as BandsView, Clusters, FallbackPairs as Fallback, IgPanels, Plan, Slab,

@@ -50,7 +50,7 @@ pub fn roundings(header: &Header) -> f64 {
 /// Additions that follow each other on the way of a term to its sum, in any version: at most all; in a
 /// thread all bands, or a share of the collapsed loops of a grid of 65535 · 128 threads, where v6 to v8
 /// may have twice the average; in the second stage a 512th of the blocks, of at most 65535 or of one for
-/// 32 · 8 pairs; and a tree over the lanes and warps of a block in both stages. Versions for processors have fewer: 64 bands or
+/// 32 · 8 pairs; and a tree over the lanes and warps of a block in both stages. Versions for CPUs have fewer: 64 bands or
 /// `ig`, 64 blocks of `ig` in a piece of work, and a tree of eight; what goes on is compensated.
 fn chain(header: &Header) -> f64 {
     let Header { nbands, ngpown, ncouls, .. } = *header;

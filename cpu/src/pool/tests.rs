@@ -27,7 +27,7 @@ fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
 
 #[test]
 fn a_core_counts_once() {
-    // The second processor of core c is c + 8, as most systems number them.
+    // The second CPU of core c is c + 8, as most systems number them.
     let lowest = |id| Some(id % 8);
     assert_eq!(cores(&(0..16).collect::<Vec<_>>(), lowest), 8);
     assert_eq!(cores(&[0, 1, 8, 9, 10], lowest), 3);

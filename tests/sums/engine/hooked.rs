@@ -1,4 +1,4 @@
-//! A worker of the processor that a test looks at, and has fail.
+//! A worker of the CPU that a test looks at, and has fail.
 
 use std::collections::VecDeque;
 use std::ops::Range;
