@@ -9,6 +9,7 @@
 //! - [`work`]: how threads share the work; compensated sums
 //! - [`definition`]: terms by the definition
 //! - [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
+//! - [`lists`]: the same for lists of pairs, with bands in vectors
 //! - [`expansion`], [`sigma`]: many energies, by moments of clusters of poles
 //! - [`poles`]: terms as matrices
 
@@ -24,6 +25,7 @@
 pub mod definition;
 pub mod expansion;
 pub mod fractions;
+pub mod lists;
 pub mod planned;
 pub mod poles;
 pub mod pool;

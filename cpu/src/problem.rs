@@ -11,7 +11,7 @@ use gpp_kernels::sigma::real::Interval;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::simd::WIDTH;
+use crate::simd::{Line, Lines, WIDTH};
 use crate::stop::Stop;
 
 /// The bands of a problem, in its own order.
@@ -59,6 +59,9 @@ pub struct Plan<'a> {
     pub half: f64,
     /// What all contributing poles have in common.
     pub poles: Poles,
+    /// Whether the terms of the [static pole](gpp_kernels::lists::STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to
+    /// the last digit, at all energies.
+    pub has_static: bool,
 }
 
 /// The pairs of a slab that only the definition sums: see [`gpp_kernels::plan::Plan`].
@@ -106,7 +109,7 @@ pub struct Clusters<'a> {
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub bands: Bands<'a>,
-    /// `aqsn` packed by `ig`, for versions that [need](crate::versions::Needs) it.
+    /// `aqsn` packed, for versions that [need](crate::versions::Needs) it.
     pub panels: Option<&'a IgPanels>,
     pub slab: Slab<'a>,
     /// The plan and the slab's fallback pairs, for versions that follow one.
@@ -151,8 +154,8 @@ impl Task<'_> {
             assert_eq!(fallback.mask.len(), words, "words of the fallback pairs");
         }
         if let Some(panels) = self.panels {
-            let needed = ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH;
-            let has_size = panels.nbands == nbands && panels.values.len() == needed;
+            let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);
+            let has_size = (panels.of_panel, panels.rows.len()) == (rows, count * rows);
             assert!(has_size, "aqsn packed with other dimensions");
         }
         if let Some(Clusters { pairs, aqsn, aqsm }) = self.clusters {
@@ -179,44 +182,71 @@ impl Task<'_> {
     }
 }
 
-/// Matrix elements of G in panels of [`WIDTH`] `ig`, each with all its bands one after the other:
-/// `(WIDTH, 2, nbands, ⌈ncouls/WIDTH⌉)`, real parts before imaginary ones. What is past `ncouls` is zero.
+/// What the lanes of a vector have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// Neighbouring `ig` of one band.
+    Ig,
+    /// Bands next to each other in the order that is summed, of one `ig`.
+    Bands,
+}
+
+/// Matrix elements of G in panels: of [`WIDTH`] `ig`, with a row for each band, or of one `ig`, with a row for
+/// [`WIDTH`] bands. What is past the last `ig` or band is zero.
 ///
-/// The loop over bands of one panel then reads one stretch of memory, 100 KB for 800 bands, which stays in the second
-/// cache for all `igp` that are summed with it.
+/// The loop over bands of one panel then reads one stretch of memory: 100 KB for 800 bands and eight `ig`, which stays
+/// in the second cache for all `igp` that are summed with it.
 pub struct IgPanels {
-    values: Vec<f64>,
-    nbands: usize,
+    rows: Vec<Lines>,
+    pub lanes: Lanes,
+    /// Rows of a panel.
+    of_panel: usize,
 }
 
 impl IgPanels {
     /// Of `aqsn(ncouls, nbands)`, bands in this order, or in their own.
-    pub fn of(aqsn: &[Complex64], ncouls: usize, order: Option<&[usize]>) -> IgPanels {
+    pub fn of(
+        aqsn: &[Complex64],
+        ncouls: usize,
+        order: Option<&[usize]>,
+        lanes: Lanes,
+    ) -> IgPanels {
         let nbands = aqsn.len() / ncouls;
-        let mut values = vec![0.0; ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH];
-        values.par_chunks_mut(nbands * 2 * WIDTH).enumerate().for_each(|(panel, to)| {
-            let ig = panel * WIDTH;
-            let count = WIDTH.min(ncouls - ig);
-            for (at, band) in to.chunks_exact_mut(2 * WIDTH).enumerate() {
-                let n = order.map_or(at, |order| order[at]);
-                let (re, im) = band.split_at_mut(WIDTH);
-                for (lane, value) in aqsn[n * ncouls + ig..][..count].iter().enumerate() {
-                    (re[lane], im[lane]) = (value.re, value.im);
+        let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
+        let mut rows = vec![[Line::ZERO; 2]; panels * of_panel];
+        rows.par_chunks_mut(of_panel).enumerate().for_each(|(panel, rows)| {
+            for at in 0..nbands {
+                let column = &aqsn[order.map_or(at, |order| order[at]) * ncouls..][..ncouls];
+                let (row, first, values) = match lanes {
+                    Lanes::Ig => (at, 0, column[panel * WIDTH..].iter().take(WIDTH)),
+                    Lanes::Bands => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
+                };
+                let [re, im] = &mut rows[row];
+                for (lane, value) in (first..).zip(values) {
+                    (re.0[lane], im.0[lane]) = (value.re, value.im);
                 }
             }
         });
-        IgPanels { values, nbands }
+        IgPanels { rows, lanes, of_panel }
     }
 
-    /// Panel number `panel`: `(WIDTH, 2, nbands)`.
+    /// Panels, and rows of each.
+    fn size(ncouls: usize, nbands: usize, lanes: Lanes) -> (usize, usize) {
+        match lanes {
+            Lanes::Ig => (ncouls.div_ceil(WIDTH), nbands),
+            Lanes::Bands => (ncouls, nbands.div_ceil(WIDTH)),
+        }
+    }
+
+    /// The rows of a panel.
     #[inline(always)]
-    pub fn panel(&self, panel: usize) -> &[f64] {
-        let size = self.nbands * 2 * WIDTH;
-        &self.values[panel * size..][..size]
+    pub fn panel(&self, panel: usize) -> &[Lines] {
+        &self.rows[panel * self.of_panel..][..self.of_panel]
     }
 
-    pub fn bytes(ncouls: usize, nbands: usize) -> u64 {
-        (ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH * size_of::<f64>()) as u64
+    pub fn bytes(ncouls: usize, nbands: usize, lanes: Lanes) -> u64 {
+        let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
+        (panels * of_panel * size_of::<Lines>()) as u64
     }
 }
 

@@ -7,13 +7,13 @@ use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
-use crate::definition::{Band, Definition, FEW, ROW, Row};
+use crate::definition::{self, Band, Definition, FEW, ROW};
 use crate::fractions::{AnyPoles, RealPoles};
-use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, over_bands};
+use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, Row, over_bands};
 use crate::pool::{Pool, Threads};
-use crate::problem::Task;
+use crate::problem::{Lanes, Task};
 use crate::sigma;
-use crate::simd::{Complex, Level, array, at_level};
+use crate::simd::{Complex, Level, Line, array, at_level};
 use crate::work::{CHAIN, Compensated, Progress, Tile, Tiles, sum_tiles};
 
 /// A kernel of what adds the sums of a tile to a slice of `(nw · VALUES, igp)`, compiled for every level:
@@ -32,7 +32,7 @@ macro_rules! kernel {
 }
 
 /// The CPU's journey, in order.
-pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU];
+pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
 
 /// Any number of energies.
 pub static SIGMA: &[&Cpu] = &[&cells::CPU];
@@ -143,7 +143,8 @@ pub mod simd {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);
                     for begin in (0..bands.ncouls).step_by(ROW) {
-                        let row = Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
+                        let row =
+                            definition::Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
                         definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
                     }
                 }
@@ -193,7 +194,7 @@ pub mod blocked {
                     return;
                 }
                 for n in first..bands.nbands.min(first + BANDS) {
-                    let row = Row::of(task, igp, n, tile.ig.clone());
+                    let row = definition::Row::of(task, igp, n, tile.ig.clone());
                     for iw in 0..bands.nw {
                         let band = Band::of(bands, slab, igp, n, iw);
                         definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
@@ -236,13 +237,44 @@ pub mod paired {
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
         threads: Threads::All,
-        needs: Needs { panels: true, plan: true, ..Needs::SLAB },
+        needs: Needs { panels: Some(Lanes::Ig), plan: true, ..Needs::SLAB },
         tiles: Tiles { igp: 16, ig: 512 },
         kernels: &[
-            kernel!(Poles::Real, planned::sum::<RealPoles, _>),
-            kernel!(Poles::Any, planned::sum::<AnyPoles, _>),
+            kernel!(Poles::Real, planned::sum::<RealPoles, f64, _>),
+            kernel!(Poles::Any, planned::sum::<AnyPoles, f64, _>),
         ],
         ..simd::CPU
+    };
+}
+
+pub mod statics {
+    //! cpu:static: lists of pairs, and bands in vectors.
+    //!
+    //! A third of real pairs has a pole of 1e12 eV, so far from all energies that a term is `eps·M` for each energy but
+    //! for a factor `1 + w/ω̃`. Sums of `eps·aqsn` over the static `ig` of an `igp` take two fused operations a number,
+    //! and are multiplied by `conj(aqsm)` once. Others have no weight, and nothing is done for them.
+    //!
+    //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
+    //! has eight bands of one pair instead ([`crate::lists`]).
+    //!
+    //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
+
+    use super::*;
+
+    pub static VERSION: Version = Version {
+        id: "cpu:static",
+        change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
+        source: "docs/cpu.md",
+    };
+
+    pub static CPU: Cpu = Cpu {
+        version: &VERSION,
+        needs: Needs { panels: Some(Lanes::Bands), plan: true, ..Needs::SLAB },
+        kernels: &[
+            kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>),
+            kernel!(Poles::Any, planned::sum::<AnyPoles, Line, _>),
+        ],
+        ..paired::CPU
     };
 }
 
@@ -267,7 +299,7 @@ pub mod cells {
 
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
-        needs: Needs { aqsm: false, panels: false, plan: false, clusters: true },
+        needs: Needs { aqsm: false, panels: None, plan: false, clusters: true },
         holds: 512,
         kernels: &[Kernel {
             poles: Poles::Any,
@@ -290,7 +322,7 @@ pub mod static_ch {
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
         holds: 1,
-        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, _>)],
+        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, f64, _>)],
         ..paired::CPU
     };
 
@@ -299,10 +331,10 @@ pub mod static_ch {
 
     impl Fraction for StaticCh {
         #[inline(always)]
-        fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
+        fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
             // Of aqsn times the real and times the imaginary part of aqsm.
             let mut sums = BandSums::<S, 2>::zero(pairs.token);
-            over_bands!(pairs, 0, pairs.plan.order.len(), [sums], band => {
+            over_bands!(pairs, 0, pairs.bands.occ.len(), [sums], band => {
                 sums.chain[0] = sums.chain[0].add_scaled(band.aqsn, band.aqsm.re);
                 sums.chain[1] = sums.chain[1].add_scaled(band.aqsn, band.aqsm.im);
             });
@@ -320,7 +352,7 @@ pub struct Needs {
     /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
     pub aqsm: bool,
     /// [`Task::panels`], in the plan's order of bands if it follows one.
-    pub panels: bool,
+    pub panels: Option<Lanes>,
     /// [`Task::plan`].
     pub plan: bool,
     /// [`Task::clusters`].
@@ -329,7 +361,7 @@ pub struct Needs {
 
 impl Needs {
     /// The slab as it is.
-    pub const SLAB: Needs = Needs { aqsm: true, panels: false, plan: false, clusters: false };
+    pub const SLAB: Needs = Needs { aqsm: true, panels: None, plan: false, clusters: false };
 }
 
 /// What sums a slab, on the threads of the pool that it is called in.
@@ -402,7 +434,12 @@ impl Cpu {
         assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
         let Needs { aqsm, panels, plan, clusters } = self.needs;
         assert!(!aqsm || !task.slab.aqsm.is_empty(), "{} needs aqsm", self.id());
-        assert!(!panels || task.panels.is_some(), "{} needs packed aqsn", self.id());
+        assert_eq!(
+            panels,
+            task.panels.map(|panels| panels.lanes),
+            "{} needs packed aqsn",
+            self.id()
+        );
         assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
         assert!(!clusters || task.clusters.is_some(), "{} needs clusters", self.id());
         let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
