@@ -189,50 +189,38 @@ pub fn add_fallback<S: Simd, const NW: usize>(
     (igp, ig): (usize, &Range<usize>),
     totals: &mut [Compensated],
 ) {
-    let first = igp * task.bands.ncouls;
-    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
-    let begin = all.partition_point(|&pair| (pair as usize) < first + ig.start);
-    let end = all.partition_point(|&pair| (pair as usize) < first + ig.end);
-    let mut at = begin;
-    while at < end && !task.stop.is_asked() {
-        let pairs = &all[at..end.min(at + WIDTH)];
-        add_pairs::<S, NW>(token, task, igp, pairs, totals);
-        at += WIDTH;
-    }
-}
-
-/// Adds at most [`WIDTH`] pairs; the rest of the vector has no weight.
-#[inline(always)]
-fn add_pairs<S: Simd, const NW: usize>(
-    token: S,
-    task: &Task,
-    igp: usize,
-    pairs: &[u32],
-    totals: &mut [Compensated],
-) {
     let (bands, slab) = (&task.bands, &task.slab);
     let definition = Definition::<S, true>::new(token, bands.limits);
     let first = igp * bands.ncouls;
-    let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
-    for (lane, &pair) in pairs.iter().enumerate() {
-        (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
-    }
-    for begin in (0..bands.nbands).step_by(CHAIN) {
-        let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
-        for n in begin..bands.nbands.min(begin + CHAIN) {
-            let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
-            let mut aqsn = [Complex64::ZERO; WIDTH];
-            for (lane, &pair) in pairs.iter().enumerate() {
-                aqsn[lane] = column[pair as usize - first];
-            }
-            for e in 0..NW {
-                let band = Band::of(bands, slab, igp, n, e);
-                let lanes = &mut lanes[e * VALUES..][..VALUES];
-                definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
-            }
+    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
+    let [begin, end] = [ig.start, ig.end]
+        .map(|bound| all.partition_point(|&pair| (pair as usize) < first + bound));
+    for pairs in all[begin..end].chunks(WIDTH) {
+        if task.stop.is_asked() {
+            return;
         }
-        for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
-            total.add(tree(lanes));
+        // The rest of the vector has no weight.
+        let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
+        for (lane, &pair) in pairs.iter().enumerate() {
+            (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
+        }
+        for begin in (0..bands.nbands).step_by(CHAIN) {
+            let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
+            for n in begin..bands.nbands.min(begin + CHAIN) {
+                let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
+                let mut aqsn = [Complex64::ZERO; WIDTH];
+                for (lane, &pair) in pairs.iter().enumerate() {
+                    aqsn[lane] = column[pair as usize - first];
+                }
+                for e in 0..NW {
+                    let band = Band::of(bands, slab, igp, n, e);
+                    let lanes = &mut lanes[e * VALUES..][..VALUES];
+                    definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+                }
+            }
+            for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
+                total.add(tree(lanes));
+            }
         }
     }
 }

@@ -155,14 +155,12 @@ impl Task<'_> {
         }
         if let Some(panels) = self.panels {
             let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);
-            let has_size = (panels.of_panel, panels.rows.len()) == (rows, count * rows);
-            assert!(has_size, "aqsn packed with other dimensions");
+            assert_eq!((panels.of_panel, panels.rows.len()), (rows, count * rows), "packed aqsn");
         }
         if let Some(Clusters { pairs, aqsn, aqsm }) = self.clusters {
-            let chunks = nbands.div_ceil(CHUNK) * 2 * CHUNK;
             for (panels, rows) in [(aqsn, ncouls), (aqsm, ngpown)] {
-                let has_size = panels.rows == rows && panels.values.len() == rows * chunks;
-                assert!(has_size, "matrix elements packed with other dimensions");
+                let needed = (rows, rows * nbands.div_ceil(CHUNK));
+                assert_eq!((panels.rows, panels.values.len()), needed, "packed matrix elements");
             }
             let is_in = |ig: u32, igp: u32| (ig as usize) < ncouls && (igp as usize) < ngpown;
             let (are_in, end, count) = match pairs {
@@ -254,27 +252,27 @@ impl IgPanels {
 pub const CHUNK: usize = 16;
 const _: () = assert!(CHUNK.is_multiple_of(WIDTH));
 
-/// A matrix of complex numbers whose columns are bands, in panels of [`CHUNK`] of them: of each row the real parts of
-/// the panel's bands, then the imaginary ones; zeros behind the last band.
+/// Real and imaginary parts for the bands of a panel.
+pub(crate) type Parts = [[f64; CHUNK]; 2];
+
+/// A matrix of complex numbers whose columns are bands, in panels of [`CHUNK`] of them: `(CHUNK, 2, rows, panels)`, real
+/// parts before imaginary ones, zeros behind the last band.
 #[derive(Clone, Debug)]
 pub struct BandPanels {
-    values: Vec<f64>,
+    values: Vec<Parts>,
     /// Numbers of a column.
     rows: usize,
 }
 
 impl BandPanels {
-    /// Of columns of `rows` numbers.
-    ///
     /// # Panics
-    /// If a column has another length.
+    /// If a column does not have `rows` numbers.
     pub fn of(columns: &[&[Complex64]], rows: usize) -> BandPanels {
         assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
-        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
-        let panels = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
+        let mut values = vec![Parts::default(); columns.len().div_ceil(CHUNK) * rows];
+        let panels = values.par_chunks_mut(rows.max(1));
         panels.zip(columns.par_chunks(CHUNK)).for_each(|(panel, columns)| {
-            for (row, parts) in panel.chunks_exact_mut(2 * CHUNK).enumerate() {
-                let (re, im) = parts.split_at_mut(CHUNK);
+            for (row, [re, im]) in panel.iter_mut().enumerate() {
                 for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
                     (*re, *im) = (column[row].re, column[row].im);
                 }
@@ -285,20 +283,18 @@ impl BandPanels {
 
     /// Bytes of so many columns of `rows` numbers.
     pub fn bytes(columns: usize, rows: usize) -> u64 {
-        let of_row = columns.div_ceil(CHUNK) * 2 * CHUNK * size_of::<f64>();
-        (of_row as u64).saturating_mul(rows as u64)
+        ((columns.div_ceil(CHUNK) * size_of::<Parts>()) as u64).saturating_mul(rows as u64)
     }
 
     /// A row of a panel.
     #[inline(always)]
-    pub(crate) fn row(&self, panel: usize, row: usize) -> &[f64; 2 * CHUNK] {
-        let at = (panel * self.rows + row) * 2 * CHUNK;
-        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
+    pub(crate) fn row(&self, panel: usize, row: usize) -> &Parts {
+        &self.values[panel * self.rows + row]
     }
 
     #[inline(always)]
     pub(crate) fn at(&self, band: usize, row: usize) -> Complex64 {
-        let parts = self.row(band / CHUNK, row);
-        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
+        let [re, im] = self.row(band / CHUNK, row);
+        Complex64::new(re[band % CHUNK], im[band % CHUNK])
     }
 }

@@ -21,9 +21,9 @@ use gpp_kernels::sigma::Pole;
 use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};
-use crate::expansion::{Chebyshev, Expansion, Powers, numbers};
+use crate::expansion::{Chebyshev, Expansion, Powers};
 use crate::problem::{CHUNK, Clusters, Pairs, Task};
-use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, tree};
+use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, store, tree};
 use crate::work::{Compensated, Progress, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
@@ -87,9 +87,8 @@ fn add_share<S: Simd, E: Expansion<S>>(
             let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
             add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
         } else {
-            let energies = || 0..task.bands.nw;
-            let all = bands.range().flat_map(|n| energies().map(move |iw| Near::new(n, iw, false)));
-            near.extend(all);
+            let all = |n| (0..task.bands.nw).map(move |iw| Near { n, iw, is_first: false });
+            near.extend(bands.range().flat_map(all));
         }
         add_near_field(token, task, of, own, &near, sums);
     }
@@ -152,13 +151,15 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
             expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
         }
         let count = S::f64s::LEN.min(nw - begin);
+        let mut lanes = [0.0; WIDTH];
         for (value, vector) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-            let lanes = numbers(token, vector);
+            store(token, vector, &mut lanes);
             for (iw, &sum) in (begin..).zip(&lanes[..count]) {
                 sums[iw * VALUES + value].add(sum);
             }
         }
-        if numbers(token, is_near)[..count].iter().any(|&count| count != 0.0) {
+        store(token, is_near, &mut lanes);
+        if lanes[..count].iter().any(|&bands| bands != 0.0) {
             with_near.push(begin);
         }
     }
@@ -170,7 +171,8 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
             let far = expansion.far_field(w, occupied).holds.to_bitmask();
             let first = expansion.is_first(w, occupied).to_bitmask();
             let lanes = (0..count).filter(|lane| far >> lane & 1 == 0);
-            near.extend(lanes.map(|lane| Near::new(n, begin + lane, first >> lane & 1 == 1)));
+            let of_lane = |lane| Near { n, iw: begin + lane, is_first: first >> lane & 1 == 1 };
+            near.extend(lanes.map(of_lane));
         }
     }
 }
@@ -182,18 +184,12 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
 //     ach += c·M·q     asx −= occ·c·M·(q − p) = 2·occ·(c·M·q)·(ω̃·p)
 
 /// A band and an energy in the near field of a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Near {
-    n: u32,
-    iw: u32,
+    n: usize,
+    iw: usize,
     /// Whether the first branch certainly holds for all pairs, and nothing is cut off.
     is_first: bool,
-}
-
-impl Near {
-    fn new(n: usize, iw: usize, is_first: bool) -> Near {
-        Near { n: n as u32, iw: iw as u32, is_first }
-    }
 }
 
 /// The pairs of a cluster with a band: what all energies have in common.
@@ -291,7 +287,6 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
         if task.stop.is_asked() {
             return;
         }
-        let (n, iw) = (n as usize, iw as usize);
         if of_band != Some(n) {
             pairs.fill((task, of), poles, n);
             of_band = Some(n);
@@ -300,20 +295,17 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
             pairs.weigh();
         }
         // The rest of `M` is with the pairs.
-        let (aqsm, vcoul) = (Complex64::ONE, 1.0);
         let w = task.bands.wx[n * task.bands.nw + iw];
-        let band = Band { aqsm, w, vcoul, occ: task.bands.occ[n] };
+        let band = Band { aqsm: Complex64::ONE, w, vcoul: 1.0, occ: task.bands.occ[n] };
         let sums = &mut sums[iw * VALUES..(iw + 1) * VALUES];
-        let mut begin = 0;
-        while begin < pairs.m.len() {
+        for begin in (0..pairs.m.len()).step_by(ROW) {
             let row = begin..pairs.m.len().min(begin + ROW);
-            begin = row.end;
             if is_first {
                 pairs.add_first(token, row, [band.w, band.occ], sums);
-                continue;
+            } else {
+                let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
+                definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
             }
-            let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
-            definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
         }
     }
 }

@@ -48,14 +48,12 @@ pub mod threads {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:threads",
-        change: "the reference's loops, igp shared out to a thread for each core",
-        source: "talk, processors, step 1",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:threads",
+            change: "the reference's loops, igp shared out to a thread for each core",
+            source: "talk, processors, step 1",
+        },
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
@@ -117,14 +115,12 @@ pub mod simd {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:simd",
-        change: "ig in vectors, conditions as selections",
-        source: "talk, processors, step 2",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:simd",
+            change: "ig in vectors, conditions as selections",
+            source: "talk, processors, step 2",
+        },
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
@@ -166,14 +162,12 @@ pub mod blocked {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:blocked",
-        change: "ig and bands blocked for the second and the first cache",
-        source: "talk, processors, step 3",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:blocked",
+            change: "ig and bands blocked for the second and the first cache",
+            source: "talk, processors, step 3",
+        },
         tiles: Tiles { igp: 8, ig: ROW },
         kernels: &[kernel!(Poles::Any, sum)],
         ..simd::CPU
@@ -228,14 +222,12 @@ pub mod paired {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:paired",
-        change: "sums over bands in registers, partial fractions, paired reciprocals",
-        source: "docs/cpu.md",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:paired",
+            change: "sums over bands in registers, partial fractions, paired reciprocals",
+            source: "docs/cpu.md",
+        },
         threads: Threads::All,
         needs: Needs { panels: Some(Lanes::Ig), plan: true, ..Needs::SLAB },
         tiles: Tiles { igp: 16, ig: 512 },
@@ -261,14 +253,12 @@ pub mod statics {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:static",
-        change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
-        source: "docs/cpu.md",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:static",
+            change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
+            source: "docs/cpu.md",
+        },
         needs: Needs { panels: Some(Lanes::Bands), plan: true, ..Needs::SLAB },
         kernels: &[
             kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>),
@@ -291,14 +281,12 @@ pub mod cells {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "sigma:cells",
-        change: "pairs sorted by pole: moments for all energies",
-        source: "docs/many-energies.md",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "sigma:cells",
+            change: "pairs sorted by pole: moments for all energies",
+            source: "docs/many-energies.md",
+        },
         needs: Needs { aqsm: false, panels: None, plan: false, clusters: true },
         holds: 512,
         kernels: &[Kernel {
@@ -346,7 +334,7 @@ pub mod static_ch {
     }
 }
 
-/// What a version reads beside the bands and the slab.
+/// What a version reads in addition to the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
@@ -433,15 +421,10 @@ impl Cpu {
         let nw = task.bands.nw;
         assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
         let Needs { aqsm, panels, plan, clusters } = self.needs;
-        assert!(!aqsm || !task.slab.aqsm.is_empty(), "{} needs aqsm", self.id());
-        assert_eq!(
-            panels,
-            task.panels.map(|panels| panels.lanes),
-            "{} needs packed aqsn",
-            self.id()
-        );
-        assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
-        assert!(!clusters || task.clusters.is_some(), "{} needs clusters", self.id());
+        assert!(!aqsm || !task.slab.aqsm.is_empty(), "aqsm of {}", self.id());
+        assert_eq!(panels, task.panels.map(|panels| panels.lanes), "packed aqsn of {}", self.id());
+        assert!(!plan || task.plan.is_some(), "the plan of {}", self.id());
+        assert!(!clusters || task.clusters.is_some(), "clusters of {}", self.id());
         let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
         pool.install(|| {
             task.check();
