@@ -10,7 +10,7 @@ use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
 use crate::problem::{Bands, FallbackPairs, Slab, Task};
-use crate::simd::{Complex, WIDTH, add_to, reciprocal, tree};
+use crate::simd::{Complex, WIDTH, add_to, reciprocal, splat, tree};
 use crate::work::{CHAIN, Compensated};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
@@ -81,13 +81,8 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     }
 
     #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
-    #[inline(always)]
     fn one_over(&self, z2: S::f64s) -> S::f64s {
-        if RECIPROCAL { reciprocal(self.token, z2) } else { self.splat(1.0) / z2 }
+        if RECIPROCAL { reciprocal(self.token, z2) } else { splat(self.token, 1.0) / z2 }
     }
 
     /// Adds the terms of a row to the sums of its energy.
@@ -124,7 +119,7 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let count = wtilde.len();
         let (eps, aqsn) = (&eps[..count], &aqsn[..count]);
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-            let mut sums = [self.splat(0.0); VALUES];
+            let mut sums = [splat(token, 0.0); VALUES];
             for ig in (lane..count).step_by(WIDTH) {
                 let end = ig + S::f64s::LEN;
                 let wtilde = Complex::load(token, &wtilde[ig..end]);
@@ -145,15 +140,15 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     fn term(&self, pair: [Complex<S>; 2], aqsn: Complex<S>, band: Band) -> [S::f64s; VALUES] {
         let [sch, ssx] = self.sch_ssx(pair, band.w);
         let m = Complex::splat(self.token, band.aqsm).conj_mul(aqsn);
-        let asx = (m * ssx).scale(self.splat(-band.vcoul * band.occ));
-        let ach = (m * sch).scale(self.splat(0.5 * band.vcoul));
+        let asx = m * ssx * (-band.vcoul * band.occ);
+        let ach = m * sch * (0.5 * band.vcoul);
         [asx.re, asx.im, ach.re, ach.im]
     }
 
     /// `sch` and `ssx` of pairs with these ω̃ and eps at an energy.
     #[inline(always)]
     pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: f64) -> [Complex<S>; 2] {
-        let (token, w) = (self.token, self.splat(w));
+        let (token, w) = (self.token, splat(self.token, w));
         let wtilde2 = wtilde * wtilde;
         let omega2 = wtilde2 * eps;
         let (d, s) = (w - wtilde.re, w + wtilde.re);
@@ -162,18 +157,17 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         // ω̃·conj(wdiff)/|wdiff|².
         let delw = (wtilde * Complex::new(d, wtilde.im)).scale(self.one_over(wdiffr));
         let delwr = delw.norm_sqr();
-        let is_far = self.splat(self.limits.limittwo).simd_lt(wdiffr);
-        let is_first = is_far & delwr.simd_lt(self.splat(self.limits.limitone));
-        let is_some = is_first | self.splat(TOL_ZERO).simd_lt(delwr);
+        let is_far = wdiffr.simd_gt(self.limits.limittwo);
+        let is_first = is_far & delwr.simd_lt(self.limits.limitone);
+        let is_some = is_first | delwr.simd_gt(TOL_ZERO);
         // w² − ω̃² or −2ω̃(w + ω̃).
         let first = Complex::new(d.mul_add(s, im2), -wtilde2.im);
-        let second = (wtilde * Complex::new(s, wtilde.im)).scale(self.splat(-2.0));
+        let second = wtilde * Complex::new(s, wtilde.im) * -2.0;
         let z = Complex::select(is_first, first, second);
         let ssx = (omega2 * Complex::new(z.re, -z.im)).scale(self.one_over(z.norm_sqr()));
-        let sexcut = self.splat(self.limits.sexcut);
-        let bound = sexcut * sexcut * eps.norm_sqr();
+        let bound = eps.norm_sqr() * (self.limits.sexcut * self.limits.sexcut);
         // What is not a number is cut off like what is too large.
-        let is_kept = self.splat(0.0).simd_le(w) | ssx.norm_sqr().simd_le(bound);
+        let is_kept = w.simd_ge(0.0) | ssx.norm_sqr().simd_le(bound);
         let ssx = ssx.keep(token, is_some & is_kept);
         let sch = (delw * eps).keep(token, is_first);
         [sch, ssx]

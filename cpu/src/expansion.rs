@@ -12,7 +12,7 @@ use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
 use crate::problem::{CHUNK, Clusters, Parts};
-use crate::simd::{Complex, add_to, array, load, prefetch, registers, store};
+use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, store};
 
 /// Where moments give the sums at some energies, and of which terms.
 pub struct FarField<S: Simd> {
@@ -64,7 +64,7 @@ pub trait Expansion<S: Simd>: Sized {
 /// Parts `at` in each lane.
 #[inline(always)]
 fn splat_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
-    Complex::new(S::f64s::splat(token, re[at]), S::f64s::splat(token, im[at]))
+    Complex::new(splat(token, re[at]), splat(token, im[at]))
 }
 
 /// Parts from `at` on.
@@ -146,61 +146,54 @@ pub struct Chebyshev<S: Simd> {
 }
 
 impl<S: Simd> Chebyshev<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// Where `x` is above another number, and where it is not; neither where rounding cannot tell.
     #[inline(always)]
     fn above(&self, x: S::f64s, other: S::f64s) -> [S::mask64s; 2] {
-        let yes = (other * self.splat(1.0 + MARGIN)).simd_lt(x);
-        [yes, x.simd_lt(other * self.splat(1.0 - MARGIN))]
+        [x.simd_gt(other * (1.0 + MARGIN)), x.simd_lt(other * (1.0 - MARGIN))]
     }
 
     /// Where a pole takes the first branch, and where it does not.
     #[inline(always)]
     fn takes_first(&self, w: S::f64s, wtilde: f64) -> [S::mask64s; 2] {
-        let d = w - self.splat(wtilde);
+        let d = w - wtilde;
         let d2 = d * d;
-        let gamma = self.above(d2, self.splat(self.limits.limittwo));
-        let ratio = self.above(d2 * self.splat(self.limits.limitone), self.splat(wtilde * wtilde));
+        let gamma = self.above(d2, splat(self.token, self.limits.limittwo));
+        let ratio = self.above(d2 * self.limits.limitone, splat(self.token, wtilde * wtilde));
         [gamma[0] & ratio[0], gamma[1] | ratio[1]]
     }
 
     /// Where the cutoff takes `ssx` of a pole if `w < 0`, and where it does not.
     #[inline(always)]
     fn is_cut(&self, w: S::f64s, wtilde: f64, first: S::mask64s) -> [S::mask64s; 2] {
-        let pole = self.splat(wtilde);
-        let sum = self.splat(self.limits.sexcut) * (w + pole).abs();
+        let pole = splat(self.token, wtilde);
+        let sum = (w + pole).abs() * self.limits.sexcut;
         let size = first.select(pole * pole, pole);
-        let bound = first.select((w - pole).abs() * sum, sum * self.splat(2.0));
+        let bound = first.select((w - pole).abs() * sum, sum * 2.0);
         self.above(size, bound)
     }
 
     #[inline(always)]
     fn is_within_bounds(&self, w: S::f64s) -> S::mask64s {
-        self.splat(self.low).simd_le(w) & w.simd_le(self.splat(self.high))
+        w.simd_ge(self.low) & w.simd_le(self.high)
     }
 
     /// Whether moments give the sums of `1/(w − ω̃)`.
     #[inline(always)]
     fn converges(&self, w: S::f64s) -> S::mask64s {
-        let away = (w - self.splat(self.mid)).abs();
-        self.splat(MIN_DISTANCE * self.half).simd_le(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * self.half))
+        let away = (w - self.mid).abs();
+        away.simd_ge(MIN_DISTANCE * self.half) & away.simd_le(MAX_DISTANCE * self.half)
     }
 
     /// The weights of the moments for `1/(w − ω̃)`, and `r`.
     #[inline(always)]
     fn weights(&self, w: S::f64s) -> ([S::f64s; MOMENTS], S::f64s) {
-        let (one, zero) = (self.splat(1.0), self.splat(0.0));
-        let x = w - self.splat(self.mid);
-        let s = x * self.splat(1.0 / self.half);
+        let one = splat(self.token, 1.0);
+        let x = w - self.mid;
+        let s = x * (1.0 / self.half);
         let root = s.mul_add(s, -one).sqrt();
-        let sign = x.simd_lt(zero).select(-one, one);
+        let sign = x.simd_lt(0.0).select(-one, one);
         let step = sign / (s.abs() + root);
-        let first = sign / (root * self.splat(self.half));
+        let first = sign / (root * self.half);
         let mut power = first + first;
         let mut weights = array!(MOMENTS, _k => first);
         for weight in &mut weights[1..] {
@@ -220,10 +213,10 @@ impl<S: Simd> Chebyshev<S> {
     ) -> [S::f64s; MOMENTS] {
         let product = q_root * p_root * (q_root + p_root);
         let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
-        let first = w.abs() * self.splat(scale) / product;
+        let first = w.abs() * scale / product;
         let mut sums = array!(MOMENTS, k => q[k] + p[k]);
         // Below they have the same sign.
-        sums[0] = self.splat(self.mid).simd_lt(w.abs()).select(first, sums[0]);
+        sums[0] = w.abs().simd_gt(self.mid).select(first, sums[0]);
         sums
     }
 }
@@ -254,8 +247,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     ) -> Self::Moments {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
-        let (half, one, mid) = (self.splat(0.5), self.splat(1.0), self.splat(self.mid));
-        let scale = self.splat(2.0 / (self.high - self.low));
+        let scale = 2.0 / (self.high - self.low);
         let mut block = Block::default();
         let mut weight = Parts::default();
         // T_k(t) for k from 1 on.
@@ -264,12 +256,12 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
             block.gather(own, vcoul_loc);
             for at in (0..BLOCK).step_by(S::f64s::LEN) {
                 let wtilde = load(token, &block.wtilde[0][at..]);
-                let factor = half * load(token, &block.vcoul[at..]) * wtilde;
+                let factor = load(token, &block.vcoul[at..]) * 0.5 * wtilde;
                 let eps = load_at(token, &block.eps, at);
                 store_at(token, eps.scale(factor), &mut weight, at);
-                let t = (wtilde - mid) * scale;
+                let t = (wtilde - self.mid) * scale;
                 let twice = t + t;
-                let (mut before, mut now) = (one, t);
+                let (mut before, mut now) = (splat(token, 1.0), t);
                 for polynomial in &mut polynomials {
                     store(token, now, &mut polynomial[at..]);
                     (before, now) = (now, twice.mul_add(now, -before));
@@ -283,7 +275,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
                     let u = splat_at(token, &weight, at) * m;
                     sums[0] = sums[0] + u;
                     for k in 1..MOMENTS {
-                        let polynomial = self.splat(polynomials[k - 1][at]);
+                        let polynomial = splat(token, polynomials[k - 1][at]);
                         sums[k] = sums[k].add_scaled(u, polynomial);
                     }
                 }
@@ -305,7 +297,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
         if !occupied {
             return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
         }
-        let negative = w.simd_lt(self.splat(0.0));
+        let negative = w.simd_lt(0.0);
         let (low, high) = (self.is_cut(w, self.low, first), self.is_cut(w, self.high, first));
         let cut = negative & low[0] & high[0];
         let kept = low[1] & high[1] & !self.is_within_bounds(-w);
@@ -328,7 +320,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
         (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
         (asx, ach): (&mut Complex<S>, &mut Complex<S>),
     ) {
-        let (token, zero, first) = (self.token, self.splat(0.0), holds & first);
+        let (token, zero, first) = (self.token, splat(self.token, 0.0), holds & first);
         let q = self.weights(w);
         for k in 0..MOMENTS {
             let weight = first.select(q.0[k], zero);
@@ -338,9 +330,8 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
             // 1/(w + ω̃) is −1/(−w − ω̃).
             let p = self.weights(-w);
             let both = self.difference(w, q, p);
-            let occ = self.splat(-occ);
             for k in 0..MOMENTS {
-                let weight = first.select(both[k], p.0[k]) * occ;
+                let weight = first.select(both[k], p.0[k]) * -occ;
                 let weight = (holds & ssx).select(weight, zero);
                 *asx = asx.add_scaled(splat_at(token, &moments[k], at), weight);
             }
@@ -368,17 +359,11 @@ struct Series<S: Simd> {
 }
 
 impl<S: Simd> Powers<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
     #[inline(always)]
     fn converges(&self, away: S::f64s) -> S::mask64s {
         let least = MIN_DISTANCE_OF_POWERS * self.radius;
-        self.splat(least * least).simd_le(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE))
+        away.simd_ge(least * least) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE)
     }
 
     /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
@@ -389,17 +374,16 @@ impl<S: Simd> Powers<S> {
         [away, opposite]: [S::f64s; 2],
         first: S::mask64s,
     ) -> [S::mask64s; 2] {
-        let negative = w.simd_lt(self.splat(0.0));
+        let negative = w.simd_lt(0.0);
         if (!negative).all_true() {
             return [negative, !negative];
         }
         let (away, opposite) = (away.sqrt(), opposite.sqrt());
         let bound = |room: f64, rounding: f64| {
-            let room = self.splat(room);
-            let sum = self.splat(self.sexcut * rounding) * (opposite + room);
+            let sum = (opposite + room) * (self.sexcut * rounding);
             first.select(sum * (away + room), sum + sum)
         };
-        let of = |size: f64| first.select(self.splat(size * size), self.splat(size));
+        let of = |size: f64| first.select(splat(self.token, size * size), splat(self.token, size));
         let [small, large] = self.sizes;
         let cut = bound(self.radius, 1.0 + MARGIN).simd_lt(of(small));
         let kept = of(large).simd_lt(bound(-self.radius, 1.0 - MARGIN));
@@ -409,18 +393,17 @@ impl<S: Simd> Powers<S> {
     /// Squares of `|w ∓ z₀|`.
     #[inline(always)]
     fn away(&self, w: S::f64s) -> [S::f64s; 2] {
-        let (re, im2) = (self.splat(self.middle.re), self.splat(self.middle.im * self.middle.im));
+        let Complex64 { re, im } = self.middle;
         let (away, opposite) = (w - re, w + re);
-        [away.mul_add(away, im2), opposite.mul_add(opposite, im2)]
+        [away.mul_add(away, im * im), opposite.mul_add(opposite, im * im)]
     }
 
     #[inline(always)]
     fn series(&self, w: S::f64s) -> Series<S> {
-        let d = w - self.splat(self.middle.re);
-        let im = self.splat(self.middle.im);
-        let over = self.splat(1.0) / d.mul_add(d, im * im);
-        let first = Complex::new(d, im).scale(over);
-        Series { first, step: first.scale(self.splat(self.radius)) }
+        let d = w - self.middle.re;
+        let im = splat(self.token, self.middle.im);
+        let first = Complex::new(d, im).scale(splat(self.token, 1.0) / d.mul_add(d, im * im));
+        Series { first, step: first * self.radius }
     }
 
     /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`.
@@ -510,7 +493,6 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     ) -> Self::Moments {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; POWERS];
-        let (half, scale) = (self.splat(0.5), self.splat(1.0 / self.radius));
         let middle = Complex::splat(token, self.middle);
         let mut block = Block::default();
         let mut weight = Parts::default();
@@ -520,10 +502,10 @@ impl<S: Simd> Expansion<S> for Powers<S> {
             block.gather(own, vcoul_loc);
             for at in (0..BLOCK).step_by(S::f64s::LEN) {
                 let wtilde: Complex<S> = load_at(token, &block.wtilde, at);
-                let vcoul = half * load(token, &block.vcoul[at..]);
+                let vcoul = load(token, &block.vcoul[at..]) * 0.5;
                 let factor = wtilde * load_at(token, &block.eps, at);
                 store_at(token, factor.scale(vcoul), &mut weight, at);
-                let zeta = (wtilde - middle).scale(scale);
+                let zeta = (wtilde - middle) * (1.0 / self.radius);
                 let mut power = zeta;
                 for powers in &mut powers {
                     store_at(token, power, powers, at);
@@ -557,9 +539,9 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     #[inline(always)]
     fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
         let [away, opposite] = self.away(w);
-        let first = self.splat(self.first).simd_lt(away);
+        let first = away.simd_gt(self.first);
         // A pole at w itself has neither branch.
-        let second = away.simd_lt(self.splat(self.second)) & self.splat(self.outside).simd_lt(away);
+        let second = away.simd_lt(self.second) & away.simd_gt(self.outside);
         let holds = first & self.converges(away) | second;
         if !occupied {
             return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
@@ -573,13 +555,12 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     #[inline(always)]
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s {
         let [away, opposite] = self.away(w);
-        let first = self.splat(self.first).simd_lt(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE));
+        let first = away.simd_gt(self.first) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE);
         if !occupied {
             return first;
         }
         let [_, kept] = self.cut(w, [away, opposite], first);
-        first & kept & self.splat(self.outside).simd_lt(opposite)
+        first & kept & opposite.simd_gt(self.outside)
     }
 
     #[inline(always)]
@@ -602,7 +583,7 @@ impl<S: Simd> Expansion<S> for Powers<S> {
             let weight = Complex::select(first, self.difference(&q, &p), p.first);
             let sum = (p.first * self.tail(&p, moments, at)).add_product(weight, of_first);
             let sum = sum + (q.first * tail).keep(token, first);
-            *asx = asx.add_scaled(sum.keep(token, holds & ssx), self.splat(-occ));
+            *asx = asx.add_scaled(sum.keep(token, holds & ssx), splat(token, -occ));
         }
     }
 }

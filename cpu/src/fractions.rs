@@ -7,7 +7,7 @@
 use fearless_simd::prelude::*;
 
 use crate::planned::{BandSums, Fraction, PairSums, PairVector, Row, Span, over_bands};
-use crate::simd::{Complex, array, reciprocal, reciprocals, registers};
+use crate::simd::{Complex, array, reciprocal, reciprocals, registers, splat};
 
 /// Poles of any kind: see [`gpp_kernels::versions::v10`].
 ///
@@ -51,7 +51,7 @@ impl Fraction for AnyPoles {
     #[inline(always)]
     fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
         let (token, bands) = (pairs.token, pairs.bands);
-        let (zero, largest2) = (pairs.splat(0.0), pairs.largest2());
+        let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
         let has_registers = registers::<S>() >= 32;
         let Complex { re, im } = pairs.wtilde;
         let im2 = im * im;
@@ -69,13 +69,13 @@ impl Fraction for AnyPoles {
             }
         });
         let size2 = re.mul_add(re, im2);
-        let bound = size2 / pairs.splat(pairs.limits.sexcut);
+        let bound = size2 / pairs.limits.sexcut;
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
             for e in 0..NW {
                 let (d, s) = (band.w[e] - re, band.w[e] + re);
                 let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
                 let near = d2.simd_le(largest2);
-                let z2 = near.select(size2 * pairs.splat(4.0), d2) * s2;
+                let z2 = near.select(size2 * 4.0, d2) * s2;
                 let cut = band.w[e].simd_lt(zero) & z2.simd_lt(bound * bound);
                 // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
                 let cut = cut | band.occ.simd_le(zero);
@@ -87,8 +87,8 @@ impl Fraction for AnyPoles {
                 y.add(e, m, one_q + one_p, (-s).mul_add(one_p, of_q));
             }
         });
-        let half = (pairs.weight * pairs.wtilde).scale(pairs.splat(0.5));
-        let asx = array!(NW, e => (half * y.sum(e, im)).scale(pairs.splat(-1.0)));
+        let half = pairs.weight * pairs.wtilde * 0.5;
+        let asx = array!(NW, e => half * y.sum(e, im) * -1.0);
         over_bands!(pairs, bands.occupied, bands.far_begin, [q], band => {
             for e in 0..NW {
                 let d = band.w[e] - re;
@@ -125,25 +125,20 @@ struct RealPole<S: Simd> {
 }
 
 impl<S: Simd> RealPole<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// `s`, the denominator `z`, and whether the pole is near; it is not if that `is_clear`.
     #[inline(always)]
     fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
         let (d, s) = (w - self.wtilde, w + self.wtilde);
         let near = d.abs().simd_le(self.largest);
-        let first = if is_clear { d } else { near.select(self.wtilde * self.splat(-2.0), d) };
+        let first = if is_clear { d } else { near.select(self.wtilde * -2.0, d) };
         (s, first * s, near)
     }
 
     /// Whether no pole is near an energy of a span: differences keep their order when they are rounded.
     #[inline(always)]
     fn is_clear(&self, [least, largest]: Span) -> bool {
-        let below = self.largest.simd_lt(self.splat(least) - self.wtilde);
-        let above = (self.splat(largest) - self.wtilde).simd_lt(-self.largest);
+        let below = self.largest.simd_lt(splat(self.token, least) - self.wtilde);
+        let above = (splat(self.token, largest) - self.wtilde).simd_lt(-self.largest);
         (below | above).all_true()
     }
 
@@ -163,7 +158,7 @@ impl<S: Simd> RealPole<S> {
         for e in 0..NW {
             let (s, _, near) = all[e];
             y.chain[e] = y.chain[e].add_scaled(m, one[e]);
-            let s = if is_clear { s } else { near.select(self.splat(0.0), s) };
+            let s = if is_clear { s } else { near.select(splat(self.token, 0.0), s) };
             q.chain[e] = q.chain[e].add_scaled(m, s * one[e]);
         }
     }
@@ -172,7 +167,7 @@ impl<S: Simd> RealPole<S> {
 impl Fraction for RealPoles {
     #[inline(always)]
     fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let (token, bands, zero) = (pairs.token, pairs.bands, pairs.splat(0.0));
+        let (token, bands, zero) = (pairs.token, pairs.bands, splat(pairs.token, 0.0));
         let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
         let pole = RealPole { token, wtilde, largest };
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
@@ -187,7 +182,7 @@ impl Fraction for RealPoles {
                 pole.plain(false, band.m, band.w, &mut q, &mut y);
             }
         );
-        let bound = wtilde * wtilde / pairs.splat(pairs.limits.sexcut);
+        let bound = wtilde * wtilde / pairs.limits.sexcut;
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
             for e in 0..NW {
                 let (_, z, near) = pole.denominator(band.w[e], false);
@@ -222,12 +217,12 @@ impl Fraction for RealPoles {
         );
         // With x between two energies, less ω̃, and half of their difference, h: sums of `M/(x² − h²)` and `M·x/(x² − h²)`
         // for these two, of `M/(w − ω̃)` for another.
-        let (half, square) = (pairs.splat(bands.half), pairs.splat(bands.half * bands.half));
+        let (half, square) = (splat(token, bands.half), bands.half * bands.half);
         let mut far = BandSums::<S, NW>::zero(token);
         over_bands!(pairs, bands.far_begin, bands.occ.len(), [far], band => {
             if NW > 1 {
                 let x = band.w[0] + (half - wtilde);
-                let one = pairs.splat(1.0) / x.mul_add(x, -square);
+                let one = splat(token, 1.0) / x.mul_add(x, -square);
                 far.chain[0] = far.chain[0].add_scaled(band.m, one);
                 far.chain[1] = far.chain[1].add_scaled(band.m, x * one);
             }
@@ -243,7 +238,7 @@ impl Fraction for RealPoles {
             let (one, x) = (far[0].scale(half), far[1]);
             (far[0], far[1]) = (x + one, x - one);
         }
-        let half = weight.scale(pairs.splat(0.5));
+        let half = weight * 0.5;
         PairSums { asx, ach: array!(NW, e => half * (q.sum(e) + far[e])) }
     }
 }

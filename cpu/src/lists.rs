@@ -74,7 +74,7 @@ fn static_sums<S: Simd, const NW: usize>(
     block: &Block<Line>,
     pairs: &[(&[Lines], Complex64)],
 ) -> PairSums<S, NW> {
-    let (bands, one) = (block.bands, S::f64s::splat(token, 1.0));
+    let bands = block.bands;
     let mut occupied = BandSums::<S, 1>::zero(token);
     let mut all = BandSums::<S, NW>::zero(token);
     let rows = bands.occ.len();
@@ -96,7 +96,7 @@ fn static_sums<S: Simd, const NW: usize>(
                 occupied.chain[0] = occupied.chain[0].add_scaled(m, occ);
                 for e in 0..NW {
                     let w = bands.wx[row * NW + e].vector(token, lane);
-                    let factor = w.mul_add(S::f64s::splat(token, 1.0 / STATIC), one);
+                    let factor = w.mul_add(1.0 / STATIC, 1.0);
                     all.chain[e] = all.chain[e].add_scaled(m, factor);
                 }
             }
@@ -108,6 +108,5 @@ fn static_sums<S: Simd, const NW: usize>(
     }
     occupied.end_chain(token, true);
     all.end_chain(token, true);
-    let minus_half = S::f64s::splat(token, -0.5);
-    PairSums { asx: [occupied.sum(0); NW], ach: array!(NW, e => all.sum(e).scale(minus_half)) }
+    PairSums { asx: [occupied.sum(0); NW], ach: array!(NW, e => all.sum(e) * -0.5) }
 }

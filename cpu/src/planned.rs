@@ -10,7 +10,7 @@ use num_complex::Complex64;
 
 use crate::definition::{FEW, add_fallback};
 use crate::problem::Task;
-use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, tree};
+use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat, tree};
 use crate::work::{CHAIN, Compensated, Tile};
 
 /// How the terms of regular poles are written.
@@ -187,7 +187,7 @@ impl Row for f64 {
 
     #[inline(always)]
     fn vector<S: Simd>(&self, token: S, _: usize) -> S::f64s {
-        S::f64s::splat(token, *self)
+        splat(token, *self)
     }
 
     #[inline(always)]
@@ -200,10 +200,9 @@ impl Row for f64 {
         let aqsn = task.panels.expect("checked before").panel(ig / WIDTH);
         let (wtilde, eps) = regular(task, igp, ig);
         prefetch_next(block);
-        let vcoul = S::f64s::splat(token, task.slab.vcoul_loc[igp]);
         for lane in (0..WIDTH.min(task.bands.ncouls - ig)).step_by(S::f64s::LEN) {
             let wtilde = Complex::load(token, &wtilde[lane..]);
-            let weight = Complex::load(token, &eps[lane..]).scale(vcoul);
+            let weight = Complex::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
             let limits = task.bands.limits;
             let pairs = PairVector { token, wtilde, weight, aqsn, lane, aqsm, bands, limits };
             F::sums::<S, f64, NW>(&pairs).add_to(token, lane, lanes);
@@ -366,11 +365,6 @@ pub struct Band<S: Simd, const NW: usize> {
 type RowOf<'a, R, const NW: usize> = ((&'a Lines, &'a [R; 2]), (&'a [R; NW], &'a R));
 
 impl<S: Simd, R: Row> PairVector<'_, S, R> {
-    #[inline(always)]
-    pub fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// The rows `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
     /// without the instructions of the level.
     #[inline(always)]
@@ -397,8 +391,8 @@ impl<S: Simd, R: Row> PairVector<'_, S, R> {
     /// Largest `|wdiff|²` that takes the second branch.
     #[inline(always)]
     pub fn largest2(&self) -> S::f64s {
-        let two = self.splat(self.limits.limittwo);
-        let one = self.wtilde.norm_sqr() / self.splat(self.limits.limitone);
+        let two = splat(self.token, self.limits.limittwo);
+        let one = self.wtilde.norm_sqr() / self.limits.limitone;
         two.simd_lt(one).select(one, two)
     }
 }

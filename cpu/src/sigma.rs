@@ -23,7 +23,7 @@ use num_complex::Complex64;
 use crate::definition::{Band, Definition, ROW, Row};
 use crate::expansion::{Chebyshev, Expansion, Powers};
 use crate::problem::{CHUNK, Clusters, Pairs, Task};
-use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, store, tree};
+use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, splat, store, tree};
 use crate::work::{Compensated, Progress, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
@@ -137,7 +137,7 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
     sums: &mut [Compensated],
     near: &mut Vec<Near>,
 ) {
-    let (zero, one) = (S::f64s::splat(token, 0.0), S::f64s::splat(token, 1.0));
+    let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
     let nw = task.bands.nw;
     let mut with_near = Vec::new();
     for begin in (0..nw).step_by(S::f64s::LEN) {
@@ -244,7 +244,7 @@ impl WithBand {
         [w, occ]: [f64; 2],
         sums: &mut [Compensated],
     ) {
-        let (w, one) = (S::f64s::splat(token, w), S::f64s::splat(token, 1.0));
+        let (w, one) = (splat(token, w), splat(token, 1.0));
         let mut lanes = [[0.0; WIDTH]; VALUES];
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
@@ -260,7 +260,7 @@ impl WithBand {
                     asx = asx.add_product(of_q, wtilde * p);
                 }
             }
-            let asx = asx.scale(S::f64s::splat(token, -2.0 * occ));
+            let asx = asx * (-2.0 * occ);
             for (of, lanes) in [asx.re, asx.im, ach.re, ach.im].into_iter().zip(&mut lanes) {
                 add_to(token, of, &mut lanes[lane..]);
             }

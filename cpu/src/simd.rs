@@ -80,6 +80,12 @@ const fn newton_steps<S: Simd>() -> usize {
     }
 }
 
+/// A number in each lane.
+#[inline(always)]
+pub fn splat<S: Simd>(token: S, value: f64) -> S::f64s {
+    S::f64s::splat(token, value)
+}
+
 /// The first numbers of a slice.
 #[inline(always)]
 pub fn load<S: Simd>(token: S, from: &[f64]) -> S::f64s {
@@ -102,7 +108,7 @@ pub fn add_to<S: Simd>(token: S, vector: S::f64s, to: &mut [f64]) {
 /// division. Of zero it is infinite and of infinity zero.
 #[inline(always)]
 pub fn reciprocal<S: Simd>(token: S, z: S::f64s) -> S::f64s {
-    let one = S::f64s::splat(token, 1.0);
+    let one = splat(token, 1.0);
     if newton_steps::<S>() == 0 {
         return one / z;
     }
@@ -128,7 +134,7 @@ pub fn reciprocals<S: Simd, const N: usize>(
     let mut one = z;
     let mut at = 0;
     while paired && at + 1 < N {
-        let both = S::f64s::splat(token, 1.0) / (z[at] * z[at + 1]);
+        let both = splat(token, 1.0) / (z[at] * z[at + 1]);
         (one[at], one[at + 1]) = (z[at + 1] * both, z[at] * both);
         at += 2;
     }
@@ -155,7 +161,7 @@ impl<S: Simd> Complex<S> {
     /// The same number in each lane.
     #[inline(always)]
     pub fn splat(token: S, z: Complex64) -> Self {
-        Complex { re: S::f64s::splat(token, z.re), im: S::f64s::splat(token, z.im) }
+        Complex { re: splat(token, z.re), im: splat(token, z.im) }
     }
 
     #[inline(always)]
@@ -239,6 +245,15 @@ impl<S: Simd> Sub for Complex<S> {
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
         Complex { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+
+impl<S: Simd> Mul<f64> for Complex<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, factor: f64) -> Self {
+        Complex { re: self.re * factor, im: self.im * factor }
     }
 }
 

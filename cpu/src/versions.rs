@@ -328,7 +328,7 @@ pub mod static_ch {
             });
             let (re, im) = (sums.sum(0), sums.sum(1));
             let m = Complex::new(re.re + im.im, re.im - im.re);
-            let ach = pairs.weight.scale(pairs.splat(-0.5)) * m;
+            let ach = pairs.weight * -0.5 * m;
             PairSums { asx: [Complex::zero(pairs.token); NW], ach: array!(NW, _e => ach) }
         }
     }
