@@ -10,8 +10,8 @@ use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
 use crate::problem::{Bands, FallbackPairs, Slab, Task};
-use crate::simd::{Complex, WIDTH, add_to, reciprocal, splat, tree};
-use crate::work::{CHAIN, Compensated};
+use crate::simd::{Complex, WIDTH, add_to, reciprocal, splat};
+use crate::work::{CHAIN, Compensated, add_lanes};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
@@ -102,9 +102,7 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
             aqsn[..rest].copy_from_slice(&row.aqsn[whole..]);
             self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            sum.add(tree(&lanes));
-        }
+        add_lanes(sums, &lanes);
     }
 
     /// Adds whole blocks of ω̃, eps and `aqsn` to the sums of each chain and value.
@@ -212,9 +210,7 @@ pub fn add_fallback<S: Simd, const NW: usize>(
                     definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
                 }
             }
-            for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
-                total.add(tree(lanes));
-            }
+            add_lanes(totals, &lanes[..NW * VALUES]);
         }
     }
 }

@@ -33,33 +33,44 @@ impl Row for Line {
         block: &Block<Line>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &Block { task, tile, igp, ig, aqsm, bands } = block;
-        let (plan, fallback) = task.plan.expect("checked before");
-        let (panels, ncouls) = (task.panels.expect("checked before"), task.bands.ncouls);
-        let limits = task.bands.limits;
-        let wtilde = &task.slab.wtilde[igp * ncouls..][..ncouls];
-        let eps = &task.slab.eps[igp * ncouls..][..ncouls];
-        let vcoul = task.slab.vcoul_loc[igp];
-
-        let is_regular = |&ig: &usize| fallback.bits(ncouls, igp, ig & !7) >> (ig & 7) & 1 == 0;
-        let is_static = |&ig: &usize| plan.has_static && wtilde[ig] == STATIC.into();
-        let all = (ig..tile.ig.end.min(ig + Line::BLOCK)).filter(is_regular);
-        let (of_static, others): (Vec<usize>, Vec<usize>) = all.partition(is_static);
-        let of_static = of_static.iter().map(|&ig| (panels.panel(ig), eps[ig] * vcoul));
-        let of_static: Vec<(&[Lines], Complex64)> = of_static.collect();
+        let &Block { task, igp, aqsm, bands, .. } = block;
+        let (panels, limits) = (task.panels.expect("checked before"), task.bands.limits);
+        let (first, vcoul) = (igp * task.bands.ncouls, task.slab.vcoul_loc[igp]);
+        let (others, of_static) = &pairs(block);
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-            for &ig in &others {
-                let wtilde = Complex::splat(token, wtilde[ig]);
-                let weight = Complex::splat(token, eps[ig] * vcoul);
+            for &ig in others {
+                let wtilde = Complex::splat(token, task.slab.wtilde[first + ig]);
+                let weight = Complex::splat(token, task.slab.eps[first + ig] * vcoul);
                 let aqsn = panels.panel(ig);
                 let pair = PairVector { token, wtilde, weight, aqsn, lane, aqsm, bands, limits };
                 F::sums::<S, Line, NW>(&pair).add_to(token, lane, lanes);
             }
             if !of_static.is_empty() {
-                static_sums::<S, NW>(token, lane, block, &of_static).add_to(token, lane, lanes);
+                static_sums::<S, NW>(token, lane, block, of_static).add_to(token, lane, lanes);
             }
         }
     }
+}
+
+/// The regular pairs of a block: `ig` of those that are not static, then panels and weights of the static ones.
+#[inline(never)]
+fn pairs<'a>(block: &Block<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
+    let &Block { task, tile, igp, ig, .. } = block;
+    let (plan, fallback) = task.plan.expect("checked before");
+    let (panels, ncouls) = (task.panels.expect("checked before"), task.bands.ncouls);
+    let (mut others, mut of_static) = (Vec::new(), Vec::new());
+    for ig in ig..tile.ig.end.min(ig + Line::BLOCK) {
+        let pair = igp * ncouls + ig;
+        if fallback.bits(ncouls, igp, ig & !7) >> (ig & 7) & 1 == 1 {
+            continue;
+        }
+        if plan.has_static && task.slab.wtilde[pair] == STATIC.into() {
+            of_static.push((panels.panel(ig), task.slab.eps[pair] * task.slab.vcoul_loc[igp]));
+        } else {
+            others.push(ig);
+        }
+    }
+    (others, of_static)
 }
 
 /// Rows whose `aqsn` are summed at a time: so many sums that none waits for another.

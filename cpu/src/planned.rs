@@ -8,10 +8,10 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
-use crate::definition::{FEW, add_fallback};
-use crate::problem::Task;
-use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat, tree};
-use crate::work::{CHAIN, Compensated, Tile};
+use crate::definition::add_fallback;
+use crate::problem::{Slab, Task};
+use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat};
+use crate::work::{CHAIN, Compensated, Tile, add_lanes};
 
 /// How the terms of regular poles are written.
 pub trait Fraction {
@@ -75,13 +75,18 @@ pub struct Block<'a, R> {
     pub bands: &'a BandRows<R>,
 }
 
-/// Adds the sums of a tile to `sums`, `(nw · VALUES, igp)`.
+/// Adds the sums of a tile to totals `(nw · VALUES, igp)`.
 #[inline(always)]
-pub fn sum<F: Fraction, R: Row, S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+pub fn sum<F: Fraction, R: Row, S: Simd>(
+    token: S,
+    task: &Task,
+    tile: &Tile,
+    totals: &mut [Compensated],
+) {
     match task.bands.nw {
-        1 => sum_energies::<F, R, S, 1>(token, task, tile, sums),
-        2 => sum_energies::<F, R, S, 2>(token, task, tile, sums),
-        _ => sum_energies::<F, R, S, 3>(token, task, tile, sums),
+        1 => sum_energies::<F, R, S, 1>(token, task, tile, totals),
+        2 => sum_energies::<F, R, S, 2>(token, task, tile, totals),
+        _ => sum_energies::<F, R, S, 3>(token, task, tile, totals),
     }
 }
 
@@ -90,7 +95,7 @@ fn sum_energies<F: Fraction, R: Row, S: Simd, const NW: usize>(
     token: S,
     task: &Task,
     tile: &Tile,
-    sums: &mut [f64],
+    totals: &mut [Compensated],
 ) {
     let (_, fallback) = task.plan.expect("checked before");
     let bands = &BandRows::<R>::of::<NW>(task);
@@ -106,12 +111,9 @@ fn sum_energies<F: Fraction, R: Row, S: Simd, const NW: usize>(
             R::add_block::<F, S, NW>(token, &Block { task, tile, igp, ig, aqsm, bands }, lanes);
         }
     }
-    let sums = sums.chunks_exact_mut(NW * VALUES).zip(lanes.chunks_exact(NW * VALUES));
-    for (igp, (sums, lanes)) in tile.igp.clone().zip(sums) {
-        let mut totals = [Compensated::default(); FEW * VALUES];
-        totals.iter_mut().zip(lanes).for_each(|(total, lanes)| total.add(tree(lanes)));
-        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), &mut totals);
-        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
+    add_lanes(totals, &lanes);
+    for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
+        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), totals);
     }
 }
 
@@ -134,6 +136,7 @@ pub struct BandRows<R> {
 }
 
 impl<R: Row> BandRows<R> {
+    #[inline(never)]
     fn of<const NW: usize>(task: &Task) -> BandRows<R> {
         let (plan, _) = task.plan.expect("checked before");
         let (order, nbands) = (plan.order, plan.order.len());
@@ -145,11 +148,11 @@ impl<R: Row> BandRows<R> {
         let plain = plan.plain / R::BANDS;
         let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(R::BANDS));
         let spans = |begin: usize, end: usize| -> Vec<Span> {
-            let bands = begin * R::BANDS..(end * R::BANDS).min(nbands);
+            let [begin, end] = [begin, end].map(|row| (row * R::BANDS).min(nbands));
             let energies = |n: &usize| &task.bands.wx[n * NW..][..NW];
             let wider = |[least, most]: Span, &w: &f64| [least.min(w), most.max(w)];
             let none = [f64::INFINITY, f64::NEG_INFINITY];
-            let spans = order[bands].chunks(R::SPAN * R::BANDS);
+            let spans = order[begin..end].chunks(R::SPAN * R::BANDS);
             spans.map(|bands| bands.iter().flat_map(energies).fold(none, wider)).collect()
         };
         BandRows {
@@ -165,6 +168,7 @@ impl<R: Row> BandRows<R> {
 }
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
+#[inline(never)]
 fn aqsm<R: Row>(task: &Task, igp: usize) -> Vec<[R; 2]> {
     let (plan, _) = task.plan.expect("checked before");
     let own = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
@@ -198,8 +202,7 @@ impl Row for f64 {
     ) {
         let &Block { task, igp, ig, aqsm, bands, .. } = block;
         let aqsn = task.panels.expect("checked before").panel(ig / WIDTH);
-        let (wtilde, eps) = regular(task, igp, ig);
-        prefetch_next(block);
+        let (wtilde, eps) = regular(block);
         for lane in (0..WIDTH.min(task.bands.ncouls - ig)).step_by(S::f64s::LEN) {
             let wtilde = Complex::load(token, &wtilde[lane..]);
             let weight = Complex::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
@@ -211,36 +214,25 @@ impl Row for f64 {
 }
 
 /// ω̃ and eps of eight neighbouring pairs of an `igp`: a harmless pole of weight zero for each that is not regular.
-fn regular(task: &Task, igp: usize, ig: usize) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
-    let (_, fallback) = task.plan.expect("checked before");
-    let ncouls = task.bands.ncouls;
-    let count = WIDTH.min(ncouls - ig);
-    let pairs = igp * ncouls + ig..igp * ncouls + ig + count;
-    let mut wtilde = [Complex64::new(HARMLESS, 0.0); WIDTH];
-    let mut eps = [Complex64::ZERO; WIDTH];
-    wtilde[..count].copy_from_slice(&task.slab.wtilde[pairs.clone()]);
-    eps[..count].copy_from_slice(&task.slab.eps[pairs]);
-    let mut bits = fallback.bits(ncouls, igp, ig);
-    while bits != 0 {
-        let at = bits.trailing_zeros() as usize;
-        (wtilde[at], eps[at]) = (HARMLESS.into(), Complex64::ZERO);
-        bits &= bits - 1;
-    }
-    (wtilde, eps)
-}
-
-/// Prefetches the pairs that are summed after these.
-#[inline(always)]
-fn prefetch_next(block: &Block<f64>) {
+fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
     let &Block { task, tile, igp, ig, .. } = block;
-    let (igp, ig) = match igp + 1 {
-        next if next < tile.igp.end => (next, ig),
-        _ => (tile.igp.start, ig + WIDTH),
-    };
-    let ncouls = task.bands.ncouls;
-    let pairs = igp * ncouls + ig.min(ncouls)..igp * ncouls + (ig + WIDTH).min(ncouls);
-    prefetch(&task.slab.wtilde[pairs.clone()]);
-    prefetch(&task.slab.eps[pairs]);
+    let (_, fallback) = task.plan.expect("checked before");
+    let (Slab { wtilde, eps, .. }, ncouls) = (task.slab, task.bands.ncouls);
+    let count = WIDTH.min(ncouls - ig);
+    let pairs = |igp: usize| igp * ncouls + ig..igp * ncouls + ig + count;
+    let mut poles = [Complex64::new(HARMLESS, 0.0); WIDTH];
+    let mut weights = [Complex64::ZERO; WIDTH];
+    poles[..count].copy_from_slice(&wtilde[pairs(igp)]);
+    weights[..count].copy_from_slice(&eps[pairs(igp)]);
+    let bits = fallback.bits(ncouls, igp, ig);
+    for at in (0..WIDTH).filter(|at| bits >> at & 1 == 1) {
+        (poles[at], weights[at]) = (HARMLESS.into(), Complex64::ZERO);
+    }
+    // Those that are summed next.
+    let next = pairs((igp + 1).min(tile.igp.end - 1));
+    prefetch(&wtilde[next.clone()]);
+    prefetch(&eps[next]);
+    (poles, weights)
 }
 
 /// Sums of some energies over bands, compensated after each chain of [`CHAIN`] bands.

@@ -126,10 +126,8 @@ impl Task<'_> {
         self.slab.vcoul_loc.len()
     }
 
-    /// Fails if the arrays do not have the sizes that go with each other.
-    ///
     /// # Panics
-    /// So that the kernels need not check each index.
+    /// If the arrays do not have the sizes that go with each other.
     pub fn check(&self) {
         let Bands { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
         let ngpown = self.ngpown();
@@ -157,25 +155,11 @@ impl Task<'_> {
             let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);
             assert_eq!((panels.of_panel, panels.rows.len()), (rows, count * rows), "packed aqsn");
         }
-        if let Some(Clusters { pairs, aqsn, aqsm }) = self.clusters {
+        if let Some(Clusters { aqsn, aqsm, .. }) = self.clusters {
             for (panels, rows) in [(aqsn, ncouls), (aqsm, ngpown)] {
                 let needed = (rows, rows * nbands.div_ceil(CHUNK));
                 assert_eq!((panels.rows, panels.values.len()), needed, "packed matrix elements");
             }
-            let is_in = |ig: u32, igp: u32| (ig as usize) < ncouls && (igp as usize) < ngpown;
-            let (are_in, end, count) = match pairs {
-                Pairs::Real(poles, clusters) => (
-                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
-                    clusters.iter().map(|cluster| cluster.end).max(),
-                    poles.len(),
-                ),
-                Pairs::Any(poles, clusters) => (
-                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
-                    clusters.iter().map(|cluster| cluster.end).max(),
-                    poles.len(),
-                ),
-            };
-            assert!(are_in && end.unwrap_or(0) as usize <= count, "pairs of clusters");
         }
     }
 }

@@ -22,9 +22,10 @@ use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};
 use crate::expansion::{Chebyshev, Expansion, Powers};
-use crate::problem::{CHUNK, Clusters, Pairs, Task};
-use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, splat, store, tree};
-use crate::work::{Compensated, Progress, map};
+use crate::planned::PairSums;
+use crate::problem::{Bands, CHUNK, Clusters, Pairs, Task};
+use crate::simd::{Complex, Level, WIDTH, at_level, load, splat, store};
+use crate::work::{Compensated, Progress, add_lanes, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
 const SHARES: usize = 16;
@@ -75,7 +76,7 @@ fn add_share<S: Simd, E: Expansion<S>>(
     (chunk, first): (usize, usize),
     sums: &mut [Compensated],
 ) {
-    let bands = ChunkOfBands::of(task, chunk);
+    let bands = bands_of(task, chunk);
     let mut near = Vec::new();
     for cluster in clusters.iter().skip(first).step_by(SHARES.min(clusters.len())) {
         if task.stop.is_asked() {
@@ -87,44 +88,24 @@ fn add_share<S: Simd, E: Expansion<S>>(
             let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
             add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
         } else {
-            let all = |n| (0..task.bands.nw).map(move |iw| Near { n, iw, is_first: false });
-            near.extend(bands.range().flat_map(all));
+            for &(n, _) in &bands {
+                near.extend((0..task.bands.nw).map(|iw| Near { n, iw, is_first: false }));
+            }
         }
         add_near_field(token, task, of, own, &near, sums);
     }
 }
 
 /// The bands of a chunk, with their energies padded to whole vectors.
-struct ChunkOfBands {
-    first: usize,
-    count: usize,
-    energies: Vec<f64>,
-}
-
-impl ChunkOfBands {
-    fn of(task: &Task, chunk: usize) -> ChunkOfBands {
-        let nw = task.bands.nw;
-        let first = chunk * CHUNK;
-        let count = CHUNK.min(task.bands.nbands - first);
-        let length = nw.next_multiple_of(WIDTH);
-        let mut energies = vec![1.0; count * length];
-        let wx = task.bands.wx[first * nw..].chunks_exact(nw);
-        for (own, wx) in energies.chunks_exact_mut(length).zip(wx) {
-            own[..nw].copy_from_slice(wx);
-        }
-        ChunkOfBands { first, count, energies }
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.count
-    }
-
-    /// Those of band `at` of the chunk.
-    #[inline(always)]
-    fn energies(&self, at: usize) -> &[f64] {
-        let length = self.energies.len() / self.count;
-        &self.energies[at * length..(at + 1) * length]
-    }
+#[inline(never)]
+fn bands_of(task: &Task, chunk: usize) -> Vec<(usize, Vec<f64>)> {
+    let Bands { wx, nw, nbands, .. } = task.bands;
+    let energies = |n: usize| {
+        let mut energies = wx[n * nw..(n + 1) * nw].to_vec();
+        energies.resize(nw.next_multiple_of(WIDTH), 1.0);
+        (n, energies)
+    };
+    (chunk * CHUNK..nbands.min((chunk + 1) * CHUNK)).map(energies).collect()
 }
 
 /// Adds what the moments of a cluster give at each energy, and lists the bands and energies of its near field.
@@ -132,7 +113,7 @@ impl ChunkOfBands {
 fn add_far_field<S: Simd, E: Expansion<S>>(
     token: S,
     task: &Task,
-    bands: &ChunkOfBands,
+    bands: &[(usize, Vec<f64>)],
     (expansion, moments): (&E, &E::Moments),
     sums: &mut [Compensated],
     near: &mut Vec<Near>,
@@ -143,9 +124,9 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
     for begin in (0..nw).step_by(S::f64s::LEN) {
         let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
         let mut is_near = zero;
-        for (at, n) in bands.range().enumerate() {
-            let w = load(token, &bands.energies(at)[begin..]);
-            let occ = task.bands.occ[n];
+        for (at, (n, energies)) in bands.iter().enumerate() {
+            let w = load(token, &energies[begin..]);
+            let occ = task.bands.occ[*n];
             let far = expansion.far_field(w, occ != 0.0);
             is_near += far.holds.select(zero, one);
             expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
@@ -163,10 +144,10 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
             with_near.push(begin);
         }
     }
-    for (at, n) in bands.range().enumerate() {
+    for &(n, ref energies) in bands {
         for &begin in &with_near {
             let count = S::f64s::LEN.min(nw - begin);
-            let w = load(token, &bands.energies(at)[begin..]);
+            let w = load(token, &energies[begin..]);
             let occupied = task.bands.occ[n] != 0.0;
             let far = expansion.far_field(w, occupied).holds.to_bitmask();
             let first = expansion.is_first(w, occupied).to_bitmask();
@@ -261,13 +242,9 @@ impl WithBand {
                 }
             }
             let asx = asx * (-2.0 * occ);
-            for (of, lanes) in [asx.re, asx.im, ach.re, ach.im].into_iter().zip(&mut lanes) {
-                add_to(token, of, &mut lanes[lane..]);
-            }
+            PairSums { asx: [asx], ach: [ach] }.add_to(token, lane, &mut lanes);
         }
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            sum.add(tree(&lanes));
-        }
+        add_lanes(sums, &lanes);
     }
 }
 

@@ -16,15 +16,15 @@ use crate::sigma;
 use crate::simd::{Complex, Level, Line, array, at_level};
 use crate::work::{CHAIN, Compensated, Progress, Tile, Tiles, sum_tiles};
 
-/// A kernel of what adds the sums of a tile to a slice of `(nw · VALUES, igp)`, compiled for every level:
-/// `fn(token, &Task, &Tile, &mut [f64])`.
+/// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
+/// `fn(token, &Task, &Tile, &mut [Compensated])`.
 macro_rules! kernel {
     ($poles:expr, $sum:expr) => {
         Kernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, sums| {
-                    at_level!(level, token => $sum(token, task, tile, sums));
+                sum_tiles(task, tiles, progress, |tile, totals| {
+                    at_level!(level, token => $sum(token, task, tile, totals));
                 })
             },
         }
@@ -62,15 +62,14 @@ pub mod threads {
         kernels: &[Kernel {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, sums| sum(task, tile, sums))
+                sum_tiles(task, tiles, progress, |tile, totals| sum(task, tile, totals))
             },
         }],
     };
 
-    fn sum(task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum(task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-            let mut totals = [Compensated::default(); FEW * VALUES];
+        for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             let vcoul = slab.vcoul_loc[igp];
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 let aqsm = slab.aqsm[igp * bands.nbands + n];
@@ -99,7 +98,6 @@ pub mod threads {
                     }
                 }
             }
-            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -130,11 +128,10 @@ pub mod simd {
     };
 
     #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
         let definition = Definition::<S, false>::new(token, bands.limits);
-        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-            let mut totals = [Compensated::default(); FEW * VALUES];
+        for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);
@@ -145,7 +142,6 @@ pub mod simd {
                     }
                 }
             }
-            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -177,11 +173,10 @@ pub mod blocked {
     const BANDS: usize = 32;
 
     #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
         let definition = Definition::<S, false>::new(token, bands.limits);
         let values = bands.nw * VALUES;
-        let mut totals = vec![Compensated::default(); sums.len()];
         for first in (0..bands.nbands).step_by(BANDS) {
             for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
                 if task.stop.is_asked() {
@@ -196,7 +191,6 @@ pub mod blocked {
                 }
             }
         }
-        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
     }
 }
 
