@@ -67,19 +67,22 @@ impl<'a> Row<'a> {
     }
 }
 
+/// At most eight numbers, filled up.
+#[inline(always)]
+pub fn filled_up(numbers: &[Complex64], rest: Complex64) -> [Complex64; WIDTH] {
+    let mut all = [rest; WIDTH];
+    all[..numbers.len()].copy_from_slice(numbers);
+    all
+}
+
 /// The definition in the vectors of `S`; `RECIPROCAL` has approximate reciprocals for divisions.
 #[derive(Clone, Copy)]
 pub struct Definition<S: Simd, const RECIPROCAL: bool> {
-    token: S,
-    limits: Limits,
+    pub token: S,
+    pub limits: Limits,
 }
 
 impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
-    #[inline(always)]
-    pub fn new(token: S, limits: Limits) -> Self {
-        Definition { token, limits }
-    }
-
     #[inline(always)]
     fn one_over(&self, z2: S::f64s) -> S::f64s {
         if RECIPROCAL { reciprocal(self.token, z2) } else { splat(self.token, 1.0) / z2 }
@@ -93,13 +96,10 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let blocks = (&row.wtilde[..whole], &row.eps[..whole], &row.aqsn[..whole]);
         self.blocks(blocks, band, &mut lanes);
         if whole < row.wtilde.len() {
-            // The last few, filled up with pairs of no weight.
-            let mut wtilde = [Complex64::ONE; WIDTH];
-            let (mut eps, mut aqsn) = ([Complex64::ZERO; WIDTH], [Complex64::ZERO; WIDTH]);
-            let rest = row.wtilde.len() - whole;
-            wtilde[..rest].copy_from_slice(&row.wtilde[whole..]);
-            eps[..rest].copy_from_slice(&row.eps[whole..]);
-            aqsn[..rest].copy_from_slice(&row.aqsn[whole..]);
+            // The last few, and pairs of no weight.
+            let wtilde = filled_up(&row.wtilde[whole..], Complex64::ONE);
+            let eps = filled_up(&row.eps[whole..], Complex64::ZERO);
+            let aqsn = filled_up(&row.aqsn[whole..], Complex64::ZERO);
             self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
         add_lanes(sums, &lanes);
@@ -182,7 +182,7 @@ pub fn add_fallback<S: Simd, const NW: usize>(
     totals: &mut [Compensated],
 ) {
     let (bands, slab) = (&task.bands, &task.slab);
-    let definition = Definition::<S, true>::new(token, bands.limits);
+    let definition = Definition::<S, true> { token, limits: bands.limits };
     let first = igp * bands.ncouls;
     let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
     let [begin, end] = [ig.start, ig.end]

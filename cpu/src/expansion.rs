@@ -202,23 +202,6 @@ impl<S: Simd> Chebyshev<S> {
         }
         (weights, root)
     }
-
-    /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
-    #[inline(always)]
-    fn difference(
-        &self,
-        w: S::f64s,
-        (q, q_root): ([S::f64s; MOMENTS], S::f64s),
-        (p, p_root): ([S::f64s; MOMENTS], S::f64s),
-    ) -> [S::f64s; MOMENTS] {
-        let product = q_root * p_root * (q_root + p_root);
-        let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
-        let first = w.abs() * scale / product;
-        let mut sums = array!(MOMENTS, k => q[k] + p[k]);
-        // Below they have the same sign.
-        sums[0] = w.abs().simd_gt(self.mid).select(first, sums[0]);
-        sums
-    }
 }
 
 impl<S: Simd> Expansion<S> for Chebyshev<S> {
@@ -321,17 +304,21 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
         (asx, ach): (&mut Complex<S>, &mut Complex<S>),
     ) {
         let (token, zero, first) = (self.token, splat(self.token, 0.0), holds & first);
-        let q = self.weights(w);
+        let (q, q_root) = self.weights(w);
         for k in 0..MOMENTS {
-            let weight = first.select(q.0[k], zero);
+            let weight = first.select(q[k], zero);
             *ach = ach.add_scaled(splat_at(token, &moments[k], at), weight);
         }
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
-            let p = self.weights(-w);
-            let both = self.difference(w, q, p);
+            let (p, p_root) = self.weights(-w);
+            // The weights for `1/(w − ω̃) − 1/(w + ω̃)`. Up to the middle the first ones have the same sign.
+            let mut both = array!(MOMENTS, k => q[k] + p[k]);
+            let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
+            let of_first = w.abs() * scale / (q_root * p_root * (q_root + p_root));
+            both[0] = w.abs().simd_gt(self.mid).select(of_first, both[0]);
             for k in 0..MOMENTS {
-                let weight = first.select(both[k], p.0[k]) * -occ;
+                let weight = first.select(both[k], p[k]) * -occ;
                 let weight = (holds & ssx).select(weight, zero);
                 *asx = asx.add_scaled(splat_at(token, &moments[k], at), weight);
             }
@@ -350,12 +337,6 @@ pub struct Powers<S: Simd> {
     outside: f64,
     sizes: [f64; 2],
     sexcut: f64,
-}
-
-/// The weights of the moments for `1/(w − ω̃)`: `first`, and `step` times as much for each that follows.
-struct Series<S: Simd> {
-    first: Complex<S>,
-    step: Complex<S>,
 }
 
 impl<S: Simd> Powers<S> {
@@ -398,28 +379,23 @@ impl<S: Simd> Powers<S> {
         [away.mul_add(away, im * im), opposite.mul_add(opposite, im * im)]
     }
 
+    /// The weight of the first moment for `1/(w − ω̃)`, and the factor from each to the next.
     #[inline(always)]
-    fn series(&self, w: S::f64s) -> Series<S> {
+    fn series(&self, w: S::f64s) -> (Complex<S>, Complex<S>) {
         let d = w - self.middle.re;
         let im = splat(self.token, self.middle.im);
         let first = Complex::new(d, im).scale(splat(self.token, 1.0) / d.mul_add(d, im * im));
-        Series { first, step: first * self.radius }
+        (first, first * self.radius)
     }
 
-    /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`.
+    /// What all moments of a band but the first give, before it is multiplied by the first weight.
     #[inline(always)]
-    fn difference(&self, q: &Series<S>, opposite: &Series<S>) -> Complex<S> {
-        Complex::splat(self.token, self.middle * -2.0) * (q.first * opposite.first)
-    }
-
-    /// What all moments of a band but the first give, before it is multiplied by [`Series::first`].
-    #[inline(always)]
-    fn tail(&self, series: &Series<S>, moments: &[Parts; POWERS], at: usize) -> Complex<S> {
+    fn tail(&self, step: Complex<S>, moments: &[Parts; POWERS], at: usize) -> Complex<S> {
         let mut sum = splat_at(self.token, &moments[POWERS - 1], at);
         for k in (1..POWERS - 1).rev() {
-            sum = splat_at(self.token, &moments[k], at).add_product(sum, series.step);
+            sum = splat_at(self.token, &moments[k], at).add_product(sum, step);
         }
-        sum * series.step
+        sum * step
     }
 }
 
@@ -573,16 +549,18 @@ impl<S: Simd> Expansion<S> for Powers<S> {
         (asx, ach): (&mut Complex<S>, &mut Complex<S>),
     ) {
         let (token, first) = (self.token, holds & first);
-        let q = self.series(w);
+        let (q, step) = self.series(w);
         let of_first = splat_at(token, &moments[0], at);
-        let tail = self.tail(&q, moments, at);
-        *ach = *ach + (q.first * (of_first + tail)).keep(token, first);
+        let tail = self.tail(step, moments, at);
+        *ach = *ach + (q * (of_first + tail)).keep(token, first);
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
-            let p = self.series(-w);
-            let weight = Complex::select(first, self.difference(&q, &p), p.first);
-            let sum = (p.first * self.tail(&p, moments, at)).add_product(weight, of_first);
-            let sum = sum + (q.first * tail).keep(token, first);
+            let (p, step) = self.series(-w);
+            // The first weight for `1/(w − ω̃) − 1/(w + ω̃)`.
+            let both = Complex::splat(token, self.middle * -2.0) * (q * p);
+            let weight = Complex::select(first, both, p);
+            let sum = (p * self.tail(step, moments, at)).add_product(weight, of_first);
+            let sum = sum + (q * tail).keep(token, first);
             *asx = asx.add_scaled(sum.keep(token, holds & ssx), splat(token, -occ));
         }
     }

@@ -8,7 +8,7 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
-use crate::definition::add_fallback;
+use crate::definition::{add_fallback, filled_up};
 use crate::problem::{Slab, Task};
 use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat};
 use crate::work::{CHAIN, Compensated, Tile, add_lanes};
@@ -220,10 +220,8 @@ fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
     let (Slab { wtilde, eps, .. }, ncouls) = (task.slab, task.bands.ncouls);
     let count = WIDTH.min(ncouls - ig);
     let pairs = |igp: usize| igp * ncouls + ig..igp * ncouls + ig + count;
-    let mut poles = [Complex64::new(HARMLESS, 0.0); WIDTH];
-    let mut weights = [Complex64::ZERO; WIDTH];
-    poles[..count].copy_from_slice(&wtilde[pairs(igp)]);
-    weights[..count].copy_from_slice(&eps[pairs(igp)]);
+    let mut poles = filled_up(&wtilde[pairs(igp)], HARMLESS.into());
+    let mut weights = filled_up(&eps[pairs(igp)], Complex64::ZERO);
     let bits = fallback.bits(ncouls, igp, ig);
     for at in (0..WIDTH).filter(|at| bits >> at & 1 == 1) {
         (poles[at], weights[at]) = (HARMLESS.into(), Complex64::ZERO);

@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, filled_up};
 use crate::simd::{Complex, Level, WIDTH, at_level, store};
 
 /// Real parts, imaginary parts, and their sums: element (ig, igp) of each at `ig + stride · igp`.
@@ -54,7 +54,7 @@ fn fill<S: Simd, const N: usize>(
     planes: &mut [Planes; N],
 ) {
     let Pairs { wtilde, eps, ncouls, ref ig, stride } = *pairs;
-    let definition = Definition::<S, true>::new(token, limits);
+    let definition = Definition::<S, true> { token, limits };
     let count = ig.len();
     for igp in 0..wtilde.len() / ncouls {
         let from = igp * ncouls + ig.start;
@@ -64,11 +64,12 @@ fn fill<S: Simd, const N: usize>(
             let pair = if is_whole {
                 [Complex::load(token, &wtilde[at..]), Complex::load(token, &eps[at..])]
             } else {
-                // The last few, filled up with pairs of no weight.
-                let (mut last, mut weights) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
-                last[..count - at].copy_from_slice(&wtilde[at..]);
-                weights[..count - at].copy_from_slice(&eps[at..]);
-                [Complex::load(token, &last), Complex::load(token, &weights)]
+                // The last few, and pairs of no weight.
+                let wtilde = filled_up(&wtilde[at..], Complex64::ONE);
+                [
+                    Complex::load(token, &wtilde),
+                    Complex::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
+                ]
             };
             let terms = definition.sch_ssx(pair, w);
             for value in 0..N {

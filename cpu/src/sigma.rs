@@ -258,7 +258,7 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
     near: &[Near],
     sums: &mut [Compensated],
 ) {
-    let definition = Definition::<S, false>::new(token, task.bands.limits);
+    let definition = Definition::<S, false> { token, limits: task.bands.limits };
     let (mut pairs, mut of_band) = (WithBand::default(), None);
     for &Near { n, iw, is_first } in near {
         if task.stop.is_asked() {

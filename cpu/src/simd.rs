@@ -50,10 +50,8 @@ macro_rules! array {
         }; $count];
         let mut at = 1;
         while at < $count {
-            array[at] = {
-                let $at = at;
-                $value
-            };
+            let $at = at;
+            array[at] = $value;
             at += 1;
         }
         array

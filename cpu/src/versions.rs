@@ -130,7 +130,7 @@ pub mod simd {
     #[inline(always)]
     fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        let definition = Definition::<S, false>::new(token, bands.limits);
+        let definition = Definition::<S, false> { token, limits: bands.limits };
         for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 for iw in 0..bands.nw {
@@ -175,7 +175,7 @@ pub mod blocked {
     #[inline(always)]
     fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        let definition = Definition::<S, false>::new(token, bands.limits);
+        let definition = Definition::<S, false> { token, limits: bands.limits };
         let values = bands.nw * VALUES;
         for first in (0..bands.nbands).step_by(BANDS) {
             for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
@@ -241,7 +241,7 @@ pub mod statics {
     //! and are multiplied by `conj(aqsm)` once. Others have no weight, and nothing is done for them.
     //!
     //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
-    //! has eight bands of one pair instead ([`crate::lists`]).
+    //! has eight bands of one pair instead (`cpu/src/lists.rs`).
     //!
     //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
 
@@ -268,7 +268,7 @@ pub mod cells {
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
     //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-    //! number of energies ([`crate::sigma`]). Other than real poles lie in
+    //! number of energies (`cpu/src/sigma.rs`). Other than real poles lie in
     //! discs of the complex plane, whose moments do so too.
     //!
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.

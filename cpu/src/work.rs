@@ -32,21 +32,6 @@ pub struct Tile {
     pub ig: Range<usize>,
 }
 
-impl Tiles {
-    /// All tiles of so many `igp` and `ig`, the `ig` of the same `igp` next to each other.
-    pub fn of(self, ngpown: usize, ncouls: usize) -> Vec<Tile> {
-        let igp = ranges(ngpown, self.igp);
-        igp.flat_map(|igp| ranges(ncouls, self.ig).map(move |ig| Tile { igp: igp.clone(), ig }))
-            .collect()
-    }
-}
-
-fn ranges(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..count)
-        .step_by(most.min(count))
-        .map(move |begin| begin..count.min(begin.saturating_add(most)))
-}
-
 /// Results of `work` on all items, in their order, on the threads of the pool that this is called in.
 pub fn map<T: Sync, R: Send>(
     items: &[T],
@@ -71,7 +56,15 @@ pub fn sum_tiles(
     sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
 ) -> Vec<f64> {
     let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let tiles = tiles.of(ngpown, task.bands.ncouls);
+    let ranges = |count: usize, most: usize| {
+        let begins = (0..count).step_by(most.min(count));
+        begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
+    };
+    // Those of the same igp next to each other.
+    let of_igp = |igp: Range<usize>| {
+        ranges(task.bands.ncouls, tiles.ig).map(move |ig| Tile { igp: igp.clone(), ig })
+    };
+    let tiles: Vec<Tile> = ranges(ngpown, tiles.igp).flat_map(of_igp).collect();
     let sums = map(&tiles, progress, |tile| {
         let mut totals = vec![Compensated::default(); tile.igp.len() * values];
         if !task.stop.is_asked() {
