@@ -6,7 +6,7 @@
 
 use fearless_simd::prelude::*;
 
-use crate::planned::{BandSums, Fraction, PairSums, PairVector, Row, Span, over_bands};
+use crate::planned::{BandSums, Fraction, PairSums, PairVector, PerBand, Span, over_bands};
 use crate::simd::{Complex, array, reciprocal, reciprocals, registers, splat};
 
 /// Poles of any kind: see [`gpp_kernels::versions::v10`].
@@ -49,7 +49,7 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
 
 impl Fraction for AnyPoles {
     #[inline(always)]
-    fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
         let (token, bands) = (pairs.token, pairs.bands);
         let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
         let has_registers = registers::<S>() >= 32;
@@ -166,7 +166,7 @@ impl<S: Simd> RealPole<S> {
 
 impl Fraction for RealPoles {
     #[inline(always)]
-    fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
         let (token, bands, zero) = (pairs.token, pairs.bands, splat(pairs.token, 0.0));
         let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
         let pole = RealPole { token, wtilde, largest };

@@ -7,12 +7,12 @@ use fearless_simd::prelude::*;
 use gpp_kernels::lists::STATIC;
 use num_complex::Complex64;
 
-use crate::planned::{BandSums, Block, Fraction, PairSums, PairVector, Row};
+use crate::planned::{BandSums, Block, Fraction, PairSums, PairVector, PerBand};
 use crate::simd::{Complex, Line, Lines, WIDTH, array};
 use crate::work::CHAIN;
 
 /// A band for each lane; all lanes have the same pair.
-impl Row for Line {
+impl PerBand for Line {
     const BANDS: usize = WIDTH;
     const SPAN: usize = 16;
     /// So many that their `aqsn` stay in the second cache for all `igp` of a tile: 400 KB for 800 bands.

@@ -1,6 +1,6 @@
 //! The tiles of versions that follow the plan: regular pairs in vectors by a [`Fraction`], the others by the
-//! definition. A vector has eight pairs of one band ([`f64`] is a [`Row`]), or eight bands of one pair
-//! ([`Line`](crate::simd::Line) is one: [`crate::lists`]).
+//! definition. The lanes of a vector hold eight pairs with one band, whose numbers are [`f64`], or one pair with eight
+//! bands, whose numbers are [`Line`](crate::simd::Line)s ([`crate::lists`]).
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
@@ -16,7 +16,7 @@ use crate::work::{CHAIN, Compensated, Tile, add_lanes};
 /// How the terms of regular poles are written.
 pub trait Fraction {
     /// The sums of each pair of a vector over all bands.
-    fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 }
 
 /// What pairs sum over the bands.
@@ -41,7 +41,7 @@ impl<S: Simd, const NW: usize> PairSums<S, NW> {
 }
 
 /// A number of each band of a row.
-pub trait Row: Copy {
+pub trait PerBand: Copy {
     /// Bands of a row: one, the same in all lanes, or one for each chain.
     const BANDS: usize;
     /// Rows of a [`Span`], which divide [`CHAIN`].
@@ -63,7 +63,7 @@ pub trait Row: Copy {
     );
 }
 
-/// The pairs of an `igp` and [`Row::BLOCK`] of a tile's `ig`, with all bands.
+/// The pairs of an `igp` and [`PerBand::BLOCK`] of a tile's `ig`, with all bands.
 pub struct Block<'a, R> {
     pub task: &'a Task<'a>,
     pub tile: &'a Tile,
@@ -77,7 +77,7 @@ pub struct Block<'a, R> {
 
 /// Adds the sums of a tile to totals `(nw · VALUES, igp)`.
 #[inline(always)]
-pub fn sum<F: Fraction, R: Row, S: Simd>(
+pub fn sum<F: Fraction, R: PerBand, S: Simd>(
     token: S,
     task: &Task,
     tile: &Tile,
@@ -91,7 +91,7 @@ pub fn sum<F: Fraction, R: Row, S: Simd>(
 }
 
 #[inline(always)]
-fn sum_energies<F: Fraction, R: Row, S: Simd, const NW: usize>(
+fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
     token: S,
     task: &Task,
     tile: &Tile,
@@ -135,7 +135,7 @@ pub struct BandRows<R> {
     pub spans: [Vec<Span>; 2],
 }
 
-impl<R: Row> BandRows<R> {
+impl<R: PerBand> BandRows<R> {
     #[inline(never)]
     fn of<const NW: usize>(task: &Task) -> BandRows<R> {
         let (plan, _) = task.plan.expect("checked before");
@@ -169,7 +169,7 @@ impl<R: Row> BandRows<R> {
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
 #[inline(never)]
-fn aqsm<R: Row>(task: &Task, igp: usize) -> Vec<[R; 2]> {
+fn aqsm<R: PerBand>(task: &Task, igp: usize) -> Vec<[R; 2]> {
     let (plan, _) = task.plan.expect("checked before");
     let own = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
     let rows = plan.order.chunks(R::BANDS).map(|row| {
@@ -180,7 +180,7 @@ fn aqsm<R: Row>(task: &Task, igp: usize) -> Vec<[R; 2]> {
 }
 
 /// One band for all lanes, which have neighbouring `ig`.
-impl Row for f64 {
+impl PerBand for f64 {
     const BANDS: usize = 1;
     const SPAN: usize = CHAIN / 2;
     const BLOCK: usize = WIDTH;
@@ -354,7 +354,7 @@ pub struct Band<S: Simd, const NW: usize> {
 /// `aqsn` of the panel, `aqsm`, energies and occupations of a row.
 type RowOf<'a, R, const NW: usize> = ((&'a Lines, &'a [R; 2]), (&'a [R; NW], &'a R));
 
-impl<S: Simd, R: Row> PairVector<'_, S, R> {
+impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
     /// The rows `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
     /// without the instructions of the level.
     #[inline(always)]

@@ -7,9 +7,9 @@ use gpp_kernels::kernel::Version;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
-use crate::definition::{self, Band, Definition, FEW, ROW};
+use crate::definition::{Band, Definition, FEW, ROW, Row};
 use crate::fractions::{AnyPoles, RealPoles};
-use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, Row, over_bands};
+use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, PerBand, over_bands};
 use crate::pool::{Pool, Threads};
 use crate::problem::{Lanes, Task};
 use crate::sigma;
@@ -136,8 +136,7 @@ pub mod simd {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);
                     for begin in (0..bands.ncouls).step_by(ROW) {
-                        let row =
-                            definition::Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
+                        let row = Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
                         definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
                     }
                 }
@@ -183,7 +182,7 @@ pub mod blocked {
                     return;
                 }
                 for n in first..bands.nbands.min(first + BANDS) {
-                    let row = definition::Row::of(task, igp, n, tile.ig.clone());
+                    let row = Row::of(task, igp, n, tile.ig.clone());
                     for iw in 0..bands.nw {
                         let band = Band::of(bands, slab, igp, n, iw);
                         definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
@@ -313,7 +312,7 @@ pub mod static_ch {
 
     impl Fraction for StaticCh {
         #[inline(always)]
-        fn sums<S: Simd, R: Row, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
             // Of aqsn times the real and times the imaginary part of aqsm.
             let mut sums = BandSums::<S, 2>::zero(pairs.token);
             over_bands!(pairs, 0, pairs.bands.occ.len(), [sums], band => {
