@@ -68,17 +68,17 @@ impl Fraction for AnyPoles {
                 y.add(e, band.m, one_q + one_p, (-s).mul_add(one_p, of_q));
             }
         });
-        let size2 = re.mul_add(re, im2);
-        let bound = size2 / pairs.limits.sexcut;
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+            let size2 = re.mul_add(re, im2);
+            let bound = size2 / pairs.limits.sexcut;
             for e in 0..NW {
                 let (d, s) = (band.w[e] - re, band.w[e] + re);
                 let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
                 let near = d2.simd_le(largest2);
                 let z2 = near.select(size2 * 4.0, d2) * s2;
-                let cut = band.w[e].simd_lt(zero) & z2.simd_lt(bound * bound);
+                let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
                 // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
-                let cut = cut | band.occ.simd_le(zero);
+                let cut = cut | band.occ.simd_le(0.0);
                 let one_q = near.select(zero, reciprocal(token, d2));
                 let one_p = cut.select(zero, reciprocal(token, s2));
                 let of_q = d * one_q;
@@ -182,13 +182,13 @@ impl Fraction for RealPoles {
                 pole.plain(false, band.m, band.w, &mut q, &mut y);
             }
         );
-        let bound = wtilde * wtilde / pairs.limits.sexcut;
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+            let bound = wtilde * wtilde / pairs.limits.sexcut;
             for e in 0..NW {
                 let (_, z, near) = pole.denominator(band.w[e], false);
-                let cut = band.w[e].simd_lt(zero) & (z * z).simd_lt(bound * bound);
+                let cut = band.w[e].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
                 // Of an empty band nothing needs `y`, which is infinite where its energy is −ω̃.
-                let cut = cut | band.occ.simd_le(zero);
+                let cut = cut | band.occ.simd_le(0.0);
                 let one = cut.select(zero, reciprocal(token, z));
                 y.chain[e] = y.chain[e].add_scaled(band.m, one * band.occ);
                 let one = near.select(zero, reciprocal(token, band.w[e] - wtilde));

@@ -70,7 +70,7 @@ pub fn sum_tiles(
         if !task.stop.is_asked() {
             sum(tile, &mut totals);
         }
-        totals.into_iter().map(Compensated::value).collect::<Vec<f64>>()
+        totals.iter().map(|total| total.value()).collect::<Vec<f64>>()
     });
     let mut totals = vec![Compensated::default(); ngpown * values];
     for (tile, sums) in tiles.iter().zip(&sums) {
