@@ -50,7 +50,8 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
 impl Fraction for AnyPoles {
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let (token, bands) = (pairs.token, pairs.bands);
+        let (token, bands) = (pairs.token, pairs.block.bands);
+        let sexcut = pairs.block.task.bands.limits.sexcut;
         let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
         let has_registers = registers::<S>() >= 32;
         let Complex { re, im } = pairs.wtilde;
@@ -70,7 +71,7 @@ impl Fraction for AnyPoles {
         });
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
             let size2 = re.mul_add(re, im2);
-            let bound = size2 / pairs.limits.sexcut;
+            let bound = size2 / sexcut;
             for e in 0..NW {
                 let (d, s) = (band.w[e] - re, band.w[e] + re);
                 let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
@@ -167,7 +168,8 @@ impl<S: Simd> RealPole<S> {
 impl Fraction for RealPoles {
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let (token, bands, zero) = (pairs.token, pairs.bands, splat(pairs.token, 0.0));
+        let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
+        let sexcut = pairs.block.task.bands.limits.sexcut;
         let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
         let pole = RealPole { token, wtilde, largest };
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
@@ -183,7 +185,7 @@ impl Fraction for RealPoles {
             }
         );
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
-            let bound = wtilde * wtilde / pairs.limits.sexcut;
+            let bound = wtilde * wtilde / sexcut;
             for e in 0..NW {
                 let (_, z, near) = pole.denominator(band.w[e], false);
                 let cut = band.w[e].simd_lt(0.0) & (z * z).simd_lt(bound * bound);

@@ -33,8 +33,8 @@ impl PerBand for Line {
         block: &Block<Line>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &Block { task, igp, aqsm, bands, .. } = block;
-        let (panels, limits) = (task.panels.expect("checked before"), task.bands.limits);
+        let &Block { task, igp, .. } = block;
+        let panels = task.panels.expect("checked before");
         let (first, vcoul) = (igp * task.bands.ncouls, task.slab.vcoul_loc[igp]);
         let (others, of_static) = &pairs(block);
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
@@ -42,7 +42,7 @@ impl PerBand for Line {
                 let wtilde = Complex::splat(token, task.slab.wtilde[first + ig]);
                 let weight = Complex::splat(token, task.slab.eps[first + ig] * vcoul);
                 let aqsn = panels.panel(ig);
-                let pair = PairVector { token, wtilde, weight, aqsn, lane, aqsm, bands, limits };
+                let pair = PairVector { token, block, wtilde, weight, aqsn, lane };
                 F::sums::<S, Line, NW>(&pair).add_to(token, lane, lanes);
             }
             if !of_static.is_empty() {

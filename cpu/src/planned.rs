@@ -3,7 +3,6 @@
 //! bands, whose numbers are [`Line`](crate::simd::Line)s ([`crate::lists`]).
 
 use fearless_simd::prelude::*;
-use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
@@ -200,14 +199,13 @@ impl PerBand for f64 {
         block: &Block<f64>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &Block { task, igp, ig, aqsm, bands, .. } = block;
+        let &Block { task, igp, ig, .. } = block;
         let aqsn = task.panels.expect("checked before").panel(ig / WIDTH);
         let (wtilde, eps) = regular(block);
         for lane in (0..WIDTH.min(task.bands.ncouls - ig)).step_by(S::f64s::LEN) {
             let wtilde = Complex::load(token, &wtilde[lane..]);
             let weight = Complex::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
-            let limits = task.bands.limits;
-            let pairs = PairVector { token, wtilde, weight, aqsn, lane, aqsm, bands, limits };
+            let pairs = PairVector { token, block, wtilde, weight, aqsn, lane };
             F::sums::<S, f64, NW>(&pairs).add_to(token, lane, lanes);
         }
     }
@@ -327,6 +325,7 @@ pub type Span = [f64; 2];
 #[derive(Clone, Copy)]
 pub struct PairVector<'a, S: Simd, R> {
     pub token: S,
+    pub block: &'a Block<'a, R>,
     /// ω̃ of the regular pairs; of others a pole that harms nothing.
     pub wtilde: Complex<S>,
     /// vcoul · eps of the regular pairs; zero for others.
@@ -335,10 +334,6 @@ pub struct PairVector<'a, S: Simd, R> {
     pub aqsn: &'a [Lines],
     /// The first of the lanes in rows of the panel.
     pub lane: usize,
-    /// Matrix elements of G′, `(rows)`.
-    pub aqsm: &'a [[R; 2]],
-    pub bands: &'a BandRows<R>,
-    pub limits: Limits,
 }
 
 /// A band for all lanes, or one for each.
@@ -363,9 +358,10 @@ impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
         begin: usize,
         end: usize,
     ) -> impl Iterator<Item = RowOf<'_, R, NW>> {
-        let (wx, _) = self.bands.wx.as_chunks::<NW>();
-        let elements = self.aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);
-        elements.zip(wx[begin..end].iter().zip(&self.bands.occ[begin..end]))
+        let &Block { aqsm, bands, .. } = self.block;
+        let (wx, _) = bands.wx.as_chunks::<NW>();
+        let elements = self.aqsn[begin..end].iter().zip(&aqsm[begin..end]);
+        elements.zip(wx[begin..end].iter().zip(&bands.occ[begin..end]))
     }
 
     #[inline(always)]
@@ -381,8 +377,9 @@ impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
     /// Largest `|wdiff|²` that takes the second branch.
     #[inline(always)]
     pub fn largest2(&self) -> S::f64s {
-        let two = splat(self.token, self.limits.limittwo);
-        let one = self.wtilde.norm_sqr() / self.limits.limitone;
+        let limits = self.block.task.bands.limits;
+        let two = splat(self.token, limits.limittwo);
+        let one = self.wtilde.norm_sqr() / limits.limitone;
         two.simd_lt(one).select(one, two)
     }
 }

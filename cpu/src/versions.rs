@@ -315,7 +315,7 @@ pub mod static_ch {
         fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
             // Of aqsn times the real and times the imaginary part of aqsm.
             let mut sums = BandSums::<S, 2>::zero(pairs.token);
-            over_bands!(pairs, 0, pairs.bands.occ.len(), [sums], band => {
+            over_bands!(pairs, 0, pairs.block.bands.occ.len(), [sums], band => {
                 sums.chain[0] = sums.chain[0].add_scaled(band.aqsn, band.aqsm.re);
                 sums.chain[1] = sums.chain[1].add_scaled(band.aqsn, band.aqsm.im);
             });
