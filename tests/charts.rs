@@ -107,13 +107,8 @@ fn points_without_a_place_are_said_and_the_others_drawn() {
     profiles[0].bytes.hbm = 0.0;
     let shown: Vec<&Profile> = profiles.iter().collect();
     let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
-    assert!(svg.contains("points not drawn: 1; by HBM; times"));
+    assert!(svg.contains("points not drawn: 1; bytes of HBM"));
     check(&svg, "the others", &ids(&shown[1..]));
-    // One without a time of its own: all by the profiler's.
-    profiles[0].time_s = None;
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let svg = Roofline::of("all", &shown, &ceilings, Level::L1).svg();
-    assert!(svg.contains("by L1; times: under the profiler"));
 }
 
 #[test]
