@@ -293,7 +293,8 @@ impl Chart for Roofline<'_> {
             on.draw_text(&name, &middle(LABEL, HPos::Left), place)?;
         }
         let vectors = if self.matrix.is_some() { "FP64 vector peak" } else { "FP64 peak" };
-        let peaks = [(Some(peak), vectors, ""), (self.matrix, "FP64 matrix peak", ", by its clock")];
+        let peaks =
+            [(Some(peak), vectors, ""), (self.matrix, "FP64 matrix peak", ", by its clock")];
         for (peak, name, source) in peaks {
             let Some(peak) = peak else { continue };
             let ends = [ridge(peak), x.end].map(|x| pixel(x, peak));

@@ -142,7 +142,9 @@ fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
         let launches = gpu.kernels.iter();
-        for (launch, entry) in launches.flat_map(|own| own.entries.iter().map(move |entry| (own, entry))) {
+        for (launch, entry) in
+            launches.flat_map(|own| own.entries.iter().map(move |entry| (own, entry)))
+        {
             let kernel = device.kernel(launch, entry)?;
             kernels.push(Kernel {
                 version: gpu.id().into(),

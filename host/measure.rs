@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::entry;
 use crate::devices::gauge::{self, Gauge, Look, Reading};

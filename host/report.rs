@@ -31,12 +31,8 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
     files.writes("--output", [&args.output]).check()?;
     let Records { profiles, ceilings, .. } = records;
-    let measured = Measured {
-        from: String::new(),
-        run: Some(run),
-        profiles,
-        ceilings: Some(ceilings),
-    };
+    let measured =
+        Measured { from: String::new(), run: Some(run), profiles, ceilings: Some(ceilings) };
     let page = page(&measured, matrices.as_ref())?;
     replace(&args.output, |file| file.write_all(page.as_bytes()))?;
     print(|to| writeln!(to, "{}", args.output.display()))?;
@@ -59,7 +55,11 @@ pub fn page(measured: &Measured, matrices: Option<&Folder>) -> Result<String> {
         ("results", "All versions", results(&sections)),
         ("kernel", "The kernel", kernel()),
         ("sigma", "Σ(ω)", sigma(run)),
-        ("matrices", "Σ as a matrix", matrices.map_or(html! {}, |own| self::matrices(own, ceilings))),
+        (
+            "matrices",
+            "Σ as a matrix",
+            matrices.map_or(html! {}, |own| self::matrices(own, ceilings)),
+        ),
         ("device", "Device and ceilings", device(run, ceilings)),
     ];
     let parts: Vec<_> = all.into_iter().filter(|(_, _, body)| !body.0.is_empty()).collect();

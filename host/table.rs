@@ -250,10 +250,7 @@ pub fn notes(section: &Section) -> Vec<&'static str> {
     let is_published = section.series != "paper"
         && rows.iter().any(|row| row.published.tflops.or(row.published.time_s).is_some());
     let notes = [
-        (
-            rows.iter().any(Row::is_noise),
-            "≈ not significantly different from the version before",
-        ),
+        (rows.iter().any(Row::is_noise), "≈ not significantly different from the version before"),
         (
             rows.iter().any(|row| row.order_differs && !row.is_noise()),
             "* faster than the version before here and slower there, or the other way round",
@@ -317,7 +314,8 @@ fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         "published_tflops",
         "published_over_baseline",
     ])?;
-    for (section, row) in sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row))) {
+    for (section, row) in sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)))
+    {
         let Row { result, published, .. } = row;
         csv.serialize((
             (&section.system, &result.device, &result.version),
@@ -337,9 +335,18 @@ mod tests {
     #[test]
     fn every_published_table_is_read() {
         let of = |version, system| published(version, system).unwrap();
-        assert_eq!((of("v0", "si214").time_s, of("v8", "si510").time_s), (Some(1.691), Some(7.565)));
-        assert_eq!((of("v0", "si214").registers, of("v8", "si214").warps_per_sm), (Some(154.0), Some(16.0)));
-        assert_eq!((of("talk:V7", "si214").time_s, of("talk:V7", "si214").tflops), (Some(0.66), Some(3.18)));
+        assert_eq!(
+            (of("v0", "si214").time_s, of("v8", "si510").time_s),
+            (Some(1.691), Some(7.565))
+        );
+        assert_eq!(
+            (of("v0", "si214").registers, of("v8", "si214").warps_per_sm),
+            (Some(154.0), Some(16.0))
+        );
+        assert_eq!(
+            (of("talk:V7", "si214").time_s, of("talk:V7", "si214").tflops),
+            (Some(0.66), Some(3.18))
+        );
         assert_eq!(of("blog:baseline", "si214").registers, None);
         assert_eq!(published("v0", "demo"), None);
         assert_eq!(published_over_baseline("talk:V7", "si214"), Some(1.63 / 0.66));

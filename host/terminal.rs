@@ -82,7 +82,8 @@ pub fn fit(mut table: Table, width: Option<u16>) -> String {
         let letters = |text: &str| text.chars().count();
         let longest_word = |text: &str| text.split_whitespace().map(letters).max().unwrap_or(0);
         // Neither words nor short cells are broken.
-        let least = |text: String| if letters(&text) <= 16 { letters(&text) } else { longest_word(&text) };
+        let least =
+            |text: String| if letters(&text) <= 16 { letters(&text) } else { longest_word(&text) };
         let cells = table.row_iter().filter_map(content).map(least);
         let heading = table.header().and_then(content).map_or(0, |text| longest_word(&text));
         let width = cells.max().unwrap_or(0).max(heading) as u16 + 2;

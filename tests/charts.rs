@@ -88,7 +88,7 @@ fn points_are_where_they_are_in_either_kind_of_picture() {
     assert_eq!(picture.dimensions(), chart.size());
     let svg = chart.svg();
     let circles = svg.split("<circle ").skip(1).map(|tag| tag.split('"').collect::<Vec<_>>());
-    // Its values are at odd places: x, y, radius, opacity, colour.
+    // Every second part is a value: x, y, radius, opacity, colour.
     let circles: Vec<_> = circles.collect();
     assert_eq!(circles.len(), shown.len());
     for circle in &circles {
@@ -100,7 +100,7 @@ fn points_are_where_they_are_in_either_kind_of_picture() {
 }
 
 #[test]
-fn points_without_a_place_are_said_and_the_others_drawn() {
+fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
     let folder = common::repository("data/runs/h200-2026-11-23/si214");
     let mut profiles = profile::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();

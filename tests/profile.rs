@@ -1,4 +1,4 @@
-//! What the profiler prints, recorded, and what is made of it.
+//! Recorded output of the profiler, and the profiles made from it.
 
 mod common;
 

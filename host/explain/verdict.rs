@@ -193,8 +193,8 @@ fn stall_change(step: &Step, (before, now): Pair) -> Option<String> {
         (reason, share * before, new.get(reason).copied().unwrap_or(0.0) * now)
     });
     let agreeing = cycles.filter(|(_, a, b)| (b < a) == (now < before));
-    let (reason, a, b) =
-        agreeing.max_by(|one, other| (one.2 - one.1).abs().total_cmp(&(other.2 - other.1).abs()))?;
+    let (reason, a, b) = agreeing
+        .max_by(|one, other| (one.2 - one.1).abs().total_cmp(&(other.2 - other.1).abs()))?;
     let less = if b < a { "less" } else { "more" };
     let reason = meaning(reason);
     Some(format!("as warps wait {less} for {reason} ({a:.1} → {b:.1} cycles an instruction)"))
@@ -244,11 +244,7 @@ const NEAR: f64 = 0.6;
 const LEAST_LOSS: f64 = 0.01;
 
 /// The busiest unit, the leading stall, and what the power limit took of the clock.
-pub fn bound(
-    profile: &Profile,
-    ceilings: &Ceilings,
-    measured: Option<&Measurement>,
-) -> String {
+pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut sentences = Vec::new();
     if let Some(&(unit, share)) = uses(profile, ceilings).first() {
@@ -295,8 +291,7 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> 
     ];
     let pipes = pipes.into_iter().filter_map(|(name, busy)| Some((name, busy? / 100.0)));
     // A record without a duration or a ceiling has no share.
-    let mut uses: Vec<_> =
-        bandwidths.chain(pipes).filter(|(_, share)| share.is_finite()).collect();
+    let mut uses: Vec<_> = bandwidths.chain(pipes).filter(|(_, share)| share.is_finite()).collect();
     uses.sort_by(|a, b| b.1.total_cmp(&a.1));
     uses
 }

@@ -116,9 +116,8 @@ fn profile(
     let sum = |name: &str| -> Result<f64> {
         let missing = launches.iter().find(|launch| get(launch, name).is_none());
         let kernel = missing.map_or("", |launch| &launch.kernel);
-        known(name).ok_or_else(|| {
-            ProfileError(format!("metric {name} is missing for kernel `{kernel}`"))
-        })
+        known(name)
+            .ok_or_else(|| ProfileError(format!("metric {name} is missing for kernel `{kernel}`")))
     };
     let duration = sum(ncu::DURATION)?;
     // By the launches' time.

@@ -131,7 +131,8 @@ impl Records {
         let run: Run = record::read(&path)?;
         let system = &self.profiles[0].system;
         if run.system.name != *system {
-            let what = format!("is of {}, the profiles in its folder are of {system}", run.system.name);
+            let what =
+                format!("is of {}, the profiles in its folder are of {system}", run.system.name);
             return Err(invalid(path.display(), what));
         }
         Ok(run)
@@ -147,7 +148,8 @@ impl Records {
 /// Fails if a folder already holds profiles of another system, or of another number of energies.
 pub fn require_same(folder: &Path, system: &str, nw: usize) -> Result<()> {
     let profiles = if has_profiles(folder) { load(folder)? } else { Vec::new() };
-    let is_other = |own: &&Profile| own.system != system || own.nw.is_some_and(|own| own as usize != nw);
+    let is_other =
+        |own: &&Profile| own.system != system || own.nw.is_some_and(|own| own as usize != nw);
     let Some(other) = profiles.iter().find(is_other) else { return Ok(()) };
     let energies = other.nw.map_or(String::new(), |nw| format!(" at {nw} energies"));
     let what = format!(

@@ -11,7 +11,7 @@ use crate::error::ProfileError;
 
 /// The beginnings of the profiled symbols: those of all versions, and of the second stage. Kernels that measure ceilings
 /// are not profiled.
-fn profiled() -> Vec<&'static str> {
+pub fn profiled() -> Vec<&'static str> {
     let symbols = ALL.iter().flat_map(|gpu| gpu.kernels).flat_map(|kernel| kernel.entries);
     let symbols = symbols.map(|entry| entry.symbol).chain([SECOND_STAGE]);
     // `gpp_` and the letters after it.

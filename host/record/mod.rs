@@ -70,8 +70,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     if marks.schema != u64::from(SCHEMA) {
         return Err(wrong(format!("needs schema {SCHEMA}, has {}", marks.schema)));
     }
-    serde_json::from_str(text)
-        .map_err(|e| wrong(format!("is no record of kind {}: {e}", R::KIND)))
+    serde_json::from_str(text).map_err(|e| wrong(format!("is no record of kind {}: {e}", R::KIND)))
 }
 
 /// The JSON of a record, without the end of the last line.
