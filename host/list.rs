@@ -14,7 +14,7 @@ use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_o
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo};
+use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Files, print, write_text};
 use crate::problem::Grid;
@@ -125,15 +125,12 @@ struct Kernel {
     version: String,
     #[serde(skip)]
     change: String,
-    symbol: String,
     /// Null in a build without kernels.
     hash: Option<String>,
     energies: u32,
     threads_per_block: u32,
-    registers: Option<u32>,
-    local_bytes: Option<u32>,
-    shared_bytes: Option<u32>,
-    warps_per_sm: Option<u32>,
+    #[serde(flatten)]
+    info: KernelInfo,
 }
 
 const SCHEMA: u32 = 1;
@@ -141,23 +138,18 @@ const SCHEMA: u32 = 1;
 fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
-        let launches = gpu.kernels.iter();
-        for (launch, entry) in
-            launches.flat_map(|own| own.entries.iter().map(move |entry| (own, entry)))
-        {
-            let kernel = device.kernel(launch, entry)?;
-            kernels.push(Kernel {
-                version: gpu.id().into(),
-                change: gpu.version.change.into(),
-                hash: gpu::hash(&kernel.symbol),
-                symbol: kernel.symbol,
-                energies: entry.energies,
-                threads_per_block: launch.threads,
-                registers: kernel.registers,
-                local_bytes: kernel.local_bytes,
-                shared_bytes: kernel.shared_bytes,
-                warps_per_sm: kernel.warps_per_sm,
-            });
+        for kernel in gpu.kernels {
+            for entry in kernel.entries {
+                let info = device.kernel(kernel, entry)?;
+                kernels.push(Kernel {
+                    version: gpu.id().into(),
+                    change: gpu.version.change.into(),
+                    hash: gpu::hash(&info.symbol),
+                    energies: entry.energies,
+                    threads_per_block: kernel.threads,
+                    info,
+                });
+            }
         }
     }
     Ok(Info {
@@ -256,13 +248,13 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     }
     Cells::new(
         &[
-            ("kernel", &|own: &&Kernel| own.symbol.clone()),
+            ("kernel", &|own: &&Kernel| own.info.symbol.clone()),
             ("energies", &|own: &&Kernel| own.energies.to_string()),
             ("threads", &|own: &&Kernel| own.threads_per_block.to_string()),
-            ("registers", &|own: &&Kernel| or_dash(own.registers)),
-            ("local [B]", &|own: &&Kernel| or_dash(own.local_bytes)),
-            ("shared [B]", &|own: &&Kernel| or_dash(own.shared_bytes)),
-            ("warps/SM", &|own: &&Kernel| or_dash(own.warps_per_sm)),
+            ("registers", &|own: &&Kernel| or_dash(own.info.registers)),
+            ("local [B]", &|own: &&Kernel| or_dash(own.info.local_bytes)),
+            ("shared [B]", &|own: &&Kernel| or_dash(own.info.shared_bytes)),
+            ("warps/SM", &|own: &&Kernel| or_dash(own.info.warps_per_sm)),
             ("what it changes", &|own: &&Kernel| own.change.clone()),
         ],
         &info.kernels,
@@ -286,15 +278,18 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
             ("series", &|series: &&Journey| series.id.into()),
             ("source", &|series: &&Journey| series.source.into()),
             ("baseline", &|series: &&Journey| series.baseline.into()),
-            ("on a", &|series: &&Journey| name(series.back_end()).into()),
+            ("on a", &|series: &&Journey| match series.back_end() {
+                BackEnd::Gpu => "GPU".into(),
+                BackEnd::Cpu => "CPU".into(),
+            }),
             ("fastest", &|series: &&Journey| series.best.into()),
             ("measured", &|series: &&Journey| series.condition.into()),
         ],
         JOURNEYS,
     )
     .print(to)?;
-    let on = |back_end| format!("{} on a {}", best(back_end).id(), name(back_end));
-    writeln!(to, "--version best is {}, {}", on(BackEnd::Gpu), on(BackEnd::Cpu))?;
+    let [gpu, cpu] = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
+    writeln!(to, "--version best is {gpu} on a GPU, {cpu} on a CPU")?;
     Cells::new(
         &[
             ("gpp offdiag --version", &|own: &&Version| own.id.into()),
@@ -319,11 +314,4 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
     )
     .print(to)?;
     writeln!(to, "{STATISTICS}")
-}
-
-fn name(back_end: BackEnd) -> &'static str {
-    match back_end {
-        BackEnd::Gpu => "GPU",
-        BackEnd::Cpu => "CPU",
-    }
 }
