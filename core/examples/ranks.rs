@@ -6,7 +6,7 @@ mod common;
 use std::thread;
 
 use gpp_core::problem::Sums;
-use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
 
 const RANKS: usize = 3;
 
@@ -15,13 +15,14 @@ fn main() -> gpp_core::Result<()> {
     let of_columns = |columns: std::ops::Range<usize>| -> gpp_core::Result<Sums> {
         let pairs = columns.start * common::NCOULS..columns.end * common::NCOULS;
         let screening = Screening {
-            wtilde: &own.wtilde[pairs.clone()],
-            eps: &own.eps[pairs],
+            wtilde: MatrixRef::Host(&own.wtilde[pairs.clone()]),
+            eps: MatrixRef::Host(&own.eps[pairs]),
             vcoul: &own.vcoul,
             inv_igp_index: &own.inv_igp_index[columns],
             indinv: &own.indinv,
         };
-        let bands = Bands { aqsn: aqs, aqsm: Aqsm::Whole(aqs), e: &own.e, occ: &own.occ };
+        let aqs = MatrixRef::Host(aqs);
+        let bands = Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &own.e, occ: &own.occ };
         let calculator = Calculator::open("cpu")?;
         Ok(calculator.sums(&screening, &bands, &[-1.5, -1.0], Formula::default())?.sums)
     };

@@ -49,7 +49,7 @@ pub use crate::calculator::matrix::{FoundMatrix, MatrixBands};
 pub use crate::calculator::placed::Placed;
 #[doc(inline)]
 pub use crate::calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, Screening, Sizes, Workspace, on_gpu,
+    Bands, Calculator, Formula, Found, MatrixRef, Screening, Sizes, Workspace, on_gpu,
 };
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;

@@ -1,6 +1,5 @@
 //! A crate outside of this repository that calls the core, with the lines of docs/library.md.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -43,37 +42,6 @@ fn a_crate_elsewhere_builds_and_runs() {
     assert!(output.status.success(), "{said}");
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
-}
-
-/// Cargo, run far from the repository, where a toolkit is named that is not there.
-fn cargo(arguments: &[&str]) -> String {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .current_dir("/")
-        .args(arguments)
-        .args(["--offline", "--manifest-path"])
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("core/Cargo.toml"))
-        .envs([("CUDA_PATH", "/nowhere"), ("CUDA_LIBRARY_PATH", "/nowhere")])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[test]
-fn cargo_runs_in_any_folder() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anywhere");
-    cargo(&["check", "-q", "-p", "cust_raw", "--target-dir", target.to_str().unwrap()]);
-}
-
-#[test]
-fn callers_build_what_they_need() {
-    let tree = ["tree", "--edges", "normal", "--prefix", "none"];
-    let tree = cargo(&tree);
-    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(crates.contains("cust") && crates.contains("gemm-f64"));
-    for name in ["csv", "statrs", "nvml-wrapper", "gemm", "gemm-c64", "gemm-f32"] {
-        assert!(!crates.contains(name), "{name}");
-    }
 }
 
 /// The README's lines in Rust are of an example, and the examples run.

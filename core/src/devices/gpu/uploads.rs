@@ -462,12 +462,22 @@ impl PairBuffers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMatrix {
     /// Its address, `CUdeviceptr`; at a multiple of 16 bytes.
-    pub at: u64,
+    pub(crate) at: u64,
     /// Elements from one column to the next.
-    pub ld: usize,
+    pub(crate) ld: usize,
 }
 
 impl DeviceMatrix {
+    /// The matrix at this address, `CUdeviceptr`, a multiple of 16 bytes, with `ld` elements from one column to the
+    /// next.
+    ///
+    /// # Safety
+    /// It is there, with as many rows and columns as a call expects, as long as it is used and as what is placed of
+    /// it. Nobody writes it meanwhile but what the calculator's stream has pending.
+    pub unsafe fn new(at: u64, ld: usize) -> DeviceMatrix {
+        DeviceMatrix { at, ld }
+    }
+
     /// Its address as a pointer.
     pub fn pointer(self) -> *const Complex64 {
         std::ptr::without_provenance(self.at as usize)
