@@ -1,5 +1,5 @@
 //! Inputs that cannot be read whole and at once, and memory that a control group limits. Groups are made where
-//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/system/memory`
+//! this is root and may make some; elsewhere their tests do nothing, and those of `core/src/os/memory`
 //! have a made-up tree of files.
 #![cfg(target_os = "linux")]
 

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 use std::ops::{Add, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::{Pool, Room, Team, Threads};
 use gpp_cpu::problem::{BandPanels, IgPanels, Task};
+use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
@@ -19,16 +21,81 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue;
-pub use crate::devices::Host;
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
+    Device, DeviceInfo, HOST, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
     of_layouts,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
+
+/// The CPU with its threads and vectors.
+pub struct Host {
+    info: DeviceInfo,
+    level: Level,
+    team: Arc<Team>,
+}
+
+impl Host {
+    /// With its widest vectors.
+    #[expect(clippy::new_without_default, reason = "it asks the system for threads and memory")]
+    pub fn new() -> Host {
+        Host::at(Level::best())
+    }
+
+    /// With the vectors of a level.
+    pub fn at(level: Level) -> Host {
+        Host::with_team(level, Arc::new(Team::new(Room::here())))
+    }
+
+    /// With the vectors of a level, and these threads.
+    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
+        assert!(level.is_available(), "this CPU has no {level}");
+        Host { info: info(team.count(Threads::All)), level, team }
+    }
+
+    /// This CPU with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Host {
+        self.team.set(threads);
+        Host::with_team(self.level, self.team)
+    }
+
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The threads that versions run, started at the first use.
+    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
+        self.team.pool(threads).map_err(Error::threads)
+    }
+}
+
+fn info(threads: usize) -> DeviceInfo {
+    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing()
+        .with_cpu(CpuRefreshKind::nothing())
+        .with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind).ok();
+    let cpu = system.as_ref().and_then(|system| system.cpus().first());
+    let name = cpu.map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
+    DeviceInfo {
+        id: HOST.into(),
+        name: name.unwrap_or("unknown CPU").into(),
+        driver: None,
+        compute_capability: None,
+        multiprocessors: threads as u32,
+        uuid: None,
+        clock_mhz: None,
+        memory_bytes: system.map_or(0, |system| system.total_memory()),
+    }
+}
 
 impl Device for Host {
     fn info(&self) -> &DeviceInfo {
@@ -154,10 +221,6 @@ impl Worker for OnHost<'_> {
 
     fn finish(&mut self) -> Result<SlabSums> {
         Ok(self.summed.take().expect("a slab was begun"))
-    }
-
-    fn forget(&mut self) {
-        self.slab = SlabArrays::default();
     }
 }
 
