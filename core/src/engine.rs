@@ -314,9 +314,9 @@ impl Pipeline<SlabSums> for SlabPipeline<'_> {
 
     fn finish(&mut self, done: Done) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
-        if let (Some(&next), Some(data)) = (first.left.last(), &first.data) {
-            let batch = self.batch(next);
-            self.worker.look_ahead(data.view(), &batch, self.run.kernel);
+        if let Some(&next) = first.left.last() {
+            // Made while the GPU works.
+            self.batch(next);
         }
         first.sums.push((first.batch, self.worker.finish()?));
         if !first.left.is_empty() {
@@ -383,8 +383,8 @@ fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
 pub fn ordered_sum<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize) -> Sums {
     let mut totals = vec![Compensated::default(); nw * VALUES];
     for slab in slabs {
-        for (value, total) in totals.iter_mut().enumerate() {
-            slab.of_value(value).iter().for_each(|&group| total.add(group));
+        for (of_groups, total) in slab.values.chunks_exact(slab.groups).zip(&mut totals) {
+            of_groups.iter().for_each(|&group| total.add(group));
         }
     }
     let values: Vec<f64> = totals.into_iter().map(Compensated::value).collect();

@@ -48,9 +48,6 @@ impl Look {
 /// Between two samples.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// After so many samples the pauses are twice as long, then three times, …: an hour has some ten thousand.
-const LONGER: usize = 1000;
-
 /// A thread that samples a gauge until [`Watch::end`].
 pub struct Watch {
     gauge: Arc<dyn Gauge>,
@@ -67,8 +64,7 @@ impl Watch {
         let sampled = Arc::clone(&gauge);
         let sample = move || {
             let mut looks = Vec::new();
-            let pause = |looks: &Vec<Look>| PAUSE * (1 + looks.len() / LONGER) as u32;
-            while end.recv_timeout(pause(&looks)) == Err(RecvTimeoutError::Timeout) {
+            while end.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
                 looks.push(Look::at(sampled.as_ref()));
             }
             looks

@@ -12,7 +12,6 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use gpp_cpu::pool::{STACK, starting};
 use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, Gpu, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
@@ -105,9 +104,6 @@ pub trait Worker: Send {
         Ok(())
     }
 
-    /// Prepares on the host what the next batch needs of a slab, while another batch is in flight.
-    fn look_ahead(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) {}
-
     /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such as
     /// sorted pairs.
     fn keep(&mut self, _bytes: u64) {}
@@ -148,11 +144,6 @@ impl SlabSums {
             all.upload.seconds += next.upload.seconds;
             all
         })
-    }
-
-    /// One of the values, of each group.
-    pub fn of_value(&self, value: usize) -> &[f64] {
-        &self.values[value * self.groups..][..self.groups]
     }
 }
 
@@ -207,48 +198,38 @@ pub struct KernelInfo {
     pub warps_per_sm: Option<u32>,
 }
 
-/// How a kernel runs on a slab, in the emulator and on a GPU.
-pub struct Launch<'a> {
-    /// The kernel for the poles of the problem.
-    pub kernel: &'a Kernel,
-    pub entry: &'static Entry,
-    pub grid: Grid,
-}
-
-impl<'a> Launch<'a> {
-    /// A launch of `gpu`'s kernels at a batch of energies on a slab and its pairs.
-    pub fn of(
-        gpu: &'a Gpu,
-        problem: &Problem,
-        batch: &Batch,
-        slab: SlabView,
-        pairs: &Pairs,
-    ) -> Result<Launch<'a>> {
-        let kernel = batch.plan().kernel(gpu);
-        let (header, nw) = (problem.header(), batch.nw());
-        // Neither kernel nor driver would notice.
-        assert!(
-            slab.igp().end <= header.ngpown
-                && slab.ncouls() == header.ncouls
-                && slab.nbands() == header.nbands,
-            "the slab is part of the problem"
-        );
-        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
-        let extents = pairs.counted(Dimensions {
-            nbands: header.nbands as u32,
-            ngpown: slab.len() as u32,
-            ncouls: slab.ncouls() as u32,
-            nw: nw as u32,
-            fallback_begins: &[],
-            clusters: 0,
-        });
-        if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
-            let origin = format!("{} on {}", gpu.id(), problem.name());
-            let what = format!("the kernel takes fewer than {below} {what}, found {count}");
-            return Err(Error::Input { origin, what });
-        }
-        Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
+/// The grid of a launch, in the emulator and on a GPU: `gpu`'s kernels at a batch of energies on a slab and its pairs.
+pub fn grid(
+    gpu: &Gpu,
+    problem: &Problem,
+    batch: &Batch,
+    slab: SlabView,
+    pairs: &Pairs,
+) -> Result<Grid> {
+    let kernel = batch.plan().kernel(gpu);
+    let header = problem.header();
+    // Neither kernel nor driver would notice.
+    assert!(
+        slab.igp().end <= header.ngpown
+            && slab.ncouls() == header.ncouls
+            && slab.nbands() == header.nbands,
+        "the slab is part of the problem"
+    );
+    assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
+    let extents = pairs.counted(Dimensions {
+        nbands: header.nbands as u32,
+        ngpown: slab.len() as u32,
+        ncouls: slab.ncouls() as u32,
+        nw: batch.nw() as u32,
+        fallback_begins: &[],
+        clusters: 0,
+    });
+    if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
+        let origin = format!("{} on {}", gpu.id(), problem.name());
+        let what = format!("the kernel takes fewer than {below} {what}, found {count}");
+        return Err(Error::Input { origin, what });
     }
+    Ok(kernel.grid(&extents))
 }
 
 /// The entry of `kernel` for `nw` energies.
@@ -265,14 +246,6 @@ pub struct HostWorkspace {
     pub slab: u64,
 }
 
-impl HostWorkspace {
-    /// The workspace of two that exist one after the other.
-    #[must_use]
-    pub fn or(self, other: HostWorkspace) -> HostWorkspace {
-        HostWorkspace { bands: self.bands.max(other.bands), slab: self.slab.max(other.slab) }
-    }
-}
-
 impl Add for HostWorkspace {
     type Output = HostWorkspace;
 
@@ -284,24 +257,18 @@ impl Add for HostWorkspace {
     }
 }
 
-/// The arrays in each layout that kernels of these versions for GPUs read, for slabs of these dimensions.
-fn of_layouts(
-    problem: Outline,
-    versions: &[catalogue::Kernel],
-    slab: Extents,
-) -> impl Iterator<Item = HostWorkspace> {
-    let kernels: Vec<(&Kernel, usize)> =
-        versions.iter().filter_map(|version| version.first(problem)).collect();
-    Layout::ALL.into_iter().filter_map(move |layout| {
-        let in_layout = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
-        let nw = in_layout.map(|(_, nw)| *nw).max()?;
-        let slab = Extents { nw, ..slab };
+/// The arrays that kernels of these versions for GPUs read, in one layout at a time, for slabs of these dimensions.
+fn of_layouts(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> HostWorkspace {
+    let mut all = HostWorkspace::default();
+    for (kernel, nw) in versions.iter().filter_map(|version| version.first(problem)) {
+        let (layout, slab) = (kernel.layout, Extents { nw, ..slab });
         // The rows of a part of a slab are not contiguous, so that the original layout too is a copy.
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
         let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
-        let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
-        Some(HostWorkspace { bands, slab: aqsm_local.saturating_add(pairs) })
-    })
+        all.bands = all.bands.max(slab.bytes_beside(Of::Bands, layout, problem.keeps_order));
+        all.slab = all.slab.max(aqsm_local.saturating_add(pairs));
+    }
+    all
 }
 
 /// The devices that a user names.

@@ -64,8 +64,7 @@ impl Drop for Holding {
     }
 }
 
-const ENTRY: &str = ".visible .entry ";
-
+/// What declarations of variables begin with.
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build, with the version and target of a module that has one.
@@ -113,7 +112,7 @@ impl Ptx {
                     let (name, body) = entry.take().expect("matched above");
                     entries.insert(name, PtxEntry::Plain(body));
                 }
-            } else if let Some(rest) = line.strip_prefix(ENTRY) {
+            } else if let Some(rest) = line.strip_prefix(".visible .entry ") {
                 let name = rest.split(|c| !is_name(c)).next().unwrap_or_default();
                 entry = Some((name.into(), line.into()));
             } else if SPACES.iter().any(|space| line.starts_with(space)) {
@@ -171,9 +170,8 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Lines that say where code comes from.
+/// Lines and labels that say where code comes from.
 const LINE_TABLE: [&str; 2] = [".loc", ".file"];
-
 const MARKS: [&str; 2] = ["$L__tmp", "$L__func_"];
 
 /// Beginnings of names that the compiler chooses: labels, mangled paths, constants without a name.

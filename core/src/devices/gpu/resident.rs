@@ -66,9 +66,6 @@ impl Resident {
                 watch.check()?;
                 (watch.done)(at as f64 / batches.count() as f64);
                 worker.launch(problem.slab(), &batches.get(at), kernels)?;
-                if at + 1 < batches.count() {
-                    worker.look_ahead(problem.slab(), &batches.get(at + 1), version);
-                }
                 of_batches.push(worker.finish()?);
             }
             Ok(())

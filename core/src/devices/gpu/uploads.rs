@@ -163,14 +163,14 @@ pub struct BandBuffers {
     aqsn: Option<Buffer<Complex64>>,
     /// The address of a caller's array in place of `aqsn`.
     aqsn_on_gpu: Option<u64>,
-    occ: Option<Buffer<f64>>,
-    wx: Option<Buffer<f64>>,
+    pub occ: Option<Buffer<f64>>,
+    pub wx: Option<Buffer<f64>>,
 }
 
 impl BandBuffers {
     /// Uploads what a layout lacks, with the energies of a batch, and waits for it. Nothing in flight reads other arrays.
-    pub fn want(&mut self, to: &mut Uploads, layout: Layout, batch: &Batch) -> Result<()> {
-        let before = to.bytes;
+    pub fn want(&mut self, to: &mut Uploads, Run { batch, kernel }: Run) -> Result<()> {
+        let (before, layout) = (to.bytes, kernel.layout);
         let (bands, order) = (to.problem.bands(), to.problem.order());
         let prepared = preparation(layout);
         let of = (bands.id(), bands.elements_id(), layout);
@@ -208,31 +208,30 @@ impl BandBuffers {
         let on_gpu = self.aqsn_on_gpu.map(|at| ptr::without_provenance(at as usize));
         on_gpu.unwrap_or_else(|| pointer(&self.aqsn))
     }
-
-    pub fn occ(&self) -> *const f64 {
-        pointer(&self.occ)
-    }
-
-    pub fn wx(&self) -> *const f64 {
-        pointer(&self.wx)
-    }
 }
 
-/// What a layout makes of a slab's pairs depends on: the slab, energies, the layout and what else it names.
-type Key = ((Id, Range<usize>), PairsOf);
+/// A batch of energies, and the kernel that sums it.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    pub batch: &'a Batch,
+    pub kernel: &'a Kernel,
+}
+
+/// What the pairs that a layout makes depend on in addition to the slab: energies, the layout, and what it names.
 type PairsOf = (Id, Layout, Option<PairsAt>);
 
-fn pairs_of(energies: Id, (batch, kernel): (&Batch, &Kernel)) -> PairsOf {
-    (energies, kernel.layout, preparation(kernel.layout).pairs_at(batch, kernel))
+impl Run<'_> {
+    fn pairs(self) -> PairsOf {
+        let layout = self.kernel.layout;
+        (self.batch.id().0, layout, preparation(layout).pairs_at(self.batch, self.kernel))
+    }
 }
 
 /// Pairs that were prepared on the host, for the next calculation, as far as there is memory.
 #[derive(Default)]
 pub struct PairsCache {
-    made: HashMap<Key, Arc<Pairs>>,
+    made: HashMap<((Id, Range<usize>), PairsOf), Arc<Pairs>>,
     bytes: HashMap<Layout, u64>,
-    /// What is needed next, in memory or not.
-    next: Option<(Key, Arc<Pairs>)>,
     /// Bytes for layouts whose pairs take as much as the slabs themselves.
     pub granted: u64,
 }
@@ -247,32 +246,13 @@ impl PairsCache {
         versions.iter().filter_map(of_version).max().unwrap_or(0)
     }
 
-    /// Prepares what a kernel needs of a slab at the next batch, if it depends on the batch.
-    pub fn look_ahead(
-        &mut self,
-        problem: &Problem,
-        slab: SlabView,
-        (batch, kernel): (&Batch, &Kernel),
-    ) {
-        let key = (slab.pairs_id(), pairs_of(problem.bands().id(), (batch, kernel)));
-        if key.1.2.is_some() && self.next.as_ref().is_none_or(|(of, _)| *of != key) {
-            let made = self.of(problem, slab, (batch, kernel));
-            self.next = Some((key, made));
-        }
-    }
-
     /// What a kernel needs of a slab at a batch, prepared now if it is not cached.
-    pub fn of(
-        &mut self,
-        problem: &Problem,
-        slab: SlabView,
-        (batch, kernel): (&Batch, &Kernel),
-    ) -> Arc<Pairs> {
+    pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Arc<Pairs> {
+        let Run { batch, kernel } = run;
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        let key = (slab.pairs_id(), pairs_of(problem.bands().id(), (batch, kernel)));
-        let next = self.next.take_if(|(of, _)| *of == key).map(|(_, made)| made);
-        if let Some(made) = next.or_else(|| self.made.get(&key).cloned()) {
-            return made;
+        let key = (slab.pairs_id(), run.pairs());
+        if let Some(made) = self.made.get(&key) {
+            return made.clone();
         }
         let made = prepared.pairs(problem, slab, batch, kernel);
         let bytes: usize = made.arrays().iter().map(|array| size_of_val(array.words)).sum();
@@ -300,25 +280,19 @@ impl PairBuffers {
     }
 
     /// Whether what a kernel needs at a batch is in place.
-    pub fn is_of(&self, batch: &Batch, kernel: &Kernel) -> bool {
-        let of = pairs_of(batch.id().0, (batch, kernel));
-        self.made.as_ref().is_some_and(|(in_place, _)| *in_place == of)
+    pub fn is_of(&self, run: Run) -> bool {
+        self.made.as_ref().is_some_and(|(in_place, _)| *in_place == run.pairs())
     }
 
     /// Enqueues what a kernel needs at a batch.
-    pub fn fill(
-        &mut self,
-        to: &mut Uploads,
-        (batch, kernel): (&Batch, &Kernel),
-        made: Arc<Pairs>,
-    ) -> Result<()> {
+    pub fn fill(&mut self, to: &mut Uploads, run: Run, made: Arc<Pairs>) -> Result<()> {
         self.made = None;
         let arrays = made.arrays();
         self.arrays.resize_with(arrays.len(), || None);
         for (array, room) in arrays.into_iter().zip(&mut self.arrays) {
             to.fill(array.name, room, array.words, array.spare)?;
         }
-        self.made = Some((pairs_of(batch.id().0, (batch, kernel)), made));
+        self.made = Some((run.pairs(), made));
         Ok(())
     }
 

@@ -25,11 +25,11 @@ use crate::devices::gpu::modules::Holding;
 #[cfg(feature = "nvml")]
 use crate::devices::gpu::nvml::OfNvml;
 use crate::devices::gpu::uploads::{
-    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
+    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
 };
 use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker, entry,
+    Device, DeviceInfo, HostWorkspace, KernelInfo, SlabSums, Upload, Watch, Worker, entry,
     of_layouts,
 };
 use crate::error::{Error, Result};
@@ -65,11 +65,9 @@ impl Device for Gpu {
         versions: &[catalogue::Kernel],
         slab: Extents,
     ) -> HostWorkspace {
-        // Arrays in a kernel's layout are dropped after the upload; the fallback pairs of all slabs stay.
-        let laid =
-            of_layouts(problem, versions, slab).fold(HostWorkspace::default(), HostWorkspace::or);
+        // The fallback pairs of all slabs stay.
         let bands = PairsCache::most(problem, versions) + Ring::MOST;
-        laid + HostWorkspace { bands, slab: 0 }
+        of_layouts(problem, versions, slab) + HostWorkspace { bands, slab: 0 }
     }
 
     #[cfg(feature = "nvml")]
@@ -141,16 +139,12 @@ impl<'a> OnGpu<'a> {
     }
 
     /// Enqueues the uploads of what a kernel at a batch reads of a slab. Returns the slot, and the bytes uploaded.
-    fn place(
-        &mut self,
-        slab: SlabView,
-        (kernel, batch): (&Kernel, &Batch),
-    ) -> Result<(usize, u64)> {
+    fn place(&mut self, slab: SlabView, run: Run) -> Result<(usize, u64)> {
         let at = self.slot_for(slab);
         let Arrays { bands, slots, pairs, ring, repack } = &mut self.arrays;
         let slot = &mut slots[at];
-        let is_there = slot.slab.holds(slab) && slot.slab.pairs.is_of(batch, kernel);
-        let made = (!is_there).then(|| pairs.of(self.problem, slab, (batch, kernel)));
+        let is_there = slot.slab.holds(slab) && slot.slab.pairs.is_of(run);
+        let made = (!is_there).then(|| pairs.of(self.problem, slab, run));
         let mut to = Uploads {
             context: &self.gpu.context,
             stream: &slot.stream,
@@ -162,8 +156,8 @@ impl<'a> OnGpu<'a> {
             bytes: 0,
         };
         slot.slab.begin(&mut to, bands.is_empty(), slab)?;
-        bands.want(&mut to, kernel.layout, batch)?;
-        slot.slab.want(&mut to, slab, (batch, kernel), made)?;
+        bands.want(&mut to, run)?;
+        slot.slab.want(&mut to, slab, run, made)?;
         let bytes = to.bytes;
         if bytes > 0 {
             slot.uploads[1].record(&slot.stream)?;
@@ -173,17 +167,17 @@ impl<'a> OnGpu<'a> {
 
     /// Begins to sum a slab at a batch of energies by a version's kernels.
     pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
-        let plan = batch.plan();
-        let loaded = self.gpu.load(entry(plan.kernel(gpu), batch.nw()).symbol)?;
+        let (plan, kernel) = (batch.plan(), batch.plan().kernel(gpu));
+        let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
         let second_stage = self.gpu.load(reduction::SYMBOL)?;
         assert!(
             self.in_flight == 0 || self.batch.as_ref() == Some(&batch.id()),
             "all slabs in flight are at one batch"
         );
         self.batch = Some(batch.id());
-        let (at, uploaded) = self.place(slab, (plan.kernel(gpu), batch))?;
+        let (at, uploaded) = self.place(slab, Run { batch, kernel })?;
         let pairs = self.arrays.slots[at].slab.pairs.made();
-        let Launch { kernel, grid, .. } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
+        let grid = grid(gpu, self.problem, batch, slab, pairs)?;
         let values = batch.nw() * VALUES;
         let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
         self.arrays.slots[at].poison(&self.gpu.context, partials, sums)?;
@@ -214,7 +208,7 @@ impl<'a> OnGpu<'a> {
                 let grid = [grid.blocks(), grid.threads, 0];
                 // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded whole in the
                 // kernel's layout, in this stream or before; nobody writes them, and only this stream the partial sums;
-                // the table is held. `Launch::of` checked the dimensions. The arguments are the entry's, whose module
+                // the table is held. `grid` checked the dimensions. The arguments are the entry's, whose module
                 // belongs to this context.
                 unsafe { loaded.function.launch(stream, grid, &arguments.pointers())? };
             }
@@ -263,9 +257,9 @@ impl<'a> OnGpu<'a> {
             eps,
             aqsn: bands.aqsn(),
             aqsm_local: pointer(&slab.aqsm_local),
-            wx: bands.wx(),
+            wx: pointer(&bands.wx),
             vcoul_loc: pointer(&slab.vcoul_loc),
-            occ: bands.occ(),
+            occ: pointer(&bands.occ),
             partials: slot.partials(),
             nbands: header.nbands as u32,
             ngpown: igp.len() as u32,
@@ -335,13 +329,8 @@ impl Worker for OnGpu<'_> {
         let kernel = batch.plan().kernel(kernel.require_gpu()?);
         self.gpu.load(entry(kernel, batch.nw()).symbol)?;
         self.gpu.load(reduction::SYMBOL)?;
-        let (at, _) = self.place(slab, (kernel, batch))?;
+        let (at, _) = self.place(slab, Run { batch, kernel })?;
         self.arrays.slots[at].stream.synchronize()
-    }
-
-    fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: catalogue::Kernel) {
-        let Some(kernel) = kernel.gpu().map(|gpu| batch.plan().kernel(gpu)) else { return };
-        self.arrays.pairs.look_ahead(self.problem, slab, (batch, kernel));
     }
 
     fn keep(&mut self, bytes: u64) {
@@ -494,10 +483,10 @@ impl SlabBuffers {
         &mut self,
         to: &mut Uploads,
         slab: SlabView,
-        (batch, kernel): (&Batch, &Kernel),
+        run: Run,
         made: Option<Arc<Pairs>>,
     ) -> Result<()> {
-        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+        let (layout, prepared) = (run.kernel.layout, preparation(run.kernel.layout));
         if self.layout.replace(layout) != Some(layout) {
             // Sorted pairs and `wtilde` with `eps` take each other's room.
             (self.elements, self.pairs) = Default::default();
@@ -520,6 +509,6 @@ impl SlabBuffers {
             to.fill("eps", &mut self.eps, slab.eps(), 0)?;
             self.has_poles = true;
         }
-        made.map_or(Ok(()), |made| self.pairs.fill(to, (batch, kernel), made))
+        made.map_or(Ok(()), |made| self.pairs.fill(to, run, made))
     }
 }

@@ -24,14 +24,6 @@ use crate::devices::gpu::driver::stream::{Budget, Operation};
 pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, Stream};
 use crate::error::{Error, Result};
 
-// Any thread may own and share these: each use makes their context current, and the driver's functions may be called by
-// several threads at once.
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<(Context, Stream, Event, Function)>();
-    any_thread::<(Buffer<f64>, Pinned<f64>, Transfer<f64>)>();
-};
-
 /// Initializes the driver. The number of devices, one at least.
 pub fn devices() -> Result<usize> {
     let no_gpu = |why: String| Err(Error::NoGpu { why });
