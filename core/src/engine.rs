@@ -10,7 +10,6 @@
 //! not depend on other batches, except of sorted pairs: clusters depend on all energies.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -50,7 +50,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
         files.push(file.path().to_path_buf());
         file
     };
-    let mut fill = || {
+    let fill = || {
         write(file.as_file_mut())?;
         // After a crash of the system a name must not be without its contents.
         file.as_file().sync_all()?;

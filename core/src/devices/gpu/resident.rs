@@ -59,7 +59,8 @@ impl Resident {
             arrays.repack.kernel = Some(gpu.load(repack::SYMBOL)?);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
-        let mut worker = OnGpu { on_gpu, ..OnGpu::new(gpu, problem, arrays) };
+        let mut worker = OnGpu::new(gpu, problem, arrays);
+        worker.on_gpu = on_gpu;
         let mut of_batches = Vec::new();
         let mut sum = || -> Result<()> {
             for at in 0..batches.count() {

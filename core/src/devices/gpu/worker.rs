@@ -29,7 +29,7 @@ use crate::devices::gpu::uploads::{
 };
 use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, SlabSums, Upload, Watch, Worker, entry,
+    Device, DeviceInfo, HostWorkspace, KernelInfo, SlabSums, Upload, Watch, Worker, entry, grid,
     of_layouts,
 };
 use crate::error::{Error, Result};

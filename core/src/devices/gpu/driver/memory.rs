@@ -173,7 +173,7 @@ impl<T: Pod> Pinned<T> {
         let bytes = size_of_val(&self[..length]);
         let host = &mut self.memory.peek_mut()[..bytes];
         // SAFETY: as in `upload_part`.
-        let copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
+        let mut copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
         let enqueued = copy().of(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
     }
