@@ -125,9 +125,9 @@ impl Device for Host {
             let slab = SortedSlab::bytes_while_made(slab, problem.poles);
             own = HostWorkspace { bands: BandPanels::bytes(nbands, ncouls), slab };
         }
-        if cpus().any(|cpu| cpu.needs.panels) {
-            // Of both there is one at a time.
-            own.bands = own.bands.max(IgPanels::bytes(ncouls, nbands));
+        for lanes in cpus().filter_map(|cpu| cpu.needs.panels) {
+            // Of all there is one at a time.
+            own.bands = own.bands.max(IgPanels::bytes(ncouls, nbands, lanes));
         }
         if cpus().any(|cpu| cpu.needs.aqsm) {
             let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
@@ -264,7 +264,7 @@ impl OnHost<'_> {
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
         let made = &self.slab;
         let aqsm = made.aqsm.as_ref().filter(|_| needs.aqsm);
-        let panels = self.panels.as_ref().filter(|_| needs.panels);
+        let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
         let fallback = made.fallback.as_ref().filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
@@ -293,9 +293,12 @@ impl OnHost<'_> {
         let (problem, made) = (self.problem, &mut self.slab);
         let order = Order::of(problem.order(), needs.plan);
         // There is room for the matrix elements of G in one order only.
-        if needs.panels && self.panels.as_ref().is_none_or(|(of, _)| *of != order) {
-            (self.panels, self.chunks) = (None, None);
-            self.panels = Some((order, vectors::panels(problem, order)?));
+        if let Some(lanes) = needs.panels {
+            let is_it = |(of, panels): &(Order, IgPanels)| *of == order && panels.lanes == lanes;
+            if !self.panels.as_ref().is_some_and(is_it) {
+                (self.panels, self.chunks) = (None, None);
+                self.panels = Some((order, vectors::panels(problem, order, lanes)?));
+            }
         }
         if needs.clusters && self.chunks.is_none() {
             self.panels = None;
