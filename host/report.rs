@@ -14,7 +14,7 @@ use crate::explain::verdict::Rule;
 use crate::explain::{Card, Difference, Found, Row as CardRow, change, number};
 use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
 use crate::outcomes::{agreement, power};
-use crate::output::{Files, print, replace};
+use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
 use crate::record::profile::{Ceilings, Profile};
 use crate::record::run::{Measurement, Run, Sigma, Span, State};
@@ -24,13 +24,10 @@ use crate::table::{Row, Section, notes, sections};
 use crate::terminal::{Cells, or_dash, outcome};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    Files::new().writes("--output", [&args.output]).check()?;
+    check_outputs([&args.output], None)?;
     let matrices = args.offdiag.as_deref().map(Folder::load).transpose()?;
     let records = Records::load(&args.from)?;
     let run = records.run()?;
-    let files = Files::new().reads("--from", records.files());
-    let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
-    files.writes("--output", [&args.output]).check()?;
     let page = page(run, records.profiles, records.ceilings, matrices.as_ref())?;
     replace(&args.output, |file| file.write_all(page.as_bytes()))?;
     print(|to| writeln!(to, "{}", args.output.display()))?;

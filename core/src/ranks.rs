@@ -28,9 +28,6 @@ pub trait Ranks: Sync {
     /// Ends all of several processes at once, this one too, with this exit code.
     fn abort(&self, code: u8);
 
-    /// A part of them, the first `size`; none for the others. Collective.
-    fn first(&self, size: usize) -> Option<Box<dyn Ranks>>;
-
     /// The least of what they have. Collective.
     fn least(&self, own: u64) -> u64 {
         let all = self.gather(&own.to_ne_bytes()).unwrap_or_default();
@@ -103,10 +100,6 @@ impl Ranks for Alone {
     }
 
     fn abort(&self, _: u8) {}
-
-    fn first(&self, _: usize) -> Option<Box<dyn Ranks>> {
-        Some(Box::new(Alone))
-    }
 }
 
 // What all processes of a run have to have alike.

@@ -21,7 +21,7 @@ use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
 use crate::explain::verdict::{Side, Statement, Step};
 use crate::outcomes::differs;
-use crate::output::{self, Files};
+use crate::output;
 use crate::profile::{RUN, Records};
 use crate::record;
 use crate::record::profile::{Ceilings, Profile};
@@ -445,7 +445,7 @@ pub fn show(
     args: &CardArgs,
     lines: usize,
 ) -> anyhow::Result<ExitCode> {
-    Files::new().writes_or_prints("--json", &args.json).check()?;
+    output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 3, "cards": cards, "steps": steps }));
     output::show(args.json.as_deref(), false, json, |to| text(to, cards, steps, lines))?;
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use predicates::str::contains;
 #[test]
 fn version_flags_do_not_clash() {
     let text = concat!("gpp ", env!("CARGO_PKG_VERSION"));
-    for flag in ["-V", "--version", "--program-version"] {
+    for flag in ["-V", "--version"] {
         gpp().arg(flag).assert().success().stdout(format!("{text}\n")).stderr("");
     }
     gpp().arg("--help").assert().success().stdout(contains("--version <ID[,ID…]>"));

@@ -10,15 +10,6 @@ struct Group {
     size: usize,
     barrier: Barrier,
     sent: Mutex<Vec<Vec<u8>>>,
-    part: Mutex<Option<Arc<Group>>>,
-}
-
-impl Group {
-    /// So many of them.
-    fn of(size: usize) -> Arc<Group> {
-        let (sent, part) = (Mutex::new(vec![Vec::new(); size]), Mutex::new(None));
-        Arc::new(Group { size, barrier: Barrier::new(size), sent, part })
-    }
 }
 
 /// A rank that is a thread.
@@ -29,7 +20,8 @@ pub struct OnThread {
 
 /// Does this on each of so many ranks.
 pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
-    let (group, work) = (Group::of(size), &work);
+    let (barrier, sent) = (Barrier::new(size), Mutex::new(vec![Vec::new(); size]));
+    let (group, work) = (Arc::new(Group { size, barrier, sent }), &work);
     thread::scope(|scope| {
         for rank in 0..size {
             let group = group.clone();
@@ -77,15 +69,5 @@ impl Ranks for OnThread {
 
     fn abort(&self, _: u8) {
         panic!("no rank fails")
-    }
-
-    fn first(&self, size: usize) -> Option<Box<dyn Ranks>> {
-        if self.is_root() {
-            *self.group.part.lock().unwrap() = Some(Group::of(size));
-        }
-        self.barrier();
-        let group = self.group.part.lock().unwrap().clone().unwrap();
-        self.barrier();
-        (self.rank < size).then(|| Box::new(OnThread { rank: self.rank, group }) as _)
     }
 }
