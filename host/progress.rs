@@ -1,9 +1,9 @@
 //! Progress bars of long work, and lines above them.
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
 use gpp_core::progress;
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::{BARS, note};
 
@@ -64,19 +64,8 @@ impl From<Progress> for progress::Progress {
 impl Progress {
     /// A bar on standard error, hidden if that is no terminal.
     pub fn bar(self, what: &str, steps: u64) -> Bar {
-        // Before the first mark nothing is known of the time left.
-        let left = |state: &ProgressState, to: &mut dyn Write| {
-            if state.pos() > 0 {
-                let _ = write!(to, ", {:#} left", HumanDuration(state.eta()));
-            }
-        };
-        let of_steps = move |state: &ProgressState, to: &mut dyn Write| {
-            let _ = write!(to, "{}/{steps}", state.pos() / MARKS);
-        };
-        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {steps}{left}")
-            .expect("the template is valid")
-            .with_key("left", left)
-            .with_key("steps", of_steps);
+        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {percent:>3} %, {eta} left")
+            .expect("the template is valid");
         let hidden = ProgressDrawTarget::hidden();
         let bar = ProgressBar::with_draw_target(Some(steps * MARKS), hidden)
             .with_style(style)

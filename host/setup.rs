@@ -62,15 +62,6 @@ impl Source {
         }
     }
 
-    /// The number of energies, if it is known before a file is read.
-    pub fn nw(&self) -> Option<usize> {
-        match (&self.energies, &self.input) {
-            (Some(grid), _) => Some(grid.nw()),
-            (None, Input::System(system, _)) => Some(system.nend + 1 - system.nstart),
-            (None, Input::File(_)) => None,
-        }
-    }
-
     /// The flags by which a run of this program has the same problem.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut flags: Vec<OsString> = match &self.input {

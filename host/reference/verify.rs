@@ -189,12 +189,12 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         }
     }
     let undecided = scale.and_then(|Scale { magnitudes, undecided }| {
-        let sizes =
-            |part: usize| undecided.iter().zip(magnitudes).map(move |(u, m)| (u[part], m[part]));
-        let sums = sizes(0).zip(&expected.asx).chain(sizes(1).zip(&expected.ach));
-        Undecided::of(sums.map(|((undecided, terms), sum)| (undecided, terms, *sum)), tolerance)
+        let sizes = |part: usize, sums: &[Complex64]| -> Vec<_> {
+            let sizes = undecided.iter().zip(magnitudes).zip(sums);
+            sizes.map(|((u, m), sum)| (u[part], m[part], *sum)).collect()
+        };
+        Undecided::of([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
     });
-
     Verification {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         max_rel_error: worst.as_ref().map(|_| largest).filter(|error| error.is_finite()),
