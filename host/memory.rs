@@ -1,11 +1,9 @@
 //! How much of a problem is in memory, and the size of its slabs.
 
-use std::ops::Add;
-
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::Kernel;
-use crate::devices::{Device, HostWorkspace};
+use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::Free;
 use crate::problem::memory::{self, Extents, Of};
@@ -173,9 +171,7 @@ fn bytes_in_memory(problem: &Problem) -> u64 {
 pub fn workspace(problem: &Problem, versions: &[Kernel], resources: Resources, igp: usize) -> u64 {
     let (slab, outline) = (slab(problem, igp), problem.outline());
     let of_device = |device: &&dyn Device| device.workspace(outline, versions, slab);
-    let devices = resources.devices.iter().map(of_device);
-    let HostWorkspace { bands, slab: pairs } =
-        devices.fold(HostWorkspace::default(), HostWorkspace::add);
+    let devices = resources.devices.iter().map(of_device).fold(0, u64::saturating_add);
     // Sums of a slab's batches are joined, then those of all slabs; ranks send them as well.
     let copies = if resources.ranks.size() == 1 { 2 } else { 6 };
     let sums = versions.iter().map(|version| copies * version.bytes_of_sums(outline)).max();
@@ -184,7 +180,7 @@ pub fn workspace(problem: &Problem, versions: &[Kernel], resources: Resources, i
         true => 0,
         false => slab.bytes_of(Of::Slab).saturating_mul(2 * resources.devices.len() as u64),
     };
-    [sums.unwrap_or(0), bands, pairs, made].into_iter().fold(SMALL, u64::saturating_add)
+    [sums.unwrap_or(0), devices, made].into_iter().fold(SMALL, u64::saturating_add)
 }
 
 /// Bytes of host memory for what workers compute from slabs and need again: half of what these versions leave free.

@@ -10,9 +10,9 @@ use indicatif::MultiProgress;
 
 use crate::error::{Error, Result, invalid};
 
-pub use gpp_core::system::memory;
-pub use gpp_core::system::output as input;
-pub use gpp_core::system::output::{check, folder, replace, target};
+pub use gpp_core::os::memory;
+pub use gpp_core::os::output as input;
+pub use gpp_core::os::output::{check, folder, replace, target};
 
 /// Whether a file name stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {

@@ -53,9 +53,9 @@ impl Drop for Bar {
 impl From<Progress> for progress::Progress {
     fn from(progress: Progress) -> progress::Progress {
         match progress.shown {
-            true => progress::Progress::by(|what, steps| {
+            true => progress::Progress(Some(|what, steps| {
                 Box::new(Progress { shown: true }.bar(what, steps))
-            }),
+            })),
             false => progress::Progress::NONE,
         }
     }

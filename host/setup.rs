@@ -2,9 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use gpp_cpu::pool::{Room, Team};
 
 use crate::catalogue::{BackEnd, Kernel, Listed};
 use crate::cli::{DeviceArgs, ProblemArgs};
@@ -239,7 +236,7 @@ impl Devices {
         let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
         let processes = ranks.having(&gpus.iter().map(uuid).collect::<Vec<_>>());
         if gpus.is_empty() {
-            let host = Host::with_team(args.level(), Arc::new(Team::new(Room::here())));
+            let host = Host::at(args.level());
             let host = match args.threads {
                 Some(threads) => host.with_threads(threads.into()),
                 None => host,
