@@ -77,7 +77,9 @@ fn an_interrupted_write_leaves_nothing() {
 fn signals_that_are_ignored_stay_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = writing(dir.path(), &[("GPP_TEST_IGNORED", "HUP INT TERM")]);
-    ["-HUP", "-INT", "-TERM", "-USR1"].map(|signal| kill(signal, child.id()));
+    for signal in ["-HUP", "-INT", "-TERM", "-USR1"] {
+        kill(signal, child.id());
+    }
     assert_eq!(child.wait().unwrap().code(), Some(138));
 }
 
