@@ -14,7 +14,7 @@ use gpp::progress::Progress;
 use gpp::record::plain;
 use gpp::reference::matrix::{self, GoldenMatrix, Sample};
 use gpp::reference::{self, At, Golden};
-use gpp::setup::Source;
+use gpp::setup::{Input, Source};
 use gpp_core::offdiag::{Synthesised, Task};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
@@ -49,7 +49,8 @@ fn main() -> Result<(), gpp::error::Error> {
     let (mut sums, mut matrices) = (Vec::new(), Vec::new());
     for name in &systems {
         let system = systems::find(name)?;
-        let problem = Source::System(system, seed).at(grid.clone()).load(progress)?;
+        let source = Source { input: Input::System(system, seed), energies: grid.clone() };
+        let problem = source.load(progress)?;
         let at = At::of(problem.header());
         let Some(&last) = bands.last() else {
             let at = grid.as_ref().map(|_| at);

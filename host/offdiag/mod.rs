@@ -24,9 +24,9 @@ use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
-use crate::interrupt::{self, Deferred};
+use crate::interrupt;
 use crate::measure::state;
-use crate::memory::{self, Crew, Limits};
+use crate::memory;
 use crate::offdiag::records::Stored;
 use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
@@ -40,7 +40,7 @@ use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::Source;
 use crate::reference::matrix::{self, Sample, Verdict, compare, verify};
 use crate::run::{self, code};
-use crate::setup::{self, Opened, back_end, opened, require_one_kind, require_vectors};
+use crate::setup::{self, Devices, Resources, kind};
 use crate::terminal::{Cells, Unit, fit, or_dash, outcome, table, terminal, time};
 
 /// Bands if none are asked for.
@@ -50,7 +50,7 @@ const ON_GPU: usize = 128;
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = own.progress();
-    args.files(ranks.is_root()).check()?;
+    args.check_files(ranks)?;
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
@@ -59,15 +59,12 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     }
     let asked = args.version.as_deref().map_or(Ok(Vec::new()), named)?;
     let limits = args.memory.limits();
-    let on = opened(&args.place, limits.device, &[], progress, ranks)?;
-    if let Opened::Gpus(_) = on {
-        require_vectors(&args.place, &[])?;
-    }
-    let devices = on.devices();
-    let crew = Crew { devices: &devices, ranks };
-    let places = setup::places(crew).unwrap_or_default();
+    let on = Devices::open(&args.devices, limits.device, &[], progress, ranks)?;
+    let devices = on.all();
+    let resources = Resources { devices: &devices, ranks, limits };
+    let places = resources.places().unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
-    let (count, system) = match on.info().back_end() {
+    let (count, system) = match devices[0].back_end() {
         BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
         BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
     };
@@ -80,7 +77,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         false => (opened.load()?, None),
         true => {
             let (grid, at) = qsgw_energies(opened.bands()?.header(), bands)?;
-            (source.clone().at(Some(grid)).load(progress)?, Some(at))
+            (setup::Source { energies: Some(grid), ..source }.load(progress)?, Some(at))
         }
     };
     let synthesised = match problem.origin() {
@@ -94,16 +91,15 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
-    require_one_kind(crew)?;
+    resources.require_one_kind()?;
     let elements = SomeBands { all, bands };
     let task = Task {
         at: at.as_deref().map_or(At::Energies, At::Bands),
-        stop: &interrupt::ASKED,
+        stop: &interrupt::STOP,
         ..Task::new(&problem, &elements)
     };
-    let (repeat, compares) = (args.repeat, !args.no_verify);
-    let calculation =
-        Calculation { on: &on, crew, task, bands, repeat, compares, limits, progress };
+    let (repeat, compares) = (args.repeat as usize, !args.no_verify);
+    let calculation = Calculation { on: &on, resources, task, bands, repeat, compares, progress };
     let done = calculation.all(&asked);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
@@ -197,13 +193,12 @@ const BUSY: f64 = 0.9;
 
 /// A task, where and how often it is calculated.
 struct Calculation<'a> {
-    on: &'a Opened,
-    crew: Crew<'a>,
+    on: &'a Devices,
+    resources: Resources<'a>,
     task: Task<'a>,
     bands: Bands,
     repeat: usize,
     compares: bool,
-    limits: Limits,
     progress: Progress,
 }
 
@@ -229,16 +224,15 @@ impl Calculation<'_> {
     /// Those of one version.
     fn of(&self, version: Option<&'static Version>) -> Result<Option<(Sums, OfVersion)>> {
         let Calculation { on, task, bands, progress, .. } = self;
-        let (ranks, times) = (self.crew.ranks, self.times());
+        let (ranks, times) = (self.resources.ranks, self.times());
         if ranks.size() > 1 {
             require_same(ranks, DIGEST, &task_digest(on, (task, version), *bands)?)?;
         }
-        on.require((task, version), self.crew, self.limits, *progress)?;
-        // Ranks that wait for each other end by themselves.
-        let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
-        let gauge = on.devices()[0].gauge();
+        on.require((task, version), self.resources, *progress)?;
+        let _polling = interrupt::polling();
+        let gauge = self.resources.devices[0].gauge();
         let watch = gauge.clone().map(Watch::begin);
-        let bar = progress.fine_bar("summing", times.runs() as u64);
+        let bar = progress.bar("summing", times.runs() as u64);
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
         let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
         let begun = Instant::now();
@@ -258,7 +252,7 @@ impl Calculation<'_> {
             is_same &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
             found = Some(sums);
         }
-        bar.finish_and_clear();
+        drop(bar);
         let looks = watch.map_or(Vec::new(), Watch::end);
         if !ranks.is_root() {
             return Ok(None);
@@ -331,16 +325,9 @@ fn matrices(sums: &Sums, first: usize, above: impl Fn(usize) -> Option<f64>) -> 
 
 // The devices that sum, and what they need.
 
-impl Opened {
-    pub fn devices(&self) -> Vec<&dyn Device> {
-        match self {
-            Opened::Host(host) => vec![host.as_ref()],
-            Opened::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
-        }
-    }
-
-    pub fn info(&self) -> &DeviceInfo {
-        self.devices()[0].info()
+impl Devices {
+    fn info(&self) -> &DeviceInfo {
+        self.all()[0].info()
     }
 
     /// The versions that GPUs sum with: those asked for, or the fastest; on a CPU there is none.
@@ -350,14 +337,14 @@ impl Opened {
         bands: usize,
     ) -> Result<Vec<Option<&'static Version>>> {
         match (self, asked) {
-            (Opened::Host(_), []) => Ok(vec![None]),
-            (Opened::Host(host), [version, ..]) => {
+            (Devices::Cpu(_), []) => Ok(vec![None]),
+            (Devices::Cpu(host), [version, ..]) => {
                 let what = format!("needs a GPU, but the device is {}", host.info().id);
                 Err(invalid(format!("--version {}", version.id), what))
             }
             // GPUs are of one kind.
-            (Opened::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
-            (Opened::Gpus(gpus), asked) => {
+            (Devices::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
+            (Devices::Gpus(gpus), asked) => {
                 let on = |&version| versions::on(&gpus[0], Some(version), bands).map(Some);
                 asked.iter().map(on).collect()
             }
@@ -368,18 +355,14 @@ impl Opened {
     pub fn require(
         &self,
         (task, version): (&Task, Option<&'static Version>),
-        team: memory::Crew,
-        limits: Limits,
+        resources: Resources,
         progress: Progress,
     ) -> Result<()> {
         let name = task.problem.name();
         let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
         let host = match (self, version) {
-            (Opened::Host(host), _) => {
-                limits.require_effect_on(BackEnd::Cpu)?;
-                OnCpu::new(host, *task)?.needs()
-            }
-            (Opened::Gpus(gpus), version) => {
+            (Devices::Cpu(host), _) => OnCpu::new(host, *task)?.needs(),
+            (Devices::Gpus(gpus), version) => {
                 let needs = Needs::of(task, version.expect(VERSIONS));
                 let all = needs.device + needs.a * needs.parts as u64;
                 progress.say(format_args!(
@@ -394,7 +377,7 @@ impl Opened {
         let taken = task.problem.extents().bytes();
         progress
             .say(format_args!("{name}: {} of the host's memory beside the problem", show(host)));
-        memory::of_host(team, limits, taken).require(name, host)
+        memory::host_memory(resources, taken).require(name, host)
     }
 
     /// A task where it is summed, all but A in place.
@@ -404,8 +387,8 @@ impl Opened {
         version: Option<&'static Version>,
     ) -> Result<Vec<Box<dyn Worker + 'a>>> {
         match self {
-            Opened::Host(host) => Ok(vec![Box::new(OnCpu::new(host, task)?)]),
-            Opened::Gpus(gpus) => {
+            Devices::Cpu(host) => Ok(vec![Box::new(OnCpu::new(host, task)?)]),
+            Devices::Gpus(gpus) => {
                 let version = version.expect(VERSIONS);
                 let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, task, version)?) as Box<dyn Worker>);
                 gpus.iter().map(on_gpu).collect()
@@ -487,7 +470,7 @@ const DIGEST: &str = "matrix elements, input, energies, bands, version, SIMD lev
 
 /// That of a task of these bands, with some of the matrix elements.
 fn task_digest(
-    on: &Opened,
+    on: &Devices,
     (task, version): (&Task, Option<&'static Version>),
     bands: Bands,
 ) -> Result<String> {
@@ -501,12 +484,12 @@ fn task_digest(
         elements.push(digest::of(&column));
     }
     let level = match on {
-        Opened::Host(host) => host.level().to_string(),
-        Opened::Gpus(_) => String::new(),
+        Devices::Cpu(host) => host.level().to_string(),
+        Devices::Gpus(_) => String::new(),
     };
     let own = (bands, matches!(task.at, At::Bands(_)), version.map(|version| version.id), level);
     let (problem, elements) = (digest::of_problem(task.problem)?, digest::of(&elements));
-    Ok(format!("{problem} {elements} {own:?} {} {}", back_end(on.info()), record::program()))
+    Ok(format!("{problem} {elements} {own:?} {} {}", kind(on.info()), record::program()))
 }
 
 // Σ as a matrix as text, CSV and NumPy arrays.

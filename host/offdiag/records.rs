@@ -56,7 +56,6 @@ pub struct Folder {
     /// Where they are: the folder, or the one file.
     pub path: PathBuf,
     pub records: Vec<Offdiag>,
-    files: Vec<PathBuf>,
     counters: Vec<Row>,
 }
 
@@ -76,12 +75,7 @@ impl Folder {
         let records = files.iter().map(|file| record::read(file)).collect::<Result<_>>()?;
         let table = path.join(COUNTERS_FILE);
         let counters = if table.is_file() { counters(&table)? } else { Vec::new() };
-        files.extend(table.is_file().then_some(table));
-        Ok(Folder { path: path.into(), records, files, counters })
-    }
-
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
+        Ok(Folder { path: path.into(), records, counters })
     }
 
     /// The record with most versions of which nothing came out wrong, the first of several.
@@ -260,12 +254,11 @@ impl<'a> Matrices<'a> {
             let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
             return Err(invalid(folder.path.display(), what));
         }
-        let Some(table) = folder.files.iter().find(|file| file.ends_with(COUNTERS_FILE)) else {
-            return Err(invalid(
-                folder.path.display(),
-                format!("has no {COUNTERS_FILE} of the profiler's"),
-            ));
-        };
+        let table = folder.path.join(COUNTERS_FILE);
+        if !table.is_file() {
+            let what = format!("has no {COUNTERS_FILE} of the profiler's");
+            return Err(invalid(folder.path.display(), what));
+        }
         let right = record.results.iter().filter(|own| own.is_right());
         let known = right.filter_map(|own| Some((own, versions::find(own.version.as_ref()?)?)));
         let point = |(own, version): (&OfVersion, &Version)| {

@@ -187,7 +187,7 @@ fn evaluated<T: Number + Into<TwoFloat> + Send>(
             .into_par_iter()
             .map(|n| {
                 let of_n = of_band::<T>(task, n, sample);
-                bar.inc(1);
+                bar.step();
                 of_n
             })
             .collect();
@@ -197,7 +197,7 @@ fn evaluated<T: Number + Into<TwoFloat> + Send>(
             });
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     let element = |[ssx, sch]: &[Part; 2]| Element {
         value: [ssx.rounded(-1.0), sch.rounded(0.5)],
         magnitude: [ssx.magnitude, 0.5 * sch.magnitude],
