@@ -25,6 +25,8 @@ pub mod error;
 #[doc(hidden)]
 pub mod offdiag;
 #[doc(hidden)]
+pub mod os;
+#[doc(hidden)]
 pub mod problem;
 #[doc(hidden)]
 pub mod progress;
@@ -34,8 +36,6 @@ pub mod ranks;
 pub mod reference;
 #[doc(hidden)]
 pub mod schedule;
-#[doc(hidden)]
-pub mod system;
 
 #[doc(hidden)]
 pub use gpp_cpu::stop;

@@ -54,7 +54,7 @@ fn the_examples_run() {
     assert!(own.lines().all(|line| example.contains(line.trim())), "{own}");
     // Cargo builds examples beside tests of the whole workspace.
     let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-    for (name, says) in [("arrays", "SX"), ("states", "state 9"), ("ranks", "ach(iw=2)")] {
+    for (name, says) in [("arrays", "SX"), ("states", "state 9")] {
         let built = profile.join("examples").join(name);
         let mut command = if built.exists() {
             Command::new(built)
