@@ -31,19 +31,15 @@ struct Args {
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     energies: Option<Even>,
 
-    /// As many energies with the system's own spacing
-    #[arg(long, conflicts_with = "energies")]
-    nw: Option<usize>,
-
     /// Elements of the matrix between these bands, counted from 1, in place of sums
     #[arg(long, value_delimiter = ',')]
     bands: Vec<usize>,
 }
 
 fn main() -> Result<(), gpp::error::Error> {
-    let Args { systems, seed, energies, nw, mut bands } = Args::parse();
+    let Args { systems, seed, energies, mut bands } = Args::parse();
     let progress = Progress { shown: true };
-    let grid = energies.map(Grid::Even).or(nw.map(Grid::Count));
+    let grid = energies.map(Grid::Even);
     bands.sort_unstable();
     bands.dedup();
     let (mut sums, mut matrices) = (Vec::new(), Vec::new());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use common::{Kind, QUIET, made};
 use gpp::catalogue::Kernel;
 use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
+use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
@@ -55,7 +56,7 @@ fn throttled() -> Reading {
 
 /// The CPU with a gauge, called a GPU of another kind.
 struct Gauged {
-    host: gpp::devices::host::Host,
+    host: Host,
     gauge: Shown,
 }
 
@@ -80,7 +81,7 @@ impl Device for Gauged {
 fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
     let reference = reference::of(&problem, QUIET).unwrap();
-    let device = Gauged { host: gpp::devices::host::Host::new(), gauge };
+    let device = Gauged { host: Host::new(), gauge };
     let mut engine = Engine::whole(&device, &problem).unwrap();
     let version = Kernel::Gpu(ALL[8]);
     measure(version, &device, &mut engine, reference.as_ref(), repetition, &|_| ()).unwrap()
@@ -125,7 +126,7 @@ fn runs_settle_and_go_on_but_not_for_ever() {
     assert!((2..=MOST).contains(&samples), "{samples} samples");
     let asked = Repetition { repeat: MOST + 3, ..longer };
     assert_eq!(measured(gauge.clone(), asked).times.samples.len(), MOST + 3);
-    let device = |gauge| Gauged { host: gpp::devices::host::Host::new(), gauge };
+    let device = |gauge| Gauged { host: Host::new(), gauge };
     assert_eq!(window(&device(gauge.clone()), None), Duration::from_secs(1));
     // As ncu and compute-sanitizer have it run.
     assert_eq!(window(&device(gauge), Some(0)), Duration::ZERO);

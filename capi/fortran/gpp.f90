@@ -179,12 +179,12 @@ module gpp
       integer(c_int32_t) :: status
     end function c_set_stream
 
-    function c_workspace(handle, ncouls, ngpown, nbands, nw, screening_on_device, bands_on_device, host, device) &
+    function c_workspace(handle, ncouls, ngpown, nbands, nw, on_device, host, device) &
         bind(c, name='gpp_workspace') result(status)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: handle
       integer(c_int64_t), value :: ncouls, ngpown, nbands, nw
-      integer(c_int32_t), value :: screening_on_device, bands_on_device
+      integer(c_int32_t), value :: on_device
       integer(c_int64_t), intent(inout) :: host, device
       integer(c_int32_t) :: status
     end function c_workspace
@@ -467,7 +467,7 @@ contains
     host = 0
     device = 0
     status = c_workspace(calculator%handle, int(ncouls, c_int64_t), int(ngpown, c_int64_t), &
-      int(nbands, c_int64_t), int(nw, c_int64_t), flag(on_device), flag(on_device), host, device)
+      int(nbands, c_int64_t), int(nw, c_int64_t), flag(on_device), host, device)
   end subroutine gpp_workspace
 
   ! Kernel time of the last call in seconds.

@@ -294,8 +294,7 @@ gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, vo
  Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
  problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 
- `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
- are, else 0.
+ `on_device` is 1 if the matrices are on the GPU, else 0.
 
  # Safety
  `host` and `device` are null or writable.
@@ -305,8 +304,7 @@ gpp_status gpp_workspace(struct gpp_handle *handle,
                          int64_t ngpown,
                          int64_t nbands,
                          int64_t nw,
-                         int32_t screening_on_device,
-                         int32_t bands_on_device,
+                         int32_t on_device,
                          uint64_t *host,
                          uint64_t *device);
 

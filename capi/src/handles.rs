@@ -87,6 +87,14 @@ pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<(
     })
 }
 
+/// Changes what a handle's calculator is set to; after a failure nothing has changed.
+pub fn set(handle: *const Handle, change: impl FnOnce(Calculator) -> Result<Calculator>) -> Status {
+    calculate(handle, |work| {
+        work.calculator = change(work.calculator.clone())?;
+        Ok(())
+    })
+}
+
 /// What a handle answers; the default of what is no handle.
 pub fn ask<T: Default>(handle: *const Handle, of: impl FnOnce(&Work) -> T) -> T {
     let mut answer = T::default();

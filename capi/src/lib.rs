@@ -18,7 +18,7 @@ use gpp_core::on_gpu::ForeignStream;
 use gpp_core::{Calculator, Error};
 
 use crate::convert::{Checks, addresses, dimension, energies, flag, indexed, text, write};
-use crate::handles::{Text, ask, calculate, call, store, stored};
+use crate::handles::{Text, ask, calculate, call, set, store, stored};
 
 /// The library's version as a number, `GPP_VERSION` of the header: 10000 * major + 100 * minor + patch.
 pub const VERSION: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
@@ -226,12 +226,7 @@ pub unsafe extern "C" fn gpp_open_version(
 /// `GPP_STATUS_BAD_ARGUMENT`. Null does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
-    call(|| {
-        if !handle.is_null() {
-            handles::close(handle)?;
-        }
-        Ok(())
-    })
+    call(|| if handle.is_null() { Ok(()) } else { handles::close(handle) })
 }
 
 /// Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, is the fastest for each
@@ -241,12 +236,8 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
 /// `id` is null or a null-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char) -> Status {
-    calculate(handle, |work| {
-        // SAFETY: the caller's word.
-        let id = unsafe { text("id", id) }?;
-        work.calculator = work.calculator.clone().with_version(id)?;
-        Ok(())
-    })
+    // SAFETY: the caller's word.
+    set(handle, |calculator| calculator.with_version(unsafe { text("id", id) }?))
 }
 
 /// Sets the stream that produces the caller's arrays on the GPU, a `CUstream` or `cudaStream_t` of the device's
@@ -257,12 +248,9 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
 /// `stream` is such a stream or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void) -> Status {
-    calculate(handle, |work| {
-        // SAFETY: the caller's word.
-        let stream = unsafe { ForeignStream::new(stream) };
-        work.calculator = work.calculator.clone().with_stream(stream);
-        Ok(())
-    })
+    // SAFETY: the caller's word.
+    let stream = unsafe { ForeignStream::new(stream) };
+    set(handle, |calculator| Ok(calculator.with_stream(stream)))
 }
 
 /// Registers a callback with the fraction done, from 0 to 1: about every 10 ms on the calling thread, and at
@@ -277,27 +265,22 @@ pub unsafe extern "C" fn gpp_set_progress(
     progress: Progress,
     context: *mut c_void,
 ) -> Status {
-    calculate(handle, |work| {
-        let calculator = work.calculator.clone();
-        let context = context.expose_provenance();
-        work.calculator = match progress {
-            None => calculator.without_progress(),
-            Some(progress) => calculator.with_progress(move |part| {
-                let context = ptr::with_exposed_provenance_mut(context);
-                // SAFETY: the caller's word.
-                let code = unsafe { progress(part, context) };
-                (code != 0).then_some(code)
-            }),
-        };
-        Ok(())
+    let context = context.expose_provenance();
+    set(handle, |calculator| {
+        let Some(progress) = progress else { return Ok(calculator.without_progress()) };
+        Ok(calculator.with_progress(move |part| {
+            let context = ptr::with_exposed_provenance_mut(context);
+            // SAFETY: the caller's word.
+            let code = unsafe { progress(part, context) };
+            (code != 0).then_some(code)
+        }))
     })
 }
 
 /// Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
 /// problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 ///
-/// `screening_on_device` is 1 if `wtilde` and `eps` are on the GPU, else 0; `bands_on_device` is 1 if matrix elements
-/// are, else 0.
+/// `on_device` is 1 if the matrices are on the GPU, else 0.
 ///
 /// # Safety
 /// `host` and `device` are null or writable.
@@ -308,8 +291,7 @@ pub unsafe extern "C" fn gpp_workspace(
     ngpown: i64,
     nbands: i64,
     nw: i64,
-    screening_on_device: i32,
-    bands_on_device: i32,
+    on_device: i32,
     host: *mut u64,
     device: *mut u64,
 ) -> Status {
@@ -322,8 +304,7 @@ pub unsafe extern "C" fn gpp_workspace(
             ngpown: indexed("ngpown", ngpown)?,
             nbands: indexed("nbands", nbands)?,
             nw: energies(nw)?,
-            screening_on_gpu: flag("screening_on_device", screening_on_device)?,
-            bands_on_gpu: flag("bands_on_device", bands_on_device)?,
+            on_gpu: flag("on_device", on_device)?,
         })?;
         // SAFETY: not null and aligned; the caller's word.
         unsafe {
@@ -365,10 +346,8 @@ pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
 /// a failure the number is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
-    calculate(handle, |work| {
-        let threads = dimension("threads", threads.into(), [0, u16::MAX.into()])?;
-        work.calculator = work.calculator.clone().with_threads(threads)?;
-        Ok(())
+    set(handle, |calculator| {
+        calculator.with_threads(dimension("threads", threads.into(), [0, u16::MAX.into()])?)
     })
 }
 

@@ -90,8 +90,7 @@ impl Calculator {
         on_device: bool,
     ) -> PyResult<(u64, u64)> {
         let [ncouls, ngpown, nbands, nw] = sizes;
-        let (screening_on_gpu, bands_on_gpu) = (on_device, on_device);
-        let sizes = Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu };
+        let sizes = Sizes { ncouls, ngpown, nbands, nw, on_gpu: on_device };
         let calculator = self.0.clone().with_static_ch(true);
         let found = detached(py, || calculator.workspace(sizes))?;
         Ok((found.host, found.device))

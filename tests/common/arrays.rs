@@ -56,8 +56,7 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
 
 /// Sizes of arrays of the caller's memory.
 pub fn sizes([ncouls, ngpown, nbands, nw]: [usize; 4]) -> Sizes {
-    let (screening_on_gpu, bands_on_gpu) = (false, false);
-    Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu }
+    Sizes { ncouls, ngpown, nbands, nw, on_gpu: false }
 }
 
 pub fn formula(problem: &Problem) -> Formula {

@@ -405,7 +405,7 @@ static void times(gpp_handle *handle) {
     with_static_ch = 0;
     uint64_t on_host, on_device;
     size_t before, after, total;
-    CHECK(gpp_workspace(handle, p.ncouls, p.ngpown, p.nbands, p.nw, 1, 1, &on_host, &on_device) == GPP_STATUS_OK);
+    CHECK(gpp_workspace(handle, p.ncouls, p.ngpown, p.nbands, p.nw, 1, &on_host, &on_device) == GPP_STATUS_OK);
     CHECK(sums(handle, &p, &s_host, &b_host, &expected) == GPP_STATUS_OK);
     for (int kind = 0; kind < 5; kind++) {
         int on_gpu = kind < 2 || kind == 4;

@@ -337,10 +337,10 @@ static void places(gpp_handle *handle, int on_cpu) {
     CHECK(strstr(gpp_message(), "wtilde") != NULL);
     s.on_device = 0;
     uint64_t host = 0, device = 1;
-    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, NW, 0, 0, &host, &device) == GPP_STATUS_OK);
+    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, NW, 0, &host, &device) == GPP_STATUS_OK);
     CHECK(host > 0 && (device == 0) == on_cpu);
-    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, NW, 0, 0, NULL, &device) == GPP_STATUS_BAD_ARGUMENT);
-    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, 0, 0, 0, &host, &device) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, NW, 0, NULL, &device) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_workspace(handle, NCOULS, NGPOWN, NBANDS, 0, 0, &host, &device) == GPP_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(gpp_message(), "nw must be from 1 to 100000, found 0") == 0);
     double last = 0;
     CHECK(gpp_set_progress(handle, told, &last) == GPP_STATUS_OK && right(handle, &s, &b));

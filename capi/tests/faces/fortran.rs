@@ -1,6 +1,5 @@
 //! Programs in Fortran: the examples, compiled with all warnings against the static library.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -60,18 +59,6 @@ pub fn arrays(compiler: &str) -> Outcome {
     let program = built(compiler, "capi/tests/fortran/arrays.f90", folder.path())?;
     let printed = String::from_utf8(run(&mut Command::new(program))?.stdout)?;
     assert_eq!(printed.trim(), "arrays.f90: all as expected");
-    // What has no address after the call cannot be placed.
-    for (wtilde, is_taken) in [("held", true), ("loose", false), ("2*held", false)] {
-        let source = format!(
-            "use gpp\ncomplex(8), allocatable, target :: held(:, :)\n\
-             complex(8), allocatable :: loose(:, :)\nreal(8) :: vcoul(2)\n\
-             integer :: indices(2), status\ntype(gpp_calculator) :: calculator\n\
-             call gpp_place(calculator, {wtilde}, held, vcoul, indices, indices, status)\nend\n"
-        );
-        fs::write(folder.path().join("placed.f90"), source)?;
-        let placed = compile(compiler, folder.path(), ["-c", "placed.f90"]);
-        assert_eq!(placed.is_ok(), is_taken, "{wtilde}: {placed:?}");
-    }
     Ok(())
 }
 

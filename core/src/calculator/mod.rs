@@ -89,9 +89,8 @@ pub struct Sizes {
     pub ngpown: usize,
     pub nbands: usize,
     pub nw: usize,
-    /// Whether `wtilde` and `eps` are on the GPU already.
-    pub screening_on_gpu: bool,
-    pub bands_on_gpu: bool,
+    /// Whether the matrices are on the GPU already.
+    pub on_gpu: bool,
 }
 
 /// Maximum additional memory of a call, in bytes, if no number has to be replaced and no column is masked.
@@ -211,7 +210,7 @@ impl Calculator {
     /// # Errors
     /// [`Error::Input`] for sizes that no problem has.
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
-        let Sizes { ncouls, ngpown, nbands, nw, screening_on_gpu, bands_on_gpu } = sizes;
+        let Sizes { ncouls, ngpown, nbands, nw, on_gpu } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };
         check_omega(nw).and_then(|()| extents.check()).map_err(wrong)?;
         if [ncouls, ngpown, nbands].contains(&0) {
@@ -219,15 +218,17 @@ impl Calculator {
         }
         let laid = [Poles::Real, Poles::Any]
             .map(|poles| self.laid(Outline { extents, poles, keeps_order: false }));
-        let pairs = if screening_on_gpu { 2 * WTILDE.bytes(extents, Layout::Original) } else { 0 };
-        let rows = if bands_on_gpu { 0 } else { AQSM_LOCAL.bytes(extents, Layout::Original) };
-        let copies = pairs + rows + BySize::bytes(extents) + small(extents);
+        let pairs = 2 * WTILDE.bytes(extents, Layout::Original);
+        let rows_of_gp = AQSM_LOCAL.bytes(extents, Layout::Original);
+        let copies = if on_gpu { pairs } else { rows_of_gp };
+        let host = laid[0].max(laid[1]) + copies + BySize::bytes(extents) + small(extents);
+        let arrays = extents.device_bytes(Of::Bands) + extents.device_bytes(Of::Slab);
         let device = match self.opened.host() {
             Some(_) => 0,
-            None => extents.device_bytes(Of::Bands) + extents.device_bytes(Of::Slab),
+            None if on_gpu => arrays.saturating_sub(pairs),
+            None => arrays,
         };
-        let device = device.saturating_sub(pairs);
-        Ok(Workspace { host: laid[0].max(laid[1]) + copies, device })
+        Ok(Workspace { host, device })
     }
 
     /// Fails if the host has no room for what is laid out and summed of such a problem.

@@ -28,26 +28,24 @@ pub struct Opened {
 impl Opened {
     pub fn new(choice: &Choice) -> Result<Opened> {
         let team = Arc::new(Team::new(Room::here()));
-        let open = |indices: &[usize]| -> Result<Vec<(Gpu, usize)>> {
-            let open = |&index: &usize| Ok((Gpu::open(index)?, index));
-            let opened =
-                on_own_thread(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
+        let open = |index: usize| -> Result<_> { Ok((Gpu::open(index)?, index)) };
+        let open_gpus = || match choice {
+            Choice::Cpu => Ok(Vec::new()),
+            Choice::Auto => match open(0) {
+                Err(Error::NoGpu { .. }) => Ok(Vec::new()),
+                gpu => gpu.map(|gpu| vec![gpu]),
+            },
+            Choice::Gpus(indices) => indices.iter().copied().map(open).collect(),
+            Choice::AllGpus => Gpu::count().and_then(|count| (0..count).map(open).collect()),
+        };
+        let gpus: Vec<(Gpu, usize)> = match choice {
+            Choice::Cpu => Vec::new(),
+            _ => on_own_thread(open_gpus, || ())?.0?,
+        };
+        if !gpus.is_empty() {
             // They make what is laid out for GPUs.
             start_rayon(None).map_err(Error::threads)?;
-            Ok(opened)
-        };
-        let gpus = match choice {
-            Choice::Cpu => Vec::new(),
-            Choice::Auto => match open(&[0]) {
-                Err(Error::NoGpu { .. }) => Vec::new(),
-                gpu => gpu?,
-            },
-            Choice::Gpus(indices) => open(indices)?,
-            Choice::AllGpus => {
-                let count = on_own_thread(Gpu::count, || ())?.0?;
-                open(&(0..count).collect::<Vec<_>>())?
-            }
-        };
+        }
         let host = gpus.is_empty().then(|| Host::with_team(Level::best(), team.clone()));
         Ok(Opened { host, gpus, team, process: process::id() })
     }
