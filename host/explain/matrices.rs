@@ -10,6 +10,7 @@ use gpp_core::offdiag::versions::{ALL, Version, find};
 use crate::catalogue::sources::{self, SourceFile};
 use crate::cli::CardArgs;
 use crate::error::{Result, invalid};
+use crate::explain::verdict::Diagnosis;
 use crate::explain::{Card, Idea, LINES, Row, difference};
 
 /// The name of all versions together.
@@ -51,7 +52,7 @@ pub fn show(
     }
     let card = |version: &&'static Version| card(version, before.or_else(|| find(version.from?)));
     let cards: Vec<Card> = versions.iter().filter_map(card).collect();
-    super::show(&cards, &[], args, if before.is_some() { usize::MAX } else { LINES })
+    super::show(&cards, args, if before.is_some() { usize::MAX } else { LINES })
 }
 
 fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
@@ -86,7 +87,7 @@ fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
         difference: before.and_then(|before| Some(difference(&self::file(before)?, &file))),
         measured: Some("tiles of the first product of CH, real poles".into()),
         rows: rows.into_iter().flatten().collect(),
-        verdict: Vec::new(),
+        diagnosis: Diagnosis::default(),
     })
 }
 

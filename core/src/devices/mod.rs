@@ -223,7 +223,7 @@ impl DeviceInfo {
 }
 
 /// What is known of one kernel on one device; `None` if it does not apply.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct KernelInfo {
     pub symbol: String,
     pub registers: Option<u32>,
