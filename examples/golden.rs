@@ -15,7 +15,7 @@ use gpp::setup::Source;
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
-pub struct Args {
+struct Args {
     /// Built-in systems, several with commas
     #[arg(value_delimiter = ',', required = true)]
     systems: Vec<String>,
@@ -33,16 +33,7 @@ pub struct Args {
 }
 
 fn main() -> Result<(), gpp::error::Error> {
-    println!("{}", golden(Args::parse())?);
-    Ok(())
-}
-
-/// The sums as JSON.
-///
-/// # Errors
-/// A system that is none, or too little memory.
-pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
-    let Args { systems, seed, energies, nw } = args;
+    let Args { systems, seed, energies, nw } = Args::parse();
     let progress = Progress { shown: true };
     let grid = energies.map(Grid::Even).or(nw.map(Grid::Count));
     let mut sums = Vec::new();
@@ -53,5 +44,6 @@ pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
         let evaluated = reference::evaluate(&problem, progress)?.sums;
         sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });
     }
-    Ok(plain(&sums))
+    println!("{}", plain(&sums));
+    Ok(())
 }

@@ -205,10 +205,9 @@ impl<'a> OnGpu<'a> {
     }
 }
 
-/// A kernel's module, and its blocks.
+/// A kernel, and its blocks.
 struct Kernel {
-    symbol: &'static str,
-    module: Arc<Loaded>,
+    loaded: Arc<Loaded>,
     threads: u32,
     /// Bytes of dynamic shared memory.
     shared: u32,
@@ -218,11 +217,9 @@ impl Kernel {
     /// # Safety
     /// The kernels' launch contract; the arguments are the kernel's.
     unsafe fn launch(&self, on: &Stream, blocks: u32, arguments: &dyn Arguments) -> Result<()> {
-        let Kernel { threads, shared, .. } = *self;
-        let function = self.module.module.function(self.symbol)?;
-        function.allow_shared(shared)?;
+        let grid = [blocks, self.threads, self.shared];
         // SAFETY: this function's own contract.
-        unsafe { function.launch_sharing(on, blocks, threads, shared, &arguments.pointers()) }
+        unsafe { self.loaded.function.launch(on, grid, &arguments.pointers()) }
     }
 }
 
@@ -239,7 +236,7 @@ struct Kernels {
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
         let kernel = |symbol, threads, shared| -> Result<Kernel> {
-            Ok(Kernel { symbol, module: gpu.modules.get(symbol)?, threads, shared })
+            Ok(Kernel { loaded: gpu.load(symbol)?, threads, shared })
         };
         let Version { tile_u, tile_sigma, symbols_u, symbol_sigma, .. } = *shape.version;
         let of_u = shape.version.shared(tile_u, shape.words());

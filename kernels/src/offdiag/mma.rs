@@ -145,14 +145,6 @@ pub fn lane(at: usize) -> u32 {
     at as u32
 }
 
-/// Block `at`: on the GPU the calling one.
-#[inline(always)]
-pub fn block(at: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    let (_, at) = (at, crate::intrinsics::block());
-    at
-}
-
 /// Warp `at` of a block: on the GPU the calling one.
 #[inline(always)]
 pub unsafe fn warp(at: u32) -> u32 {

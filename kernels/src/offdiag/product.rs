@@ -4,8 +4,8 @@
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
 use crate::offdiag::mma::{
-    COLUMNS, FragmentA, FragmentB, FragmentC, Instruction, LANES, ROWS, block, each, lane,
-    position_c, unroll, warp,
+    COLUMNS, FragmentA, FragmentB, FragmentC, Instruction, LANES, ROWS, each, lane, position_c,
+    unroll, warp,
 };
 use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands, packed_a};
 use crate::offdiag::pipeline::{Direct, Pipeline, Staged, Tile, TileConfig};
@@ -214,17 +214,17 @@ impl ProductU {
         const K: usize,
     >(
         &self,
-        of: u32,
+        block: u32,
         at: u32,
     ) {
         let (tile, words) = (W::TILE_U, WORDS as u32);
-        let operands = self.operands(tile, words, block(of));
+        let operands = self.operands(tile, words, block);
         if W::PIPELINED {
             let mut pipeline = Staged::start(operands, tile, words, self.steps);
-            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block(of), warp(at));
+            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
         } else {
             let mut pipeline = Direct::start(operands, tile, words, self.steps);
-            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block(of), warp(at));
+            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
         }
     }
 
@@ -389,19 +389,19 @@ impl ProductSigma {
     #[inline(always)]
     pub(super) unsafe fn warp<W: TileConfig, const M: usize, const N: usize, const K: usize>(
         &self,
-        of: u32,
+        block: u32,
         at: u32,
     ) {
         let tile = W::TILE_SIGMA;
-        let operands = self.operands(tile, block(of));
-        let (_, _, slot) = self.tile(tile, block(of));
+        let operands = self.operands(tile, block);
+        let (_, _, slot) = self.tile(tile, block);
         let steps = self.steps(slot);
         if W::PIPELINED {
             let mut pipeline = Staged::start(operands, tile, 2, steps);
-            self.sum::<W, M, N, K>(&mut pipeline, block(of), warp(at));
+            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
         } else {
             let mut pipeline = Direct::start(operands, tile, 2, steps);
-            self.sum::<W, M, N, K>(&mut pipeline, block(of), warp(at));
+            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
         }
     }
 

@@ -137,11 +137,11 @@ macro_rules! version {
     };
 }
 
-/// An entry of a product: all warps and blocks, see [`mma::warp`].
+/// An entry of a product: all warps of a block, see [`mma::warp`].
 macro_rules! product {
     ($list:ident $symbol:ident: $product:ident<$($generics:tt)*) => {
         $crate::offdiag::product::$list! { entry [$symbol $product, |arguments| {
-            $product::warp::<Config, $($generics)*(&arguments, 0, 0)
+            $product::warp::<Config, $($generics)*(&arguments, $crate::intrinsics::block(), 0)
         }] }
     };
 }
