@@ -150,7 +150,7 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     }
 }
 
-/// The matrix elements of some bands of more.
+/// The matrix elements of a range of bands.
 struct SomeBands<'a> {
     all: &'a dyn Elements,
     bands: Bands,
@@ -171,7 +171,6 @@ impl Elements for SomeBands<'_> {
 /// The part of the time in which a GPU has to sum products for its state to say something about them.
 const BUSY: f64 = 0.9;
 
-/// A task, where and how often it is calculated.
 struct Calculation<'a> {
     on: &'a Opened,
     crew: Crew<'a>,
@@ -469,7 +468,6 @@ fn write(
     shown
 }
 
-/// Eigenvalues in a row.
 const IN_ROW: usize = 4;
 
 /// What it is of, a row for each version, how it was verified, and a row for each energy.

@@ -45,7 +45,6 @@ impl Record for Offdiag {
 }
 
 impl Offdiag {
-    /// Bands l and m.
     pub fn count(&self) -> usize {
         self.bands[1] + 1 - self.bands[0]
     }

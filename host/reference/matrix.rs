@@ -260,7 +260,7 @@ struct Over {
 }
 
 impl Over {
-    /// It by a matrix element and a real factor.
+    /// Its product with a matrix element and a real factor.
     fn times(&self, by: Complex64, factor: f64, grown: f64) -> Part {
         let Part { re, im, magnitude, undecided } = self.part;
         let size = size(by) * factor.abs();

@@ -106,7 +106,6 @@ impl Worker for OnCpu<'_> {
 }
 
 impl<'a> OnCpu<'a> {
-    /// With the host's threads and vectors.
     pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnCpu<'a>> {
         let pool = host.pool(Threads::Cores)?;
         let (header, nw) = (task.problem.header(), task.nw());

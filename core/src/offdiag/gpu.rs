@@ -83,7 +83,6 @@ struct StreamSlot {
     folded: Buffer<f64>,
 }
 
-/// A step that was launched.
 struct InFlight {
     iw: Range<usize>,
     /// Begin and end of its products.
@@ -223,7 +222,6 @@ impl Kernel {
     }
 }
 
-/// The kernels of a task.
 struct Kernels {
     /// U of `sch` and of `ssx`.
     first: [Kernel; 2],
@@ -482,7 +480,6 @@ impl Needs {
         }
     }
 
-    /// Fails if a GPU has less.
     pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
         let free = gpu.free_memory()?.unwrap_or(u64::MAX);
         if self.least <= free {

@@ -33,7 +33,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of a task and a version.
     pub fn of(task: &Task, version: &'static Version) -> Shape {
         let extents = task.problem.extents();
         let fragments = version.fragments(task.bands());

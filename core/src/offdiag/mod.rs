@@ -105,7 +105,6 @@ impl<'a> Task<'a> {
         self.problem.extents().nbands.div_ceil(GROUP)
     }
 
-    /// The bands n of a part.
     pub fn part(&self, part: usize) -> Range<usize> {
         part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
     }
@@ -115,7 +114,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A range in pieces of at most so many.
+/// Pieces of a range, of at most `most`.
 fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     let end = all.end;
     all.step_by(most).map(move |begin| begin..end.min(begin + most))
