@@ -11,7 +11,7 @@ use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::progress::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};
-use gpp::setup::Source;
+use gpp::setup::{Input, Source};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
@@ -39,7 +39,8 @@ fn main() -> Result<(), gpp::error::Error> {
     let mut sums = Vec::new();
     for name in &systems {
         let system = systems::find(name)?;
-        let problem = Source::System(system, seed).at(grid.clone()).load(progress)?;
+        let source = Source { input: Input::System(system, seed), energies: grid.clone() };
+        let problem = source.load(progress)?;
         let at = grid.as_ref().map(|_| At::of(problem.header()));
         let evaluated = reference::evaluate(&problem, progress)?.sums;
         sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });

@@ -1,44 +1,42 @@
 //! The command line: all arguments of all commands.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use bytesize::ByteSize;
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpp_core::offdiag::MOST_BANDS;
-use gpp_cpu::pool::MOST;
 use gpp_cpu::simd::Level;
 
 use crate::catalogue::names::BEST;
-use crate::devices::Choice;
-use crate::error::{Error, Result, invalid};
+use crate::error::{Result, invalid};
 use crate::memory::Limits;
-use crate::output::{self, Files};
+use crate::output::{self, check_outputs};
 use crate::problem::grid::Even;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::progress::Progress;
+use crate::ranks::Ranks;
 use crate::record::{self, Record};
 
 const EXAMPLES: &str = "\
 Examples:
   gpp                                  all versions on the demo system; on a CPU, those for CPUs
   gpp -v best -s si214                 the fastest version
+  gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
   gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg
-  gpp explain v4
+  gpp explain v4";
 
-`gpp --help` prints every option, `gpp COMMAND --help` those of a command.";
+const ALL_FLAGS: &str =
+    "`gpp --help` prints every option, `gpp COMMAND --help` those of a command.";
 
-const MORE: &str = "\
-Examples:
-  gpp                                  all versions on the demo system; on a CPU, those for CPUs
-  gpp -v best -s si214                 the fastest version
-  gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
-  gpp -v talk -s si214                 another series of versions, see `gpp list`
-  gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
-  mpirun -n 4 gpp -v best -s si510     over MPI ranks, built with --features mpi
+const MORE: &str =
+    "  mpirun -n 4 gpp -v best -s si510     over MPI ranks, built with --features mpi
 
 Exit codes:
   0    all versions ran and were verified (or --no-verify was given)
@@ -58,8 +56,8 @@ GPP_PTX=FILE loads the GPU kernels from FILE instead of those in the program.";
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     max_term_width = 100,
-    after_help = EXAMPLES,
-    after_long_help = MORE
+    after_help = format!("{EXAMPLES}\n\n{ALL_FLAGS}"),
+    after_long_help = format!("{EXAMPLES}\n{MORE}")
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -69,8 +67,33 @@ pub struct Cli {
     pub run: RunArgs,
 
     /// Print the program's version
-    #[arg(short = 'V', long = "program-version", action = clap::ArgAction::Version)]
+    #[arg(short = 'V', action = clap::ArgAction::Version)]
     program_version: Option<bool>,
+}
+
+impl Cli {
+    /// The arguments of this process.
+    pub fn parsed() -> Result<Cli, clap::Error> {
+        let mut arguments: Vec<OsString> = std::env::args_os().collect();
+        // `--version` names kernel versions, but alone it asks what it asks of all programs.
+        if arguments.iter().skip(1).eq(["--version"]) {
+            arguments[1] = "-V".into();
+        }
+        Cli::try_parse_from(arguments)
+    }
+
+    /// The threads asked for.
+    pub fn threads(&self) -> Option<usize> {
+        let args = match self.command.as_ref() {
+            None => &self.run.devices,
+            Some(Command::Sigma(args)) => &args.run.devices,
+            Some(Command::Table(args)) => &args.run.devices,
+            Some(Command::Offdiag(args)) => &args.devices,
+            Some(Command::Info(args)) => &args.devices,
+            Some(_) => return None,
+        };
+        args.threads.map(usize::from)
+    }
 }
 
 #[derive(Subcommand)]
@@ -120,9 +143,9 @@ pub struct RunArgs {
     pub problem: ProblemArgs,
 
     #[command(flatten)]
-    pub place: DeviceArgs,
+    pub devices: DeviceArgs,
 
-    /// Timed runs of each version [default: 5; on a CPU 3, or 1 if a run is long]
+    /// Timed runs of each version [default: 5; on a CPU 3; in `gpp sigma` and if a run is long 1]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
 
@@ -131,13 +154,17 @@ pub struct RunArgs {
     pub warmup: Option<u32>,
 
     #[command(flatten)]
-    pub slabs: SlabArgs,
+    memory: MemoryArgs,
+
+    /// G′ vectors per slab [default: what fits in memory and divides evenly among devices]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    slab: Option<NonZeroUsize>,
 
     /// Do not compare the results with reference values
     #[arg(long)]
     pub no_verify: bool,
 
-    /// Whether the static CH is summed too, for which `sigma` has a flag.
+    /// A flag of `gpp sigma`.
     #[arg(skip)]
     pub static_ch: bool,
 
@@ -146,10 +173,13 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The files that it names; only the root rank writes.
-    pub fn files(&self, writes: bool) -> Files {
-        let files = Files::new().reads("--input", &self.problem.input);
-        files.writes_or_prints("--json", self.output.json.iter().filter(|_| writes))
+    pub fn limits(&self) -> Limits {
+        Limits { slab: self.slab.map(NonZeroUsize::get), ..self.memory.limits() }
+    }
+
+    /// Fails on the rank that writes if it could not, or would write over an input.
+    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
+        check_outputs(self.output.json.iter().filter(|_| ranks.is_root()), &self.problem.input)
     }
 }
 
@@ -166,7 +196,7 @@ pub struct ProblemArgs {
     pub system: Option<String>,
 
     /// Input file in the format of BerkeleyGW's mini-app
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 
     /// Seed of a built-in system [default: 214]
@@ -178,58 +208,49 @@ pub struct ProblemArgs {
     pub energies: Option<Even>,
 }
 
-/// The device that is the best there is.
-pub const AUTO: &str = "auto";
-
 #[derive(Args, Clone, Debug)]
 pub struct DeviceArgs {
     /// auto, cpu, gpu, gpu:N, gpu:0,1 or gpu:all
-    #[arg(short, long, default_value = AUTO)]
+    #[arg(short, long, default_value = "auto")]
     pub device: String,
 
-    /// SIMD level of versions for CPUs: scalar, neon, avx2 or avx512 [default: the widest]
-    #[arg(long, value_name = "LEVEL", hide_short_help = true)]
-    pub simd: Option<String>,
+    /// SIMD level of versions for CPUs [default: the widest]
+    #[arg(long, value_name = "LEVEL", value_parser = levels(), hide_short_help = true)]
+    simd: Option<String>,
 
     /// CPU threads [default: OMP_NUM_THREADS, or else one per core]
-    #[arg(long, value_name = "N", value_parser = threads, hide_short_help = true)]
-    pub threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
+    pub threads: Option<u16>,
 }
 
-fn threads(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|count| (1..=MOST).contains(count));
-    count.ok_or_else(|| format!("needs a whole number from 1 to {MOST}"))
+/// A file or a folder to write, not standard output.
+fn name(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("needs a name; /dev/stdout is one for a pipe".into()),
+        _ => Ok(text.into()),
+    }
 }
 
 impl DeviceArgs {
-    pub fn choice(&self) -> Result<Choice> {
-        self.device.parse()
+    /// The SIMD level asked for, or the widest.
+    pub fn level(&self) -> Level {
+        self.simd.as_deref().and_then(Level::by_name).unwrap_or_else(Level::best)
     }
+}
 
-    /// The SIMD level asked for.
-    pub fn level(&self) -> Result<Option<Level>> {
-        let Some(name) = &self.simd else { return Ok(None) };
-        let level = Level::by_name(name)
-            .ok_or_else(|| Error::unknown("SIMD level", name, Level::ALL.map(Level::name)))?;
-        if level.is_available() {
-            return Ok(Some(level));
-        }
-        let has: Vec<&str> = Level::available().into_iter().map(Level::name).collect();
-        Err(invalid(
-            format!("--simd {name}"),
-            format!("this CPU does not have {level}; it has {}", has.join(", ")),
-        ))
-    }
+/// The SIMD levels of this CPU.
+fn levels() -> PossibleValuesParser {
+    Level::available().into_iter().map(Level::name).into()
 }
 
 #[derive(Args, Clone, Debug)]
 pub struct MemoryArgs {
     /// GPU memory to use for arrays, e.g. 2GiB; what does not fit is streamed [default: all that is free]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub device_memory: Option<ByteSize>,
 
     /// Host memory to use, for all ranks of a host [default: all that is free]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub host_memory: Option<ByteSize>,
 }
 
@@ -243,40 +264,12 @@ impl MemoryArgs {
     }
 }
 
-fn bytes(text: &str) -> Result<ByteSize, String> {
-    match text.parse::<ByteSize>() {
-        Ok(bytes) if bytes.as_u64() > 0 => Ok(bytes),
-        _ => Err("needs a number of bytes above 0, such as 2GiB or 500MB".into()),
-    }
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct SlabArgs {
-    #[command(flatten)]
-    pub memory: MemoryArgs,
-
-    /// G′ vectors per slab [default: what fits in memory and divides evenly among devices]
-    #[arg(long, value_name = "N", value_parser = at_least_one, hide_short_help = true)]
-    pub slab: Option<usize>,
-}
-
-impl SlabArgs {
-    pub fn limits(&self) -> Limits {
-        Limits { slab: self.slab, ..self.memory.limits() }
-    }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| "needs a whole number above 0".into())
-}
-
 // Where results go.
 
 #[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
     /// Write the results as JSON (- for standard output)
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
     /// No tables, progress or notes
@@ -313,61 +306,39 @@ Examples:
   gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg --csv sigma.csv
   gpp sigma -i file.dat -v cpu:paired --static-ch --json run.json")]
 pub struct SigmaArgs {
-    /// One version [default: the fastest]
-    #[arg(short, long, value_name = "ID")]
-    pub version: Option<String>,
-
     /// Write all energies and sums as CSV in full precision (- for standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
     /// Plot real and imaginary parts; may be given several times
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub problem: ProblemArgs,
-
-    #[command(flatten)]
-    pub place: DeviceArgs,
-
-    #[command(flatten)]
-    pub slabs: SlabArgs,
-
-    /// Do not compare the results with reference values
-    #[arg(long)]
-    pub no_verify: bool,
 
     /// Also sum the static CH, which BerkeleyGW's static remainder needs (exact_static_ch 1)
     #[arg(long)]
     pub static_ch: bool,
 
     #[command(flatten)]
-    pub output: OutputArgs,
+    run: RunArgs,
 }
 
 impl SigmaArgs {
-    /// The same as a run: one calculation.
+    /// A run of one version, the fastest by default, and of one calculation.
     pub fn run(&self) -> RunArgs {
+        let run = self.run.clone();
         RunArgs {
-            version: Some(self.version.clone().unwrap_or(BEST.into())),
-            problem: self.problem.clone(),
-            place: self.place.clone(),
-            repeat: Some(1),
-            warmup: Some(0),
-            slabs: self.slabs.clone(),
-            no_verify: self.no_verify,
+            version: run.version.or(Some(BEST.into())),
+            repeat: run.repeat.or(Some(1)),
+            warmup: run.warmup.or(Some(0)),
             static_ch: self.static_ch,
-            output: self.output.clone(),
+            ..run
         }
     }
 
-    pub fn files(&self, writes: bool) -> Files {
-        let files = self.run().files(writes);
-        if !writes {
-            return files;
-        }
-        files.writes_or_prints("--csv", &self.csv).writes("--plot", &self.plot)
+    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
+        let RunArgs { output, problem, .. } = &self.run;
+        let outputs = output.json.iter().chain(&self.csv).chain(&self.plot);
+        check_outputs(outputs.filter(|_| ranks.is_root()), &problem.input)
     }
 }
 
@@ -385,13 +356,7 @@ pub struct OffdiagArgs {
     pub bands: Option<Bands>,
 
     /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
-    #[arg(
-        long,
-        value_name = "FILE.npy",
-        value_hint = ValueHint::FilePath,
-        requires = "input",
-        conflicts_with = "system"
-    )]
+    #[arg(long, value_name = "FILE.npy", requires = "input", conflicts_with = "system")]
     pub elements: Option<PathBuf>,
 
     /// Sum at the bands' own energies, for QSGW
@@ -407,28 +372,28 @@ pub struct OffdiagArgs {
     pub version: Option<String>,
 
     /// Calculations to time; the median is reported
-    #[arg(short, long, value_name = "N", value_parser = at_least_one, default_value_t = 1)]
-    pub repeat: usize,
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub repeat: u32,
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
     ///
     /// With --qsgw, iw is 0 for E_l and 1 for E_m, and PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
-    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "PREFIX")]
     pub npy: Option<PathBuf>,
 
     /// Write all elements as CSV in full precision (- for standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
     /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
 
     #[command(flatten)]
-    pub place: DeviceArgs,
+    pub devices: DeviceArgs,
 
     #[command(flatten)]
     pub memory: MemoryArgs,
@@ -442,21 +407,15 @@ pub struct OffdiagArgs {
 }
 
 impl OffdiagArgs {
-    pub fn files(&self, writes: bool) -> Files {
-        let files =
-            Files::new().reads("--input", &self.problem.input).reads("--elements", &self.elements);
-        if !writes {
-            return files;
-        }
-        let arrays = ["sx", "ch", "qsgw"].into_iter().take(if self.qsgw { 3 } else { 2 });
-        files
-            .writes_or_prints("--json", &self.output.json)
-            .writes_or_prints("--csv", &self.csv)
-            .writes("--npy", arrays.filter_map(|part| self.array(part)))
-            .writes("--plot", &self.plot)
+    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
+        let arrays: Vec<PathBuf> =
+            ["sx", "ch"].iter().filter_map(|part| self.array(part)).collect();
+        let outputs = self.output.json.iter().chain(&self.csv).chain(&self.plot).chain(&arrays);
+        let inputs = self.problem.input.iter().chain(&self.elements);
+        check_outputs(outputs.filter(|_| ranks.is_root()), inputs)
     }
 
-    /// The file of an array of this name.
+    /// The file of the array of that name.
     pub fn array(&self, part: &str) -> Option<PathBuf> {
         self.npy.as_ref().map(|prefix| {
             let mut name = prefix.clone().into_os_string();
@@ -500,7 +459,7 @@ pub struct GenerateArgs {
     pub system: String,
 
     /// File to write, with reference values
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_parser = name)]
     pub output: PathBuf,
 
     /// Seed
@@ -528,7 +487,7 @@ pub struct ListArgs {
 #[derive(Args)]
 pub struct InfoArgs {
     #[command(flatten)]
-    pub place: DeviceArgs,
+    pub devices: DeviceArgs,
 
     #[command(flatten)]
     pub list: ListArgs,
@@ -562,7 +521,6 @@ pub struct TableArgs {
     #[arg(
         long,
         value_name = "FILE",
-        value_hint = ValueHint::FilePath,
         conflicts_with_all = ["system", "input", "energies", "device", "repeat", "json"]
     )]
     pub from: Option<PathBuf>,
@@ -572,7 +530,7 @@ pub struct TableArgs {
     pub format: Format,
 
     /// Write the rows as CSV (- for standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
     #[command(flatten)]
@@ -623,11 +581,11 @@ pub struct DiffArgs {
 pub struct CardArgs {
     /// Where the measurements are: a folder of `gpp profile` [default: gpp-profile/, if there is one], the JSON of a
     /// run, or for versions of `gpp offdiag` a folder of its records
-    #[arg(long, value_name = "FOLDER|FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
 
     /// Write it as JSON (- for standard output)
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
@@ -659,7 +617,7 @@ pub struct ProfileArgs {
     pub device: String,
 
     /// Folder for the records [default: gpp-profile/SYSTEM]
-    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "FOLDER", value_parser = name)]
     pub output: Option<PathBuf>,
 
     /// The profiler
@@ -680,13 +638,11 @@ pub struct RooflineArgs {
     #[arg(
         long,
         value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER,
-        value_hint = ValueHint::DirPath
-    )]
+        default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// Folder for the charts [default: the current one]
-    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "FOLDER", value_parser = name)]
     pub output: Option<PathBuf>,
 }
 
@@ -696,16 +652,19 @@ pub struct ReportArgs {
     #[arg(
         long,
         value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER,
-        value_hint = ValueHint::DirPath
-    )]
+        default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// The page
-    #[arg(short, long, value_name = "FILE", default_value = "report.html", value_hint = ValueHint::FilePath)]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "report.html",
+        value_parser = name)]
     pub output: PathBuf,
 
     /// Also show the full Σ matrix: a folder of records of `gpp offdiag`, with the profiler's counters.csv
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    #[arg(long, value_name = "FOLDER")]
     pub offdiag: Option<PathBuf>,
 }

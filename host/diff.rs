@@ -12,7 +12,7 @@ use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
 use crate::explain::{LINES, Measured, matrices, show};
 use crate::outcomes::differs;
-use crate::output::{self, Files};
+use crate::output;
 use crate::profile::run_file;
 use crate::record;
 use crate::record::run::{Measurement, Run, Verdict};
@@ -60,7 +60,7 @@ fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
         return Err(invalid("--from", "has no effect on two runs").into());
     }
     let files = [run_file(files[0])?, run_file(files[1])?];
-    Files::new().reads("RUN", &files).writes_or_prints("--json", &args.json).check()?;
+    output::check_outputs(&args.json, &files)?;
     let [before, now] = &files;
     let runs: [Run; 2] = [record::read(before)?, record::read(now)?];
     let names = files.each_ref().map(|path| path.display().to_string());

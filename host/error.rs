@@ -33,8 +33,8 @@ pub fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// What messages say of an error: a program stops by a signal.
-pub fn said(error: &Error) -> String {
+/// The text of an error; a program is stopped by a signal.
+pub fn message(error: &Error) -> String {
     let Error::Stopped { code, done, all, of } = error else { return error.to_string() };
     let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
     format!("stopped by {name} after {done} of {all} {of}")

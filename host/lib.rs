@@ -1,10 +1,10 @@
 //! The program `gpp`: BerkeleyGW's GPP kernel in Rust, run on GPUs and CPUs, timed, verified and explained.
 //!
 //! What calculates is the crate `gpp_core`; the kernels are in `gpp_kernels` and `gpp_cpu`. The modules of the
-//! commands are [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`], [`diff`] and [`report`]; [`program`]
+//! commands are [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`], [`diff`] and [`report`]; `main.rs`
 //! alone imports them all, and no modules import each other in a circle.
-//! A run goes [`program`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's engine → [`mod@reference`]
-//! (verification) → [`record`] (JSON) → [`terminal`].
+//! A run goes `main.rs` → [`cli`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's engine →
+//! [`mod@reference`] (verification) → [`record`] (JSON) → [`terminal`].
 
 #![allow(
     missing_docs,
@@ -26,7 +26,6 @@ pub mod offdiag;
 pub mod outcomes;
 pub mod output;
 pub mod profile;
-pub mod program;
 pub mod progress;
 pub mod ranks;
 pub mod record;

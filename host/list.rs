@@ -16,19 +16,19 @@ use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
-use crate::output::{Files, print, write_text};
+use crate::output::{check, print, write_text};
 use crate::problem::Grid;
 use crate::problem::file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
-use crate::setup::Source;
+use crate::setup::{Devices, Input, Source};
 use crate::terminal::{Cells, or_dash};
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let device = crate::setup::device(&args.place, Progress { shown: false })?;
-    let info = device_info(device.as_ref())?;
+    let devices = Devices::open_one(&args.devices, Progress { shown: false })?;
+    let info = device_info(devices.all()[0])?;
     match &args.list.json {
         Some(path) => write_text(path, &plain(&info))?,
         None => print(|to| info_text(to, &info))?,
@@ -47,9 +47,9 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
-    Files::new().writes("--output", [&args.output]).check()?;
-    let grid = args.energies.map(|energies| Grid::Even(energies).in_file());
-    let source = Source::System(system, args.seed).at(grid);
+    check(&args.output)?;
+    let energies = args.energies.map(|energies| Grid::Even(energies).in_file());
+    let source = Source { input: Input::System(system, args.seed), energies };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(

@@ -12,43 +12,42 @@ use crate::devices::gauge::{self, Gauge, Look, Reading};
 use crate::devices::{Device, Done, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
-use crate::problem::{Problem, Slabs, Sums};
+use crate::interrupt::STOP;
+use crate::problem::{Problem, Sums};
 use crate::record::Repetition;
 use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
 use crate::reference::Reference;
-use crate::reference::verify::{Outcome, Verification, verify};
+use crate::reference::verify::{Outcome, verify};
 
-/// Source of the operation counts that kernels hold.
+/// Source of the operation counts in the kernels' descriptions.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
 const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
 
-/// Runs a version on an engine, watches `device` meanwhile, and compares the sums with `reference`.
+/// Repeats a version's calculation, samples the state of `device` meanwhile, and compares the sums with `reference`.
+/// `done` gets the number of calculations that are done, with the fraction of the current one.
 pub fn measure(
     version: Kernel,
     device: &dyn Device,
     engine: &mut Engine,
     reference: Option<&Reference>,
     repetition: Repetition,
-    progress: &Progress,
+    done: Done,
 ) -> Result<Measurement> {
     // The data are in place before the first timed calculation.
     engine.ready(version)?;
     let (mut first_s, mut last, mut deterministic) = (None, None::<Calculation>, true);
-    let (times, state, energy_j) = timed(device.gauge(), repetition, &mut |before, is_last| {
-        if is_last {
-            (progress.last)();
-        }
-        let of_run = |part: f64| (progress.done)(before as f64 + part);
+    let (times, state, energy_j) = timed(device.gauge(), repetition, &mut |before| {
+        let of_run = |part: f64| done(before as f64 + part);
         let begin = Instant::now();
-        let calculation = engine.run_with(version, Watch::of(&of_run))?;
+        let calculation = engine.run_with(version, Watch { done: &of_run, stop: &STOP })?;
         let end = Instant::now();
-        (progress.done)((before + 1) as f64);
+        done((before + 1) as f64);
         let seconds = calculation.seconds;
         first_s.get_or_insert(seconds);
         deterministic &= last.as_ref().is_none_or(|last| same_bits(&last.sums, &calculation.sums));
         last = Some(calculation);
-        // Loading a kernel is no part of the run.
+        // The time in which a kernel is loaded is not part of the run.
         let all = end - begin;
         let timed = Duration::try_from_secs_f64(seconds).map_or(all, |timed| timed.min(all));
         Ok((seconds, end - timed..end))
@@ -58,14 +57,18 @@ pub fn measure(
     let work = is_shared.then(|| Work::of(workers, first_s));
     let problem = engine.problem();
     let sums = problem.start().plus(&sums);
-    let verification = judged(engine.slabs(), &sums, reference, deterministic)?;
+    let mut verification = verify(engine.slabs(), &sums, reference)?;
+    // Wrong sums are worse than sums that change.
+    if !deterministic && verification.outcome != Outcome::Incorrect {
+        verification.outcome = Outcome::Nondeterministic;
+    }
     let mut result = Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
         emulated: version.back_end() != device.back_end(),
         times,
         state,
-        // Only the first device is watched.
+        // Of several devices only the first is sampled.
         energy_j: energy_j.filter(|_| work.is_none()),
         flops: None,
         flops_source: NOT_COUNTED.into(),
@@ -122,21 +125,6 @@ fn describe(
     Ok(())
 }
 
-/// Compares the last sums of repeated runs, starting sums included, with a reference. Wrong sums are worse than sums
-/// that change.
-pub fn judged<'a>(
-    problem: impl Into<Slabs<'a>>,
-    sums: &Sums,
-    reference: Option<&Reference>,
-    deterministic: bool,
-) -> Result<Verification> {
-    let mut verification = verify(problem, sums, reference)?;
-    if !deterministic && verification.outcome != Outcome::Incorrect {
-        verification.outcome = Outcome::Nondeterministic;
-    }
-    Ok(verification)
-}
-
 /// Equal as bits, so that NaN equals itself.
 pub fn same_bits(a: &Sums, b: &Sums) -> bool {
     let bits = |sums: &Sums| -> Vec<[u64; 2]> {
@@ -144,16 +132,6 @@ pub fn same_bits(a: &Sums, b: &Sums) -> bool {
     };
     bits(a) == bits(b)
 }
-
-/// Callbacks during the runs of a version.
-pub struct Progress<'a> {
-    /// Calculations done, with the fraction of the one under way.
-    pub done: Done<'a>,
-    /// Called before the last calculation, if that is known beforehand.
-    pub last: &'a dyn Fn(),
-}
-
-pub const QUIETLY: Progress<'static> = Progress { done: &|_| (), last: &|| () };
 
 /// How long a window of runs is on a device: only one with a gauge has a clock to wait for. `--warmup 0` skips it, for
 /// profilers.
@@ -174,9 +152,9 @@ const WINDOWS: usize = 5;
 /// Means of two windows that differ by no more are steady.
 const STEADY: f64 = 0.005;
 
-/// A run: it receives how many of those asked for are done and whether it is known to be the last, and returns its
-/// seconds and when these were.
-pub type Run<'r> = dyn FnMut(usize, bool) -> Result<(f64, Range<Instant>)> + 'r;
+/// A run: it receives the number of runs before it, at most those of the [`Repetition`], and returns its seconds and
+/// when these were.
+pub type Run<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 
 /// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts. Returns the
 /// times, the state of the GPU meanwhile, and the energy of a run in joules.
@@ -190,7 +168,7 @@ pub fn timed(
     let watch = gauge.map(gauge::Watch::begin);
     // The first run may compile its kernel.
     for before in 0..warmup.max((!window.is_zero()).into()) {
-        run(before.min(warmup.saturating_sub(1)), false)?;
+        run(before.min(warmup.saturating_sub(1)))?;
     }
     if watch.is_some() {
         // A GPU that has rested shows its highest clock.
@@ -201,20 +179,15 @@ pub fn timed(
     let mut before: Option<f64> = None;
     let runs = loop {
         let mut runs: Vec<(f64, Range<Instant>)> = Vec::new();
-        let mut next = |runs: &mut Vec<_>| -> Result<()> {
-            let is_last = window.is_zero() && runs.len() + 1 == repeat;
-            runs.push(run(warmup + runs.len().min(repeat - 1), is_last)?);
-            Ok(())
-        };
         let begin = Instant::now();
         while runs.is_empty() || runs.len() < MOST && begin.elapsed() < window {
-            next(&mut runs)?;
+            runs.push(run(warmup + runs.len().min(repeat - 1))?);
         }
         let mean = runs.iter().map(|(seconds, _)| seconds).sum::<f64>() / runs.len() as f64;
         left -= 1;
         if left == 0 || before.is_some_and(|before| (mean / before - 1.0).abs() <= STEADY) {
             while runs.len() < repeat {
-                next(&mut runs)?;
+                runs.push(run(warmup + runs.len())?);
             }
             break runs;
         }

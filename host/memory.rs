@@ -1,288 +1,148 @@
-//! Which part of a problem is in memory, and the size of its slabs.
+//! How much of a problem is in memory, and the size of its slabs.
 
-use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
-use crate::catalogue::{BackEnd, Kernel};
+use crate::catalogue::Kernel;
 use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::Free;
-use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
+use crate::problem::memory::{self, Extents, Of};
 use crate::problem::plan::CACHED;
 use crate::problem::vectors::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
+use crate::setup::Resources;
 
-/// A problem of which this process has all in memory, its share, or the bands alone.
-pub struct Loaded(Problem);
-
-/// The igp of slabs that a process works on at least: whole groups of any version.
-const LEAST: usize = 64;
-
-impl Loaded {
-    /// All of a source if that is for one process and finds room, else the share of this process, else its
-    /// bands. Nothing is made or read twice that stays: of a share poles are looked at if it is in memory. Of
-    /// a problem that streams they are read once before all, by each process those of its share. Collective.
-    pub fn of(source: Box<dyn Source>, crew: Crew, limits: Limits) -> Result<Loaded> {
-        let extents = source.extents();
-        let room = of_host(crew, limits, 0);
-        // What versions made for CPUs lay out anew.
-        let again = if of_processor(crew) { extents.bytes_of(Of::Bands) } else { 0 };
-        let bands = extents.bytes_of(Of::Bands).saturating_add(again + BESIDE);
-        room.require(&format!("the bands of {}", source.name()), bands)?;
-        // Which versions run, and whether they sort pairs, may hang on the poles.
-        let least = Extents { ngpown: extents.ngpown.min(LEAST), ..extents };
-        let work = bands.saturating_add(SortedSlab::bytes_while_made(least, Poles::Any));
-        let ranks = crew.ranks;
-        if ranks.size() == 1 {
-            if work.saturating_add(extents.bytes_of(Of::Slab)) <= room.bytes {
-                return Ok(Loaded(source.load()?));
-            }
-        } else {
-            let share = Extents { ngpown: extents.ngpown.div_ceil(ranks.size()), ..extents };
-            let made = least.bytes_of(Of::Slab).saturating_mul(2 * crew.devices.len() as u64);
-            let share = share.bytes_of(Of::Slab);
-            let needed = work.saturating_add(made.max(share / 8)).saturating_add(share);
-            // All or none: those that keep theirs run more often.
-            if ranks.least((needed <= room.bytes).into()) == 1 {
-                return Ok(Loaded(Problem::open(source, true, ranks)?));
-            }
-        }
-        Ok(Loaded(Problem::open(source, false, ranks)?))
-    }
-
-    pub fn problem(&self) -> &Problem {
-        &self.0
-    }
-
-    pub fn whole(&self) -> Option<&Problem> {
-        self.0.is_whole().then_some(&self.0)
-    }
-
-    /// Whether what this process needs of it stays in memory from one calculation to the next.
-    pub fn stays(&self) -> bool {
-        self.0.stays()
-    }
-
-    /// The igp in the memory of this process.
-    fn held(&self) -> usize {
-        self.0.in_memory().map_or(0, |slab| slab.view().len())
-    }
-
-    /// The same for slabs of so many `igp`: a share is then that of whole slabs.
-    pub fn for_slabs(self, igp: usize, ranks: &dyn Ranks) -> Result<Loaded> {
-        let ngpown = self.0.header().ngpown;
-        let own = ranks.share(slab_count(ngpown, igp));
-        let bound = |slab: usize| slab.saturating_mul(igp).min(ngpown);
-        Ok(Loaded(self.0.with_share(bound(own.start)..bound(own.end))?))
-    }
-
-    /// In slabs of so many `igp`.
-    pub fn slabs(&self, igp: usize) -> Slabs<'_> {
-        Slabs::new(&self.0, igp)
-    }
-
-    /// The `igp` of a slab for these versions: all if one device holds them and the host what it needs. Else a slab
-    /// takes at most half the memory that is free, and each worker has the same number of slabs, two at least, so that
-    /// one's upload runs under the other's kernels. Collective.
-    pub fn igp(&self, versions: &[Kernel], crew: Crew, limits: Limits) -> Result<usize> {
-        let frame = self.problem();
-        let group = group(frame, versions);
-        let ngpown = frame.header().ngpown;
-        let groups = ngpown.div_ceil(group);
-        let most = Need::of(frame, versions, crew, self.held()).most(groups, group, limits)?;
-        if let Some(igp) = limits.slab {
-            let wrong = |what: String| Err(invalid(format!("--slab {igp}"), what));
-            if !igp.is_multiple_of(group) && igp < ngpown {
-                let what = "needs a multiple of the igp of a group of these versions";
-                return wrong(format!("{what}, {group}"));
-            }
-            if igp.min(ngpown).div_ceil(group) > most {
-                return wrong(format!("needs at most {}, for which there is room", most * group));
-            }
-            return Ok(igp.min(ngpown));
-        }
-        if crew.workers() == 1 && most >= groups && self.whole().is_some() {
-            return Ok(ngpown);
-        }
-        let own = (slab_groups(groups, most, crew.workers()) * group).min(ngpown);
-        // Slabs are the same for all, with however much memory each has; the only one is all igp.
-        Ok(crew.ranks.least(own as u64) as usize)
-    }
-}
-
-/// The groups of a slab, `most` at most, if all workers get the same number of slabs, two at least.
-fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
-    groups.div_ceil(workers * groups.div_ceil(workers * most).max(2))
-}
-
-/// The `igp` that the groups of all these versions are parts of.
-fn group(frame: &Problem, versions: &[Kernel]) -> usize {
-    let groups = versions
-        .iter()
-        .filter_map(|version| version.igp_of_group(version.batches(frame).first().plan()));
-    groups.fold(1, |all, one| all / greatest_divisor(all, one) * one)
-}
-
-fn greatest_divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { greatest_divisor(b, a % b) }
-}
-
-fn of_processor(crew: Crew) -> bool {
-    crew.devices.iter().any(|device| device.host().is_some())
-}
-
-// How much memory there is for a run, and how much it needs: on the host, and on its devices.
-
-/// What the user says of memory and slabs.
+/// The limits of a command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
+    /// Bytes of each device's memory.
     pub device: Option<u64>,
-    /// Bytes of the host's memory, for all ranks on it.
+    /// Bytes of a host's memory, for all ranks on it.
     pub host: Option<u64>,
     /// `igp` of a slab.
     pub slab: Option<usize>,
 }
 
-impl Limits {
-    /// Fails if a limit means nothing to what the kernels run on.
-    pub fn require_effect_on(self, back_end: BackEnd) -> Result<()> {
-        if back_end == BackEnd::Cpu && self.device.is_some() {
-            let what = "has no effect on a CPU: --host-memory limits its arrays";
-            return Err(invalid("--device-memory", what));
+/// Bytes that are not counted one by one: small arrays, and batches of energies that stay.
+pub const SMALL: u64 = (64 << 20) + CACHED as u64;
+
+/// The least igp that a process works on: whole groups of any version.
+const LEAST: usize = 64;
+
+/// All of a problem if that fits the memory of the only process. Of several, each has its share if those fit, else the
+/// bands alone. Nothing that stays is made or read twice. Collective.
+pub fn load(source: Box<dyn Source>, resources: Resources) -> Result<Problem> {
+    let Resources { devices, ranks, .. } = resources;
+    let (extents, size) = (source.extents(), ranks.size());
+    let slab = |ngpown: usize| Extents { ngpown: ngpown.min(extents.ngpown), ..extents };
+    let free = host_memory(resources, 0);
+    // Versions for CPUs have another layout of the bands as well.
+    let layouts = if devices.iter().any(|device| device.host().is_some()) { 2 } else { 1 };
+    let bands = extents.bytes_of(Of::Bands).saturating_mul(layouts).saturating_add(SMALL);
+    free.require(&format!("the bands of {}", source.name()), bands)?;
+    // Which versions run, and whether they sort pairs, may depend on the poles.
+    let work = bands.saturating_add(SortedSlab::bytes_while_made(slab(LEAST), Poles::Any));
+    let share = slab(extents.ngpown.div_ceil(size)).bytes_of(Of::Slab);
+    if size == 1 {
+        return match work.saturating_add(share) <= free.bytes {
+            true => source.load(),
+            false => Problem::open(source, false, ranks),
+        };
+    }
+    // Each device's next slab is made while one is summed, or the ends of the share are.
+    let made = slab(LEAST).bytes_of(Of::Slab).saturating_mul(2 * devices.len() as u64);
+    let needed = work.saturating_add(made.max(share / 8)).saturating_add(share);
+    // All ranks or none: those with their share in memory run more often.
+    let has_share = ranks.least((needed <= free.bytes).into()) == 1;
+    Problem::open(source, has_share, ranks)
+}
+
+/// The same problem with the share of this process in whole slabs.
+pub fn in_whole_slabs(problem: Problem, igp: usize, ranks: &dyn Ranks) -> Result<Problem> {
+    let ngpown = problem.header().ngpown;
+    let own = ranks.share(slab_count(ngpown, igp));
+    let bound = |slab: usize| slab.saturating_mul(igp).min(ngpown);
+    problem.with_share(bound(own.start)..bound(own.end))
+}
+
+/// The `igp` of a slab for these versions: all if one device can hold them. Else a slab takes at most half the free
+/// memory, and all workers have the same number of slabs, at least two, so that uploads run under kernels. Collective.
+pub fn slab_size(problem: &Problem, versions: &[Kernel], resources: Resources) -> Result<usize> {
+    let ngpown = problem.header().ngpown;
+    let group = group(problem, versions);
+    let groups = ngpown.div_ceil(group);
+    let most = most_groups(problem, versions, resources, group)?;
+    if let Some(igp) = resources.limits.slab {
+        let wrong = |what: String| Err(invalid(format!("--slab {igp}"), what));
+        if !igp.is_multiple_of(group) && igp < ngpown {
+            let what = "needs a multiple of the igp of a group of these versions";
+            return wrong(format!("{what}, {group}"));
         }
-        Ok(())
+        if igp.min(ngpown).div_ceil(group) > most {
+            return wrong(format!("needs at most {}, for which there is room", most * group));
+        }
+        return Ok(igp.min(ngpown));
     }
+    let workers = resources.workers();
+    if workers == 1 && most >= groups && problem.is_whole() {
+        return Ok(ngpown);
+    }
+    let own = (slab_groups(groups, most, workers) * group).min(ngpown);
+    // Slabs are the same for all ranks, however much memory each has.
+    Ok(resources.ranks.least(own as u64) as usize)
 }
 
-#[derive(Clone, Copy)]
-pub struct Crew<'a> {
-    pub devices: &'a [&'a dyn Device],
-    pub ranks: &'a dyn Ranks,
+/// The groups of a slab, at most `most`, if all workers have the same number of slabs, at least two.
+fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
+    groups.div_ceil(workers * groups.div_ceil(workers * most).max(2))
 }
 
-impl Crew<'_> {
-    /// All workers, where each process has as many devices as this one.
-    pub fn workers(self) -> usize {
-        self.devices.len() * self.ranks.size()
-    }
+/// The least common multiple of the `igp` that these versions sum in a group.
+fn group(problem: &Problem, versions: &[Kernel]) -> usize {
+    let of_version =
+        |version: &Kernel| version.igp_of_group(version.batches(problem).first().plan());
+    versions.iter().filter_map(of_version).fold(1, |all, one| all / common_divisor(all, one) * one)
 }
 
-/// Bytes beside all that is counted: what a run needs of its own is small, and batches of energies that stay.
-pub const BESIDE: u64 = (64 << 20) + CACHED as u64;
-
-/// The host's memory for this process, beside `taken` bytes of its own, where nobody takes any meanwhile: all
-/// processes of a host have as much, and no process of a run has more than another. Collective.
-pub fn of_host(crew: Crew, limits: Limits, taken: u64) -> Free {
-    let local = crew.ranks.local().1 as u64;
-    let shared = match local {
-        1 => String::new(),
-        _ => format!(", and {local} ranks share it"),
-    };
-    let free = memory::free().unwrap_or(Free { bytes: u64::MAX, limit: None });
-    let of_all = free.limit.map(|limit| format!("{limit}{shared}"));
-    let limit = of_all.or((local > 1).then(|| format!("{local} ranks share the host")));
-    let mut own = Free { bytes: free.bytes / local, limit };
-    if let Some(most) = limits.host {
-        let bytes = (most / local).saturating_sub(taken);
-        let limit = Some(format!("--host-memory allows {}{shared}", mib(most)));
-        own = own.or_less(Free { bytes, limit });
-    }
-    let least = crew.ranks.least(own.bytes);
-    own.or_less(Free { bytes: least, limit: Some("another rank has no more".into()) })
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// Bytes of the arrays that are in memory: the bands, and the slab of so many igp.
-pub fn bytes_of(whole: Extents, igp: usize) -> u64 {
-    let slab = Extents { ngpown: igp, ..whole };
-    whole.bytes_of(Of::Bands).saturating_add(slab.bytes_of(Of::Slab))
-}
-
-/// What versions need on slabs of some igp, by what they are made of.
-pub struct Need<'a> {
-    frame: &'a Problem,
-    versions: &'a [Kernel],
-    crew: Crew<'a>,
-    /// The igp in the memory of this process.
-    held: usize,
-    /// Of the sums of all groups, on the way to their total.
-    sums: u64,
-}
-
-impl<'a> Need<'a> {
-    /// Of these versions by this crew, if so much of the problem is in memory.
-    pub fn of(frame: &'a Problem, versions: &'a [Kernel], crew: Crew<'a>, held: usize) -> Need<'a> {
-        // Those of a slab's batches and then of all are put together; ranks send theirs as text.
-        let copies = if crew.ranks.size() == 1 { 2 } else { 6 };
-        let of_version = |version: &Kernel| copies * version.bytes_of_sums(frame.outline());
-        let sums = versions.iter().map(of_version).max().unwrap_or(0);
-        Need { frame, versions, crew, held, sums }
-    }
-
-    fn slab(&self, igp: usize) -> Extents {
-        Extents { ngpown: igp.min(self.frame.header().ngpown), ..self.frame.extents() }
-    }
-
-    /// Bytes of the host's memory beside the arrays that are there.
-    pub fn on_host(&self, igp: usize) -> u64 {
-        let slab = self.slab(igp);
-        let beside =
-            |device: &&dyn Device| device.workspace(self.frame.outline(), self.versions, slab);
-        let devices = self.crew.devices.iter().map(beside).fold(0, u64::saturating_add);
-        // Each device's slab is made while another one is under way, or the share's ends are.
-        let made = slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64);
-        let made = if self.held == self.frame.header().ngpown { 0 } else { made };
-        [self.sums, devices, made].into_iter().fold(BESIDE, u64::saturating_add)
-    }
-
-    /// Bytes of a device's memory for the bands and so many slabs.
-    pub fn on_device(&self, igp: usize, slabs: u64) -> u64 {
-        let slab = self.slab(igp);
+/// The groups of so many `igp` that a slab may have: two slabs fit on each device, or one if it is alone with all, and
+/// the host has room for the rest. Collective.
+fn most_groups(
+    problem: &Problem,
+    versions: &[Kernel],
+    resources: Resources,
+    group: usize,
+) -> Result<usize> {
+    let what = format!("bands and two slabs of {group} igp of {}", problem.name());
+    let groups = problem.header().ngpown.div_ceil(group);
+    let on_device = |igp: usize, slabs: u64| {
+        let slab = slab(problem, igp);
         let slabs = slab.device_bytes(Of::Slab).saturating_mul(slabs);
         slab.device_bytes(Of::Bands).saturating_add(slabs)
-    }
-
-    /// The most of `groups` groups of so many igp that a slab may have: two slabs find room on each device, or one
-    /// if it is alone with all, and the host holds what it has to.
-    pub fn most(&self, groups: usize, group: usize, limits: Limits) -> Result<usize> {
-        let what = format!("bands and two slabs of {group} igp of {}", self.frame.name());
-        let mut most = groups;
-        for device in self.crew.devices {
-            let Some(free) = device.free_memory()? else { continue };
-            if self.crew.workers() == 1 && self.on_device(groups * group, 1) <= free {
-                continue;
-            }
-            let needed = self.on_device(group, 2);
-            if needed > free {
-                return Err(Error::memory("device", &what, needed, free, None));
-            }
-            most = largest(most, |n| self.on_device(n * group, 2) <= free);
+    };
+    let mut most = groups;
+    for device in resources.devices {
+        let Some(free) = device.free_memory()? else { continue };
+        if resources.workers() == 1 && on_device(groups * group, 1) <= free {
+            continue;
         }
-        let room = of_host(self.crew, limits, bytes_of(self.frame.extents(), self.held));
-        room.require(&what, self.on_host(group))?;
-        Ok(largest(most, |n| self.on_host(n * group) <= room.bytes))
+        let needed = on_device(group, 2);
+        if needed > free {
+            return Err(Error::memory("device", &what, needed, free, None));
+        }
+        most = largest(most, |n| on_device(n * group, 2) <= free);
     }
+    let free = host_memory(resources, bytes_in_memory(problem));
+    let on_host = |igp: usize| workspace(problem, versions, resources, igp);
+    free.require(&what, on_host(group))?;
+    Ok(largest(most, |n| on_host(n * group) <= free.bytes))
 }
 
-/// Bytes of the host's memory for what workers make of slabs and need again, half of what is left beside all that
-/// these versions need. Collective.
-pub fn spare(slabs: Slabs, versions: &[Kernel], crew: Crew, limits: Limits) -> u64 {
-    let (frame, held) = (slabs.problem(), slabs.in_memory().map_or(0, |slab| slab.view().len()));
-    let room = of_host(crew, limits, bytes_of(frame.extents(), held));
-    room.bytes.saturating_sub(Need::of(frame, versions, crew, held).on_host(slabs.igp())) / 2
-}
-
-/// Bytes of this process' slabs' sorted pairs, if any of these versions for GPUs sorts them.
-pub fn of_sorted(slabs: Slabs, versions: &[Kernel], crew: Crew) -> Option<u64> {
-    let (extents, poles) = (slabs.problem().extents(), slabs.problem().poles());
-    let [wtilde, eps] = [&WTILDE, &EPS].map(|array| array.bytes(extents, Layout::Original));
-    // Poles off the real axis have two numbers.
-    let beside = if poles == Poles::Real { 0 } else { wtilde / 2 };
-    let any = versions.iter().any(|version| version.gpu().is_some() && version.sorts(poles));
-    any.then_some((wtilde + eps + beside) / crew.ranks.size() as u64)
-}
-
-/// The largest of `1..=most` that fits, if one does and smaller ones do.
+/// The largest of `1..=most` that fits, if one does and all smaller ones do.
 fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (1, most.max(1));
     while low < high {
@@ -290,6 +150,64 @@ fn largest(most: usize, fits: impl Fn(usize) -> bool) -> usize {
         if fits(middle) { low = middle } else { high = middle - 1 }
     }
     low
+}
+
+fn slab(problem: &Problem, igp: usize) -> Extents {
+    Extents { ngpown: igp.min(problem.header().ngpown), ..problem.extents() }
+}
+
+/// The igp in the memory of this process.
+fn igp_in_memory(problem: &Problem) -> usize {
+    problem.in_memory().map_or(0, |slab| slab.view().len())
+}
+
+/// Bytes of the arrays in the memory of this process.
+fn bytes_in_memory(problem: &Problem) -> u64 {
+    let slab = slab(problem, igp_in_memory(problem)).bytes_of(Of::Slab);
+    slab.saturating_add(problem.extents().bytes_of(Of::Bands))
+}
+
+/// Bytes of host memory that these versions need in addition to the arrays in memory, with slabs of so many `igp`.
+pub fn workspace(problem: &Problem, versions: &[Kernel], resources: Resources, igp: usize) -> u64 {
+    let (slab, outline) = (slab(problem, igp), problem.outline());
+    let of_device = |device: &&dyn Device| device.workspace(outline, versions, slab);
+    let devices = resources.devices.iter().map(of_device).fold(0, u64::saturating_add);
+    // Sums of a slab's batches are joined, then those of all slabs; ranks send them as well.
+    let copies = if resources.ranks.size() == 1 { 2 } else { 6 };
+    let sums = versions.iter().map(|version| copies * version.bytes_of_sums(outline)).max();
+    // Each device's next slab is made while one is summed, or the ends of the share are.
+    let made = match igp_in_memory(problem) == problem.header().ngpown {
+        true => 0,
+        false => slab.bytes_of(Of::Slab).saturating_mul(2 * resources.devices.len() as u64),
+    };
+    [sums.unwrap_or(0), devices, made].into_iter().fold(SMALL, u64::saturating_add)
+}
+
+/// Bytes of host memory for what workers compute from slabs and need again: half of what these versions leave free.
+/// Collective.
+pub fn cache(slabs: Slabs, versions: &[Kernel], resources: Resources) -> u64 {
+    let problem = slabs.problem();
+    let free = host_memory(resources, bytes_in_memory(problem)).bytes;
+    free.saturating_sub(workspace(problem, versions, resources, slabs.igp())) / 2
+}
+
+/// Host memory for this process, which has taken some bytes of its limit before: the processes of a host have equal
+/// parts, and no process of a run has more than another. Collective.
+pub fn host_memory(resources: Resources, taken: u64) -> Free {
+    let Resources { ranks, limits, .. } = resources;
+    let local = ranks.local().1 as u64;
+    let shared = if local == 1 { String::new() } else { format!(", and {local} ranks share it") };
+    let free = memory::free().unwrap_or(Free { bytes: u64::MAX, limit: None });
+    let limit = free.limit.map(|limit| format!("{limit}{shared}"));
+    let limit = limit.or((local > 1).then(|| format!("{local} ranks share the host")));
+    let mut own = Free { bytes: free.bytes / local, limit };
+    if let Some(most) = limits.host {
+        let bytes = (most / local).saturating_sub(taken);
+        let limit = Some(format!("--host-memory allows {}{shared}", mib(most)));
+        own = own.or_less(Free { bytes, limit });
+    }
+    let least = ranks.least(own.bytes);
+    own.or_less(Free { bytes: least, limit: Some("another rank has no more".into()) })
 }
 
 #[cfg(test)]

@@ -69,46 +69,32 @@ pub fn reservations(of: &Verification) -> String {
 /// How well the results agree with the reference, a sentence or two.
 pub fn agreement(results: &[Measurement]) -> Vec<String> {
     let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
+    if first.reference.is_none() {
+        return vec!["The results were not verified.".into()];
+    }
     let passed = results.iter().filter(|result| result.passed()).count();
-    let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
-    let decided = results.iter().all(|result| result.verification.undecided.is_none());
-    let errors = errors.reduce(f64::max).map(|error| match decided {
-        true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
-        false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
-    });
-    let all = match (passed, results.len()) {
+    let mut line = match (passed, results.len()) {
         (1, 1) => "The result agrees".into(),
         (passed, all) if passed == all => format!("All {all} results agree"),
         (passed, all) => format!("{passed} of {all} results agree"),
     };
-    let energies =
-        first.energies.as_ref().map_or(String::new(), |at| format!(" at {} energies", at.len()));
-    let mut lines = match first.reference {
-        None => vec!["The results were not verified.".into()],
-        source => vec![format!(
-            "{all} with {}{energies}{}.",
-            reference(source),
-            errors.unwrap_or_default()
-        )],
-    };
-    for result in results {
-        let open = reservations(&result.verification);
-        if !open.is_empty() {
-            lines.push(format!("{}: {}{open}.", result.version, outcome(Outcome::Passed)));
-        }
+    line += &format!(" with {}", reference(first.reference));
+    if let Some(energies) = &first.energies {
+        line += &format!(" at {} energies", energies.len());
     }
-    for holds in [true, false] {
-        let own = |r: &&Measurement| r.verification.reference_app_accepts == Some(holds);
-        let ids: Vec<&str> = results.iter().filter(own).map(|r| r.version.as_str()).collect();
-        if !ids.is_empty() {
-            let holds = if holds { "holds" } else { "does not hold" };
-            lines.push(format!(
-                "The mini-app's own criterion (absolute, 1e-12) {holds} for {}.",
-                ids.join(", ")
-            ));
-        }
+    let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
+    let decided = results.iter().all(|result| result.verification.undecided.is_none());
+    if let Some(error) = errors.reduce(f64::max) {
+        line += &match decided {
+            true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
+            false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
+        };
     }
-    lines
+    let open = |of: &&Measurement| !reservations(&of.verification).is_empty();
+    let open = results.iter().filter(open).map(|Measurement { version, verification, .. }| {
+        format!("{version}: {}{}.", outcome(Outcome::Passed), reservations(verification))
+    });
+    [line + "."].into_iter().chain(open).collect()
 }
 
 /// Share of the clock from which on a loss is reported.
@@ -137,14 +123,11 @@ pub fn power(results: &[Measurement]) -> Option<String> {
 /// A warning if some times are far from the others.
 pub fn outliers(result: &Measurement) -> Option<String> {
     let (times, count) = (&result.times, result.times.outliers());
+    let (id, all, [min, max]) =
+        (&result.version, times.samples.len(), [times.min, times.max].map(|s| s * 1e3));
     (count > 0).then(|| {
-        format!(
-            "{}: {count} of {} times are outliers ({:.3} to {:.3} ms): is the device shared?",
-            result.version,
-            times.samples.len(),
-            times.min * 1e3,
-            times.max * 1e3,
-        )
+        let of = format!("{id}: {count} of {all} times are outliers");
+        format!("{of} ({min:.3} to {max:.3} ms): is the device shared?")
     })
 }
 
@@ -183,25 +166,17 @@ const LEVEL: f64 = 0.05;
 /// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
 /// even disjoint sets would not differ.
 pub fn differs(a: &Times, b: &Times) -> Option<Verdict> {
-    let [a, b] = [a, b].map(|times| thinned(&times.samples));
-    let (count, all) = (a.len(), a.len() + b.len());
-    let apart: Vec<f64> = (0..all).map(|rank| rank as f64).collect();
-    if probability(&apart[..count], &apart[count..])? > LEVEL {
+    let (a, b) = (&a.samples, &b.samples);
+    let disjoint: Vec<f64> = (0..a.len() + b.len()).map(|rank| rank as f64).collect();
+    let (below, above) = disjoint.split_at(a.len());
+    if probability(below, above)? > LEVEL {
         return None;
     }
-    let found = probability(&a, &b)?;
+    let found = probability(a, b)?;
     Some(if found <= LEVEL { Verdict::Differs } else { Verdict::Noise })
 }
 
-/// Samples of a side that are looked at, at most: the test compares each with each.
-const MOST: usize = 2000;
-
-/// As many of these as are looked at, evenly from the first to the last.
-fn thinned(samples: &[f64]) -> Vec<f64> {
-    samples.iter().copied().step_by(samples.len().div_ceil(MOST).max(1)).collect()
-}
-
-/// Of ranks as uneven as these or more in samples of the same times.
+/// The probability of ranks as uneven as these or more if both are samples of the same times.
 fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
     let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
     let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;

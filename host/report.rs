@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::explain::{Card, Difference, Measured, Row as CardRow, change_of, number};
 use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
 use crate::outcomes::{agreement, power};
-use crate::output::{Files, print, replace};
+use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
 use crate::record::profile::Ceilings;
 use crate::record::run::{Run, Sigma};
@@ -23,13 +23,10 @@ use crate::table::{Row, Section, cells, notes, sections};
 use crate::terminal::{Cells, or_dash};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    Files::new().writes("--output", [&args.output]).check()?;
+    check_outputs([&args.output], None)?;
     let matrices = args.offdiag.as_deref().map(Folder::load).transpose()?;
     let records = Records::load(&args.from)?;
     let run = records.run()?;
-    let files = Files::new().reads("--from", records.files());
-    let files = files.reads("--offdiag", matrices.iter().flat_map(Folder::files));
-    files.writes("--output", [&args.output]).check()?;
     let Records { profiles, ceilings, .. } = records;
     let measured =
         Measured { from: String::new(), run: Some(run), profiles, ceilings: Some(ceilings) };

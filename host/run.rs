@@ -2,137 +2,102 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use bytesize::ByteSize;
 use comfy_table::{Cell, Table};
 
 use crate::catalogue::names::{BEST, MAIN, versions_for};
-use crate::catalogue::{self, BackEnd, Kernel, Listed};
+use crate::catalogue::{self, BackEnd, Kernel, order};
 use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
-use crate::devices::{Device, Watch};
+use crate::devices::Watch;
 use crate::engine::{Calculation, Engine};
-use crate::error::{self, Result};
-use crate::interrupt::{self, Deferred, lock};
-use crate::measure::{self, measure, window};
-use crate::memory::{Crew, Loaded, of_sorted};
+use crate::error::Result;
+use crate::interrupt::{STOP, polling};
+use crate::measure::{measure, window};
+use crate::memory::{in_whole_slabs, load, slab_size};
 use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
 use crate::output::note;
 use crate::problem::file::MINI_APPS_ENERGIES;
-use crate::problem::{Extents, Outline, digest};
+use crate::problem::{Problem, Slabs, digest};
 use crate::progress::Progress;
-use crate::ranks::Ranks;
-use crate::record::Repetition;
+use crate::ranks::{Ranks, require_same};
 use crate::record::run::{
     Measurement, Parting, Place, Run, Sigma, StaticCh, SystemInfo, UNIT, Verdict, Work,
 };
+use crate::record::{self, Repetition};
 use crate::reference::verify::{Outcome, verify_static_ch};
-use crate::reference::{self, MAX_SERIAL_TERMS, Reference, Source, static_ch as evaluate};
-use crate::setup::{self, Setting, require_one_kind, say_emulated};
+use crate::reference::{self, MAX_SERIAL_TERMS, Reference};
+use crate::setup::{Devices, Resources, Session, Source};
 use crate::terminal::{Unit, fit, or_dash, outcome_cell, table, terminal, time};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
-    args.files(ranks.is_root()).check()?;
+    args.check_files(ranks)?;
     let run = measured(args, ranks, |output, run| output.show(run, run_text))?;
-    Ok(exit_code_of(&run.results, args.no_verify))
+    Ok(exit_code(&run.results, args.no_verify))
 }
 
-/// Runs what the arguments say. `show` shows the results at the end, on an error and on an interrupt, if there are any.
+/// Runs the versions of the arguments. `show` shows the results, also those before an error or an interrupt.
 pub fn measured(
     args: &RunArgs,
     ranks: &dyn Ranks,
-    show: impl Fn(&OutputArgs, &Run) -> anyhow::Result<()> + Send + Sync + 'static,
+    show: impl FnOnce(&OutputArgs, &Run) -> anyhow::Result<()>,
 ) -> anyhow::Result<Run> {
     let output = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output.progress();
-    let given = args.version.as_deref();
-    let versions = |back_end: BackEnd, task: Option<Outline>| -> error::Result<Vec<Listed>> {
-        let default = || default_names(args, back_end, task);
-        versions_for(given.unwrap_or_else(default), back_end, task)
-    };
-    // Whatever can fail at once fails before the device is opened and the problem made.
-    let named = if given.is_some() { versions(BackEnd::Gpu, None)? } else { Vec::new() };
-    let source = setup::Source::of(&args.problem, SMALL_SYSTEM)?;
-    let limits = args.slabs.limits();
-    let devices = setup::devices(&args.place, limits.device, &named, progress, ranks)?;
-    let devices: Vec<&dyn Device> = devices.iter().map(AsRef::as_ref).collect();
-    let back_end = devices[0].back_end();
-    let of_any = versions(back_end, None)?;
-    setup::require_vectors(&args.place, &of_any)?;
-    if given.is_some() && ranks.is_root() {
-        say_emulated(&args.place, back_end, &of_any);
-    }
-    of_any.iter().try_for_each(|listed| listed.kernel.require_on(back_end))?;
-    limits.require_effect_on(back_end)?;
-
-    let crew = Crew { devices: &devices, ranks };
-    require_one_kind(crew)?;
-    // Shown before anything of the problem or of kernels can fail: it may be for a device.
-    let workers = setup::places(crew).unwrap_or_default();
+    // Names are looked up before a device is opened and the problem made.
+    let names = args.version.as_deref();
+    let named = names.map_or(Ok(Vec::new()), |names| versions_for(names, BackEnd::Gpu, None))?;
+    let source = Source::of(&args.problem, SMALL_SYSTEM)?;
+    let limits = args.limits();
+    let opened = Devices::open(&args.devices, limits.device, &named, progress, ranks)?;
+    let devices = opened.all();
+    let (device, back_end) = (devices[0], devices[0].back_end());
+    named.iter().try_for_each(|listed| listed.kernel.require_on(back_end))?;
+    let resources = Resources { devices: &devices, ranks, limits };
+    resources.require_one_kind()?;
+    // Printed before kernels and memory can fail: a device may be the reason.
+    let workers = resources.places().unwrap_or_default();
     places(&workers).iter().for_each(|line| progress.say(line));
-    let loaded = Loaded::of(source.open(progress)?, crew, limits)?;
-    let mut versions = versions(back_end, Some(loaded.problem().outline()))?;
-    // What a journey or `all` names goes without what the device cannot run; a version named by its id fails.
+
+    let problem = load(source.open(progress)?, resources)?;
+    let is_named = |id: &str| names.is_some_and(|names| names.split(',').any(|name| name == id));
+    let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
+    let mut versions = versions_for(names, back_end, Some(problem.outline()))?;
+    // A series leaves out what the device cannot run; a version named by its id fails.
     versions.retain(|listed| {
-        let is_named = given.is_some_and(|names| names.split(',').any(|name| name == listed.id()));
-        is_named || listed.gpu().is_none_or(|gpu| devices[0].info().runs(gpu))
+        is_named(listed.id()) || listed.gpu().is_none_or(|gpu| device.info().runs(gpu))
     });
-    let kernels: Vec<Kernel> = versions.iter().map(|listed| listed.kernel).collect();
-    if ranks.size() > 1 {
-        setup::require_same_task(crew, &kernels, digest::of_problem(loaded.problem())?)?;
-    }
-    let of_static_ch = args.static_ch.then(|| catalogue::static_ch(back_end));
-    let all: Vec<Kernel> = kernels.into_iter().chain(of_static_ch).collect();
-    let igp = loaded.igp(&all, crew, limits)?;
-    let loaded = loaded.for_slabs(igp, ranks)?;
-    let slabs = loaded.slabs(igp);
-    let setting = Setting { crew, slabs, whole: loaded.whole(), limits };
-    let is_long = |emulated: bool| {
-        !loaded.stays()
-            || back_end == BackEnd::Cpu && (emulated || loaded.problem().terms() > LARGE)
-    };
-    let often = |emulated: bool| {
-        let (warmup, repeat) = match back_end {
-            _ if is_long(emulated) => (0, 1),
-            BackEnd::Cpu => (1, 3),
-            BackEnd::Gpu => (1, 5),
-        };
-        Repetition {
-            warmup: args.warmup.map_or(warmup, |warmup| warmup as usize),
-            repeat: args.repeat.map_or(repeat, |repeat| repeat as usize),
-            window: window(devices[0], args.warmup),
-        }
-    };
+    let mut kernels: Vec<Kernel> = versions.iter().map(|listed| listed.kernel).collect();
     let options = Options {
-        repetition: often(false),
-        emulated: often(true),
+        versions: kernels.clone(),
+        warmup: args.warmup,
+        repeat: args.repeat,
         compares: !args.no_verify,
         static_ch: args.static_ch,
-        versions,
     };
-
-    let count = options.versions.len();
-    let last = Arc::new(Mutex::new(None::<Run>));
-    let ran = last.clone();
-    let show = Arc::new(move || match &*lock(&ran) {
-        None => Ok(()),
-        Some(run) => {
-            if !run.head.complete && !output.quiet {
-                note(format_args!("{} of {count} versions ran", run.results.len()));
-            }
-            if run.results.is_empty() { Ok(()) } else { show(&output, run) }
-        }
-    });
-    let at_signal = show.clone();
-    interrupt::shows_by(move || at_signal());
-    let keep = |run: &Run| *lock(&last) = Some(run.clone());
-    let done = run_versions(&setting, &options, progress, keep);
-    if let Ok(run) = &done {
-        keep(run);
+    if ranks.size() > 1 {
+        let ids: Vec<&str> = kernels.iter().map(|kernel| kernel.id()).collect();
+        let level = device.host().map(|host| host.level().to_string());
+        let flags = (args.warmup, args.repeat, args.no_verify, args.static_ch, limits.slab);
+        let problem = digest::of_problem(&problem)?;
+        let own = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
+        require_same(ranks, "input, energies, versions, flags or program", &own)?;
     }
-    // What was done before an error is shown as well.
-    let shown = interrupt::show_at_end(|| show());
-    let run = done?;
+    kernels.extend(args.static_ch.then(|| catalogue::static_ch(back_end)));
+    let igp = slab_size(&problem, &kernels, resources)?;
+    let problem = in_whole_slabs(problem, igp, ranks)?;
+    let session = Session { resources, slabs: Slabs::new(&problem, igp) };
+    let (run, done) = run_versions(&session, &options, progress);
+    let _polling = polling();
+    let mut shown = Ok(());
+    if !run.results.is_empty() {
+        if done.is_err() && !output.quiet {
+            let (ran, all) = (run.results.len(), options.versions.len());
+            note(format_args!("{ran} of {all} versions ran"));
+        }
+        shown = show(&output, &run);
+    }
+    done?;
     shown.map(|()| run)
 }
 
@@ -140,179 +105,157 @@ pub fn measured(
 const LARGE: u64 = 1_000_000_000;
 
 /// What runs if no version is named.
-fn default_names(args: &RunArgs, back_end: BackEnd, problem: Option<Outline>) -> &'static str {
-    let energies = problem.map_or(0, |problem| problem.extents.nw);
-    let terms = problem.map_or(0, |problem| {
-        let Extents { nbands, ngpown, ncouls, nw } = problem.extents;
-        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
-    });
+fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
-        _ if energies > MINI_APPS_ENERGIES || args.problem.energies.is_some() => BEST,
+        _ if problem.nw() > MINI_APPS_ENERGIES || args.problem.energies.is_some() => BEST,
         BackEnd::Gpu => MAIN,
-        BackEnd::Cpu if terms > LARGE => BEST,
+        BackEnd::Cpu if problem.terms() > LARGE => BEST,
         BackEnd::Cpu => "cpu",
     }
 }
 
-/// [`exit_code`], but results that are not verified are fine if that was asked for.
-pub fn exit_code_of(results: &[Measurement], no_verify: bool) -> ExitCode {
-    let as_asked = |result: &Measurement| result.outcome() == Outcome::NotVerified;
-    match no_verify && results.iter().all(as_asked) {
-        true => ExitCode::SUCCESS,
-        false => exit_code(results),
-    }
-}
-
 /// Reports on standard error what did not pass; 0 if everything did, else 1.
-pub fn exit_code(results: &[Measurement]) -> ExitCode {
-    results.iter().filter_map(failure).for_each(note);
-    code(results.iter().all(Measurement::passed))
+pub fn exit_code(results: &[Measurement], no_verify: bool) -> ExitCode {
+    let as_asked = |result: &&Measurement| no_verify && result.outcome() == Outcome::NotVerified;
+    let failed = results.iter().filter(|result| !as_asked(result));
+    let failures: Vec<String> = failed.filter_map(failure).collect();
+    failures.iter().for_each(note);
+    code(failures.is_empty())
 }
 
 pub fn code(passed: bool) -> ExitCode {
     ExitCode::from(u8::from(!passed))
 }
 
-// Versions on one problem and device: timed, verified, recorded.
+// Versions of one session: timed, verified, recorded.
 
 pub struct Options {
-    pub versions: Vec<Listed>,
-    pub repetition: Repetition,
-    /// How often each emulated version runs.
-    pub emulated: Repetition,
+    pub versions: Vec<Kernel>,
+    /// Runs before the timed ones, and timed ones, unless the defaults apply.
+    pub warmup: Option<u32>,
+    pub repeat: Option<u32>,
     pub compares: bool,
     /// Whether the static CH is summed after the versions.
     pub static_ch: bool,
 }
 
-/// Runs the versions of `options`; `each` is called when the run begins and after each version. Of several processes
-/// rank 0 measures, the others take part in its calculations.
-pub fn run_versions(
-    setting: &Setting,
-    options: &Options,
-    progress: Progress,
-    mut each: impl FnMut(&Run),
-) -> Result<Run> {
-    let Setting { crew, slabs, .. } = *setting;
-    let (device, problem) = (crew.devices[0], slabs.problem());
-    let versions: Vec<Kernel> = options.versions.iter().map(|listed| listed.kernel).collect();
-    let back_end = device.back_end();
-    let times = |kernel: &Kernel| {
-        let own = kernel.back_end() == back_end;
-        let times = if own { options.repetition } else { options.emulated };
+impl Options {
+    /// How often a version runs.
+    fn repetition(&self, version: Kernel, session: &Session) -> Repetition {
+        let (device, problem) = (session.resources.devices[0], session.slabs.problem());
+        let is_emulated = version.back_end() != device.back_end();
+        let (warmup, repeat) = match device.back_end() {
+            _ if !problem.stays() => (0, 1),
+            BackEnd::Gpu => (1, 5),
+            BackEnd::Cpu if is_emulated || problem.terms() > LARGE => (0, 1),
+            BackEnd::Cpu => (1, 3),
+        };
         // All ranks run equally often, however long it takes each.
-        if setting.is_plain() { times } else { Repetition::exactly(times.warmup, times.repeat) }
-    };
-
-    // What is under way in several slabs ends by itself.
-    let deferred = || (!setting.is_plain()).then(|| Deferred::new("the slabs at hand"));
-    let mut run =
-        Run::new(device.info(), problem, versions.first().map_or(options.repetition, times));
-    run.parting = setting.parting();
-    let of_static_ch = options.static_ch.then(|| catalogue::static_ch(back_end));
-    let is_judged = options.compares && !reference::is_known(slabs);
-    let judge = is_judged.then(|| judge(back_end, &versions)).flatten();
-    if !crew.ranks.is_root() {
-        let _deferred = deferred();
-        let mut engine = setting.engine(&versions)?;
-        judge.map_or(Ok(()), |judge| judged(&mut engine, judge, progress).map(drop))?;
-        for version in &versions {
-            (0..times(version).runs()).try_for_each(|_| engine.run(*version).map(drop))?;
+        let is_single = session.is_single();
+        Repetition {
+            warmup: self.warmup.map_or(warmup, |warmup| warmup as usize),
+            repeat: self.repeat.map_or(repeat, |repeat| repeat as usize),
+            window: if is_single { window(device, self.warmup) } else { Duration::ZERO },
         }
-        of_static_ch
-            .map_or(Ok(()), |kernel| engine.run_at(&[0], kernel, Watch::none()).map(drop))?;
-        return Ok(run);
     }
-    each(&run);
-    let known = if options.compares { reference::of(slabs, progress)? } else { None };
-    let _deferred = deferred();
-    let mut engine = setting.engine(&versions)?;
-    let room = engine.kept();
-    let again =
-        of_sorted(slabs, &versions, crew).filter(|needed| engine.streams() && *needed > room);
-    if let Some(needed) = again {
-        progress.say(format_args!(
-            "note: the sorted pairs take {} of host memory, of which {} are free: the rest is sorted again in each \
-             calculation",
-            ByteSize(needed).display().iec(),
-            ByteSize(room).display().iec()
-        ));
-    }
-    let judged = judge.map(|judge| judged(&mut engine, judge, progress)).transpose()?;
-    let reference = known.or(judged);
-    let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
-    let bar = progress.fine_bar("running", all as u64);
-    let mut ran = 0;
-    for &version in &versions {
-        let done = |calculations: f64| bar.set(ran as f64 + calculations);
-        done(0.0);
-        bar.set_message(format!("{} on {}", version.id(), device.info().id));
-        let progress = measure::Progress { done: &done, last: &|| () };
-        run.push(measure(
-            version,
-            device,
-            &mut engine,
-            reference.as_ref(),
-            times(&version),
-            &progress,
-        )?);
-        ran += times(&version).runs();
-        each(&run);
-    }
-    bar.finish_and_clear();
-    if let Some(kernel) = of_static_ch {
-        run.static_ch = Some(static_ch(&mut engine, kernel, options.compares, progress)?);
-    }
-    run.head.complete = true;
-    Ok(run)
 }
 
-/// The sums of a version, to compare others with; of many energies at some.
-fn judged(engine: &mut Engine, judge: Kernel, progress: Progress) -> Result<Reference> {
-    let problem = engine.problem();
-    let chosen = reference::chosen(problem.nw());
-    let batches = chosen.map_or_else(|| judge.batches(problem).count(), |chosen| chosen.len());
-    let parts = (engine.slabs().count() * batches) as u64;
-    let bar = progress.fine_bar(&format!("{}, to compare with", judge.id()), parts);
-    let done = |part: f64| bar.set(part * parts as f64);
-    let found = match chosen {
-        Some(energies) => {
-            let sums = engine.run_at(&energies, judge, Watch::of(&done))?.sums;
-            Reference::at(&energies, problem, &sums, Source::Device, progress)
+/// Runs versions, and returns what was measured until the end or an error. Of several ranks rank 0 measures, the others
+/// take part in its calculations.
+pub fn run_versions(session: &Session, options: &Options, progress: Progress) -> (Run, Result<()>) {
+    let first = options.versions.first().map(|&version| options.repetition(version, session));
+    let device = session.resources.devices[0].info();
+    let repetition = first.unwrap_or(Repetition::exactly(0, 0));
+    let mut run = Run::new(device, session.slabs.problem(), repetition);
+    let done = fill(&mut run, session, options, progress);
+    run.head.complete = done.is_ok();
+    (run, done)
+}
+
+fn fill(run: &mut Run, session: &Session, options: &Options, progress: Progress) -> Result<()> {
+    let Session { resources: Resources { devices, ranks, .. }, slabs } = *session;
+    let (device, versions) = (devices[0], &options.versions);
+    run.parting = session.partition();
+    let compares = options.compares && ranks.is_root();
+    let stored = if compares { reference::of(slabs, progress)? } else { None };
+    // If rank 0 has no reference, all ranks take part in computing one.
+    let is_known = !options.compares || ranks.least((stored.is_some() || !compares).into()) == 1;
+    let _polling = polling();
+    let mut engine = session.engine(versions)?;
+    let other = if is_known { None } else { reference_version(device.back_end(), versions) };
+    let computed = other.map(|other| by_version(&mut engine, other, progress)).transpose()?;
+    let reference = stored.or(computed);
+    let repetition = |version: Kernel| options.repetition(version, session);
+    let runs: usize = versions.iter().map(|&version| repetition(version).runs()).sum();
+    let bar = progress.bar("running", runs as u64);
+    let mut ran = 0;
+    for &version in versions {
+        let times = repetition(version);
+        let done = |calculations: f64| bar.set(ran as f64 + calculations);
+        bar.set_message(format!("{} on {}", version.id(), device.info().id));
+        if ranks.is_root() {
+            let reference = reference.as_ref();
+            run.results.push(measure(version, device, &mut engine, reference, times, &done)?);
+        } else {
+            for _ in 0..times.runs() {
+                engine.run_with(version, Watch { done: &done, stop: &STOP })?;
+            }
         }
-        None => {
-            let sums = problem.start().plus(&engine.run_with(judge, Watch::of(&done))?.sums);
-            Reference::new(sums, Source::Device, progress)
-        }
-    };
-    bar.finish_and_clear();
-    Ok(found)
+        ran += times.runs();
+    }
+    drop(bar);
+    if options.static_ch {
+        run.static_ch = Some(static_ch(&mut engine, device.back_end(), compares, progress)?);
+    }
+    Ok(())
 }
 
 /// The version that others are compared with if a problem has no reference: none of those that run, made for the back
 /// end, with terms as in the definition.
-fn judge(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {
+fn reference_version(back_end: BackEnd, versions: &[Kernel]) -> Option<Kernel> {
     let ids = match back_end {
         BackEnd::Gpu => ["v3", "v8", "v0"],
         BackEnd::Cpu => ["cpu:blocked", "cpu:simd", "cpu:threads"],
     };
     let runs = |id: &&str| versions.iter().any(|version| version.id() == *id);
-    let judge = ids.iter().find(|id| !runs(id))?;
-    catalogue::find(judge).map(|listed| listed.kernel)
+    let id = ids.iter().find(|id| !runs(id))?;
+    catalogue::find(id).map(|listed| listed.kernel)
+}
+
+/// The sums of a version as a reference; of many energies at some.
+fn by_version(engine: &mut Engine, version: Kernel, progress: Progress) -> Result<Reference> {
+    let problem = engine.problem();
+    let bar = progress.bar(&format!("{}, to compare with", version.id()), 1);
+    let done = |part: f64| bar.set(part);
+    let watch = Watch { done: &done, stop: &STOP };
+    Ok(match reference::chosen(problem.nw()) {
+        Some(energies) => {
+            let sums = engine.run_at(&energies, version, watch)?.sums;
+            Reference::at(&energies, problem, &sums, reference::Source::Device, progress)
+        }
+        None => {
+            let sums = problem.start().plus(&engine.run_with(version, watch)?.sums);
+            Reference::new(sums, reference::Source::Device, progress)
+        }
+    })
 }
 
 /// The static CH of an engine's problem, compared with the definition unless that takes too long.
-pub fn static_ch(
+fn static_ch(
     engine: &mut Engine,
-    kernel: Kernel,
+    back_end: BackEnd,
     compares: bool,
     progress: Progress,
 ) -> Result<StaticCh> {
-    let Calculation { sums, seconds, .. } = engine.run_at(&[0], kernel, Watch::none())?;
+    let watch = Watch { done: &|_| (), stop: &STOP };
+    let Calculation { sums, seconds, .. } =
+        engine.run_at(&[0], catalogue::static_ch(back_end), watch)?;
     let problem = engine.problem();
     let products = problem.terms() / problem.nw() as u64;
-    let is_compared = compares && products <= MAX_SERIAL_TERMS;
-    let reference = is_compared.then(|| evaluate(engine.slabs(), progress)).transpose()?;
+    let reference = match compares && products <= MAX_SERIAL_TERMS {
+        true => Some(reference::static_ch(engine.slabs(), progress)?),
+        false => None,
+    };
     let verification = verify_static_ch(problem, sums.ach[0], reference);
     Ok(StaticCh::of(sums.ach[0], seconds, verification))
 }
@@ -392,14 +335,11 @@ fn results_table(results: &[Measurement]) -> Table {
         let is_noise =
             before.is_some_and(|times| differs(times, &result.times) == Some(Verdict::Noise));
         let emulated = if result.emulated { ", emulated" } else { "" };
+        let noise = if is_noise { " ≈" } else { "" };
         let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
         table.add_row(vec![
             Cell::new(format!("{}{emulated}", result.version)),
-            Cell::new(format!(
-                "{}{}",
-                unit.show(result.times.median),
-                if is_noise { " ≈" } else { "" }
-            )),
+            Cell::new(format!("{}{noise}", unit.show(result.times.median))),
             Cell::new(or_dash(over.map(|ratio| format!("{ratio:.2}×")))),
             Cell::new(or_dash(result.tflops.map(|rate| rate_unit.show(rate * 1e12)))),
             Cell::new(or_dash(result.sm_mhz().map(|mhz| format!("{mhz:.0}")))),
@@ -411,7 +351,7 @@ fn results_table(results: &[Measurement]) -> Table {
     table
 }
 
-/// A run: what it was of, its table, what was found, Σ by the fastest version, and what to do next.
+/// The system and the device, the table, the findings, Σ by the fastest version, and what to do next.
 pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     let device = &run.head.device;
     let is_synthetic = run.head.provenance.as_ref().is_some_and(|from| from.seed.is_some());
@@ -459,17 +399,20 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
 
 /// Which version is the fastest, and by how much.
 fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
-    let series = by_series(results);
-    let own = series.iter().find(|(_, own)| own.iter().any(|r| r.version == fastest.version));
-    let over = own.and_then(|(_, own)| {
-        let (baseline, over) = over_baseline(own);
-        let at = own.iter().position(|result| result.version == fastest.version)?;
-        Some(format!(", {:.1} times as fast as {baseline}", over[at]?))
-    });
-    let over = over.filter(|_| !fastest.emulated).unwrap_or_default();
-    let emulated =
-        if fastest.emulated { " (times of emulated versions say nothing about a GPU)" } else { "" };
-    format!("Fastest: {}, {}{over}.{emulated}", fastest.version, time(fastest.times.median))
+    let Measurement { version: id, times, .. } = fastest;
+    if fastest.emulated {
+        let median = time(times.median);
+        return format!(
+            "Fastest: {id}, {median}. (times of emulated versions say nothing about a GPU)"
+        );
+    }
+    let is_baseline = |r: &&Measurement| order::baseline(id) == Some(&r.version) && r.passed();
+    let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);
+    let over =
+        baseline.map_or(String::new(), |Measurement { version, times: baseline, .. }| {
+            format!(", {:.1} times as fast as {version}", baseline.median / times.median)
+        });
+    format!("Fastest: {id}, {}{over}.", time(times.median))
 }
 
 // How a problem was divided into slabs, and what each worker did.
@@ -490,34 +433,19 @@ pub fn parting(parting: &Parting) -> String {
 pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     let seconds = work.shares.iter().flat_map(|share| [share.kernels_s, share.busy_s]);
     let unit = Unit::of_times(seconds);
-    let mut shares = table(&[
-        "worker",
-        "slabs",
-        "G′",
-        &format!("kernels [{}]", unit.name),
-        &format!("uploads [{}]", unit.name),
-        "GB/s",
-        &format!("source [{}]", unit.name),
-        &format!("busy [{}]", unit.name),
-    ]);
-    let shown = |seconds: f64| if seconds > 0.0 { unit.show(seconds) } else { "–".into() };
+    let heading = |what: &str| format!("{what} [{}]", unit.name);
+    let [kernels, uploads, source, busy] = ["kernels", "uploads", "source", "busy"].map(heading);
+    let mut shares = table(&["worker", "G′", &kernels, &uploads, &source, &busy]);
     for (place, share) in of.places.iter().zip(&work.shares) {
-        let rate = share.uploaded as f64 / share.uploads_s / 1e9;
-        shares.add_row(vec![
-            Cell::new(worker(place, of.ranks == 1, place.device.id.clone())),
-            Cell::new(share.slabs),
-            Cell::new(share.igp),
-            Cell::new(shown(share.kernels_s)),
-            Cell::new(shown(share.uploads_s)),
-            Cell::new(if rate.is_finite() { format!("{rate:.1}") } else { "–".into() }),
-            Cell::new(shown(share.source_s)),
-            Cell::new(shown(share.busy_s)),
-        ]);
+        let seconds = [share.kernels_s, share.uploads_s, share.source_s, share.busy_s];
+        let shown = seconds.map(|s| if s > 0.0 { unit.show(s) } else { "–".into() });
+        let worker = worker(place, of.ranks == 1, place.device.id.clone());
+        shares.add_row([worker, share.igp.to_string()].into_iter().chain(shown));
     }
     let mut text = fit(shares, width);
     if let Some(imbalance) = work.imbalance.filter(|_| work.shares.len() > 1) {
-        text +=
-            &format!("\nimbalance {:.1} %: the longest busy over the average", imbalance * 100.0);
+        let percent = 100.0 * imbalance;
+        text += &format!("\nimbalance {percent:.1} %: the longest busy over the average");
     }
     if let Some(first) = work.first_s {
         text += &format!("\nfirst calculation, with all uploads: {}", time(first));

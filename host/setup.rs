@@ -1,23 +1,18 @@
-//! Devices, the problem, memory and ranks of a calculation.
+//! The parts of a calculation: devices, MPI ranks, the problem and its slabs.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use gpp_cpu::pool::Room;
-use gpp_cpu::pool::Team;
-use gpp_cpu::simd::Level;
+use std::path::PathBuf;
 
 use crate::catalogue::{BackEnd, Kernel, Listed};
-use crate::cli::{AUTO, DeviceArgs, ProblemArgs};
-use crate::devices::Choice;
+use crate::cli::{DeviceArgs, ProblemArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
 use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo};
+use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
-use crate::memory::{self, Crew, Limits};
+use crate::interrupt;
+use crate::memory::{self, Limits};
 use crate::output::note;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::systems::DEFAULT_SEED;
@@ -25,95 +20,67 @@ use crate::problem::{self, Grid, Problem, Slabs, System, file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
-use crate::{interrupt, record};
 
-// Where the problem of an experiment comes from.
-
-/// A problem before it is made or read.
+/// Where a problem comes from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum Input {
+    /// A built-in system and its seed.
     System(&'static System, u64),
-    /// A file in the reference mini-app's format.
+    /// A file in the format of BerkeleyGW's mini-app.
     File(PathBuf),
-    OnGrid(Box<Source>, Grid),
+}
+
+/// A problem before it is synthesised or read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub input: Input,
+    /// Energies instead of its own.
+    pub energies: Option<Grid>,
 }
 
 impl Source {
-    /// The problem that the arguments name, or else this system.
+    /// The problem that the arguments name, or else the system of that name.
     pub fn of(args: &ProblemArgs, system: &str) -> Result<Source> {
-        let grid = args.energies.map(Grid::Even);
-        if let Some(path) = &args.input {
-            return Ok(Source::File(path.clone()).at(grid));
-        }
-        let name = args.system.as_deref().unwrap_or(system);
-        Ok(Source::system(name, args.seed.unwrap_or(DEFAULT_SEED))?.at(grid))
-    }
-
-    pub fn system(name: &str, seed: u64) -> Result<Source> {
-        Ok(Source::System(systems::find(name)?, seed))
-    }
-
-    /// This source at other energies, where some are asked for.
-    #[must_use]
-    pub fn at(self, grid: Option<Grid>) -> Source {
-        match grid {
-            Some(grid) => Source::OnGrid(self.into(), grid),
-            None => self,
-        }
-    }
-
-    /// Name of the system, or of the file without its ending.
-    pub fn name(&self) -> String {
-        match self {
-            Source::System(system, _) => system.name.clone(),
-            Source::OnGrid(source, _) => source.name(),
-            Source::File(path) => {
-                path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        let input = match &args.input {
+            Some(path) => Input::File(path.clone()),
+            None => {
+                let system = systems::find(args.system.as_deref().unwrap_or(system))?;
+                Input::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
+        };
+        Ok(Source { input, energies: args.energies.map(Grid::Even) })
+    }
+
+    /// Name of the system, or of the file without its extension.
+    pub fn name(&self) -> String {
+        match &self.input {
+            Input::System(system, _) => system.name.clone(),
+            Input::File(path) => path.file_stem().unwrap_or_default().to_string_lossy().into(),
         }
     }
 
-    /// Its energies, where they are known before it is read.
-    pub fn nw(&self) -> Option<usize> {
-        match self {
-            Source::System(system, _) => Some(system.nend + 1 - system.nstart),
-            Source::OnGrid(_, grid) => Some(grid.nw()),
-            Source::File(_) => None,
-        }
-    }
-
-    pub fn file(&self) -> Option<&Path> {
-        match self {
-            Source::System(..) => None,
-            Source::File(path) => Some(path),
-            Source::OnGrid(source, _) => source.file(),
-        }
-    }
-
-    /// The flags of a run of it.
+    /// The flags by which a run of this program has the same problem.
     pub fn arguments(&self) -> Vec<OsString> {
-        match self {
-            Source::System(system, seed) => {
+        let mut flags: Vec<OsString> = match &self.input {
+            Input::System(system, seed) => {
                 ["--system", &system.name, "--seed", &seed.to_string()].map(Into::into).to_vec()
             }
-            Source::File(path) => vec!["--input".into(), path.into()],
-            Source::OnGrid(source, grid) => {
-                let grid = grid.argument().into_iter().flatten().map(OsString::from);
-                source.arguments().into_iter().chain(grid).collect()
-            }
-        }
+            Input::File(path) => vec!["--input".into(), path.into()],
+        };
+        let energies = self.energies.as_ref().and_then(Grid::argument);
+        flags.extend(energies.into_iter().flatten().map(OsString::from));
+        flags
     }
 
     pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
-        Ok(match self {
-            Source::File(path) => Box::new(file::Input::open(path, progress)?),
-            Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
-            Source::OnGrid(source, grid) => {
-                let mut source = source.open(progress)?;
-                source.set_energies(grid);
-                source
-            }
-        })
+        let mut source: Box<dyn problem::Source> = match &self.input {
+            Input::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
+            Input::File(path) => Box::new(file::Input::open(path, progress)?),
+        };
+        if let Some(grid) = &self.energies {
+            source.set_energies(grid);
+        }
+        Ok(source)
     }
 
     pub fn load(&self, progress: Progress) -> Result<Problem> {
@@ -121,234 +88,181 @@ impl Source {
     }
 }
 
-// Who calculates what: the devices and processes that share a problem, and its slabs.
-
-pub struct Setting<'a> {
-    pub crew: Crew<'a>,
-    pub slabs: Slabs<'a>,
-    pub whole: Option<&'a Problem>,
+/// What a calculation may use.
+#[derive(Clone, Copy)]
+pub struct Resources<'a> {
+    /// Those of this process; every other rank has as many.
+    pub devices: &'a [&'a dyn Device],
+    pub ranks: &'a dyn Ranks,
     pub limits: Limits,
 }
 
-impl<'a> Setting<'a> {
-    pub fn whole(device: &'a &'a dyn Device, problem: &'a Problem) -> Setting<'a> {
-        Setting {
-            crew: Crew { devices: std::slice::from_ref(device), ranks: &Alone },
-            slabs: problem.into(),
-            whole: Some(problem),
-            limits: Limits::default(),
+impl Resources<'_> {
+    /// The workers of all ranks.
+    pub fn workers(self) -> usize {
+        self.devices.len() * self.ranks.size()
+    }
+
+    /// Where the workers of all ranks are, for rank 0. Collective.
+    pub fn places(self) -> Option<Vec<Place>> {
+        let place = |device: &&dyn Device| Place {
+            rank: self.ranks.rank(),
+            host: sysinfo::System::host_name().ok(),
+            device: device.info().clone(),
+        };
+        let own: Vec<Place> = self.devices.iter().map(place).collect();
+        let own = serde_json::to_vec(&own).expect("texts and numbers under names");
+        let read = |places: &Vec<u8>| -> Vec<Place> {
+            serde_json::from_slice(places).expect("the same program wrote it")
+        };
+        Some(self.ranks.gather(&own)?.iter().flat_map(read).collect())
+    }
+
+    /// Fails on all ranks if devices differ in kind: their versions, or bits, would differ. Collective.
+    pub fn require_one_kind(self) -> Result<()> {
+        let own: Vec<String> = self.devices.iter().map(|device| kind(device.info())).collect();
+        if let Some(other) = own.iter().find(|other| **other != own[0]) {
+            let what =
+                format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
+            return Err(invalid("the devices", what));
         }
-    }
-
-    /// Whether there is nothing to share.
-    pub fn is_plain(&self) -> bool {
-        self.crew.workers() == 1 && self.slabs.count() == 1
-    }
-
-    pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
-        let mut engine = self.opened()?;
-        engine.keep(memory::spare(self.slabs, versions, self.crew, self.limits));
-        Ok(engine.stopping(&interrupt::ASKED))
-    }
-
-    fn opened(&self) -> Result<Engine<'a>> {
-        let devices = self.crew.devices;
-        match (self.whole, devices) {
-            (Some(problem), [only]) if self.is_plain() => Engine::whole(*only, problem),
-            _ => {
-                let workers = devices.iter().map(|device| device.worker(self.slabs.problem()));
-                let (ranks, workers) = (self.crew.ranks, workers.collect::<Result<_>>()?);
-                Engine::among(ranks, self.slabs, self.slabs.igp(), workers)
-            }
-        }
-    }
-
-    /// How the problem is divided into slabs, for rank 0; none if it is not.
-    pub fn parting(&self) -> Option<Parting> {
-        if self.is_plain() {
-            return None;
-        }
-        Some(Parting {
-            igp: self.slabs.igp(),
-            slabs: self.slabs.count(),
-            in_memory: self.whole.is_some(),
-            device_memory: self.limits.device,
-            host_memory: self.limits.host,
-            ranks: self.crew.ranks.size(),
-            places: places(self.crew)?,
-        })
+        require_same(self.ranks, "back end", &own[0])
     }
 }
 
-/// The workers of all ranks, for rank 0. Collective.
-pub fn places(crew: Crew) -> Option<Vec<Place>> {
-    let place = |device: &&dyn Device| Place {
-        rank: crew.ranks.rank(),
-        host: sysinfo::System::host_name().ok(),
-        device: device.info().clone(),
-    };
-    let own: Vec<Place> = crew.devices.iter().map(place).collect();
-    let own = serde_json::to_vec(&own).expect("texts and numbers under names");
-    let read = |places: &Vec<u8>| -> Vec<Place> {
-        serde_json::from_slice(places).expect("the same program wrote it")
-    };
-    Some(crew.ranks.gather(&own)?.iter().flat_map(read).collect())
-}
-
-/// Fails on all ranks where their devices are of several kinds: those would run other versions, or find other bits.
-pub fn require_one_kind(crew: Crew) -> Result<()> {
-    let own: Vec<String> = crew.devices.iter().map(|device| back_end(device.info())).collect();
-    if let Some(other) = own.iter().find(|other| **other != own[0]) {
-        let what = format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
-        return Err(invalid("the devices", what));
-    }
-    require_same(crew.ranks, "back end", &own[0])
-}
-
-/// Fails on all ranks unless all are to run the same versions of the same program on the same problem. Collective.
-pub fn require_same_task(crew: Crew, versions: &[Kernel], problem: u64) -> Result<()> {
-    let device = crew.devices[0];
-    let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
-    let level = device.host().map_or(String::new(), |host| host.level().to_string());
-    let own =
-        format!("{problem} {ids:?} {} {level} {}", back_end(device.info()), record::program());
-    require_same(crew.ranks, "input, energies, version, SIMD level or program", &own)
-}
-
-pub fn back_end(info: &DeviceInfo) -> String {
+/// What decides which versions a device runs, and their bits.
+pub fn kind(info: &DeviceInfo) -> String {
     match &info.compute_capability {
         Some(capability) => format!("GPU of compute capability {capability}"),
         None => "CPU".into(),
     }
 }
 
-// The devices named on the command line.
-
-/// Opens the one device of a command that takes no more.
-pub fn device(args: &DeviceArgs, progress: Progress) -> Result<Box<dyn Device>> {
-    let choice = args.choice()?;
-    if choice.is_several() {
-        return Err(invalid(format!("--device {choice}"), "this command takes one device"));
-    }
-    Ok(devices(args, None, &[], progress, &Alone)?.swap_remove(0))
+/// A problem cut into slabs, and what sums them.
+pub struct Session<'a> {
+    pub resources: Resources<'a>,
+    pub slabs: Slabs<'a>,
 }
 
-pub enum Opened {
-    Host(Box<Host>),
+impl<'a> Session<'a> {
+    /// A problem in memory as one slab on one device.
+    pub fn single(device: &'a &'a dyn Device, problem: &'a Problem) -> Session<'a> {
+        let (devices, limits) = (std::slice::from_ref(device), Limits::default());
+        let resources = Resources { devices, ranks: &Alone, limits };
+        Session { resources, slabs: problem.into() }
+    }
+
+    /// Whether it is one slab on one device.
+    pub fn is_single(&self) -> bool {
+        self.resources.workers() == 1 && self.slabs.count() == 1
+    }
+
+    /// An engine for these versions.
+    pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
+        let Session { resources: Resources { devices, ranks, .. }, slabs } = *self;
+        let workers = devices.iter().map(|device| device.worker(slabs.problem()));
+        let workers = workers.collect::<Result<_>>()?;
+        let mut engine = Engine::among(ranks, slabs, slabs.igp(), workers)?;
+        engine.keep(memory::cache(slabs, versions, self.resources));
+        Ok(engine.stopping(&interrupt::STOP))
+    }
+
+    /// How the problem is divided, for rank 0; none if it is not. Collective.
+    pub fn partition(&self) -> Option<Parting> {
+        if self.is_single() {
+            return None;
+        }
+        let Resources { ranks, limits, .. } = self.resources;
+        Some(Parting {
+            igp: self.slabs.igp(),
+            slabs: self.slabs.count(),
+            in_memory: self.slabs.problem().is_whole(),
+            device_memory: limits.device,
+            host_memory: limits.host,
+            ranks: ranks.size(),
+            places: self.resources.places()?,
+        })
+    }
+}
+
+/// Open devices.
+pub enum Devices {
+    Cpu(Box<Host>),
     Gpus(Vec<Gpu>),
 }
 
-/// The devices to run these versions, one at least: see [`opened`].
-pub fn devices(
-    args: &DeviceArgs,
-    most: Option<u64>,
-    versions: &[Listed],
-    progress: Progress,
-    ranks: &dyn Ranks,
-) -> Result<Vec<Box<dyn Device>>> {
-    Ok(match opened(args, most, versions, progress, ranks)? {
-        Opened::Host(host) => vec![host],
-        Opened::Gpus(gpus) => gpus.into_iter().map(|gpu| Box::new(gpu) as _).collect(),
-    })
-}
-
-/// Opens the devices to run these versions. At most `most` bytes of a GPU's memory are used for arrays, by all
-/// processes that share it, of which each takes an equal part. Processes of one host take its GPUs in turn, and share
-/// its cores. Collective.
-pub fn opened(
-    args: &DeviceArgs,
-    most: Option<u64>,
-    versions: &[Listed],
-    progress: Progress,
-    ranks: &dyn Ranks,
-) -> Result<Opened> {
-    let opened = open(args, most, versions, progress, ranks)?;
-    let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
-    let gpus = match opened {
-        Opened::Host(host) => {
-            ranks.having(&[]);
-            return Ok(Opened::Host(host));
-        }
-        Opened::Gpus(gpus) => gpus,
-    };
-    let uuids: Vec<String> = gpus.iter().map(uuid).collect();
-    let shared = gpus.into_iter().zip(ranks.having(&uuids));
-    shared.map(|(gpu, processes)| gpu.shared(processes)).collect::<Result<_>>().map(Opened::Gpus)
-}
-
-/// Opens them for this process alone.
-fn open(
-    args: &DeviceArgs,
-    most: Option<u64>,
-    versions: &[Listed],
-    progress: Progress,
-    ranks: &dyn Ranks,
-) -> Result<Opened> {
-    let choice = args.choice()?;
-    args.level()?;
-    let host = || {
-        let level = args.level()?.unwrap_or_else(Level::best);
-        let host = Host::with_team(level, Arc::new(Team::new(Room::here())));
-        Ok(Opened::Host(Box::new(match args.threads {
-            Some(threads) => host.with_threads(threads),
-            None => host,
-        })))
-    };
-    let is_for_processors = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
-    match choice {
-        Choice::Cpu => host(),
-        Choice::Auto if !versions.is_empty() && versions.iter().all(is_for_processors) => host(),
-        Choice::Auto => match of_rank(ranks, most) {
-            Err(Error::NoGpu { why }) => {
-                if ranks.is_root() && is_there() {
-                    // Somebody who wants no notes wants to know of a driver that fails.
-                    note(format_args!("note: no GPU found: running on the CPU: {why}"));
-                } else if ranks.is_root() {
-                    progress.say("note: no GPU found: running on the CPU (`gpp info` says why)");
+impl Devices {
+    /// Opens the devices of a command line to run these versions. All processes together take at most `most` bytes of a
+    /// GPU's memory, each an equal part. Processes of a host take its GPUs in turn, and share its cores. Collective.
+    pub fn open(
+        args: &DeviceArgs,
+        most: Option<u64>,
+        versions: &[Listed],
+        progress: Progress,
+        ranks: &dyn Ranks,
+    ) -> Result<Devices> {
+        let for_cpu = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
+        // All ranks of a host count the same GPUs.
+        let of_rank = || Gpu::limited(ranks.local().0 % Gpu::count()?, most);
+        let choice: Choice = args.device.parse()?;
+        let gpus = match choice {
+            Choice::Cpu => Vec::new(),
+            Choice::Auto if !versions.is_empty() && versions.iter().all(for_cpu) => Vec::new(),
+            Choice::Auto => match of_rank() {
+                Err(Error::NoGpu { why }) => {
+                    if ranks.is_root() && is_there() {
+                        // A driver that fails is reported even with --quiet.
+                        note(format_args!("note: no GPU found: running on the CPU: {why}"));
+                    } else if ranks.is_root() {
+                        progress
+                            .say("note: no GPU found: running on the CPU (`gpp info` says why)");
+                    }
+                    Vec::new()
                 }
-                host()
+                gpu => vec![gpu?],
+            },
+            Choice::Gpus(_) | Choice::AllGpus => {
+                versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
+                let opened = |index| Gpu::limited(index, most);
+                match choice {
+                    _ if args.device == "gpu" => vec![of_rank()?],
+                    Choice::Gpus(indices) => {
+                        indices.into_iter().map(opened).collect::<Result<_>>()?
+                    }
+                    _ => (0..Gpu::count()?).map(opened).collect::<Result<_>>()?,
+                }
             }
-            gpu => Ok(Opened::Gpus(vec![gpu?])),
-        },
-        Choice::Gpus(_) | Choice::AllGpus => {
-            versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
-            let indices: Vec<usize> = match choice {
-                _ if args.device == "gpu" => return Ok(Opened::Gpus(vec![of_rank(ranks, most)?])),
-                Choice::Gpus(indices) => indices,
-                _ => (0..Gpu::count()?).collect(),
+        };
+        let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
+        let processes = ranks.having(&gpus.iter().map(uuid).collect::<Vec<_>>());
+        if gpus.is_empty() {
+            let host = Host::at(args.level());
+            let host = match args.threads {
+                Some(threads) => host.with_threads(threads.into()),
+                None => host,
             };
-            let gpus = indices.into_iter().map(|index| Gpu::limited(index, most));
-            gpus.collect::<Result<_>>().map(Opened::Gpus)
+            return Ok(Devices::Cpu(Box::new(host)));
         }
+        let shared = gpus.into_iter().zip(processes).map(|(gpu, count)| gpu.shared(count));
+        shared.collect::<Result<_>>().map(Devices::Gpus)
     }
-}
 
-/// The GPU of a process: all on a host count those that they see, and start again where there are more
-/// processes than GPUs.
-fn of_rank(ranks: &dyn Ranks, most: Option<u64>) -> Result<Gpu> {
-    let (at, _) = ranks.local();
-    Gpu::limited(at % Gpu::count()?, most)
-}
-
-/// Says, with `--quiet` too, which of the versions that somebody named are for GPUs and are emulated, if no device
-/// was named.
-pub fn say_emulated(args: &DeviceArgs, on: BackEnd, named: &[Listed]) {
-    let is_for_gpus = |listed: &&Listed| listed.kernel.back_end() == BackEnd::Gpu;
-    let names: Vec<&str> = named.iter().filter(is_for_gpus).map(Listed::id).collect();
-    if on == BackEnd::Cpu && args.device == AUTO && !names.is_empty() {
-        let names = names.join(", ");
-        note(format_args!("note: no GPU for {names}: emulated on the CPU, slowly"));
+    /// Opens the one device of a command that takes no more.
+    pub fn open_one(args: &DeviceArgs, progress: Progress) -> Result<Devices> {
+        if args.device.parse::<Choice>()?.is_several() {
+            return Err(invalid(
+                format!("--device {}", args.device),
+                "this command takes one device",
+            ));
+        }
+        Devices::open(args, None, &[], progress, &Alone)
     }
-}
 
-/// Fails if a SIMD level is asked for and no version uses it.
-pub fn require_vectors(args: &DeviceArgs, versions: &[Listed]) -> Result<()> {
-    let uses = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
-    match &args.simd {
-        Some(level) if !versions.iter().any(uses) => Err(invalid(
-            format!("--simd {level}"),
-            "applies only to versions for CPUs, such as --version cpu",
-        )),
-        _ => Ok(()),
+    /// One at least.
+    pub fn all(&self) -> Vec<&dyn Device> {
+        match self {
+            Devices::Cpu(host) => vec![host.as_ref()],
+            Devices::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! `gpp sigma`: Σ(ω) of one version.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use comfy_table::Cell;
@@ -14,65 +13,37 @@ use crate::error::{Result, invalid};
 use crate::outcomes::{reference, reservations};
 use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record::run::{Row, Run, Sigma, UNIT};
-use crate::run::{self, code, exit_code_of, measured};
+use crate::record::run::{Row, Sigma, UNIT};
+use crate::reference::verify::Verification;
+use crate::run::{self, code, exit_code, measured};
 use crate::terminal::{fit, outcome, table, terminal};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
-    args.files(ranks.is_root()).check()?;
-    // Rank 0 alone shows and writes.
-    let files = if ranks.is_root() { Written::of(args)? } else { Written::default() };
-    if let Some(name) = &args.version {
+    args.check_files(ranks)?;
+    let pictures = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
+    let run_args = args.run();
+    if let Some(name) = &run_args.version {
         single("--version", name, BackEnd::Gpu)?;
     }
-    let run = measured(&args.run(), ranks, move |output, run| {
+    let run = measured(&run_args, ranks, |output, run| {
         let sigma = Sigma::of(run).map_err(|what| invalid(&run.system.name, what))?;
-        let output = OutputArgs { quiet: output.quiet || files.prints(), ..output.clone() };
+        let prints = args.csv.as_deref().is_some_and(is_stdout);
+        let output = OutputArgs { quiet: output.quiet || prints, ..output.clone() };
         let shown = output.show(run, |to, _| text(to, &sigma, terminal()));
         // The files are written even if printing fails.
-        files.write(&sigma)?;
+        if let Some(path) = &args.csv {
+            document(path, |to| csv(to, &sigma))?;
+        }
+        for (path, picture) in args.plot.iter().zip(&pictures) {
+            picture.write(path, &sigma)?;
+        }
         shown
     })?;
-    let ended = exit_code_of(&run.results, args.no_verify);
-    Ok(if is_incorrect(&run) { code(false) } else { ended })
-}
-
-/// Whether a run's static CH differs from its reference, which is reported on standard error.
-fn is_incorrect(run: &Run) -> bool {
-    let wrong = run.static_ch.as_ref().filter(|found| found.is_incorrect());
-    if let Some(found) = wrong {
-        let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
-        note(format_args!("static CH: incorrect, error {error:.1e}"));
-    }
-    wrong.is_some()
-}
-
-/// The files to write besides the record.
-#[derive(Default)]
-struct Written {
-    csv: Option<PathBuf>,
-    plots: Vec<(PathBuf, Picture)>,
-}
-
-impl Written {
-    /// Fails if a plot has another ending than .svg and .png.
-    fn of(args: &SigmaArgs) -> Result<Written> {
-        let picture = |path: &PathBuf| Picture::of(path).map(|picture| (path.clone(), picture));
-        let plots = args.plot.iter().map(picture).collect::<Result<_>>()?;
-        Ok(Written { csv: args.csv.clone(), plots })
-    }
-
-    /// Whether CSV goes to standard output, and nothing else there.
-    fn prints(&self) -> bool {
-        self.csv.as_deref().is_some_and(is_stdout)
-    }
-
-    fn write(&self, sigma: &Sigma) -> Result<()> {
-        if let Some(path) = &self.csv {
-            document(path, |to| csv(to, sigma))?;
-        }
-        self.plots.iter().try_for_each(|(path, picture)| picture.write(path, sigma))
-    }
+    let ended = exit_code(&run.results, run_args.no_verify);
+    let Some(found) = run.static_ch.filter(|found| found.is_incorrect()) else { return Ok(ended) };
+    let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
+    note(format_args!("static CH: incorrect, error {error:.1e}"));
+    Ok(code(false))
 }
 
 // Σ(ω) as a table and CSV.
@@ -81,23 +52,17 @@ impl Written {
 const SHOWN: usize = 24;
 const FROM_EITHER: usize = 8;
 
-/// Energies without a number that are named.
-const NAMED: usize = 5;
-
-/// What the run was of, how it came out, and a row for each energy; on a terminal of some width those at both
-/// ends, where there are many.
+/// The system, the verdict, and a row for each energy; on a terminal of many only those at both ends.
 pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result<()> {
     let Sigma { run, result, rows } = sigma;
     let (device, verification) = (&run.head.device, &result.verification);
     writeln!(to, "{}", run::system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
-    let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
     writeln!(
         to,
-        "{}: {}{}{}; reference: {}",
+        "{}: {}{}; reference: {}",
         result.version,
-        outcome(verification.outcome),
-        error.unwrap_or_default(),
+        verdict(verification),
         reservations(verification),
         reference(verification.reference)
     )?;
@@ -110,27 +75,25 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
     writeln!(to, "{}", energies(rows, width))?;
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
     if let Some(found) = &run.static_ch {
-        let (sum, verification) = (found.value(), &found.verification);
-        let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
+        let (sum, ms) = (found.value(), 1e3 * found.seconds);
+        let verdict = verdict(&found.verification);
         writeln!(
             to,
-            "static CH: {:+.6e} {:+.6e} i {UNIT} ({}{}), {:.3} ms",
-            sum.re,
-            sum.im,
-            outcome(verification.outcome),
-            error.unwrap_or_default(),
-            found.seconds * 1e3
+            "static CH: {:+.6e} {:+.6e} i {UNIT} ({verdict}), {ms:.3} ms",
+            sum.re, sum.im
         )?;
     }
     let broken = sigma.broken();
     if !broken.is_empty() {
-        let named: Vec<String> =
-            broken.iter().take(NAMED).map(|above| format!("{above:+}")).collect();
-        let more = if broken.len() > NAMED { ", …" } else { "" };
-        let (count, all) = (broken.len(), rows.len());
-        writeln!(to, "no number at {count} of {all} energies: {}{more} eV", named.join(", "))?;
+        let (count, all, first) = (broken.len(), rows.len(), broken[0]);
+        writeln!(to, "no number at {count} of {all} energies, the first at {first:+} eV")?;
     }
     Ok(())
+}
+
+fn verdict(of: &Verification) -> String {
+    let error = of.max_rel_error.map(|error| format!(", error {error:.1e}"));
+    format!("{}{}", outcome(of.outcome), error.unwrap_or_default())
 }
 
 fn energies(rows: &[Row], width: Option<u16>) -> String {

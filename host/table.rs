@@ -8,17 +8,17 @@ use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
 use crate::error::invalid;
 use crate::outcomes::{by_series, differs, over_baseline};
-use crate::output::{document, is_stdout, print};
+use crate::output::{check_outputs, document, is_stdout, print};
 use crate::profile::run_file;
 use crate::ranks::Alone;
 use crate::record;
 use crate::record::run::{Measurement, Run, State, Verdict};
-use crate::run::{exit_code_of, measured};
+use crate::run::{exit_code, measured};
 use crate::terminal::{Cells, Unit, digits, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
-    let files = args.run.files(true).reads("--from", &args.from);
-    files.writes_or_prints("--csv", &args.csv).check()?;
+    args.run.check_files(&Alone)?;
+    check_outputs(&args.csv, &args.from)?;
     let (format, csv_path, quiet) = (args.format, args.csv.clone(), args.run.output.quiet);
     let show = move |sections: &[Section], to_stdout: bool| -> anyhow::Result<()> {
         let to_stdout = to_stdout || csv_path.as_deref().is_some_and(is_stdout);
@@ -52,7 +52,7 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut run = args.run.clone();
-    if run.problem.input.is_none() && run.place.device != "cpu" && Gpu::count().is_ok() {
+    if run.problem.input.is_none() && run.devices.device != "cpu" && Gpu::count().is_ok() {
         run.problem.system.get_or_insert(PAPER_SYSTEM.into());
     }
     let done = measured(&run, &Alone, move |output, run| {
@@ -61,7 +61,7 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         }
         show(&sections(run, ""), output.json.as_deref().is_some_and(is_stdout))
     })?;
-    Ok(exit_code_of(&done.results, run.no_verify))
+    Ok(exit_code(&done.results, run.no_verify))
 }
 
 /// What was published of a version, measured on one V100.

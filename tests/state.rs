@@ -14,7 +14,7 @@ use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{MOST, QUIETLY, measure, state, timed, window};
+use gpp::measure::{MOST, measure, state, timed, window};
 use gpp::outcomes::differs;
 use gpp::problem::Problem;
 use gpp::record::Repetition;
@@ -83,7 +83,7 @@ fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
     let device = Gauged { host: gpp::devices::host::Host::new(), gauge };
     let mut engine = Engine::whole(&device, &problem).unwrap();
     let version = Kernel::Gpu(ALL[8]);
-    measure(version, &device, &mut engine, reference.as_ref(), repetition, &QUIETLY).unwrap()
+    measure(version, &device, &mut engine, reference.as_ref(), repetition, &|_| ()).unwrap()
 }
 
 #[test]
@@ -259,7 +259,7 @@ impl Gauge for Capped {
 fn in_windows(board: &Arc<Capped>) -> (Times, State) {
     let window = Duration::from_millis(100);
     let repetition = Repetition { window, ..Repetition::exactly(1, 5) };
-    let run = &mut |_, _| Ok(board.run());
+    let run = &mut |_| Ok(board.run());
     let (times, state, _) = timed(Some(board.clone()), repetition, run).unwrap();
     (times, state.unwrap())
 }

@@ -18,8 +18,9 @@ impl PerBand for Line {
     /// So many that their `aqsn` stay in the second cache for all `igp` of a tile: 400 KB for 800 bands.
     const BLOCK: usize = 32;
 
-    fn of(number: impl Fn(usize) -> f64) -> Line {
-        Line(std::array::from_fn(number))
+    #[inline]
+    fn set(&mut self, band: usize, number: f64) {
+        self.0[band] = number;
     }
 
     #[inline(always)]

@@ -40,7 +40,7 @@ impl<S: Simd, const NW: usize> PairSums<S, NW> {
 }
 
 /// A number of each band of a row.
-pub trait PerBand: Copy {
+pub trait PerBand: Copy + Default {
     /// Bands of a row: one, the same in all lanes, or one for each chain.
     const BANDS: usize;
     /// Rows of a [`Span`], which divide [`CHAIN`].
@@ -48,8 +48,7 @@ pub trait PerBand: Copy {
     /// `ig` that are summed for one `igp` after the other.
     const BLOCK: usize;
 
-    /// `number` of each band of a row.
-    fn of(number: impl Fn(usize) -> f64) -> Self;
+    fn set(&mut self, band: usize, number: f64);
 
     /// The numbers from `lane` on.
     fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s;
@@ -139,11 +138,17 @@ impl<R: PerBand> BandRows<R> {
     fn of<const NW: usize>(task: &Task) -> BandRows<R> {
         let (plan, _) = task.plan.expect("checked before");
         let (order, nbands) = (plan.order, plan.order.len());
-        let firsts = || (0..nbands).step_by(R::BANDS);
-        // Past the last band there are more like it, without matrix elements.
-        let w = |at: usize, e: usize| task.bands.wx[order[at.min(nbands - 1)] * NW + e];
-        let wx = |first| (0..NW).map(move |e| R::of(|band| w(first + band, e)));
-        let occ = |first| R::of(|band| order.get(first + band).map_or(0.0, |&n| task.bands.occ[n]));
+        let rows = nbands.div_ceil(R::BANDS);
+        let (mut wx, mut occ) = (vec![R::default(); rows * NW], vec![R::default(); rows]);
+        for at in 0..rows * R::BANDS {
+            // Past the last band there are more like it, without matrix elements or occupation.
+            let n = order[at.min(nbands - 1)];
+            let (row, band) = (at / R::BANDS, at % R::BANDS);
+            for e in 0..NW {
+                wx[row * NW + e].set(band, task.bands.wx[n * NW + e]);
+            }
+            occ[row].set(band, if at < nbands { task.bands.occ[n] } else { 0.0 });
+        }
         let plain = plan.plain / R::BANDS;
         let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(R::BANDS));
         let spans = |begin: usize, end: usize| -> Vec<Span> {
@@ -154,15 +159,8 @@ impl<R: PerBand> BandRows<R> {
             let spans = order[begin..end].chunks(R::SPAN * R::BANDS);
             spans.map(|bands| bands.iter().flat_map(energies).fold(none, wider)).collect()
         };
-        BandRows {
-            wx: firsts().flat_map(wx).collect(),
-            occ: firsts().map(occ).collect(),
-            plain,
-            occupied,
-            far_begin,
-            half: plan.half,
-            spans: [spans(0, plain), spans(occupied, far_begin)],
-        }
+        let spans = [spans(0, plain), spans(occupied, far_begin)];
+        BandRows { wx, occ, plain, occupied, far_begin, half: plan.half, spans }
     }
 }
 
@@ -171,11 +169,13 @@ impl<R: PerBand> BandRows<R> {
 fn aqsm<R: PerBand>(task: &Task, igp: usize) -> Vec<[R; 2]> {
     let (plan, _) = task.plan.expect("checked before");
     let own = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
-    let rows = plan.order.chunks(R::BANDS).map(|row| {
-        let element = |at: usize| row.get(at).map_or(Complex64::ZERO, |&n| own[n]);
-        [R::of(|at| element(at).re), R::of(|at| element(at).im)]
-    });
-    rows.collect()
+    let mut rows = vec![[R::default(); 2]; own.len().div_ceil(R::BANDS)];
+    for (at, &n) in plan.order.iter().enumerate() {
+        let [re, im] = &mut rows[at / R::BANDS];
+        re.set(at % R::BANDS, own[n].re);
+        im.set(at % R::BANDS, own[n].im);
+    }
+    rows
 }
 
 /// One band for all lanes, which have neighbouring `ig`.
@@ -184,8 +184,9 @@ impl PerBand for f64 {
     const SPAN: usize = CHAIN / 2;
     const BLOCK: usize = WIDTH;
 
-    fn of(number: impl Fn(usize) -> f64) -> f64 {
-        number(0)
+    #[inline]
+    fn set(&mut self, _: usize, number: f64) {
+        *self = number;
     }
 
     #[inline(always)]

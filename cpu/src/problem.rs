@@ -11,7 +11,7 @@ use gpp_kernels::sigma::real::Interval;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::simd::{Line, Lines, WIDTH};
+use crate::simd::{Lines, WIDTH};
 use crate::stop::Stop;
 
 /// The bands of a problem, in its own order.
@@ -195,7 +195,7 @@ impl IgPanels {
     ) -> IgPanels {
         let nbands = aqsn.len() / ncouls;
         let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
-        let mut rows = vec![[Line::ZERO; 2]; panels * of_panel];
+        let mut rows = vec![Lines::default(); panels * of_panel];
         rows.par_chunks_mut(of_panel).enumerate().for_each(|(panel, rows)| {
             for at in 0..nbands {
                 let column = &aqsn[order.map_or(at, |order| order[at]) * ncouls..][..ncouls];

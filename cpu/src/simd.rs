@@ -16,7 +16,7 @@ use num_complex::Complex64;
 pub const WIDTH: usize = 8;
 
 /// A number of each chain, in a cache line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct Line(pub [f64; WIDTH]);
 
@@ -24,8 +24,6 @@ pub struct Line(pub [f64; WIDTH]);
 pub type Lines = [Line; 2];
 
 impl Line {
-    pub const ZERO: Line = Line([0.0; WIDTH]);
-
     /// The numbers from `lane` on.
     #[inline(always)]
     pub fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s {

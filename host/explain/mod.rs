@@ -19,7 +19,7 @@ use crate::catalogue::{find, journey_of, order};
 use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
 use crate::explain::verdict::{Diagnosis, Side, Step};
-use crate::output::{self, Files};
+use crate::output;
 use crate::profile::{RUN, Records};
 use crate::record;
 use crate::record::profile::{Ceilings, ELIGIBLE, Profile};
@@ -329,7 +329,7 @@ const WIDTH: usize = 100;
 
 /// Prints cards, and writes them as JSON if that was asked for.
 pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<ExitCode> {
-    Files::new().writes_or_prints("--json", &args.json).check()?;
+    output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
     let print = |to: &mut dyn Write| cards.iter().try_for_each(|card| text(to, card, lines));
     output::show(args.json.as_deref(), false, json, print)?;

@@ -23,9 +23,9 @@ use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
-use crate::interrupt::{self, Deferred};
+use crate::interrupt;
 use crate::measure::state;
-use crate::memory::{self, Crew, Limits};
+use crate::memory;
 use crate::offdiag::records::{Calculated, Stored, results};
 use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
@@ -38,7 +38,7 @@ use crate::record::run::{SystemInfo, Times, UNIT};
 use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::matrix::{Element, Sample, Verdict, compare, evaluate};
 use crate::run::{self, code};
-use crate::setup::{self, Opened, back_end, opened, require_one_kind, require_vectors};
+use crate::setup::{self, Devices, Resources, kind};
 use crate::terminal::{Cells, or_dash};
 
 /// Bands if none are asked for.
@@ -48,7 +48,7 @@ const ON_GPU: usize = 128;
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = own.progress();
-    args.files(ranks.is_root()).check()?;
+    args.check_files(ranks)?;
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
@@ -57,15 +57,12 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     }
     let asked = args.version.as_deref().map_or(Ok(Vec::new()), named)?;
     let limits = args.memory.limits();
-    let on = opened(&args.place, limits.device, &[], progress, ranks)?;
-    if let Opened::Gpus(_) = on {
-        require_vectors(&args.place, &[])?;
-    }
-    let devices = on.devices();
-    let crew = Crew { devices: &devices, ranks };
-    let places = setup::places(crew).unwrap_or_default();
+    let on = Devices::open(&args.devices, limits.device, &[], progress, ranks)?;
+    let devices = on.all();
+    let resources = Resources { devices: &devices, ranks, limits };
+    let places = resources.places().unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
-    let (count, system) = match on.info().back_end() {
+    let (count, system) = match devices[0].back_end() {
         BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
         BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
     };
@@ -78,7 +75,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         false => (opened.load()?, None),
         true => {
             let (grid, at) = qsgw_energies(opened.bands()?.header(), bands)?;
-            (source.clone().at(Some(grid)).load(progress)?, Some(at))
+            (setup::Source { energies: Some(grid), ..source }.load(progress)?, Some(at))
         }
     };
     let synthesised = match problem.origin() {
@@ -92,15 +89,15 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         (None, Some(synthesised)) => synthesised,
         (None, None) => unreachable!("a file's problem has a file of elements"),
     };
-    require_one_kind(crew)?;
+    resources.require_one_kind()?;
     let elements = SomeBands { all, bands };
     let task = Task {
         at: at.as_deref().map_or(At::Energies, At::Bands),
-        stop: &interrupt::ASKED,
+        stop: &interrupt::STOP,
         ..Task::new(&problem, &elements)
     };
-    let (repeat, verifies) = (args.repeat, !args.no_verify);
-    let calculation = Calculation { on: &on, crew, task, repeat, verifies, limits, progress };
+    let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
+    let calculation = Calculation { on: &on, resources, task, repeat, verifies, progress };
     let done = calculation.all(&asked);
     // What is wrong with the file comes before what came of it, on any rank.
     stored.as_ref().map_or(Ok(()), Stored::check)?;
@@ -172,12 +169,11 @@ impl Elements for SomeBands<'_> {
 const BUSY: f64 = 0.9;
 
 struct Calculation<'a> {
-    on: &'a Opened,
-    crew: Crew<'a>,
+    on: &'a Devices,
+    resources: Resources<'a>,
     task: Task<'a>,
     repeat: usize,
     verifies: bool,
-    limits: Limits,
     progress: Progress,
 }
 
@@ -212,20 +208,19 @@ impl<'a> Calculation<'a> {
 
     /// The sums of one version, and its result but for the comparison. Collective.
     fn of(&self, version: Option<&'static Version>) -> Result<Option<(Sums, OfVersion)>> {
-        let (ranks, times) = (self.crew.ranks, self.times());
+        let (ranks, times) = (self.resources.ranks, self.times());
         if ranks.size() > 1 {
             require_same(ranks, DIGEST, &self.digest(version)?)?;
         }
-        // Ranks that wait for each other end by themselves.
-        let _deferred = (ranks.size() > 1).then(|| Deferred::new("the parts at hand"));
+        let _polling = interrupt::polling();
         let begun = Instant::now();
         let mut workers = Workers::new(self.task, self.workers(version)?, ranks);
         if times.runs() > 1 {
             workers = workers.for_several();
         }
-        let gauge = self.on.devices()[0].gauge();
+        let gauge = self.resources.devices[0].gauge();
         let watch = gauge.clone().map(Watch::begin);
-        let bar = self.progress.fine_bar("summing", times.runs() as u64);
+        let bar = self.progress.bar("summing", times.runs() as u64);
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
         let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
         for at in 0..times.runs() {
@@ -240,7 +235,7 @@ impl<'a> Calculation<'a> {
             is_same &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
             found = Some(sums);
         }
-        bar.finish_and_clear();
+        drop(bar);
         let looks = watch.map_or(Vec::new(), Watch::end);
         if !ranks.is_root() {
             return Ok(None);
@@ -265,23 +260,22 @@ impl<'a> Calculation<'a> {
     /// The task where it is summed, all but A in place. Says what memory it takes in addition to the problem, and fails
     /// if there is less. Collective.
     fn workers(&self, version: Option<&'static Version>) -> Result<Vec<Box<dyn Worker + 'a>>> {
-        let Calculation { on, crew, task, limits, progress, .. } = *self;
+        let Calculation { on, resources, task, progress, .. } = *self;
         let name = task.problem.name();
         let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
         let require = |host: u64| {
             let host_memory = show(host);
             progress
                 .say(format_args!("{name}: {host_memory} of the host's memory beside the problem"));
-            memory::of_host(crew, limits, task.problem.extents().bytes()).require(name, host)
+            memory::host_memory(resources, task.problem.extents().bytes()).require(name, host)
         };
         match on {
-            Opened::Host(host) => {
-                limits.require_effect_on(BackEnd::Cpu)?;
+            Devices::Cpu(host) => {
                 let on_cpu = OnCpu::new(host, task)?;
                 require(on_cpu.needs())?;
                 Ok(vec![Box::new(on_cpu)])
             }
-            Opened::Gpus(gpus) => {
+            Devices::Gpus(gpus) => {
                 let version = version.expect("GPUs have versions");
                 let needs = Needs::of(&task, version);
                 let (least, all) = (show(needs.least), show(needs.all));
@@ -309,13 +303,13 @@ impl<'a> Calculation<'a> {
             }
         }
         let level = match on {
-            Opened::Host(host) => host.level().to_string(),
-            Opened::Gpus(_) => String::new(),
+            Devices::Cpu(host) => host.level().to_string(),
+            Devices::Gpus(_) => String::new(),
         };
         let version = version.map(|version| version.id);
         let own = (task.bands(), matches!(task.at, At::Bands(_)), version, level);
         let (problem, elements) = (digest::of_problem(task.problem)?, digest::of(&elements));
-        Ok(format!("{problem} {elements} {own:?} {} {}", back_end(on.info()), record::program()))
+        Ok(format!("{problem} {elements} {own:?} {} {}", kind(on.info()), record::program()))
     }
 }
 
@@ -324,16 +318,9 @@ const SAMPLED: usize = 4;
 
 const DIGEST: &str = "matrix elements, input, energies, bands, version, SIMD level or program";
 
-impl Opened {
-    fn devices(&self) -> Vec<&dyn Device> {
-        match self {
-            Opened::Host(host) => vec![host.as_ref()],
-            Opened::Gpus(gpus) => gpus.iter().map(|gpu| gpu as &dyn Device).collect(),
-        }
-    }
-
+impl Devices {
     fn info(&self) -> &DeviceInfo {
-        self.devices()[0].info()
+        self.all()[0].info()
     }
 
     /// The versions that GPUs sum with: those asked for, or the fastest; on a CPU there is none.
@@ -343,14 +330,14 @@ impl Opened {
         bands: usize,
     ) -> Result<Vec<Option<&'static Version>>> {
         match (self, asked) {
-            (Opened::Host(_), []) => Ok(vec![None]),
-            (Opened::Host(host), [version, ..]) => {
+            (Devices::Cpu(_), []) => Ok(vec![None]),
+            (Devices::Cpu(host), [version, ..]) => {
                 let what = format!("needs a GPU, but the device is {}", host.info().id);
                 Err(invalid(format!("--version {}", version.id), what))
             }
             // GPUs are of one kind.
-            (Opened::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
-            (Opened::Gpus(gpus), asked) => {
+            (Devices::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
+            (Devices::Gpus(gpus), asked) => {
                 let on = |&version| versions::on(&gpus[0], Some(version), bands).map(Some);
                 asked.iter().map(on).collect()
             }

@@ -35,7 +35,6 @@ const COUNTERS: [(&str, &str); 5] = [
 
 pub struct Folder {
     pub records: Vec<Offdiag>,
-    files: Vec<PathBuf>,
     /// Numbers of the profiler's table, by kernel, metric and unit.
     counters: HashMap<[String; 3], f64>,
 }
@@ -48,12 +47,7 @@ impl Folder {
         let records = files.iter().map(|file| record::read(file)).collect::<Result<_>>()?;
         let table = path.join(COUNTERS_FILE);
         let counters = if table.is_file() { counters(&table)? } else { HashMap::new() };
-        files.extend(table.is_file().then_some(table));
-        Ok(Folder { records, files, counters })
-    }
-
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
+        Ok(Folder { records, counters })
     }
 
     /// The record with most versions of which nothing came out wrong, the first of several.

@@ -14,26 +14,22 @@ use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
-use crate::measure::window;
-use crate::output::{print, replace, require_name, write_text};
+use crate::output::{print, replace, write_text};
 use crate::problem::grid::Grid;
 use crate::profile::counters::{aggregate, parse};
 use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
 use crate::record::profile::{Ceilings, Profile};
 use crate::record::run::{Run, SystemInfo};
-use crate::record::{self, Repetition, text};
+use crate::record::{self, text};
 use crate::roofline::{self, Figure, LEVELS, Level, Point, figures, of_own_ceiling, point};
 use crate::run::{Options, exit_code, run_versions};
-use crate::setup::{Setting, Source};
+use crate::setup::{Session, Source};
 use crate::terminal::{Cells, Unit, or_dash};
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let versions = versions(args.version.as_deref().unwrap_or(MAIN), BackEnd::Gpu)?;
-    if let Some(folder) = &args.output {
-        require_name("--output", folder, "folder")?;
-    }
     let source = Source::of(&args.problem, PAPER_SYSTEM)?;
     let folder = &folder(args, &source);
     let ncu = Ncu::find(&args.ncu)?;
@@ -48,13 +44,14 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     require_same(folder, problem.name(), problem.nw())?;
     let ceilings = roofline::ceilings(&gpu)?;
     let of_gpu: &dyn Device = &gpu;
-    let repetition = Repetition { window: window(of_gpu, None), ..Repetition::exactly(1, 5) };
+    let versions = versions.iter().map(|version| version.kernel).collect();
     let options =
-        Options { versions, repetition, emulated: repetition, compares: true, static_ch: false };
-    let run = run_versions(&Setting::whole(&of_gpu, &problem), &options, progress, |_| ())?;
+        Options { versions, warmup: None, repeat: None, compares: true, static_ch: false };
+    let (run, done) = run_versions(&Session::single(&of_gpu, &problem), &options, progress);
+    done?;
     // What is wrong is not worth a profile.
     if !run.passed() {
-        return Ok(exit_code(&run.results));
+        return Ok(exit_code(&run.results, false));
     }
     // The profiled program needs the memory.
     drop(gpu);
@@ -62,7 +59,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let ids: Vec<&str> = options.versions.iter().map(|version| version.id()).collect();
     let bar = progress.bar("profiling (minutes)", 1);
     let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
-    bar.finish_and_clear();
+    drop(bar);
     let counters = format!("hardware counters, ncu {}", ncu.version);
     let mut profiles = aggregate(&parse(&csv)?, &SystemInfo::of(&problem), &counters)?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
@@ -136,12 +133,6 @@ impl Records {
             return Err(invalid(path.display(), what));
         }
         Ok(run)
-    }
-
-    /// The files that were read, or will be.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let profiles = self.profiles.iter().map(|own| path(&self.folder, &own.version));
-        profiles.chain([CEILINGS, RUN].map(|name| self.folder.join(name))).collect()
     }
 }
 
@@ -255,7 +246,6 @@ fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
-    require_name("--output", output, "folder")?;
     let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
     std::fs::create_dir_all(output).map_err(|e| Error::write(output, e))?;
     replace(&output.join("roofline.csv"), |file| csv(file, &profiles, &ceilings))?;

@@ -7,11 +7,11 @@ use crate::error::{Result, invalid};
 
 pub use gpp_core::ranks::{Alone, Ranks, require_same};
 
-/// What launchers tell a process of the number of ranks: Open MPI's, MPICH's, MVAPICH's, Slurm's.
+/// Variables with the number of ranks: of Open MPI, MPICH, MVAPICH and Slurm.
 const SIZES: [&str; 4] =
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// What they tell it of its rank; the last one is of Slurm without MPI.
+/// Variables with the rank; the last one is also set by Slurm without MPI.
 const RANKS: [&str; 5] =
     ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
@@ -23,17 +23,16 @@ fn size() -> Option<usize> {
     SIZES.into_iter().find_map(number)
 }
 
-/// The variable by which a launcher told this process its rank, and the rank, if one did.
+/// The variable with the rank of this process, and the rank, if a launcher started it.
 fn launched() -> Option<(&'static str, usize)> {
     let (name, rank) = RANKS.into_iter().find_map(|name| Some((name, number(name)?)))?;
-    // Slurm numbers what runs alone too, as a script or a shell of somebody's.
+    // Slurm also numbers processes that run alone, scripts and shells.
     let is_alone =
         size().is_none_or(|size| size < 2) || std::env::var_os("SLURM_PTY_PORT").is_some();
     (name != "SLURM_PROCID" || !is_alone).then_some((name, rank))
 }
 
-/// The rank that a launcher gave this process, if one did: what is the same for all of them is said by rank 0
-/// only.
+/// The rank of this process before it joins the others, if a launcher started it.
 pub fn launched_as() -> Option<usize> {
     launched().map(|(_, rank)| rank)
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
-use crate::output;
 use crate::problem::{Problem, Sums};
 use crate::record::{Head, Provenance, Record, Repetition};
 use crate::reference::verify::{Outcome, Verification};
@@ -17,8 +16,6 @@ use crate::reference::verify::{Outcome, Verification};
 pub struct Run {
     #[serde(flatten)]
     pub head: Head,
-    /// Seconds from the start of the program to its first launch.
-    pub startup_s: Option<f64>,
     pub system: SystemInfo,
     /// Null for one slab on one device.
     pub parting: Option<Parting>,
@@ -38,17 +35,11 @@ impl Run {
         let provenance = Provenance::now(device).of(problem.origin(), repetition);
         Run {
             head: Head::new(device, provenance),
-            startup_s: output::startup_seconds(),
             system: SystemInfo::of(problem),
             parting: None,
             results: Vec::new(),
             static_ch: None,
         }
-    }
-
-    pub fn push(&mut self, result: Measurement) {
-        self.results.push(result);
-        self.startup_s = output::startup_seconds();
     }
 
     /// The fastest version that passed, emulated ones only if there are no others.

@@ -167,14 +167,14 @@ fn evaluated<T: Number + Into<TwoFloat> + Send>(
     let bar = progress.bar("comparing", nbands as u64);
     for first in (0..nbands).step_by(AT_ONCE) {
         let some = (first..nbands.min(first + AT_ONCE)).into_par_iter();
-        let some = some.map(|n| of_band::<T>(task, n, sample)).inspect(|_| bar.inc(1));
+        let some = some.map(|n| of_band::<T>(task, n, sample)).inspect(|_| bar.step());
         for of_n in some.collect::<Vec<_>>() {
             for (total, part) in totals.as_flattened_mut().iter_mut().zip(of_n.as_flattened()) {
                 total.add(part);
             }
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     let element = |[ssx, sch]: &[Part; 2]| Element {
         value: [ssx.rounded(-1.0), sch.rounded(0.5)],
         magnitude: [ssx.magnitude, 0.5 * sch.magnitude],

@@ -23,24 +23,24 @@ pub use gpp_core::reference::{
 pub enum Source {
     /// `asxtempref` and `achtempref` of the input file.
     File,
-    /// `data/golden.json`, of a built-in system.
+    /// `data/golden.json`.
     Golden,
     /// Evaluated now by [`evaluate`].
     Serial,
-    /// A version's that has the terms as the definition writes them, on the same device.
+    /// Those of another version on the same device, with terms as in the definition.
     Device,
 }
 
 /// Most terms that are evaluated for a reference that is stored nowhere: some minutes on two cores.
 pub const MAX_SERIAL_TERMS: u64 = 60_000_000_000;
 
-/// Terms that are evaluated where there are many energies, at some of them: seconds on two cores.
+/// Terms that are evaluated of many energies, at some of them: seconds on two cores.
 const SAMPLED_TERMS: u64 = 200_000_000;
 
-/// Most of these, where the fewest energies have more than that.
+/// Most of these, if the fewest energies have more than that.
 const MAX_SAMPLED_TERMS: u64 = 3_000_000_000;
 
-/// Most terms whose sizes are added where a comparison fails without them.
+/// Most terms whose sizes are added if a comparison fails without them.
 const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 
 /// Reference sums, the starting sums included.
@@ -48,7 +48,7 @@ const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 pub struct Reference {
     pub sums: Sums,
     pub source: Source,
-    /// The energies (0-based) that it has sums of, in their order; all, where that is not said.
+    /// The energies (0-based) of the sums, in their order; all if none.
     pub energies: Option<Vec<usize>>,
     scale: OnceLock<Scale>,
     real_parts: OnceLock<bool>,
@@ -61,7 +61,7 @@ impl Reference {
         Reference { sums, source, energies: None, scale, real_parts, progress }
     }
 
-    /// Sums from elsewhere of a problem's terms at some energies, in their order.
+    /// Sums of a problem's terms at some energies, in their order.
     pub fn at(
         energies: &[usize],
         problem: &Problem,
@@ -76,22 +76,21 @@ impl Reference {
         Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
 
-    /// How large the terms are, where they were evaluated with the sums.
+    /// The sizes of the terms, if they are known.
     pub fn scale(&self) -> Option<&Scale> {
         self.scale.get()
     }
 
-    /// Whether it has real parts alone, as [`Reference::look_closer`] found.
+    /// Whether real parts alone are known, as [`Reference::look_closer`] finds out.
     pub fn real_parts(&self) -> bool {
         self.real_parts.get().is_some_and(|&real_parts| real_parts)
     }
 
-    /// Finds out what a comparison needs where sums are off without it: whether a file keeps real parts alone, and,
-    /// for sums of a file or a device, the [scale](Reference::scale): a built-in system's golden ones do not cancel.
-    /// Of many terms it is that of every few igp, less than all.
+    /// Finds out what a comparison needs if sums are off without it: whether a file has real parts alone, and for sums of
+    /// a file or a device the [scale](Reference::scale), of many terms for every few igp. Golden sums do not cancel.
     pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
         if self.source == Source::File && self.real_parts.get().is_none() {
-            let real_parts = keeps_real_parts(slabs, &self.sums)?;
+            let real_parts = has_real_parts(slabs, &self.sums)?;
             self.real_parts.get_or_init(|| real_parts);
         }
         if matches!(self.source, Source::File | Source::Device) && self.scale().is_none() {
@@ -104,13 +103,14 @@ impl Reference {
     }
 }
 
-/// Whether these sums of a file are real parts alone, as BerkeleyGW's real flavour keeps them: they, eps and the
-/// matrix elements are real, and poles off the real axis give imaginary parts all the same.
-fn keeps_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
+/// Whether these sums of a file are real parts alone, as BerkeleyGW's real flavour writes them: they, eps and the
+/// matrix elements are real, although poles off the real axis give imaginary parts.
+fn has_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
     let are_real = |numbers: &[Complex64]| numbers.iter().all(|z| z.im == 0.0);
-    let frame = slabs.problem();
-    let sums_are_real = [sums, frame.start()].iter().all(|s| are_real(&s.asx) && are_real(&s.ach));
-    if !sums_are_real || !are_real(frame.aqsn()) || frame.poles() == Poles::Real {
+    let problem = slabs.problem();
+    let all_sums = [sums, problem.start()];
+    let sums_are_real = all_sums.iter().all(|sums| are_real(&sums.asx) && are_real(&sums.ach));
+    if !sums_are_real || !are_real(problem.aqsn()) || problem.poles() == Poles::Real {
         return Ok(false);
     }
     for igp in slabs.ranges() {
@@ -123,29 +123,24 @@ fn keeps_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
     Ok(true)
 }
 
-/// The energies (0-based) at which a problem is compared with another version's sums, where it has many: the
-/// ends and the middle; none where it has few, and is compared at all of them.
+/// The energies (0-based) at which a problem of many is compared with another version's sums: the ends and the middle.
 pub fn chosen(nw: usize) -> Option<[usize; 3]> {
     (nw > MINI_APPS_ENERGIES).then(|| [0, nw / 2, nw - 1])
 }
 
-/// The golden sums of a problem, where it is a built-in system at its own energies.
-fn golden_of(problem: &Problem) -> Option<&'static Sums> {
+/// The golden sums of a problem that is a built-in system at its own energies.
+pub fn golden_of(problem: &Problem) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
-    let has_own = *problem.header() == synthesis::header(system, *seed);
-    if has_own { find_golden(&system.name, *seed) } else { None }
+    let is_own = *problem.header() == synthesis::header(system, *seed);
+    if is_own { find_golden(&system.name, *seed) } else { None }
 }
 
-/// The golden sums of a built-in system at other energies than its own, and the energies (0-based) that they are of;
-/// `None` where the energies to compare at are not all among them.
+/// The golden sums of a built-in system at other energies than its own, and the energies (0-based) that they are of,
+/// if the [chosen] ones are among them.
 fn golden_among(problem: &Problem) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
-    let needed = chosen(problem.nw())?;
-    if !is_own_but_for_energies(problem) {
-        return None;
-    }
-    let at = At::of(problem.header());
-    let found = find_golden_among(&system.name, *seed, &at);
+    let needed = chosen(problem.nw()).filter(|_| is_own_but_for_energies(problem))?;
+    let found = find_golden_among(&system.name, *seed, &At::of(problem.header()));
     found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
 }
 
@@ -158,13 +153,8 @@ fn is_own_but_for_energies(problem: &Problem) -> bool {
     *header == Header { nstart, nend, sig_dw, energies, ..synthesis::header(system, *seed) }
 }
 
-/// Whether there are golden sums of a problem.
-pub fn is_golden(problem: &Problem) -> bool {
-    golden_of(problem).is_some()
-}
-
-/// The terms that are evaluated for a reference of a problem that has none: all, or at as many energies as
-/// take seconds, three at least, the ends among them; none where that is too much.
+/// The terms that are evaluated for a reference of a problem without one: all, or those of as many energies as take
+/// seconds, at least three, with both ends; none if that is too much.
 pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
     let all = Terms::from(problem.into());
     let nw = all.energies().len();
@@ -177,17 +167,8 @@ pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
     Some(all.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
-/// Whether a problem has a reference without another version's sums.
-pub fn is_known(slabs: Slabs) -> bool {
-    let problem = slabs.problem();
-    problem.stored().is_some()
-        || is_golden(problem)
-        || evaluated(slabs).is_some()
-        || golden_among(problem).is_some()
-}
-
-/// The sums of a problem at all its energies, starting sums included: stored with it, golden, or evaluated now
-/// where that is not too much.
+/// The sums of a problem at all its energies, starting sums included: stored in its file, golden, or evaluated now
+/// unless that is too much.
 pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
     let slabs = problem.into();
     let problem = slabs.problem();
@@ -200,16 +181,14 @@ pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Op
     Ok(Some(problem.start().plus(&evaluate(slabs, progress)?.sums)))
 }
 
-/// The reference of a problem: stored with it, golden, or [evaluated] now; of too many terms golden sums at some
+/// The reference of a problem: stored in its file, golden, or [evaluated] now; of too many terms golden sums at some
 /// energies.
 pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
     let slabs = problem.into();
     let problem = slabs.problem();
-    if let Some(sums) = problem.stored() {
-        return Ok(Some(Reference::new(sums.clone(), Source::File, progress)));
-    }
-    if let Some(sums) = golden_of(problem) {
-        return Ok(Some(Reference::new(sums.clone(), Source::Golden, progress)));
+    let stored = problem.stored().map(|sums| (sums, Source::File));
+    if let Some((sums, source)) = stored.or(golden_of(problem).map(|sums| (sums, Source::Golden))) {
+        return Ok(Some(Reference::new(sums.clone(), source, progress)));
     }
     let Some(terms) = evaluated(slabs) else {
         let found = golden_among(problem);
@@ -224,14 +203,14 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
     Ok(Some(Reference { energies: found.energies.filter(|_| !all), scale: scale.into(), ..found }))
 }
 
-// Golden sums of the built-in systems, made once by `gpp golden` and kept in `data/golden.json`.
+// Golden sums of the built-in systems, made by the example `golden` and stored in `data/golden.json`.
 
 /// Golden sums of one system and seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
     pub system: String,
     pub seed: u64,
-    /// Its energies, where they are not the system's own.
+    /// Its energies, if they are not the system's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
     #[serde(flatten)]
@@ -265,18 +244,18 @@ pub fn find_golden(system: &str, seed: u64) -> Option<&'static Sums> {
     golden_named(system, seed).find(|golden| golden.at.is_none()).map(|golden| &golden.sums)
 }
 
-/// Those of the energies asked for (0-based) that there are golden sums at, and these.
+/// The energies asked for (0-based) of which there are golden sums, and these.
 pub fn find_golden_among(system: &str, seed: u64, asked: &At) -> Option<(Vec<usize>, Sums)> {
     let known = |energy: f64| -> Option<[Complex64; 2]> {
         golden_named(system, seed).find_map(|Golden { at, sums, .. }| {
             let at = at.as_ref().filter(|at| at.state_ev == asked.state_ev)?;
-            let place = at.above_state_ev.iter().position(|&own| own == energy)?;
-            Some([sums.asx[place], sums.ach[place]])
+            let index = at.above_state_ev.iter().position(|&own| own == energy)?;
+            Some([sums.asx[index], sums.ach[index]])
         })
     };
     let energies = asked.above_state_ev.iter().enumerate();
-    let (places, found): (Vec<usize>, Vec<[Complex64; 2]>) =
-        energies.filter_map(|(place, &energy)| Some((place, known(energy)?))).unzip();
+    let (indices, found): (Vec<usize>, Vec<[Complex64; 2]>) =
+        energies.filter_map(|(index, &energy)| Some((index, known(energy)?))).unzip();
     let of = |which: usize| found.iter().map(|sums| sums[which]).collect();
-    (!places.is_empty()).then(|| (places, Sums { asx: of(0), ach: of(1) }))
+    (!indices.is_empty()).then(|| (indices, Sums { asx: of(0), ach: of(1) }))
 }

@@ -1,24 +1,22 @@
 //! The comparison with the reference.
 //!
-//! **Where Σ|terms| is known**, errors are relative to it, and bounded as [`gpp_core::reference::roundings`] says.
+//! If Σ|terms| is known, errors are relative to it, with the bound of [`gpp_core::reference::roundings`]. Otherwise, for
+//! sums of a file, a device or a built-in system, they are relative to the sum: one of N terms of random sign is of the
+//! order of Σ|terms|/√N and loses a few ε·√N of itself. If sums of a file or a device are farther off, they may cancel,
+//! and Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not
+//! pass by all.
 //!
-//! **Elsewhere**, for sums of a file, a device or a built-in system, errors are relative to the sum. One of N
-//! terms of random sign is of the order of Σ|terms|/√N and loses a few ε·√N of itself. Sums of a file or a device
-//! that are farther off than that may cancel: then Σ|terms| is evaluated, of every few `igp` where there are
-//! many. That is less than Σ|terms|, so what passes by a part would pass by all.
+//! Rounding may decide on which side of a bound between branches, or of the cutoff, a term is. Sums may be off by the
+//! size of such terms in addition to the tolerance, and the verdict says so.
 //!
-//! **What rounding decides**, a branch or the cutoff, may differ from program to program: sums may be off by the size
-//! of these terms beside the tolerance, and the verdict says so.
-//!
-//! **Real parts alone** are compared with a file of BerkeleyGW's real flavour, which keeps no imaginary parts of its
-//! sums, not even where poles are off the real axis.
+//! With a file of BerkeleyGW's real flavour, which has no imaginary parts of sums even if poles are off the real axis,
+//! real parts alone are compared.
 
 use gpp_core::reference::{TERM, roundings};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::problem::file::MINI_APPS_ENERGIES;
 use crate::problem::{Problem, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source, StaticCh};
 
@@ -48,12 +46,12 @@ pub enum RelativeTo {
 pub struct Undecided {
     /// The largest share of a sum's Σ|terms|.
     pub of_terms: f64,
-    /// The most that a sum may be off by, relative to itself; null where that is no number.
+    /// The most that a sum may be off by, relative to itself; null if that is not finite.
     pub of_sum: Option<f64>,
 }
 
 impl Undecided {
-    /// The most of sums, each given by what rounding decides of it, Σ|terms| and its value; none where all is within
+    /// The most of some sums, each with the size of its undecided terms, Σ|terms| and its value; none if all is within
     /// the tolerance.
     pub fn of(
         sums: impl IntoIterator<Item = (f64, f64, Complex64)>,
@@ -74,28 +72,42 @@ impl Undecided {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     pub outcome: Outcome,
-    /// Largest error of an output; `None` where there is none or where it is not a number.
+    /// Largest error of an output, if it is a number.
     pub max_rel_error: Option<f64>,
-    /// Largest error that passes, beside what rounding decides.
+    /// Largest error that passes, in addition to what rounding decides.
     pub tolerance: f64,
     /// What both are relative to.
     #[serde(default)]
     pub relative_to: RelativeTo,
-    /// What rounding decides, where that is more than the tolerance.
+    /// What rounding decides, if that is more than the tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
     /// Whether real parts alone were compared: the file's sums have no imaginary ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub real_parts: bool,
     pub reference: Option<Source>,
-    /// Which energies were compared, by their `iw`; all, where that is not said.
+    /// The `iw` of the energies that were compared; null of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energies: Option<Vec<usize>>,
-    /// Whether the reference mini-app would accept the sums, for a file's own reference.
-    pub reference_app_accepts: Option<bool>,
     /// The output with the largest error, its value and its reference.
     #[serde(skip)]
     pub worst: Option<(String, Complex64, Complex64)>,
+}
+
+impl Verification {
+    fn none(tolerance: f64, relative_to: RelativeTo) -> Verification {
+        Verification {
+            outcome: Outcome::NotVerified,
+            max_rel_error: None,
+            tolerance,
+            relative_to,
+            undecided: None,
+            real_parts: false,
+            reference: None,
+            energies: None,
+            worst: None,
+        }
+    }
 }
 
 /// Compares `sums`, starting sums included, with the reference of a problem.
@@ -107,18 +119,8 @@ pub fn verify<'a>(
     let slabs = problem.into();
     let problem = slabs.problem();
     let Some(reference) = reference else {
-        return Ok(Verification {
-            outcome: Outcome::NotVerified,
-            max_rel_error: None,
-            tolerance: tolerance(problem, RelativeTo::Sum),
-            relative_to: RelativeTo::Sum,
-            undecided: None,
-            real_parts: false,
-            reference: None,
-            energies: None,
-            reference_app_accepts: None,
-            worst: None,
-        });
+        let tolerance = tolerance(problem, RelativeTo::Sum);
+        return Ok(Verification::none(tolerance, RelativeTo::Sum));
     };
     let verification = compared(problem, sums, reference);
     if verification.outcome != Outcome::Incorrect {
@@ -128,38 +130,28 @@ pub fn verify<'a>(
     Ok(compared(problem, sums, reference))
 }
 
-/// Compares a static CH with one that was evaluated, relative to Σ|terms|.
+/// Compares a static CH with the definition's, relative to Σ|terms|.
 pub fn verify_static_ch(
     problem: &Problem,
     found: Complex64,
     reference: Option<StaticCh>,
 ) -> Verification {
     let tolerance = tolerance(problem, RelativeTo::Terms);
-    let error = reference.map(|StaticCh { sum, magnitude }| {
-        let difference = (found - sum).norm();
-        if difference == 0.0 { 0.0 } else { difference / magnitude }
-    });
-    let is_bounded = reference.is_some_and(|reference| reference.magnitude < f64::INFINITY);
-    let outcome = match error {
-        None => Outcome::NotVerified,
-        Some(error) if error <= tolerance && is_bounded => Outcome::Passed,
-        Some(_) => Outcome::Incorrect,
-    };
+    let none = Verification::none(tolerance, RelativeTo::Terms);
+    let Some(StaticCh { sum, magnitude }) = reference else { return none };
+    let difference = (found - sum).norm();
+    let error = if difference == 0.0 { 0.0 } else { difference / magnitude };
+    let passed = error <= tolerance && magnitude < f64::INFINITY;
     Verification {
-        outcome,
-        max_rel_error: error.filter(|error| error.is_finite()),
-        tolerance,
-        relative_to: RelativeTo::Terms,
-        undecided: None,
-        real_parts: false,
-        reference: reference.map(|_| Source::Serial),
-        energies: None,
-        reference_app_accepts: None,
-        worst: reference.map(|reference| ("static CH".into(), found, reference.sum)),
+        outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
+        max_rel_error: Some(error).filter(|error| error.is_finite()),
+        reference: Some(Source::Serial),
+        worst: Some(("static CH".into(), found, sum)),
+        ..none
     }
 }
 
-/// Compares with errors relative to Σ|terms| where the reference has them, else relative to the sums.
+/// Compares with errors relative to Σ|terms| if the reference has them, else relative to the sums.
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
     let (scale, real_parts) = (reference.scale(), reference.real_parts());
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
@@ -197,12 +189,12 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         }
     }
     let undecided = scale.and_then(|Scale { magnitudes, undecided }| {
-        let sizes =
-            |part: usize| undecided.iter().zip(magnitudes).map(move |(u, m)| (u[part], m[part]));
-        let sums = sizes(0).zip(&expected.asx).chain(sizes(1).zip(&expected.ach));
-        Undecided::of(sums.map(|((undecided, terms), sum)| (undecided, terms, *sum)), tolerance)
+        let sizes = |part: usize, sums: &[Complex64]| -> Vec<_> {
+            let sizes = undecided.iter().zip(magnitudes).zip(sums);
+            sizes.map(|((u, m), sum)| (u[part], m[part], *sum)).collect()
+        };
+        Undecided::of([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
     });
-
     Verification {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         max_rel_error: worst.as_ref().map(|_| largest).filter(|error| error.is_finite()),
@@ -212,14 +204,11 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         real_parts,
         reference: Some(reference.source),
         energies: reference.energies.as_ref().map(|all| all.iter().map(|at| at + nstart).collect()),
-        reference_app_accepts: (reference.source == Source::File
-            && problem.header().nend <= MINI_APPS_ENERGIES)
-            .then(|| reference_app_accepts(sums, expected, real_parts)),
         worst: worst.map(|(_, name, value, expected)| (name, value, expected)),
     }
 }
 
-/// `|found − expected|`, or that of the real parts, which is no number either where an imaginary one is none.
+/// `|found − expected|`, or that of the real parts, which is NaN too if an imaginary part is none.
 fn difference(found: Complex64, expected: Complex64, real_parts: bool) -> f64 {
     let Complex64 { re, im } = found - expected;
     if real_parts { (re + 0.0 * im).abs() } else { (found - expected).norm() }
@@ -232,13 +221,4 @@ fn tolerance(problem: &Problem, relative_to: RelativeTo) -> f64 {
         RelativeTo::Terms => roundings(problem.header()),
     };
     f64::EPSILON * roundings
-}
-
-/// The reference mini-app's criterion: `|Δ(nstart)| + |Δ(nend)| < 1e-12` for `asx` and for `ach`.
-fn reference_app_accepts(sums: &Sums, expected: &Sums, real_parts: bool) -> bool {
-    let accepts = |a: &[Complex64], b: &[Complex64]| {
-        let off = |at: usize| difference(a[at], b[at], real_parts);
-        off(0) + off(a.len() - 1) < 1e-12
-    };
-    accepts(&sums.asx, &expected.asx) && accepts(&sums.ach, &expected.ach)
 }

@@ -25,15 +25,10 @@ fn the_best_version_is_told_for_each_back_end() {
     let series = listing["series"].as_array().unwrap();
     assert_eq!(series.len(), JOURNEYS.len());
     for (listed, own) in series.iter().zip(JOURNEYS) {
-        assert_eq!((&listed["id"], &listed["source"]), (&own.id.into(), &own.source.into()));
-        assert_eq!(
-            (&listed["versions"][0], &listed["baseline"]),
-            (&own.ids()[0].into(), &own.baseline.into())
-        );
-        assert_eq!(
-            (&listed["best"], &listed["condition"]),
-            (&own.best.into(), &own.condition.into())
-        );
+        let fields = ["id", "source", "baseline", "best", "condition"].map(|name| &listed[name]);
+        let expected = [own.id, own.source, own.baseline, own.best, own.condition];
+        assert_eq!(fields, expected.map(Value::from).each_ref());
+        assert_eq!(listed["versions"][0], own.ids()[0]);
     }
     let of_gpu = listing["best"][0]["version"].as_str().unwrap();
     assert_eq!(of_gpu, best(BackEnd::Gpu).id());

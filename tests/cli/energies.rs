@@ -19,11 +19,9 @@ fn a_grid_runs_and_is_recorded() {
         assert_eq!(result["asx"].as_array().unwrap().len(), 11);
     }
     // Many sums are not printed.
-    gpp()
-        .args(["--system", "tiny", "-d", "cpu", "-v", "v13", "--energies", "0:3:4"])
-        .assert()
-        .success()
-        .stdout(contains("4 energies from +0 eV to +3 eV").and(contains("SX − X").not()));
+    let four = ["--system", "tiny", "-d", "cpu", "-v", "v13", "--energies", "0:3:4"];
+    let shown = contains("4 energies from +0 eV to +3 eV").and(contains("SX − X").not());
+    gpp().args(four).assert().success().stdout(shown);
 }
 
 #[test]
@@ -32,12 +30,10 @@ fn files_hold_any_number_of_energies() {
     let file = text(dir.path().join("many.dat"));
     for grid in [&[][..], &["--energies", "-2:3:11"], &["--energies", "0.5"]] {
         let many = grid.ends_with(&["-2:3:11"]);
-        gpp()
-            .args(["generate", "--system", "tiny", "--output", &file])
-            .args(grid)
-            .assert()
-            .success()
-            .stderr(contains("the mini-app does not").count(usize::from(many)));
+        let mut generate = gpp();
+        generate.args(["generate", "--system", "tiny", "--output", &file]).args(grid);
+        let note = contains("the mini-app does not").count(usize::from(many));
+        generate.assert().success().stderr(note);
         let run = json(&["--input", &file, "-v", "v3,v13,cpu:best"]);
         for result in run["results"].as_array().unwrap() {
             assert_eq!(result["verification"]["outcome"], "passed");
@@ -58,7 +54,6 @@ fn a_file_needs_sums_at_all_of_its_energies() {
     let arguments = ["generate", "--system", "si214", "--energies", "0:4:5", "--output"];
     let refused = gpp().args(arguments).arg(&file).assert().code(2);
     refused.stderr(contains("too many terms to evaluate them now"));
-    assert!(!file.exists());
 }
 
 /// Who asks for energies has them summed by the version that is the fastest for them.

@@ -16,7 +16,7 @@ fn only_what_passed_exits_with_0() {
         [Outcome::Passed, Outcome::Incorrect, Outcome::NotVerified, Outcome::Nondeterministic]
     {
         results[0].verification.outcome = outcome;
-        let passed = gpp::run::exit_code(&results) == ExitCode::SUCCESS;
+        let passed = gpp::run::exit_code(&results, false) == ExitCode::SUCCESS;
         assert_eq!(passed, outcome == Outcome::Passed);
         let table = gpp::run::results(&results, None);
         assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);

@@ -1,6 +1,7 @@
 //! Files and standard output that cannot be written, and what writing spares.
 
 use std::fs;
+use std::process::Stdio;
 
 use crate::common::fixture_path;
 use crate::{archived, gpp, text};
@@ -26,16 +27,7 @@ fn a_file_that_cannot_be_written_is_said_before_the_run() {
 fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    full(&[
-        "--version",
-        "v8",
-        "--system",
-        "tiny",
-        "--device",
-        "cpu",
-        "--json",
-        &text(path.clone()),
-    ]);
+    full(&["-v", "v8", "-s", "tiny", "-d", "cpu", "--json", &text(path.clone())]);
     assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
     let [json, csv] = ["table.json", "table.csv"].map(|name| text(dir.path().join(name)));
     let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v8"];
@@ -43,25 +35,25 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     assert!(fs::read_to_string(&json).unwrap().contains("\"results\""));
     assert!(fs::read_to_string(&csv).unwrap().contains(",v8,"));
     // And the other way round.
-    gpp()
-        .args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "/dev/full"])
-        .assert()
-        .code(2)
-        .stdout(contains("v8"))
-        .stderr(contains("/dev/full: cannot write: No space left"));
+    let json = ["-v", "v8", "-s", "tiny", "-d", "cpu", "--json", "/dev/full"];
+    let failed = gpp().args(json).assert().code(2).stdout(contains("v8"));
+    failed.stderr(contains("/dev/full: cannot write: No space left"));
+}
+
+/// Exit code and errors of the program with this standard output.
+fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"));
+    command.args(arguments).stdout(stdout).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Runs with standard output on a device without room.
 #[cfg(target_os = "linux")]
 fn full(arguments: &[&str]) {
-    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
-        .args(arguments)
-        .stdout(fs::File::options().write(true).open("/dev/full").unwrap())
-        .stderr(std::process::Stdio::piped())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    let device = fs::File::options().write(true).open("/dev/full").unwrap();
+    let (code, errors) = ended(arguments, device);
+    assert_eq!(code, Some(2), "{arguments:?}: {errors}");
     assert!(errors.contains("standard output: cannot write: No space left"), "{errors}");
 }
 
@@ -69,14 +61,8 @@ fn full(arguments: &[&str]) {
 fn closed(arguments: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"))
-        .args(arguments)
-        .stdout(writer)
-        .stderr(std::process::Stdio::piped())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    let (code, errors) = ended(arguments, writer);
+    assert_eq!(code, Some(0), "{arguments:?}: {errors}");
     assert!(!errors.contains("error"), "{errors}");
 }
 
@@ -130,14 +116,10 @@ fn outputs_spare_inputs_links_and_permissions() {
     let input = dir.path().join("in.dat");
     fs::copy(fixture_path("edge"), &input).unwrap();
     let before = fs::read(&input).unwrap();
-    gpp()
-        .args(["--version", "v8", "--device", "cpu", "--input"])
-        .arg(&input)
-        .arg("--json")
-        .arg(dir.path().join("./in.dat"))
-        .assert()
-        .code(2)
-        .stderr(contains("it is the input"));
+    let mut command = gpp();
+    command.args(["-v", "v8", "-d", "cpu", "--input"]).arg(&input);
+    command.arg("--json").arg(dir.path().join("./in.dat"));
+    command.assert().code(2).stderr(contains("in.dat: is an input"));
     assert_eq!(fs::read(&input).unwrap(), before);
 
     #[cfg(unix)]

@@ -15,23 +15,16 @@ fn records_of_two_systems_are_not_mixed() {
         fs::copy(archived(system).join(&file), dir.path().join(&file)).unwrap();
     }
     fs::copy(archived("si214").join("ceilings.json"), dir.path().join("ceilings.json")).unwrap();
-    for command in ["report", "roofline"] {
-        gpp()
-            .args([command, "--from"])
-            .arg(dir.path())
-            .assert()
-            .code(2)
-            .stderr(contains("holds profiles of si214 and si510"));
-    }
+    let refused = |command: &str, part: &'static str| {
+        let run = gpp().args([command, "--from"]).arg(dir.path()).assert().code(2);
+        run.stderr(contains(part));
+    };
+    refused("report", "holds profiles of si214 and si510");
+    refused("roofline", "holds profiles of si214 and si510");
     // A run of another system than the profiles.
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
     fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
-    gpp()
-        .args(["report", "--from"])
-        .arg(dir.path())
-        .assert()
-        .code(2)
-        .stderr(contains("run.json: is of si510, the profiles in its folder are of si214"));
+    refused("report", "run.json: is of si510, the profiles in its folder are of si214");
 }
 
 #[test]
@@ -54,15 +47,12 @@ fn what_a_table_leaves_out_is_said() {
         let said = contains("left out: v4: not verified").and(contains("the run was interrupted"));
         table(&unverified, &["--format", format]).success().stdout(said).stderr("");
     }
-    table(&unverified, &["--csv", "-"])
-        .success()
-        .stdout(contains(",v5,").and(contains(",v4,").not()));
+    let rows = contains(",v5,").and(contains(",v4,").not());
+    table(&unverified, &["--csv", "-"]).success().stdout(rows);
     let results = unverified["results"].as_array_mut().unwrap();
     results.iter_mut().for_each(|r| r["verification"]["outcome"] = "incorrect".into());
-    table(&unverified, &[])
-        .code(2)
-        .stdout("")
-        .stderr(contains("run.json: has no such result that passed: v0: INCORRECT, "));
+    let refused = table(&unverified, &[]).code(2).stdout("");
+    refused.stderr(contains("run.json: has no such result that passed: v0: INCORRECT, "));
 }
 
 #[test]

@@ -77,6 +77,9 @@ fn faults(
     let mut faults = Vec::new();
     let calls = code.iter().filter(|one| one.flow_control() == FlowControl::Call);
     for name in calls.filter_map(target).filter_map(called) {
+        if name.starts_with("core::ptr::drop_in_place") {
+            continue;
+        }
         // Closures and adapters of the library among them.
         let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::expansion gpp_cpu::fractions gpp_cpu::simd \
                        gpp_cpu::lists::static_sums gpp_cpu::planned::PairVector gpp_cpu::planned::PairSums \
@@ -91,7 +94,7 @@ fn faults(
         // handed to all of them, is one.
         if single >= lanes {
             let at = body[0].ip();
-            faults.push(format!("the loop at {at:#x}: {single} of one number, {packed} of vectors"));
+            faults.push(format!("loop at {at:#x}: {single} of one number, {packed} of vectors"));
         }
     }
     faults

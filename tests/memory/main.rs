@@ -18,12 +18,13 @@ use common::{Kind, QUIET, alone, made, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
-use gpp::memory::{Crew, Limits, Loaded, bytes_of};
+use gpp::memory::{Limits, in_whole_slabs, load, slab_size};
 use gpp::problem::file::{Input, write};
 use gpp::problem::memory::Of;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Problem, Sums, System, slab_count, systems};
+use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count, systems};
 use gpp::ranks::Ranks;
+use gpp::setup::Resources;
 use gpp_kernels::plan::Poles;
 use peak_alloc::PeakAlloc;
 use threads::on_each;
@@ -91,19 +92,20 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
     let share = Extents { ngpown: whole.ngpown / FOUR, ..whole };
     for (rank, slab) in [(0, 16), (1, 100), (3, 129), (2, 516)] {
         let ranks = OneOfFour(rank);
-        let crew = Crew { devices: &devices, ranks: &ranks };
         let limits = Limits { slab: Some(slab), ..Limits::default() };
-        let (loaded, taken) = peak(|| {
+        let resources = Resources { devices: &devices, ranks: &ranks, limits };
+        let (problem, taken) = peak(|| {
             let source = Box::new(Synthesis::new(&system, 5, QUIET));
-            let loaded = Loaded::of(source, crew, limits).unwrap();
-            assert!(loaded.stays());
-            let igp = loaded.igp(&[version("cpu:simd")], crew, limits).unwrap();
+            let problem = load(source, resources).unwrap();
+            assert!(problem.stays());
+            let igp = slab_size(&problem, &[version("cpu:simd")], resources).unwrap();
             assert_eq!(igp, slab);
-            loaded.for_slabs(igp, &ranks).unwrap()
+            in_whole_slabs(problem, igp, &ranks).unwrap()
         });
         let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
-        let held = bytes_of(whole, igp.max(share.ngpown));
+        let held = Extents { ngpown: igp.max(share.ngpown), ..whole }.bytes_of(Of::Slab)
+            + whole.bytes_of(Of::Bands);
         // What a share lacks of its slabs is made beside it.
         let lacking = Extents { ngpown: 2 * slab.min(whole.ngpown), ..whole }.bytes_of(Of::Slab);
         // An array that grows is copied here, by the system it is moved.
@@ -113,12 +115,12 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         let before = MEMORY.current_usage() as u64;
         let of_one = Extents { ngpown: slab.min(whole.ngpown), ..whole }.bytes_of(Of::Slab);
         let (evaluation, taken) =
-            peak(|| gpp::reference::evaluate(loaded.slabs(slab), QUIET).unwrap());
+            peak(|| gpp::reference::evaluate(Slabs::new(&problem, slab), QUIET).unwrap());
         assert!(evaluation.sums.asx.iter().all(|z| z.re.is_finite()));
         assert!(taken < of_one + (1 << 20), "{rank} {slab}: {taken} of {of_one}");
         let grown = (MEMORY.current_usage() as u64).saturating_sub(before);
         assert!(grown < 1 << 20, "{rank} {slab}: {grown} kept of a walk through all");
-        let held = loaded.problem().in_memory().map_or(0, |slab| slab.view().len());
+        let held = problem.in_memory().map_or(0, |slab| slab.view().len());
         assert_eq!(held, if own.is_empty() { 0 } else { igp });
     }
 }
@@ -146,13 +148,13 @@ fn ranks_read_their_share_and_what_stays_once() {
     let pairs = whole.bytes_of(Of::Slab) - 16 * (whole.nbands * whole.ngpown) as u64;
     for rank in 0..FOUR {
         let ranks = OneOfFour(rank);
-        let crew = Crew { devices: &devices, ranks: &ranks };
+        let resources = Resources { devices: &devices, ranks: &ranks, limits: Limits::default() };
         let before = read().unwrap();
         let source = Box::new(Input::open(&path, QUIET).unwrap());
-        let loaded = Loaded::of(source, crew, Limits::default()).unwrap();
-        assert_eq!(loaded.problem().poles(), Poles::Real);
-        let loaded = loaded.for_slabs(8, &ranks).unwrap();
-        let slabs = loaded.slabs(8);
+        let shared = load(source, resources).unwrap();
+        assert_eq!(shared.poles(), Poles::Real);
+        let shared = in_whole_slabs(shared, 8, &ranks).unwrap();
+        let slabs = Slabs::new(&shared, 8);
         for at in ranks.share(slabs.count()) {
             let igp = slabs.range(at).unwrap();
             let part = slabs.part(igp.clone()).unwrap();

@@ -4,11 +4,12 @@ use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::memory::{BESIDE, Crew, Limits, Loaded, Need};
+use gpp::memory::{Limits, SMALL, load, slab_size, workspace};
 use gpp::problem::memory::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
-use gpp::setup::Setting;
+use gpp::ranks::Alone;
+use gpp::setup::{Resources, Session};
 use gpp_cpu::pool::Threads;
 use gpp_cpu::problem::{IgPanels, Lanes};
 use gpp_kernels::arrays::Layout;
@@ -22,8 +23,8 @@ fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let host = Host::new();
     let devices: [&dyn Device; 1] = [&host];
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
-    let crew = Crew { devices: &devices, ranks: &gpp::ranks::Alone };
-    let said = Need::of(problem, &versions, crew, problem.header().ngpown).on_host(igp) - BESIDE;
+    let resources = Resources { devices: &devices, ranks: &Alone, limits: Limits::default() };
+    let said = workspace(problem, &versions, resources, igp) - SMALL;
     let slabs = Slabs::from(problem).of_size(igp);
     let ((), taken) = peak(|| {
         let worker = host.worker(problem).unwrap();
@@ -55,9 +56,12 @@ fn versions_take_beside_the_arrays_what_is_said() {
 #[test]
 fn runs_stay_within_what_they_are_given() {
     let _turn = alone();
-    let (host, alone) = (Host::new(), gpp::ranks::Alone);
+    let host = Host::new();
     let devices: [&dyn Device; 1] = [&host];
-    let crew = Crew { devices: &devices, ranks: &alone };
+    let within = |bytes: u64| {
+        let limits = Limits { host: Some(SMALL + bytes), ..Limits::default() };
+        Resources { devices: &devices, ranks: &Alone, limits }
+    };
     // 49 MB.
     let system = System { ngpown: 384, ncouls: 4000, ..system() };
     // What finds room with all that is made of it; what finds room, but not sorted; what does not.
@@ -71,29 +75,25 @@ fn runs_stay_within_what_they_are_given() {
         ("v13", 30, false, false),
     ] {
         let room = mib << 20;
-        let limits = Limits { host: Some(BESIDE + room), ..Limits::default() };
-        let versions = [version(id)];
+        let (resources, versions) = (within(room), [version(id)]);
         let ((), taken) = peak(|| {
             let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&Grid::Count(5)));
-            let loaded = Loaded::of(source, crew, limits).unwrap();
-            let igp = loaded.igp(&versions, crew, limits).unwrap();
-            assert_eq!(
-                (loaded.whole().is_some(), igp == 384),
-                (is_whole, is_one),
-                "{id} {mib}: {igp}"
-            );
-            let setting = Setting { crew, slabs: loaded.slabs(igp), whole: loaded.whole(), limits };
-            let mut engine = setting.engine(&versions).unwrap();
+            let problem = load(source, resources).unwrap();
+            let igp = slab_size(&problem, &versions, resources).unwrap();
+            let found = (problem.is_whole(), igp == 384);
+            assert_eq!(found, (is_whole, is_one), "{id} {mib}: {igp}");
+            let session = Session { resources, slabs: Slabs::new(&problem, igp) };
+            let mut engine = session.engine(&versions).unwrap();
             (0..2).for_each(|_| drop(engine.run(versions[0]).unwrap()));
         });
         assert!(taken < room + (3 << 20), "{id} with {mib} MiB took {taken} bytes");
         // Slabs are as large as that allows, or half of it where they are to be several.
         assert!(taken > room / 4, "{id} with {mib} MiB took {taken} bytes");
     }
-    let limits = Limits { host: Some(BESIDE + (1 << 19)), ..Limits::default() };
-    let source = Box::new(Synthesis::new(&system, 5, QUIET));
-    let loaded = Loaded::of(source, crew, limits).unwrap();
-    let text = loaded.igp(&[version("sigma:cells")], crew, limits).unwrap_err().to_string();
+    let resources = within(1 << 19);
+    let problem = load(Box::new(Synthesis::new(&system, 5, QUIET)), resources).unwrap();
+    let refused = slab_size(&problem, &[version("sigma:cells")], resources).unwrap_err();
+    let text = refused.to_string();
     assert!(text.contains("not enough host memory for bands and two slabs of 1 igp"), "{text}");
     assert!(text.ends_with("; --host-memory allows 80.5 MiB"), "{text}");
 }

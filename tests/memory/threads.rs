@@ -12,14 +12,6 @@ struct Group {
     sent: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Group {
-    /// So many of them.
-    fn of(size: usize) -> Arc<Group> {
-        let sent = Mutex::new(vec![Vec::new(); size]);
-        Arc::new(Group { size, barrier: Barrier::new(size), sent })
-    }
-}
-
 /// A rank that is a thread.
 pub struct OnThread {
     rank: usize,
@@ -28,7 +20,8 @@ pub struct OnThread {
 
 /// Does this on each of so many ranks.
 pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
-    let (group, work) = (Group::of(size), &work);
+    let (barrier, sent) = (Barrier::new(size), Mutex::new(vec![Vec::new(); size]));
+    let (group, work) = (Arc::new(Group { size, barrier, sent }), &work);
     thread::scope(|scope| {
         for rank in 0..size {
             let group = group.clone();

@@ -57,30 +57,25 @@ fn different() {
     let aqsn = bytes.len() - 4 * 56 - 4 - 16 * 65 * bands;
     bytes[aqsn] ^= 1;
     fs::write(at("b.dat"), &bytes).unwrap();
-    let (others, input) = ("rank 1 has other arguments ", "rank 1 has other input, ");
-    let many = "rank 1 has other input, energies, version, SIMD level or program ";
+    let others = "the ranks: rank 1 has other input, energies, versions, flags or program ";
     let paired = [&run[..], &["-v", "cpu:paired"]].concat();
-    for (more, part) in [
-        (&["--simd", "scalar"][..], many),
-        (&["--repeat", "3"], others),
-        (&["--no-verify"], others),
-        (&["--nonsense"], others),
-    ] {
-        two(&paired, &[&paired[..], more].concat())
-            .expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
+    let with = |more: &[&str]| two(&paired, &[&paired[..], more].concat());
+    for more in [&["--simd", "scalar"][..], &["--repeat", "3"], &["--no-verify"]] {
+        with(more).expect(2, &["rank 0 of 2 on ", others]);
     }
+    with(&["--nonsense"]).expect(2, &["--nonsense"]);
     let tiny = &["-s", "tiny"][..];
+    two(tiny, &["list"]).expect(2, &["rank 1 of 2 on ", "2 ranks share a run"]);
     let threads = [&run[..], &["-v", "cpu:threads"]].concat();
-    for (first, second, part) in [
-        (&paired[..], &threads[..], others),
-        (tiny, &["list"], others),
-        (tiny, &["sigma", "-s", "tiny"], others),
-        (tiny, &["-s", "tiny", "--seed", "3"], others),
-        (&["sigma", "-s", "tiny", "--energies", "0:1:5"], &["sigma", "-s", "tiny"], others),
-        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles], input),
-        (&["-v", "best", "-i", &at("a.dat")], &["-v", "best", "-i", &at("b.dat")], input),
+    for (first, second) in [
+        (&paired[..], &threads[..]),
+        (tiny, &["sigma", "-s", "tiny"]),
+        (tiny, &["-s", "tiny", "--seed", "3"]),
+        (&["sigma", "-s", "tiny", "--energies", "0:1:5"], &["sigma", "-s", "tiny"]),
+        (&["-v", "best", "-i", &plain], &["-v", "best", "-i", &poles]),
+        (&["-v", "best", "-i", &at("a.dat")], &["-v", "best", "-i", &at("b.dat")]),
     ] {
-        two(first, second).expect(2, &["rank 0 of 2 on ", "the ranks: ", part]);
+        two(first, second).expect(2, &["rank 0 of 2 on ", others]);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     // Each may have its own copy of an input, and of what is its own affair.

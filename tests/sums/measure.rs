@@ -10,7 +10,7 @@ use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{Progress, measure};
+use gpp::measure::measure;
 use gpp::problem::Problem;
 use gpp::record::Repetition;
 use gpp::record::run::Measurement;
@@ -64,12 +64,9 @@ fn measured(
         &mut Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
         Some(&reference),
         Repetition::exactly(warmup, script.len() - warmup),
-        &Progress {
-            done: &|calculations| {
-                let before = told.fetch_add(1, Ordering::Relaxed);
-                assert_eq!(calculations, (before + 1) as f64);
-            },
-            last: &|| assert_eq!(told.load(Ordering::Relaxed) + 1, script.len()),
+        &|calculations| {
+            let before = told.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(calculations, (before + 1) as f64);
         },
     );
     (record, told.into_inner(), problem, reference)

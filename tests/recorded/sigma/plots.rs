@@ -96,7 +96,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     let mut said = Vec::new();
     text(&mut said, &sigma, Some(80)).unwrap();
     let said = String::from_utf8(said).unwrap();
-    assert!(said.contains("no number at 3 of 11 energies: -4, +0, +10 eV"), "{said}");
+    assert!(said.contains("no number at 3 of 11 energies, the first at -4 eV"), "{said}");
     let whole = Sigma::of(&super::run(&poles(11))).unwrap().svg();
     assert!(!whole.contains("no number"));
 }
