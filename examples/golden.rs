@@ -1,10 +1,8 @@
-//! Golden sums of built-in systems as `data/golden.json` holds them, or, with bands, elements as
-//! `data/golden-matrices.json` does:
+//! Golden sums of built-in systems as `data/golden.json` has them:
 //!
 //! ```sh
 //! cargo run --release --example golden -- tiny                          # at the system's own energies
 //! cargo run --release --example golden -- tiny --energies 0:1:2         # at others
-//! cargo run --release --example golden -- tiny,demo --bands 1,16,32     # elements between these bands
 //! ```
 
 use clap::Parser;
@@ -12,10 +10,8 @@ use gpp::problem::grid::{Even, Grid};
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::progress::Progress;
 use gpp::record::plain;
-use gpp::reference::matrix::{self, GoldenMatrix, Sample};
 use gpp::reference::{self, At, Golden};
 use gpp::setup::{Input, Source};
-use gpp_core::offdiag::{Synthesised, Task};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
@@ -31,37 +27,21 @@ struct Args {
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     energies: Option<Even>,
 
-    /// Elements of the matrix between these bands, counted from 1, in place of sums
-    #[arg(long, value_delimiter = ',')]
-    bands: Vec<usize>,
 }
 
 fn main() -> Result<(), gpp::error::Error> {
-    let Args { systems, seed, energies, mut bands } = Args::parse();
+    let Args { systems, seed, energies } = Args::parse();
     let progress = Progress { shown: true };
     let grid = energies.map(Grid::Even);
-    bands.sort_unstable();
-    bands.dedup();
-    let (mut sums, mut matrices) = (Vec::new(), Vec::new());
+    let mut sums = Vec::new();
     for name in &systems {
         let system = systems::find(name)?;
         let source = Source { input: Input::System(system, seed), energies: grid.clone() };
         let problem = source.load(progress)?;
-        let at = At::of(problem.header());
-        let Some(&last) = bands.last() else {
-            let at = grid.as_ref().map(|_| at);
-            let evaluated = reference::evaluate(&problem, progress)?.sums;
-            sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });
-            continue;
-        };
-        let synthesised = Synthesised::new(system, seed, last);
-        let task = Task::new(&problem, &synthesised);
-        let of_bands = bands.iter().map(|band| band - 1).collect();
-        let sample = Sample { bands: of_bands, energies: (0..problem.nw()).collect() };
-        let elements = matrix::evaluate(&task, &sample, progress);
-        let (system, bands) = (system.name.clone(), bands.clone());
-        matrices.push(GoldenMatrix { system, seed, at, bands, elements });
+        let at = grid.as_ref().map(|_| At::of(problem.header()));
+        let evaluated = reference::evaluate(&problem, progress)?.sums;
+        sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });
     }
-    println!("{}", if bands.is_empty() { plain(&sums) } else { plain(&matrices) });
+    println!("{}", plain(&sums));
     Ok(())
 }

@@ -444,14 +444,14 @@ fn prose(text: &str) -> Markup {
 fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();
     let counters = counters_table(folder);
-    let points = Matrices::of(folder, ceilings).ok();
+    let points = Matrices::of(folder, ceilings);
     html! {
         p {
             "All elements Σ_lm between " (record.count()) " bands, on " (record.head.device.name) ": "
             (run::system(&record.system)) "."
         }
-        (sheet(by_version(folder, &record.system.name, record.count()), false))
-        @if counters.rows.iter().any(|row| row[1..].iter().any(|cell| cell != "–")) {
+        (sheet(by_version(folder), false))
+        @if !counters.rows.is_empty() {
             h3 { "Counters of the first product of CH" }
             (sheet(counters, false))
         }

@@ -16,7 +16,7 @@ use crate::explain::{Card, Idea, LINES, Row, difference};
 /// The name of all versions together.
 const SERIES: &str = "offdiag";
 
-/// Words of a right image of real poles.
+/// Words of a packed real pole.
 const WORDS: u32 = 3;
 
 /// The versions named, each once: of `SERIES` all. `None` if other versions are named.
@@ -27,21 +27,17 @@ pub fn named(names: &str) -> Result<Option<Vec<&'static Version>>> {
     };
     let (own, others): (Vec<&str>, Vec<&str>) =
         names.split(',').map(str::trim).partition(|name| !of(name).is_empty());
-    match (own.first(), others.first()) {
-        (None, _) => Ok(None),
-        (Some(own), Some(other)) => Err(invalid(
-            format!("{own} and {other}"),
-            format!(
-                "{own} is a version of Σ as a matrix and {other} is not: explain them separately"
-            ),
-        )),
-        _ => {
-            let mut all: Vec<&'static Version> = own.into_iter().flat_map(of).collect();
-            let mut ids = BTreeSet::new();
-            all.retain(|version| ids.insert(version.id));
-            Ok(Some(all))
-        }
+    let Some(first) = own.first() else { return Ok(None) };
+    if let Some(other) = others.first() {
+        let what = format!(
+            "{first} is a version of Σ as a matrix and {other} is not: explain them separately"
+        );
+        return Err(invalid(format!("{first} and {other}"), what));
     }
+    let mut all: Vec<&'static Version> = own.into_iter().flat_map(of).collect();
+    let mut ids = BTreeSet::new();
+    all.retain(|version| ids.insert(version.id));
+    Ok(Some(all))
 }
 
 /// Shows the cards of versions: against a version or, for `None`, each against the one that it is made from.
@@ -64,6 +60,18 @@ fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
     let mut header = file.header().into_iter();
     let first = header.next().unwrap_or_default();
     let title = first.split_once(": ").map_or(&*first, |(_, title)| title);
+    type Quantity = fn(&Version) -> u32;
+    let row = |name: &str, unit: &'static str, of: Quantity| {
+        Row::of(name, unit, before.map(|own| of(own).into()), Some(of(version).into()))
+    };
+    let rows = [
+        row("l of a block", "", |own| ROWS * own.tile_u.a_fragments()),
+        row("igp of a block", "", |own| COLUMNS * own.tile_u.b_fragments()),
+        row("threads of a block", "", |own| own.tile_u.threads()),
+        row("l of a warp", "", |own| ROWS * own.tile_u.m),
+        row("ig of a product", "", |own| DEPTH * own.tile_u.k_tiles),
+        row("shared memory of a block", "B", |own| own.shared(own.tile_u, WORDS)),
+    ];
     Some(Card {
         version: version.id.into(),
         before: before.map(|before| before.id.into()),
@@ -78,25 +86,10 @@ fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
         },
         difference: before.and_then(|before| Some(difference(&self::file(before)?, &file))),
         measured: Some("tiles of the first product of CH, real poles".into()),
-        rows: TILES
-            .iter()
-            .filter_map(|(name, unit, of)| Row::of(name, unit, before.map(of), Some(of(version))))
-            .collect(),
+        rows: rows.into_iter().flatten().collect(),
         diagnosis: Diagnosis::default(),
     })
 }
-
-/// A quantity of a version's tiles.
-type Tile = (&'static str, &'static str, fn(&Version) -> f64);
-
-const TILES: [Tile; 6] = [
-    ("l of a block", "", |own| f64::from(ROWS * own.tile_u.a_fragments())),
-    ("igp of a block", "", |own| f64::from(COLUMNS * own.tile_u.b_fragments())),
-    ("threads of a block", "", |own| f64::from(own.tile_u.threads())),
-    ("l of a warp", "", |own| f64::from(ROWS * own.tile_u.m)),
-    ("ig of a product", "", |own| f64::from(DEPTH * own.tile_u.k_tiles)),
-    ("shared memory of a block", "B", |own| f64::from(own.shared(own.tile_u, WORDS))),
-];
 
 fn file(version: &Version) -> Option<SourceFile> {
     let path = format!("kernels/src/offdiag/versions.rs#{}", version.id);

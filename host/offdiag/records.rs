@@ -1,7 +1,8 @@
 //! Stored records of Σ as a matrix, and what follows from them.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -9,7 +10,6 @@ use gpp_core::offdiag::versions::{self, Version};
 use gpp_core::offdiag::{Elements, GROUP};
 use npyz::{NpyFile, Order};
 use num_complex::Complex64;
-use serde::Deserialize;
 
 use crate::error::{Error, Result, invalid};
 use crate::output::input;
@@ -17,54 +17,26 @@ use crate::problem::Extents;
 use crate::record;
 use crate::record::offdiag::{OfVersion, Offdiag};
 use crate::record::profile::Ceilings;
+use crate::record::run::State;
 use crate::roofline::{Level, Point, of_matrix_units};
-use crate::terminal::{Cells, or_dash};
+use crate::terminal::{Cells, Column, digits, or_dash, outcome, time};
 
-/// The file of counters, of the calculation of the record with most versions; there need be none.
-pub const COUNTERS_FILE: &str = "counters.csv";
+/// The file of the profiler's counters, of the calculation of the record with most versions; there need be none.
+const COUNTERS_FILE: &str = "counters.csv";
 
-/// A counter of the first product of `sch`, of real poles.
-pub struct Counter {
-    pub metric: &'static str,
-    pub name: &'static str,
-    pub unit: &'static str,
-    pub factor: f64,
-    /// Digits behind the point in a table.
-    pub decimals: usize,
-}
-
-pub const COUNTERS: [Counter; 6] = [
-    percent("Compute (SM) Throughput", "busiest pipe"),
-    percent("Issue Slots Busy", "issue slots"),
-    percent("L1/TEX Cache Throughput", "L1 and shared memory"),
-    percent("L2 Cache Throughput", "L2"),
-    percent("DRAM Throughput", "DRAM"),
-    Counter {
-        metric: "Local Memory Spilling Requests",
-        name: "requests of local memory",
-        unit: "10⁶",
-        factor: 1e-6,
-        decimals: 1,
-    },
+/// The profiler's metrics of a kernel in percent of what is possible, with their names in a table.
+const COUNTERS: [(&str, &str); 5] = [
+    ("Compute (SM) Throughput", "busiest pipe [%]"),
+    ("Issue Slots Busy", "issue slots [%]"),
+    ("L1/TEX Cache Throughput", "L1 and shared memory [%]"),
+    ("L2 Cache Throughput", "L2 [%]"),
+    ("DRAM Throughput", "DRAM [%]"),
 ];
 
-const fn percent(metric: &'static str, name: &'static str) -> Counter {
-    Counter { metric, name, unit: "%", factor: 1.0, decimals: 0 }
-}
-
 pub struct Folder {
-    /// Where they are: the folder, or the one file.
-    pub path: PathBuf,
     pub records: Vec<Offdiag>,
-    counters: Vec<Row>,
-}
-
-/// A row of the profiler's table.
-struct Row {
-    kernel: String,
-    metric: String,
-    unit: String,
-    value: f64,
+    /// Numbers of the profiler's table, by kernel, metric and unit.
+    counters: HashMap<[String; 3], f64>,
 }
 
 impl Folder {
@@ -74,38 +46,22 @@ impl Folder {
         files.sort();
         let records = files.iter().map(|file| record::read(file)).collect::<Result<_>>()?;
         let table = path.join(COUNTERS_FILE);
-        let counters = if table.is_file() { counters(&table)? } else { Vec::new() };
-        Ok(Folder { path: path.into(), records, counters })
+        let counters = if table.is_file() { counters(&table)? } else { HashMap::new() };
+        Ok(Folder { records, counters })
     }
 
     /// The record with most versions of which nothing came out wrong, the first of several.
     pub fn of_versions(&self) -> &Offdiag {
-        let count = |record: &Offdiag| {
-            let right = record.results.iter().filter(|own| own.is_right());
-            right.filter(|own| own.version.is_some()).count()
-        };
+        let count =
+            |record: &Offdiag| right(record).filter(|(_, own)| own.version.is_some()).count();
         let most = self.records.iter().rev().max_by_key(|record| count(record));
         most.expect("a folder has a record at least")
     }
 
-    /// A version's calculations of a system and so many bands, unless something came out wrong.
-    pub fn find(
-        &self,
-        system: &str,
-        bands: usize,
-        version: &str,
-    ) -> Option<(&Offdiag, &OfVersion)> {
-        let own = |record: &Offdiag| record.system.name == system && record.count() == bands;
-        let records = self.records.iter().filter(|record| own(record));
-        let mut all =
-            records.flat_map(|record| record.results.iter().map(move |own| (record, own)));
-        all.find(|(_, own)| own.version.as_deref() == Some(version) && own.is_right())
-    }
-
-    /// What the profiler counted of a version's first product of `sch`, of real poles: a metric may have several units.
-    fn rows(&self, version: &Version, metric: &str) -> impl Iterator<Item = &Row> {
+    /// What the profiler counted of a version's first product of `sch`, of real poles.
+    fn counter(&self, version: &Version, metric: &str, unit: &str) -> Option<f64> {
         let [[kernel, _], _] = version.symbols_u;
-        self.counters.iter().filter(move |row| row.kernel == kernel && row.metric == metric)
+        self.counters.get(&[kernel, metric, unit].map(String::from)).copied()
     }
 }
 
@@ -121,26 +77,18 @@ fn named(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The numbers of the profiler's table: of its metrics some are texts.
-fn counters(table: &Path) -> Result<Vec<Row>> {
-    #[derive(Deserialize)]
-    struct Cells {
-        kernel: String,
-        metric: String,
-        #[serde(default)]
-        unit: String,
-        value: String,
-    }
+/// The numbers of the profiler's table; some of its metrics are texts.
+fn counters(table: &Path) -> Result<HashMap<[String; 3], f64>> {
     let failed =
         |error: csv::Error| invalid(table.display(), format!("is no record of counters: {error}"));
-    let cells = csv::Reader::from_path(table).map_err(failed)?.into_deserialize::<Cells>();
-    let mut rows = Vec::new();
-    for cells in cells {
-        let Cells { kernel, metric, unit, value } = cells.map_err(failed)?;
-        let value = value.parse().ok().filter(|value: &f64| value.is_finite());
-        rows.extend(value.map(|value| Row { kernel, metric, unit, value }));
+    let mut all = HashMap::new();
+    for row in csv::Reader::from_path(table).map_err(failed)?.into_deserialize() {
+        let [kernel, metric, unit, value]: [String; 4] = row.map_err(failed)?;
+        if let Some(value) = value.parse().ok().filter(|value: &f64| value.is_finite()) {
+            all.insert([kernel, metric, unit], value);
+        }
     }
-    Ok(rows)
+    Ok(all)
 }
 
 // Matrix elements of a file: a NumPy array, read column by column.
@@ -155,7 +103,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Looks at a file that is to go with a problem of these extents.
+    /// Looks at a file for a problem of these extents.
     pub fn open(path: &Path, extents: Extents) -> Result<Stored> {
         let wrong = |what: String| error(path, what);
         let (mut file, bytes) =
@@ -183,28 +131,9 @@ impl Stored {
         Ok(Stored { path: path.into(), begin, bands, nbands, failed: OnceLock::new() })
     }
 
-    /// Fails where a column could not be read, or held what is no number.
+    /// Fails if a column could not be read, or had what is no number.
     pub fn check(&self) -> Result<()> {
         self.failed.get().map_or(Ok(()), |what| Err(error(&self.path, what.clone())))
-    }
-
-    fn read(
-        &self,
-        l: usize,
-        n: usize,
-        column: &mut [Complex64],
-    ) -> std::result::Result<(), String> {
-        let at = self.begin + 16 * (column.len() * (l * self.nbands + n)) as u64;
-        let mut read = || {
-            let mut file = File::open(&self.path)?;
-            file.seek(SeekFrom::Start(at))?;
-            file.read_exact(bytemuck::cast_slice_mut(column))
-        };
-        read().map_err(|e: std::io::Error| format!("cannot read at byte {at}: {e}"))?;
-        match column.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) {
-            Some(ig) => Err(format!("A[{l}, {n}, {ig}] is {}, needs finite numbers", column[ig])),
-            None => Ok(()),
-        }
     }
 }
 
@@ -215,9 +144,19 @@ impl Elements for Stored {
 
     /// What cannot be read is not a number: see [`Stored::check`].
     fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        if let Err(what) = self.read(l, n, column) {
-            self.failed.get_or_init(|| what);
+        let at = self.begin + 16 * (column.len() * (l * self.nbands + n)) as u64;
+        let mut read = || -> io::Result<()> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(at))?;
+            file.read_exact(bytemuck::cast_slice_mut(column))
+        };
+        if let Err(error) = read() {
+            self.failed.get_or_init(|| format!("cannot read at byte {at}: {error}"));
             column.fill(Complex64::new(f64::NAN, f64::NAN));
+        } else if let Some(ig) = column.iter().position(|z| !(z.re.is_finite() && z.im.is_finite()))
+        {
+            let what = format!("A[{l}, {n}, {ig}] is {}, needs finite numbers", column[ig]);
+            self.failed.get_or_init(|| what);
         }
     }
 }
@@ -241,43 +180,30 @@ pub struct Matrices<'a> {
     /// whole calculation; 8 operations a complex product.
     pub points: Vec<Point>,
     pub ceilings: &'a Ceilings,
-    /// FP64 operations a second of its matrix units, where it has some.
+    /// FP64 operations a second of its matrix units, if it has any.
     pub matrix: Option<f64>,
 }
 
 impl<'a> Matrices<'a> {
-    /// Of a folder's record with most versions; its counters are of the same system and bands.
-    pub fn of(folder: &Folder, ceilings: &'a Ceilings) -> Result<Matrices<'a>> {
+    /// Of a folder's record with most versions; its counters are of the same system and bands. None if it has no
+    /// counters of a version, or if the ceilings are another device's.
+    pub fn of(folder: &Folder, ceilings: &'a Ceilings) -> Option<Matrices<'a>> {
         let record = folder.of_versions();
         let device = &record.head.device;
-        if device.name != ceilings.device {
-            let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
-            return Err(invalid(folder.path.display(), what));
-        }
-        let table = folder.path.join(COUNTERS_FILE);
-        if !table.is_file() {
-            let what = format!("has no {COUNTERS_FILE} of the profiler's");
-            return Err(invalid(folder.path.display(), what));
-        }
-        let right = record.results.iter().filter(|own| own.is_right());
-        let known = right.filter_map(|own| Some((own, versions::find(own.version.as_ref()?)?)));
-        let point = |(own, version): (&OfVersion, &Version)| {
-            let bytes = bytes(folder, version).map_err(|what| invalid(table.display(), what))?;
-            Ok(Point {
+        let point = |(_, own): Calculated| {
+            let version = versions::find(own.version.as_ref()?)?;
+            let bytes_per_s = folder.counter(version, "Memory Throughput", "byte/s")?;
+            let bytes = bytes_per_s * 1e-9 * folder.counter(version, "Duration", "ns")?;
+            Some(Point {
                 version: version.id.into(),
                 level: Level::Hbm,
                 intensity: operations(record) / bytes,
                 flops_per_s: 1e12 * own.tflops,
             })
+            .filter(|_| bytes > 0.0)
         };
-        let points: Vec<Point> = known.map(point).collect::<Result<_>>()?;
-        if points.is_empty() {
-            return Err(invalid(
-                folder.path.display(),
-                "has no version of a GPU that came out right",
-            ));
-        }
-        Ok(Matrices {
+        let points: Vec<Point> = right(record).filter_map(point).collect();
+        (device.name == ceilings.device && !points.is_empty()).then(|| Matrices {
             title: format!("{}, {} bands: Σ as a matrix", record.system.name, record.count()),
             points,
             ceilings,
@@ -299,96 +225,85 @@ impl<'a> Matrices<'a> {
 /// Operations of a launch of the first product: a group of bands n at an energy.
 fn operations(record: &Offdiag) -> f64 {
     let of = &record.system;
-    let n = GROUP.min(of.nbands);
-    COUNTED
-        * [n, of.ncouls, of.ngpown, record.count()]
-            .map(|extent| extent as f64)
-            .iter()
-            .product::<f64>()
-}
-
-/// Bytes from and to memory of that launch, or what is missing for them.
-fn bytes(folder: &Folder, version: &Version) -> std::result::Result<f64, String> {
-    let counter = |metric: &str, unit: &str| {
-        let found = folder.rows(version, metric).find(|row| row.unit == unit).map(|row| row.value);
-        found
-            .filter(|&value| value > 0.0)
-            .ok_or_else(|| format!("has no {metric} of {} in {unit} above 0", version.id))
-    };
-    Ok(counter("Memory Throughput", "byte/s")? * 1e-9 * counter("Duration", "ns")?)
+    let extents = [GROUP.min(of.nbands), of.ncouls, of.ngpown, record.count()];
+    COUNTED * extents.map(|extent| extent as f64).iter().product::<f64>()
 }
 
 // Tables of stored records of Σ as a matrix.
 
-fn whole(value: Option<f64>) -> String {
-    or_dash(value.map(|value| format!("{value:.0}")))
+/// A calculation by a version.
+pub type Calculated<'a> = (&'a Offdiag, &'a OfVersion);
+
+/// The calculations of a record of which nothing came out wrong.
+fn right(record: &Offdiag) -> impl Iterator<Item = Calculated<'_>> {
+    record.results.iter().filter(|own| own.is_right()).map(move |own| (record, own))
 }
 
-fn clock(own: &OfVersion) -> Option<f64> {
-    Some(own.state.as_ref()?.sm_mhz?.median)
-}
-
-/// A row for each version of a system and so many bands.
-pub fn by_version(folder: &Folder, system: &str, bands: usize) -> Cells {
-    let of = |id| folder.find(system, bands, id).map(|(_, own)| own);
-    let before = |version: &Version| {
-        let (before, now) = version.from.and_then(of).zip(of(version.id))?;
-        Some(before.time_s.median / now.time_s.median)
+/// A row for each calculation, which begins with these columns.
+pub fn results<'a>(first: &[Column<Calculated<'a>>], rows: Vec<Calculated<'a>>) -> Cells {
+    // How much faster than the version before it, of the same record.
+    let before = |(record, own): &Calculated| {
+        let from = versions::find(own.version.as_ref()?)?.from;
+        let before = record.results.iter().find(|other| other.version.as_deref() == from)?;
+        Some(format!("{:.2}", before.time_s.median / own.time_s.median))
     };
-    Cells::new(
-        &[
-            ("version", &|own: &&Version| own.id.into()),
-            ("capability", &|own: &&Version| format!("{:.1}", own.capability)),
-            ("what it changes", &|own: &&Version| own.change.into()),
-            ("time [s]", &|own: &&Version| {
-                or_dash(of(own.id).map(|own| format!("{:.2}", own.time_s.median)))
-            }),
-            ("TFLOP/s", &|own: &&Version| {
-                or_dash(of(own.id).map(|own| format!("{:.1}", own.tflops)))
-            }),
-            ("× before", &|own: &&Version| {
-                or_dash(before(own).map(|ratio| format!("{ratio:.2}")))
-            }),
-            ("clock [MHz]", &|own: &&Version| whole(of(own.id).and_then(clock))),
-            ("energy [J]", &|own: &&Version| whole(of(own.id).and_then(OfVersion::joules))),
-        ],
-        versions::ALL.iter().copied(),
-    )
+    let state = |own: &OfVersion| own.state.clone();
+    let clock = |own: &OfVersion| Some(state(own)?.sm_mhz?.median);
+    let error = |own: &OfVersion| own.verification.as_ref()?.max_rel_error;
+    let whole = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.0}")));
+    let columns: [Column<Calculated>; 9] = [
+        ("time", &|(_, own)| time(own.time_s.median)),
+        ("in all", &|(_, own)| time(own.total_s)),
+        ("TFLOP/s", &|(_, own)| digits(own.tflops)),
+        ("× before", &|of| or_dash(before(of))),
+        ("clock [MHz]", &|(_, own)| whole(clock(own))),
+        ("power [W]", &|(_, own)| whole(state(own).as_ref().and_then(State::watts))),
+        ("energy [J]", &|(_, own)| whole(own.joules())),
+        ("error", &|(_, own)| or_dash(error(own).map(|error| format!("{error:.1e}")))),
+        ("result", &|(_, own)| outcome(own.outcome()).into()),
+    ];
+    Cells::new(&[first, &columns].concat(), rows)
 }
 
-/// Counters of each version's first product of `sch`.
-pub fn counters_table(folder: &Folder) -> Cells {
-    let row = |version: &&Version| {
-        let cell = |counter: &Counter| {
-            let row = folder.rows(version, counter.metric).next();
-            or_dash(row.map(|row| format!("{:.*}", counter.decimals, counter.factor * row.value)))
-        };
-        [version.id.into()].into_iter().chain(COUNTERS.iter().map(cell)).collect()
+/// A row for each version of the record with most of them.
+pub fn by_version(folder: &Folder) -> Cells {
+    let change = |(_, own): &Calculated| {
+        or_dash(own.version.as_ref().and_then(|id| versions::find(id)).map(|own| own.change))
     };
-    let heading = |counter: &Counter| format!("{} [{}]", counter.name, counter.unit);
-    let headings = ["version".into()].into_iter().chain(COUNTERS.iter().map(heading)).collect();
-    Cells { headings, rows: versions::ALL.iter().map(row).collect() }
+    let version = |(_, own): &Calculated| or_dash(own.version.as_ref());
+    let rows = right(folder.of_versions()).collect();
+    results(&[("version", &version), ("what it changes", &change)], rows)
 }
 
 /// A row for each record, of its fastest version, by system and number of bands.
 pub fn by_bands(folder: &Folder) -> Cells {
-    type Found<'a> = (&'a Offdiag, &'a OfVersion);
-    let mut found: Vec<Found> =
-        folder.records.iter().filter_map(|record| Some((record, record.fastest()?))).collect();
-    found.sort_by_key(|(record, _)| (&record.system.name, record.count()));
-    let error =
-        |own: &OfVersion| own.verification.as_ref().and_then(|verdict| verdict.max_rel_error);
-    Cells::new(
+    let seconds = |own: &Calculated| own.1.time_s.median;
+    let records = folder.records.iter();
+    let mut rows: Vec<Calculated> = records
+        .filter_map(|record| right(record).min_by(|a, b| seconds(a).total_cmp(&seconds(b))))
+        .collect();
+    rows.sort_by_key(|(record, _)| (&record.system.name, record.count()));
+    results(
         &[
-            ("system", &|(record, _): &Found| record.system.name.clone()),
-            ("bands", &|(record, _): &Found| record.count().to_string()),
-            ("version", &|(_, own): &Found| or_dash(own.version.as_ref())),
-            ("time [s]", &|(_, own): &Found| format!("{:.2}", own.time_s.median)),
-            ("TFLOP/s", &|(_, own): &Found| format!("{:.1}", own.tflops)),
-            ("clock [MHz]", &|(_, own): &Found| whole(clock(own))),
-            ("energy [J]", &|(_, own): &Found| whole(own.joules())),
-            ("error", &|(_, own): &Found| or_dash(error(own).map(|error| format!("{error:.1e}")))),
+            ("system", &|(record, _)| record.system.name.clone()),
+            ("bands", &|(record, _)| record.count().to_string()),
+            ("version", &|(_, own)| or_dash(own.version.as_ref())),
         ],
-        found,
+        rows,
     )
+}
+
+/// Counters of each version's first product of `sch`; no rows if there are none.
+pub fn counters_table(folder: &Folder) -> Cells {
+    let row = |version: &&Version| {
+        let values = COUNTERS.map(|(metric, _)| folder.counter(version, metric, "%"));
+        let cells = values.map(|value| or_dash(value.map(|value| format!("{value:.0}"))));
+        let has_any = values.iter().any(Option::is_some);
+        has_any.then(|| [version.id.into()].into_iter().chain(cells).collect())
+    };
+    let headings = ["version"].into_iter().chain(COUNTERS.map(|(_, name)| name));
+    Cells {
+        headings: headings.map(String::from).collect(),
+        rows: versions::ALL.iter().filter_map(row).collect(),
+    }
 }

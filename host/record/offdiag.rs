@@ -28,7 +28,7 @@ pub struct Offdiag {
     pub places: Vec<Place>,
     /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
     pub matrices: Vec<Matrix>,
-    /// The matrix at the bands' own energies; null where other energies were asked for.
+    /// The matrix at the bands' own energies; null if other energies were asked for.
     #[serde(default)]
     pub qsgw: Option<Qsgw>,
 }
@@ -45,7 +45,6 @@ impl Record for Offdiag {
 }
 
 impl Offdiag {
-    /// How many bands l and m.
     pub fn count(&self) -> usize {
         self.bands[1] + 1 - self.bands[0]
     }
@@ -53,30 +52,24 @@ impl Offdiag {
     pub fn passed(&self) -> bool {
         self.results.iter().all(OfVersion::is_right)
     }
-
-    /// The fastest version of which nothing came out wrong.
-    pub fn fastest(&self) -> Option<&OfVersion> {
-        let right = self.results.iter().filter(|of| of.is_right());
-        right.min_by(|a, b| a.time_s.median.total_cmp(&b.time_s.median))
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfVersion {
     /// The version that a GPU summed with; null on a CPU.
     pub version: Option<String>,
-    /// Time of the products, by the device's clock where it has one.
+    /// Time of the products, by the device's clock if it has one.
     pub time_s: Times,
     /// Time in all of the first calculation, with making or reading and moving matrix elements.
     pub total_s: f64,
     /// Operations by the median time, in 10¹² a second.
     pub tflops: f64,
-    /// The first GPU during the timed calculations; null without NVML, on a CPU, and where A does not stay, so
+    /// The first GPU during the timed calculations; null without NVML, on a CPU, and if A does not stay, so
     /// that the GPU waits for it.
     pub state: Option<State>,
     /// Whether all its calculations, and the versions before it, gave the same bits.
     pub same_bits: bool,
-    /// The comparison; null where there was none.
+    /// The comparison; null if there was none.
     pub verification: Option<Verdict>,
 }
 

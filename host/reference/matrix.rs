@@ -14,8 +14,6 @@
 //!
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`crate::reference::verify`].
 
-use std::sync::LazyLock;
-
 use gpp_core::offdiag::{At, GROUP, Sums, Task};
 use gpp_core::reference::term::{Energy, Number, growth, size, times};
 use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
@@ -24,10 +22,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twofloat::TwoFloat;
 
-use crate::problem::Origin;
 use crate::progress::Progress;
+use crate::reference::SAMPLED_TERMS;
 use crate::reference::verify::{Outcome, Undecided};
-use crate::reference::{At as Energies, SAMPLED_TERMS, Source, is_own_but_for_energies};
 
 /// igp of a partial sum of the second product on a CPU.
 const PORTION: usize = 64;
@@ -73,11 +70,9 @@ impl Sample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// What they were compared with, which took the definition.
-    pub reference: Option<Source>,
     /// Elements that were compared, SX and CH of each.
     pub elements: usize,
-    /// The bands l and m that they are of, from 1.
+    /// Their bands l and m, from 1.
     pub bands: Vec<usize>,
     /// Their energies, from 0.
     pub energies: Vec<usize>,
@@ -99,19 +94,8 @@ pub fn tolerance(task: &Task) -> f64 {
     f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 
-/// Compares elements with what the definition gives.
-pub fn verify(task: &Task, sums: &Sums, sample: &Sample, progress: Progress) -> Verdict {
-    compare(task, sums, sample, &evaluate(task, sample, progress), Source::Serial)
-}
-
-/// Compares elements with those expected, in the sample's order.
-pub fn compare(
-    task: &Task,
-    sums: &Sums,
-    sample: &Sample,
-    expected: &[Element],
-    reference: Source,
-) -> Verdict {
+/// Compares elements with what the definition gives, in the sample's order.
+pub fn compare(task: &Task, sums: &Sums, sample: &Sample, expected: &[Element]) -> Verdict {
     let tolerance = tolerance(task);
     let mut elements = 0;
     let errors = sample.places().zip(expected).flat_map(|([l, m, iw], element)| {
@@ -135,7 +119,6 @@ pub fn compare(
     let sizes = |of: &Element| [0, 1].map(|at| (of.undecided[at], of.magnitude[at], of.value[at]));
     Verdict {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
-        reference: Some(reference),
         elements,
         bands: sample.bands.iter().map(|band| band + 1).collect(),
         energies: sample.energies.clone(),
@@ -153,7 +136,7 @@ const CHAIN: usize = 64;
 const AT_ONCE: usize = 64;
 
 /// An element by the definition: SX and CH.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Element {
     pub value: [Complex64; 2],
     /// Σ|terms| of each, with what products below the smallest normal number may lose.
@@ -172,7 +155,7 @@ pub fn evaluate(task: &Task, sample: &Sample, progress: Progress) -> Vec<Element
     }
 }
 
-/// Terms in numbers of one precision, sums in double-double ones.
+/// Terms in numbers of type `T`, sums in double-double numbers.
 fn evaluated<T: Number + Into<TwoFloat> + Send>(
     task: &Task,
     sample: &Sample,
@@ -182,19 +165,13 @@ fn evaluated<T: Number + Into<TwoFloat> + Send>(
     let count = sample.bands.len() * sample.bands.len() * sample.energies.len();
     let mut totals = vec![[Part::ZERO; 2]; count];
     let bar = progress.bar("comparing", nbands as u64);
-    for n in (0..nbands).step_by(AT_ONCE) {
-        let some: Vec<_> = (n..nbands.min(n + AT_ONCE))
-            .into_par_iter()
-            .map(|n| {
-                let of_n = of_band::<T>(task, n, sample);
-                bar.step();
-                of_n
-            })
-            .collect();
-        for of_n in &some {
-            totals.iter_mut().zip(of_n).for_each(|(total, parts)| {
-                total.iter_mut().zip(parts).for_each(|(total, part)| total.add(part));
-            });
+    for first in (0..nbands).step_by(AT_ONCE) {
+        let some = (first..nbands.min(first + AT_ONCE)).into_par_iter();
+        let some = some.map(|n| of_band::<T>(task, n, sample)).inspect(|_| bar.step());
+        for of_n in some.collect::<Vec<_>>() {
+            for (total, part) in totals.as_flattened_mut().iter_mut().zip(of_n.as_flattened()) {
+                total.add(part);
+            }
         }
     }
     drop(bar);
@@ -283,7 +260,7 @@ struct Over {
 }
 
 impl Over {
-    /// It by a matrix element and a real factor.
+    /// Its product with a matrix element and a real factor.
     fn times(&self, by: Complex64, factor: f64, grown: f64) -> Part {
         let Part { re, im, magnitude, undecided } = self.part;
         let size = size(by) * factor.abs();
@@ -306,8 +283,10 @@ struct Part {
 }
 
 impl Part {
-    const NONE: TwoFloat = TwoFloat::from_f64(0.0);
-    const ZERO: Part = Part { re: Part::NONE, im: Part::NONE, magnitude: 0.0, undecided: 0.0 };
+    const ZERO: Part = {
+        let zero = TwoFloat::from_f64(0.0);
+        Part { re: zero, im: zero, magnitude: 0.0, undecided: 0.0 }
+    };
 
     fn add(&mut self, other: &Part) {
         self.re += other.re;
@@ -319,57 +298,4 @@ impl Part {
     fn rounded(&self, factor: f64) -> Complex64 {
         Complex64::new(factor * f64::from(self.re), factor * f64::from(self.im))
     }
-}
-
-// Golden elements of the matrices of built-in systems, made once by `gpp golden --bands` and kept in
-// `data/golden-matrices.json`.
-
-/// Elements between some bands of one system and seed, by the definition.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GoldenMatrix {
-    pub system: String,
-    pub seed: u64,
-    pub at: Energies,
-    /// Bands l and m, from 1, ascending.
-    pub bands: Vec<usize>,
-    /// Elements: l fastest, then m, then the energy.
-    pub elements: Vec<Element>,
-}
-
-pub static GOLDEN: LazyLock<Vec<GoldenMatrix>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../data/golden-matrices.json"))
-        .expect("data/golden-matrices.json is checked by a test")
-});
-
-/// The golden elements of a task of bands from the first on, at those of its energies that there are some at.
-/// None unless the task's last band is among theirs: an element of the last tile has to be compared.
-pub fn find_golden(task: &Task, first: usize) -> Option<(Sample, Vec<Element>)> {
-    let Origin::System(system, seed) = task.problem.origin() else { return None };
-    if first > 0 || task.at != At::Energies || !is_own_but_for_energies(task.problem) {
-        return None;
-    }
-    let asked = Energies::of(task.problem.header());
-    GOLDEN.iter().find_map(|golden| {
-        let is_of_it = golden.system == system.name
-            && golden.seed == *seed
-            && golden.at.state_ev == asked.state_ev
-            && golden.bands.contains(&task.bands());
-        if !is_of_it {
-            return None;
-        }
-        let count = golden.bands.iter().take_while(|&&band| band <= task.bands()).count();
-        let bands = golden.bands[..count].iter().map(|band| band - 1).collect();
-        let (mut energies, mut elements) = (Vec::new(), Vec::new());
-        let all = golden.bands.len();
-        for (iw, energy) in asked.above_state_ev.iter().enumerate() {
-            let own = golden.at.above_state_ev.iter().position(|own| own == energy);
-            let Some(own) = own else { continue };
-            energies.push(iw);
-            for m in 0..count {
-                let at = (own * all + m) * all;
-                elements.extend(&golden.elements[at..at + count]);
-            }
-        }
-        (!energies.is_empty()).then_some((Sample { bands, energies }, elements))
-    })
 }

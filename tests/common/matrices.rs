@@ -24,16 +24,22 @@ pub fn write(folder: &Path, seed: u64) {
     let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, seed);
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
     file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
-    let mut array = npyz::WriteOptions::new()
-        .default_dtype()
-        .shape(&[BANDS, nbands, ncouls].map(|n| n as u64))
-        .writer(File::create(folder.join("A.npy")).unwrap())
-        .begin_nd()
-        .unwrap();
-    for at in 0..BANDS * nbands * ncouls {
+    let elements = (0..BANDS * nbands * ncouls).map(|at| {
         let at = (at + seed as usize) as f64;
-        array.push(&Complex64::new((0.37 * at).sin(), (0.11 * at).cos())).unwrap();
-    }
+        Complex64::new((0.37 * at).sin(), (0.11 * at).cos())
+    });
+    write_elements(&folder.join("A.npy"), [BANDS, nbands, ncouls], elements);
+}
+
+/// Writes `A[l, n, ig]` of this shape.
+pub fn write_elements(
+    path: &Path,
+    shape: [usize; 3],
+    elements: impl IntoIterator<Item = Complex64>,
+) {
+    let options = npyz::WriteOptions::new().default_dtype().shape(&shape.map(|n| n as u64));
+    let mut array = options.writer(File::create(path).unwrap()).begin_nd().unwrap();
+    array.extend(elements).unwrap();
     array.finish().unwrap();
 }
 

@@ -2,7 +2,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod golden;
 mod real;
 
 use std::sync::LazyLock;
@@ -14,8 +13,8 @@ use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::error::Result;
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::systems;
-use gpp::reference::matrix::{Sample, evaluate, tolerance, verify};
+use gpp::problem::systems::{self, DEFAULT_SEED};
+use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::calculation::{Workers, on_cpu};
 use gpp_core::offdiag::emulated::emulated;
@@ -59,10 +58,16 @@ fn processor(task: &Task) -> Result<Sums> {
     Ok(on_cpu(&Host::new(), task, &|_| ())?.sums)
 }
 
+fn verify(task: &Task, sums: &Sums, sample: &Sample) -> Verdict {
+    compare(task, sums, sample, &evaluate(task, sample, QUIET))
+}
+
 /// What is wrong with any way, of all elements.
 fn failures(task: &Task) -> Vec<String> {
+    let sample = Sample::all(task);
+    let expected = evaluate(task, &sample, QUIET);
     let check = |(name, way): Way| {
-        let found = verify(task, &way(task).unwrap(), &Sample::all(task), QUIET);
+        let found = compare(task, &way(task).unwrap(), &sample, &expected);
         (found.outcome != Outcome::Passed)
             .then(|| format!("{name}, {}: {found:?}", task.problem.name()))
     };
@@ -104,7 +109,7 @@ fn versions_that_are_emulated_have_the_same_bits() {
         let task = Task::new(&problem, &elements);
         let [first, others @ ..] = versions::ALL.map(|version| emulated(&task, version));
         assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
-        let found = verify(&task, &first, &Sample::all(&task), QUIET);
+        let found = verify(&task, &first, &Sample::all(&task));
         assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
     }
 }
@@ -135,7 +140,7 @@ fn matrices_of_hundreds_of_bands_are_summed() {
         }
         for (name, way) in ways {
             let sums = way(&task).unwrap();
-            let found = verify(&task, &sums, &sample, QUIET);
+            let found = verify(&task, &sums, &sample);
             assert_eq!(found.outcome, Outcome::Passed, "{name}, {bands}: {found:?}");
             for _ in 0..if name.ends_with("GPU") { 3 } else { 0 } {
                 assert!(way(&task).unwrap() == sums, "{name}, {bands}: bits differ");
@@ -150,7 +155,7 @@ fn wrong_elements_do_not_pass() {
     let elements = Given::of(&problem, 4, 1);
     let task = Task::new(&problem, &elements);
     let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
-    let outcome = |sums: &Sums| verify(&task, sums, &sample, QUIET).outcome;
+    let outcome = |sums: &Sums| verify(&task, sums, &sample).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
     let transposed = |of: &[Complex64]| -> Vec<Complex64> {
         let at = |i: usize| right.at(i / 4 % 4, i % 4, i / 16);
@@ -186,7 +191,7 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
         let task = Task { at: At::Bands(&of), ..whole };
         for (name, way) in ways(true) {
             let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
-            let verdict = verify(&task, &own, &Sample::all(&task), QUIET);
+            let verdict = verify(&task, &own, &Sample::all(&task));
             assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 50), "{name}");
             for (l, m) in (0..5).flat_map(|l| (0..5).map(move |m| (l, m))) {
                 for (plane, iw) in [(0, of[l]), (1, of[m])] {
@@ -197,8 +202,26 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
             }
             let mut wrong = own.clone();
             wrong.sx.swap(1, 26);
-            let found = verify(&task, &wrong, &Sample::all(&task), QUIET).outcome;
+            let found = verify(&task, &wrong, &Sample::all(&task)).outcome;
             assert_eq!(found, Outcome::Incorrect);
         }
+    }
+}
+
+/// si214 at 128 bands by every version on a GPU.
+#[test]
+fn a_system_as_large_as_the_paper_s_is_summed() {
+    if GPU.is_none() {
+        return;
+    }
+    let system = systems::find("si214").unwrap();
+    let problem = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
+    let elements = Synthesised::new(system, DEFAULT_SEED, 128);
+    let task = Task::new(&problem, &elements);
+    let sample = Sample::few(&task);
+    let expected = evaluate(&task, &sample, QUIET);
+    for (name, way) in ways(false).into_iter().filter(|(name, _)| name.ends_with("GPU")) {
+        let found = compare(&task, &way(&task).unwrap(), &sample, &expected);
+        assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
     }
 }

@@ -1,7 +1,6 @@
 //! A calculation: groups of bands n → workers → matrices.
 
 use std::ops::AddAssign;
-use std::time::Instant;
 
 use num_complex::Complex64;
 
@@ -52,11 +51,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
-    ///
-    /// # Errors
-    /// Those of the workers, which name the device if there are several; [`Error::Stopped`] if the task's `stop` is asked.
     pub fn sum(&mut self, done: Done) -> Result<Summed> {
-        let begin = Instant::now();
         let Workers { task, workers, ranks, homes } = self;
         let (all, ranks) = (task.parts(), *ranks);
         let items: Vec<usize> = (ranks.rank()..all).step_by(ranks.size()).collect();
@@ -92,7 +87,7 @@ impl<'a> Workers<'a> {
         let seconds = ranks.gather(&own.to_ne_bytes()).unwrap_or_default();
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, f64::from_ne_bytes);
         let seconds = seconds.into_iter().map(read).fold(own, f64::max);
-        Ok(Summed { sums, seconds, total: begin.elapsed().as_secs_f64() })
+        Ok(Summed { sums, seconds })
     }
 }
 
@@ -105,19 +100,19 @@ fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
     }
     let each = (MESSAGE / ranks.size() / size_of::<Complex64>()).max(1);
     let mut count = 0;
-    for kind in 0..2 {
-        let own = own.map(|own| &own.kinds()[kind][..]);
-        for (at, to) in total.kinds_mut()[kind].chunks_mut(each).enumerate() {
+    let both = [(&mut total.sx, own.map(|own| &own.sx)), (&mut total.ch, own.map(|own| &own.ch))];
+    for (total, own) in both {
+        for (at, to) in total.chunks_mut(each).enumerate() {
             let own = own.map_or(&[][..], |own| &own[at * each..][..to.len()]);
-            let messages = ranks.gather(bytemuck::cast_slice(own)).unwrap_or_default();
-            for message in messages.iter().filter(|message| !message.is_empty()) {
-                let values = message.as_chunks::<16>().0;
-                let values = values.iter().map(|bytes| bytemuck::pod_read_unaligned(bytes));
-                to.iter_mut()
-                    .zip(values)
-                    .for_each(|(to, value): (_, Complex64)| to.add_assign(value));
+            let mut messages = ranks.gather(bytemuck::cast_slice(own)).unwrap_or_default();
+            messages.retain(|message| !message.is_empty());
+            for message in &messages {
+                let (values, _) = message.as_chunks::<{ size_of::<Complex64>() }>();
+                for (to, value) in to.iter_mut().zip(values) {
+                    to.add_assign(bytemuck::pod_read_unaligned::<Complex64>(value));
+                }
             }
-            count = messages.iter().filter(|message| !message.is_empty()).count();
+            count = messages.len();
         }
     }
     count
@@ -127,10 +122,6 @@ fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
 
 /// Sums it on GPUs, one at least, each by its fastest version. All versions have the same bits. The name is that of
 /// the first GPU's.
-///
-/// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Input`] for a GPU that is too old; [`Error::Driver`];
-/// [`Error::Stopped`].
 pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'static str)> {
     let version = |gpu: &&Gpu| versions::on(gpu, None, task.bands());
     let versions = gpus.iter().map(version).collect::<Result<Vec<_>>>()?;
@@ -151,9 +142,6 @@ pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'stat
 }
 
 /// Sums it on a CPU, with the host's threads and vectors.
-///
-/// # Errors
-/// [`Error::Memory`] before anything is allocated; [`Error::Stopped`].
 pub fn on_cpu(host: &Host, task: &Task, done: Done) -> Result<Summed> {
     let on_cpu = OnCpu::new(host, *task)?;
     memory::require(task.problem.name(), on_cpu.needs())?;

@@ -11,8 +11,7 @@ use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f64::gemm::f64::get_gemm_fn;
-use gpp_cpu::poles;
-use gpp_cpu::poles::Pairs;
+use gpp_cpu::poles::{self, Pairs};
 use gpp_cpu::pool::{Pool, Threads};
 use gpp_cpu::simd::Level;
 use num_complex::Complex64;
@@ -107,7 +106,6 @@ impl Worker for OnCpu<'_> {
 }
 
 impl<'a> OnCpu<'a> {
-    /// With the host's threads and vectors.
     pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnCpu<'a>> {
         let pool = host.pool(Threads::Cores)?;
         let (header, nw) = (task.problem.header(), task.nw());
@@ -147,7 +145,7 @@ impl<'a> OnCpu<'a> {
         let OnCpu { task, pool, columns, .. } = self;
         let nw = task.nw();
         let mut sums = Sums::zero(task.bands(), task.planes());
-        let mut seconds = 0.0;
+        let (mut seconds, mut finished) = (0.0, 0);
         for energies in ranges(0..nw, self.together) {
             let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
                 .flat_map(|_| columns.iter().map(|m| vec![0.0; 3 * task.bands() * m.len()]))
@@ -163,10 +161,8 @@ impl<'a> OnCpu<'a> {
                         self.add(&some, &iw, &operands, &mut totals[first..]);
                     });
                     seconds += products.elapsed().as_secs_f64();
-                    let before =
-                        (energies.start * n.len() + (some.start - n.start) * energies.len()) as f64;
-                    let own = (some.len() * (iw.end - energies.start)) as f64;
-                    done((before + own) / (n.len() * nw) as f64);
+                    finished += some.len() * iw.len();
+                    done(finished as f64 / (n.len() * nw) as f64);
                 }
             }
             for (iw, totals) in energies.zip(totals.chunks_exact(KINDS * columns.len())) {
@@ -174,8 +170,7 @@ impl<'a> OnCpu<'a> {
                     let at = l + task.bands() * (m % COLUMNS);
                     let [hole, exchange] = [0, 1].map(|kind| {
                         let [re, im, both] = planes(&totals[kind * columns.len() + m / COLUMNS]);
-                        let [re, im] = complex([re[at], im[at], both[at]]);
-                        Complex64::new(re, im)
+                        complex([re[at], im[at], both[at]])
                     });
                     [exchange, hole]
                 });
@@ -185,38 +180,22 @@ impl<'a> OnCpu<'a> {
     }
 
     fn operands(&self, n: usize) -> Operands {
-        let (bands, ngpown) = (self.task.bands(), self.rows.len());
-        let (ncouls, vcoul) = (self.task.problem.header().ncouls, self.task.problem.vcoul_loc());
+        let (problem, bands) = (self.task.problem, self.task.bands());
+        let (ncouls, vcoul) = (problem.header().ncouls, problem.vcoul_loc());
         let mut columns = vec![Complex64::ZERO; bands * ncouls];
         columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
-            if self.task.stop.is_asked() {
-                return;
-            }
-            self.task.elements.column(l, n, column);
-        });
-        let parts = |z: Complex64| [z.re, z.im, z.re + z.im];
-        let mut a = vec![0.0; 3 * bands * ncouls];
-        let [re, im, both] = planes_mut(&mut a);
-        let of_ig =
-            re.par_chunks_mut(bands).zip(im.par_chunks_mut(bands)).zip(both.par_chunks_mut(bands));
-        of_ig.enumerate().for_each(|(ig, ((re, im), both))| {
-            for l in 0..bands {
-                [re[l], im[l], both[l]] = parts(columns[l * ncouls + ig]);
+            if !self.task.stop.is_asked() {
+                self.task.elements.column(l, n, column);
             }
         });
-        let mut v = vec![0.0; 3 * bands * ngpown];
-        let [re, im, both] = planes_mut(&mut v);
-        let of_m = re
-            .par_chunks_mut(ngpown)
-            .zip(im.par_chunks_mut(ngpown))
-            .zip(both.par_chunks_mut(ngpown));
-        of_m.zip(columns.par_chunks(ncouls)).for_each(|(((re, im), both), column)| {
-            for (igp, row) in self.rows.iter().enumerate() {
-                let a = row.map_or(Complex64::ZERO, |row| column[row]);
-                [re[igp], im[igp], both[igp]] = parts(a.conj() * vcoul[igp]);
-            }
-        });
-        Operands { a, v }
+        let of_igp = |m: usize, igp: usize| {
+            let a = self.rows[igp].map_or(Complex64::ZERO, |row| columns[m * ncouls + row]);
+            a.conj() * vcoul[igp]
+        };
+        Operands {
+            a: in_planes(bands, ncouls, |ig, l| columns[l * ncouls + ig]),
+            v: in_planes(self.rows.len(), bands, of_igp),
+        }
     }
 
     /// Adds bands n at some energies to the totals, which begin with the first of these.
@@ -275,18 +254,17 @@ impl<'a> OnCpu<'a> {
             let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
             let ssx = (kinds == KINDS).then_some(ssx);
             poles::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
-            let a = planes(&operands.a)
-                .map(|plane| View::new(&plane[ig.start * bands..], [bands, ig.len()], bands));
+            let a = planes(&operands.a).map(|plane| &plane[ig.start * bands..]);
             for (p, sums) in scratch.iter().zip(&mut sums[..kinds]) {
-                let p = planes(p).map(|plane| View::new(plane, [ig.len(), igp.len()], IG));
-                add_three(planes_mut(sums), a, p);
+                let lengths = [bands, ig.len(), igp.len()];
+                add_products(planes_mut(sums), (a, bands), (planes(p), IG), lengths);
             }
         }
         for (sums, factor) in sums[..kinds].iter_mut().zip([0.5, -occ]) {
             let [re, im, both] = planes_mut(sums);
             for ((re, im), both) in re.iter_mut().zip(im).zip(both) {
-                let [u, v] = complex([*re, *im, *both]).map(|part| factor * part);
-                (*re, *im, *both) = (u, v, u + v);
+                let u = factor * complex([*re, *im, *both]);
+                (*re, *im, *both) = (u.re, u.im, u.re + u.im);
             }
         }
         sums
@@ -305,69 +283,75 @@ impl<'a> OnCpu<'a> {
             return;
         }
         let (bands, ngpown) = (self.task.bands(), self.rows.len());
-        let u = planes(u).map(|plane| View::new(plane, [bands, igp.len()], bands));
-        let v = planes(&operands.v).map(|plane| {
-            View::new(&plane[m.start * ngpown + igp.start..], [igp.len(), m.len()], ngpown)
-        });
-        add_three(planes_mut(total), u, v);
+        let v = planes(&operands.v).map(|plane| &plane[m.start * ngpown + igp.start..]);
+        let lengths = [bands, igp.len(), m.len()];
+        add_products(planes_mut(total), (planes(u), bands), (v, ngpown), lengths);
     }
 }
 
-// Real matrix products, and complex ones made of three.
+// Complex matrix products, made of three real ones: `Re·Re`, `Im·Im` and `(Re + Im)·(Re + Im)`.
 
-/// A column-major matrix in a slice, with so many numbers from one column to the next.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    data: &'a [f64],
+/// `to += a · b` of each plane. Matrices are column-major, of (rows, k), (k, columns) and (rows, columns). Columns of `to`
+/// follow each other, those of `a` and `b` begin so many numbers apart. Panics if a matrix is not in its slice.
+fn add_products(
+    to: [&mut [f64]; 3],
+    (a, lda): ([&[f64]; 3], usize),
+    (b, ldb): ([&[f64]; 3], usize),
+    [rows, k, columns]: [usize; 3],
+) {
+    let fits = |of: &[f64], rows: usize, columns: usize, ld: usize| {
+        rows > 0 && columns > 0 && (columns - 1) * ld + rows <= of.len()
+    };
+    for ((to, a), b) in to.into_iter().zip(a).zip(b) {
+        assert!(fits(to, rows, columns, rows) && fits(a, rows, k, lda) && fits(b, k, columns, ldb));
+        // SAFETY: all elements are in their slices, as asserted; `to` is borrowed alone.
+        unsafe {
+            get_gemm_fn()(
+                rows,
+                columns,
+                k,
+                to.as_mut_ptr(),
+                rows as isize,
+                1,
+                true,
+                a.as_ptr(),
+                lda as isize,
+                1,
+                b.as_ptr(),
+                ldb as isize,
+                1,
+                1.0,
+                1.0,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            );
+        }
+    }
+}
+
+/// Columns in planes: element `of(column, row)`.
+fn in_planes(
     rows: usize,
     columns: usize,
-    ld: usize,
-}
-
-impl View<'_> {
-    /// Panics if it is empty, or not in the slice.
-    fn new(data: &[f64], [rows, columns]: [usize; 2], ld: usize) -> View<'_> {
-        assert!(rows > 0 && columns > 0 && (columns - 1) * ld + rows <= data.len(), "a matrix");
-        View { data, rows, columns, ld }
-    }
-}
-
-/// `to += a · b`: the columns of `to` follow each other.
-fn add_product(to: &mut [f64], a: View, b: View) {
-    let (rows, columns, k) = (a.rows, b.columns, a.columns);
-    assert!(k == b.rows && rows * columns <= to.len(), "room for a product");
-    // SAFETY: all elements of a view are in its slice, and those of the product in `to`, as asserted; `to` is borrowed
-    // alone.
-    unsafe {
-        get_gemm_fn()(
-            rows,
-            columns,
-            k,
-            to.as_mut_ptr(),
-            rows as isize,
-            1,
-            true,
-            a.data.as_ptr(),
-            a.ld as isize,
-            1,
-            b.data.as_ptr(),
-            b.ld as isize,
-            1,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
-    }
+    of: impl Fn(usize, usize) -> Complex64 + Sync,
+) -> Vec<f64> {
+    let mut all = vec![0.0; 3 * rows * columns];
+    let [re, im, both] = planes_mut(&mut all).map(|plane| plane.par_chunks_mut(rows));
+    re.zip(im).zip(both).enumerate().for_each(|(column, ((re, im), both))| {
+        for row in 0..rows {
+            let z = of(column, row);
+            (re[row], im[row], both[row]) = (z.re, z.im, z.re + z.im);
+        }
+    });
+    all
 }
 
 /// Real parts, imaginary parts and their sums, one plane after the other in a slice.
 fn planes(all: &[f64]) -> [&[f64]; 3] {
-    let (re, rest) = all.split_at(all.len() / 3);
-    let (im, both) = rest.split_at(rest.len() / 2);
-    [re, im, both]
+    let third = all.len() / 3;
+    [&all[..third], &all[third..2 * third], &all[2 * third..]]
 }
 
 fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
@@ -377,14 +361,7 @@ fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
     [re, im, both]
 }
 
-/// Adds the three products `Re·Re`, `Im·Im` and `(Re + Im)·(Re + Im)` of complex matrices in planes.
-fn add_three(to: [&mut [f64]; 3], a: [View; 3], b: [View; 3]) {
-    for ((to, a), b) in to.into_iter().zip(a).zip(b) {
-        add_product(to, a, b);
-    }
-}
-
-/// Real and imaginary part of a sum of the three products.
-fn complex([re, im, both]: [f64; 3]) -> [f64; 2] {
-    [re - im, both - re - im]
+/// The complex sum of which these are the three products.
+fn complex([re, im, both]: [f64; 3]) -> Complex64 {
+    Complex64::new(re - im, both - re - im)
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
+use gpp_kernels::arguments::Arguments;
 use gpp_kernels::arrays;
 use gpp_kernels::offdiag::mma::COLUMNS;
-use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV};
+use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
 
@@ -45,11 +46,12 @@ pub struct OnGpu<'a> {
     name: &'a str,
     kernels: Kernels,
     poles: Buffer<f64>,
-    fallback: (Buffer<u64>, Buffer<u32>, u32),
+    fallback: Buffer<u64>,
+    begins: Buffer<u32>,
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
-    w: [Buffer<f64>; 2],
-    weights: [Buffer<f64>; 2],
+    w: Buffer<f64>,
+    weights: Buffer<f64>,
     /// Energies of a step.
     together: usize,
     slots: Vec<StreamSlot>,
@@ -81,23 +83,11 @@ struct StreamSlot {
     folded: Buffer<f64>,
 }
 
-/// A step that was launched.
 struct InFlight {
     iw: Range<usize>,
     /// Begin and end of its products.
     span: [Event; 2],
     copy: Transfer<f64>,
-}
-
-/// The modules of a task's kernels.
-struct Kernels {
-    first: [Arc<Loaded>; 2],
-    fallback: Arc<Loaded>,
-    gather: Arc<Loaded>,
-    second: Arc<Loaded>,
-    fold: Arc<Loaded>,
-    /// Bytes of shared memory of a block of the first and of the second product.
-    shared: [u32; 2],
 }
 
 impl<'a> OnGpu<'a> {
@@ -108,11 +98,9 @@ impl<'a> OnGpu<'a> {
         let context = &gpu.context;
         let stream = context.stream("the images")?;
         let (image, fallback) = images::poles(&task, &shape);
-        let begins = images::begins(&fallback);
         let words: Vec<u64> = fallback.iter().flat_map(words).collect();
         let (rows, vcoul) = images::rows(&task, &shape);
         let (w, weights) = images::energies(&task);
-        let [hole, exchange] = &weights;
         let together = shape.together(task.nw());
         let slot = |_| {
             Ok(StreamSlot {
@@ -124,33 +112,27 @@ impl<'a> OnGpu<'a> {
             })
         };
         let mut on_gpu = OnGpu {
+            in_flight: VecDeque::new(),
             kernels: Kernels::of(gpu, &shape)?,
             poles: context.upload("poles", &image, &stream)?,
-            fallback: (
-                context.upload("fallback pairs", &words, &stream)?,
-                context.upload("fallback pairs' begins", &begins, &stream)?,
-                begins.len() as u32 - 1,
-            ),
+            fallback: context.upload("fallback pairs", &words, &stream)?,
+            begins: context.upload("fallback pairs", &images::begins(&fallback), &stream)?,
             rows: context.upload("rows of igp", &rows, &stream)?,
             vcoul: context.upload("vcoul_loc", &vcoul, &stream)?,
-            w: [context.upload("wx", &w[0], &stream)?, context.upload("wx", &w[1], &stream)?],
-            weights: [
-                context.upload("weights", hole, &stream)?,
-                context.upload("weights", exchange, &stream)?,
-            ],
-            in_flight: VecDeque::new(),
+            w: context.upload("wx", &w, &stream)?,
+            weights: context.upload("weights", &weights, &stream)?,
             together,
             slots: (0..STREAMS).map(slot).collect::<Result<_>>()?,
+            uploads: stream,
+            resident: BTreeMap::new(),
+            most_resident: task.parts(),
+            passing: Vec::new(),
             next: (0, 0),
             sums: None,
             spare: Vec::new(),
             begin: context.event()?,
             seconds: 0.0,
             until: 0.0,
-            resident: BTreeMap::new(),
-            most_resident: task.parts(),
-            passing: Vec::new(),
-            uploads: stream,
             name: &gpu.info().id,
             context,
             task,
@@ -166,66 +148,107 @@ impl<'a> OnGpu<'a> {
         Ok(on_gpu)
     }
 
-    /// Launches a batch; `at` is where its sums are among those of the slot.
-    fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, at: usize) -> Result<()> {
-        let (pairs, begins, columns) = &self.fallback;
+    /// Launches a batch, whose sums are added to those at `sums`.
+    fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, sums: *mut f64) -> Result<()> {
         let place = Place {
             a,
             poles: self.poles.pointer(),
-            fallback: (pairs.pointer().cast(), begins.pointer(), *columns),
+            pairs: self.fallback.pointer().cast(),
+            begins: self.begins.pointer(),
+            columns: self.begins.len() as u32 - 1,
             rows: self.rows.pointer(),
             vcoul: self.vcoul.pointer(),
-            w: [self.w[0].pointer(), self.w[1].pointer()],
-            weights: [self.weights[0].pointer(), self.weights[1].pointer()],
+            w: self.w.pointer(),
+            weights: self.weights.pointer(),
             u: slot.u.pointer(),
             v: slot.v.pointer(),
         };
-        let kind = usize::from(batch.exchange);
-        let sums = slot.sums.pointer().wrapping_add(at);
-        let limits = (images::limits(&self.task, &self.shape), self.task.limits());
-        let nbands = self.task.problem.occ().len();
-        let launches = Launches::of(&place, &self.shape, nbands, limits, batch, sums);
-        let Kernels { shared, .. } = self.kernels;
-        let stream = &slot.stream;
-        let kernel = &self.kernels.first[kind];
+        let Launches { first, fallback, gather, second } =
+            Launches::of(&self.task, &self.shape, &place, batch, sums);
+        let (kernels, Version { tile_u, tile_sigma, .. }) = (&self.kernels, self.shape.version);
+        let of_u = &kernels.first[usize::from(batch.exchange)];
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
-            let (arguments, tile) = (launches.first, self.shape.version.tile_u);
-            let grid = [arguments.blocks(tile), tile.threads(), shared[0]];
-            kernel.function.launch(stream, grid, &arguments.pointers())?;
-            if *columns > 0 {
-                let arguments = launches.fallback;
-                let grid = [arguments.blocks(), FallbackPairs::THREADS, 0];
-                self.kernels.fallback.function.launch(stream, grid, &arguments.pointers())?;
+            of_u.launch(&slot.stream, first.blocks(*tile_u), &first)?;
+            if fallback.columns > 0 {
+                kernels.fallback.launch(&slot.stream, fallback.blocks(), &fallback)?;
             }
             if batch.gathers {
-                let arguments = launches.gather;
-                let grid = [arguments.blocks(), PackV::THREADS, 0];
-                self.kernels.gather.function.launch(stream, grid, &arguments.pointers())?;
+                kernels.gather.launch(&slot.stream, gather.blocks(), &gather)?;
             }
-            let (arguments, tile) = (launches.second, self.shape.version.tile_sigma);
-            let grid = [arguments.blocks(tile), tile.threads(), shared[1]];
-            self.kernels.second.function.launch(stream, grid, &arguments.pointers())
+            kernels.second.launch(&slot.stream, second.blocks(*tile_sigma), &second)
         }
     }
+
+    /// The address of A of a part for launches in a slot's stream: in place, or uploaded now.
+    fn a(&mut self, part: usize, slot: usize) -> Result<*const f64> {
+        if let Some(a) = self.resident.get(&part) {
+            return Ok(a.pointer());
+        }
+        if self.resident.len() < self.most_resident {
+            let mut image = vec![0.0; self.shape.a()];
+            images::fill(&self.task, &self.shape, part, &mut image);
+            let a = self.context.upload("A", &image, &self.uploads)?;
+            return Ok(self.resident.entry(part).or_insert(a).pointer());
+        }
+        let (room, copy) = &mut self.passing[slot];
+        let mut image = match copy.take() {
+            Some(copy) => copy.wait()?,
+            None => self.context.pinned("A", self.shape.a())?,
+        };
+        images::fill(&self.task, &self.shape, part, &mut image);
+        // In this stream, so after all that still reads what was there; the next part's is made meanwhile.
+        *copy = Some(image.upload(self.shape.a(), room, &self.slots[slot].stream)?);
+        Ok(room.pointer())
+    }
+}
+
+/// A kernel, and its blocks.
+struct Kernel {
+    loaded: Arc<Loaded>,
+    threads: u32,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+}
+
+impl Kernel {
+    /// # Safety
+    /// The kernels' launch contract; the arguments are the kernel's.
+    unsafe fn launch(&self, on: &Stream, blocks: u32, arguments: &dyn Arguments) -> Result<()> {
+        let grid = [blocks, self.threads, self.shared];
+        // SAFETY: this function's own contract.
+        unsafe { self.loaded.function.launch(on, grid, &arguments.pointers()) }
+    }
+}
+
+struct Kernels {
+    /// U of `sch` and of `ssx`.
+    first: [Kernel; 2],
+    fallback: Kernel,
+    gather: Kernel,
+    second: Kernel,
+    fold: Kernel,
 }
 
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
-        let module = |symbol| gpu.load(symbol);
-        let version = shape.version;
-        let [hole, exchange] = version.symbols_u[usize::from(!shape.real)];
+        let kernel = |symbol, threads, shared| -> Result<Kernel> {
+            Ok(Kernel { loaded: gpu.load(symbol)?, threads, shared })
+        };
+        let Version { tile_u, tile_sigma, symbols_u, symbol_sigma, .. } = *shape.version;
+        let of_u = shape.version.shared(tile_u, shape.words());
+        let [hole, exchange] = symbols_u[usize::from(!shape.real)];
+        let of_sigma = shape.version.shared(tile_sigma, 2);
         Ok(Kernels {
-            first: [module(hole)?, module(exchange)?],
-            fallback: module(FallbackPairs::SYMBOL)?,
-            gather: module(PackV::SYMBOL)?,
-            second: module(version.symbol_sigma)?,
-            fold: module(Fold::SYMBOL)?,
-            shared: [
-                version.shared(version.tile_u, shape.words()),
-                version.shared(version.tile_sigma, 2),
+            first: [
+                kernel(hole, tile_u.threads(), of_u)?,
+                kernel(exchange, tile_u.threads(), of_u)?,
             ],
+            fallback: kernel(FallbackPairs::SYMBOL, THREADS, 0)?,
+            gather: kernel(PackV::SYMBOL, THREADS, 0)?,
+            second: kernel(symbol_sigma, tile_sigma.threads(), of_sigma)?,
+            fold: kernel(Fold::SYMBOL, THREADS, 0)?,
         })
     }
 }
@@ -239,20 +262,19 @@ fn words(fallback: &FallbackPair) -> [u64; 5] {
 
 // The kernels' arguments for a part at an energy.
 
-/// Addresses of the arrays, on a device or here.
+/// Addresses of the arrays of [`images`], on a device or here.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub a: *const f64,
     pub poles: *const f64,
-    /// Fallback pairs, where those of an igp begin, and of how many igp there are some.
-    pub fallback: (*const FallbackPair, *const u32, u32),
-    /// The row of A of each igp.
+    /// Fallback pairs, where those of an igp begin, and how many igp have any.
+    pub pairs: *const FallbackPair,
+    pub begins: *const u32,
+    pub columns: u32,
     pub rows: *const u32,
     pub vcoul: *const f64,
-    /// `w` of all n at each energy, of which P is made and of fallback pairs.
-    pub w: [*const f64; 2],
-    /// Weights of all n, for `sch` and for `ssx`.
-    pub weights: [*const f64; 2],
+    pub w: *const f64,
+    pub weights: *const f64,
     pub u: *mut f64,
     pub v: *mut f64,
 }
@@ -278,80 +300,53 @@ pub struct Launches {
 }
 
 impl Launches {
-    /// Of a batch of a task of `nbands` bands n, whose sums are added to `sums`.
-    pub fn of(
-        place: &Place,
-        shape: &Shape,
-        nbands: usize,
-        limits: (Limits, arrays::Limits),
-        batch: Batch,
-        sums: *mut f64,
-    ) -> Launches {
-        let Batch { group, count, iw, exchange, .. } = batch;
-        let Shape { fragments, steps, right, .. } = *shape;
-        let Place { a, u, v, .. } = *place;
-        let [w, of_fallback] = place.w.map(|w| w.wrapping_add(iw * nbands + group * GROUP));
-        let weights = place.weights[usize::from(exchange)].wrapping_add(group * GROUP);
-        let (count, group) = (count as u32, shape.group());
-        let (Limits { first, sexcut }, limits) = limits;
-        let (pairs, begins, columns) = place.fallback;
-        let arrays::Limits { limittwo, limitone, sexcut: cutoff } = limits;
-        let exchange = exchange.into();
-        Launches {
-            first: ProductU {
-                a,
-                poles: place.poles,
-                w,
-                u,
-                steps,
-                count,
-                fragments,
-                group,
-                right,
-                first,
-                sexcut,
-            },
-            fallback: FallbackPairs {
-                a,
-                pairs,
-                begins,
-                w: of_fallback,
-                u,
-                columns,
-                steps,
-                count,
-                fragments,
-                group,
-                right,
-                exchange,
-                limittwo,
-                limitone,
-                sexcut: cutoff,
-            },
-            gather: PackV {
-                a,
-                rows: place.rows,
-                vcoul: place.vcoul,
-                weights,
-                v,
-                steps,
-                count,
-                fragments,
-                group,
-                igp: right * 8,
-                right: shape.second,
-            },
-            second: ProductSigma {
-                u,
-                v,
-                sums,
-                items: count,
-                slots: shape.slots,
-                steps: right,
-                left: fragments,
-                right: shape.second,
-            },
-        }
+    /// Of a batch whose sums are added to `sums`.
+    pub fn of(task: &Task, shape: &Shape, place: &Place, batch: Batch, sums: *mut f64) -> Launches {
+        let Place { a, poles, pairs, begins, columns, rows, vcoul, u, v, .. } = *place;
+        let Shape { fragments, steps, right, second, slots, .. } = *shape;
+        let (nbands, nw, n) = (task.problem.occ().len(), task.nw(), batch.group * GROUP);
+        let w = place.w.wrapping_add(batch.iw * nbands + n);
+        let exact_w = w.wrapping_add(nw * nbands);
+        let exchange = u32::from(batch.exchange);
+        let weights = place.weights.wrapping_add(exchange as usize * nbands + n);
+        let (count, group) = (batch.count as u32, shape.group());
+        let Limits { first, sexcut } = images::limits(task, shape);
+        let of_u =
+            ProductU { a, poles, w, u, steps, count, fragments, group, right, first, sexcut };
+        let arrays::Limits { limittwo, limitone, sexcut } = task.limits();
+        let fallback = FallbackPairs {
+            a,
+            pairs,
+            begins,
+            w: exact_w,
+            u,
+            columns,
+            steps,
+            count,
+            fragments,
+            group,
+            right,
+            exchange,
+            limittwo,
+            limitone,
+            sexcut,
+        };
+        let gather = PackV {
+            a,
+            rows,
+            vcoul,
+            weights,
+            v,
+            steps,
+            count,
+            fragments,
+            group,
+            igp: right * COLUMNS,
+            right: second,
+        };
+        let (items, steps, left, right) = (count, right, fragments, second);
+        let second = ProductSigma { u, v, sums, items, slots, steps, left, right };
+        Launches { first: of_u, fallback, gather, second }
     }
 }
 
@@ -369,8 +364,6 @@ pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
 }
 
 // Parts on a GPU, step after step.
-
-const PRODUCTS: &str = "the products";
 
 impl Pipeline<Sums> for OnGpu<'_> {
     fn device(&self) -> &str {
@@ -394,22 +387,14 @@ impl Pipeline<Sums> for OnGpu<'_> {
         span[0].record(&slot.stream)?;
         for batch in batches(self.task.problem.occ(), iw.clone(), part) {
             let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
-            self.launch(slot, a, batch, at * self.shape.sums())?;
+            let sums = slot.sums.pointer().wrapping_add(at * self.shape.sums());
+            self.launch(slot, a, batch, sums)?;
         }
         span[1].record(&slot.stream)?;
-        let arguments = Fold {
-            sums: slot.sums.pointer(),
-            folded: slot.folded.pointer(),
-            each: self.shape.folded() as u32,
-            slots: self.shape.slots,
-            count: 2 * iw.len() as u32,
-        };
+        let fold = self.shape.fold(slot.sums.pointer(), slot.folded.pointer(), 2 * iw.len() as u32);
         // SAFETY: the arguments are the kernel's, their arrays of the shape's dimensions and of this device; the sums
         // are written before it in its stream.
-        unsafe {
-            let grid = [arguments.blocks(), Fold::THREADS, 0];
-            self.kernels.fold.function.launch(&slot.stream, grid, &arguments.pointers())?;
-        }
+        unsafe { self.kernels.fold.launch(&slot.stream, fold.blocks(), &fold)? };
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;
         self.next = ((at + 1) % STREAMS, if is_last { 0 } else { iw.end });
@@ -420,7 +405,7 @@ impl Pipeline<Sums> for OnGpu<'_> {
     fn finish(&mut self, done: Done) -> Result<Option<Sums>> {
         let InFlight { iw, span, copy } = self.in_flight.pop_front().expect("a step is in flight");
         let values = copy.wait()?;
-        let [begin, end] = span.map(|event| event.seconds_since(&self.begin, PRODUCTS));
+        let [begin, end] = span.map(|event| event.seconds_since(&self.begin, "the products"));
         let (begin, end) = (begin?, end?);
         // Steps of two streams overlap: what the ones before cover is not counted again.
         self.seconds += (end - begin.max(self.until)).max(0.0);
@@ -429,10 +414,7 @@ impl Pipeline<Sums> for OnGpu<'_> {
         let mut sums = self.sums.take().unwrap_or_else(zero);
         let last = iw.end;
         for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
-            let (hole, exchange) = values.split_at(self.shape.folded());
-            sums.take(self.task.at, iw, |l, m| {
-                [exchange, hole].map(|values| self.shape.element(values, l, m))
-            });
+            self.shape.take(&mut sums, self.task.at, iw, values);
         }
         self.spare.push(values);
         if last == self.task.nw() {
@@ -464,61 +446,20 @@ impl Worker for OnGpu<'_> {
     }
 }
 
-impl OnGpu<'_> {
-    /// The address of A of a part for launches in a slot's stream: in place, or uploaded now.
-    fn a(&mut self, part: usize, slot: usize) -> Result<*const f64> {
-        if let Some(a) = self.resident.get(&part) {
-            return Ok(a.pointer());
-        }
-        if self.resident.len() < self.most_resident {
-            let made = images::group(&self.task, &self.shape, part);
-            let a = self.context.upload("A", &made, &self.uploads)?;
-            let pointer = a.pointer();
-            self.resident.insert(part, a);
-            return Ok(pointer);
-        }
-        let (room, copy) = &mut self.passing[slot];
-        let mut image = match copy.take() {
-            Some(copy) => copy.wait()?,
-            None => self.context.pinned("A", self.shape.a())?,
-        };
-        images::fill(&self.task, &self.shape, part, &mut image);
-        // In this stream, so after all that still reads what was there; the next part's is made meanwhile.
-        *copy = Some(image.upload(self.shape.a(), room, &self.slots[slot].stream)?);
-        Ok(room.pointer())
-    }
-}
-
 // The memory of a task on a GPU.
 
 /// What a task takes in addition to the problem's own arrays, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Of the device's memory but for A, and but for pairs that are summed by the definition, of which there are few.
-    pub device: u64,
-    /// Of the device's memory for A of a part.
-    pub a: u64,
-    pub parts: usize,
+    /// Of the device's memory, if A passes by in two buffers, but for fallback pairs, of which there are few.
+    pub least: u64,
+    /// The same with all of A.
+    pub all: u64,
     /// Of the host's memory, for each device.
     pub host: u64,
 }
 
 impl Needs {
-    /// Bytes of the device's memory without which nothing runs: A that finds no room passes by in two buffers.
-    pub fn least(&self) -> u64 {
-        self.device + (self.a * self.parts as u64).min(2 * self.a)
-    }
-
-    /// Fails if a GPU has less.
-    pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
-        let (needed, free) = (self.least(), gpu.free_memory()?.unwrap_or(u64::MAX));
-        if needed <= free {
-            return Ok(());
-        }
-        Err(Error::memory("device", what, needed, free, None))
-    }
-
-    /// Those of a task and a version.
     pub fn of(task: &Task, version: &'static Version) -> Needs {
         let shape = Shape::of(task, version);
         let (nbands, nw) = (task.problem.extents().nbands, task.nw());
@@ -526,15 +467,24 @@ impl Needs {
         let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
         let slot = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
         let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
+        let device = poles + STREAMS * slot + small;
         let matrices = 4 * task.planes() * task.bands() * task.bands();
         let columns = 2 * task.problem.extents().ncouls * task.bands();
         let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
+        // The image of poles is gone when those of A are made, one for each stream.
+        let host = poles.max(STREAMS * shape.a() + columns) + parts;
         Needs {
-            device: 8 * (poles + STREAMS * slot + small) as u64,
-            a: 8 * shape.a() as u64,
-            parts: task.parts(),
-            // The image of poles is gone when those of A are made, one for each stream.
-            host: 8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64,
+            least: 8 * (device + shape.a() * task.parts().min(STREAMS)) as u64,
+            all: 8 * (device + shape.a() * task.parts()) as u64,
+            host: 8 * host as u64,
         }
+    }
+
+    pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
+        let free = gpu.free_memory()?.unwrap_or(u64::MAX);
+        if self.least <= free {
+            return Ok(());
+        }
+        Err(Error::memory("device", what, self.least, free, None))
     }
 }

@@ -1,8 +1,7 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::pack`].
 
 use gpp_kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
-use gpp_kernels::offdiag::pack::NO_ROW;
-use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, packed_a, packed_b};
+use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Fold, NO_ROW, packed_a, packed_b};
 use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, Limits, is_regular};
 use gpp_kernels::offdiag::product::WORDS;
 use gpp_kernels::offdiag::versions::Version;
@@ -10,7 +9,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::{GROUP, Task};
+use crate::offdiag::{At, GROUP, Sums, Task};
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
@@ -34,7 +33,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of a task and a version.
     pub fn of(task: &Task, version: &'static Version) -> Shape {
         let extents = task.problem.extents();
         let fragments = version.fragments(task.bands());
@@ -92,10 +90,18 @@ impl Shape {
         (self.fragments * ROWS * self.second * COLUMNS * 2) as usize
     }
 
-    /// Element (l, m) of a matrix of so many numbers.
-    pub fn element(&self, matrix: &[f64], l: usize, m: usize) -> Complex64 {
-        let at = 2 * (m * (self.fragments * ROWS) as usize + l);
-        Complex64::new(matrix[at], matrix[at + 1])
+    /// What adds up the slots of so many sums.
+    pub fn fold(&self, sums: *mut f64, folded: *mut f64, count: u32) -> Fold {
+        Fold { sums, folded, each: self.folded() as u32, slots: self.slots, count }
+    }
+
+    /// Takes the matrices of CH and SX at an energy from what was folded.
+    pub fn take(&self, sums: &mut Sums, at: At, iw: usize, folded: &[f64]) {
+        let (hole, exchange) = folded.split_at(self.folded());
+        sums.take(at, iw, |l, m| {
+            let at = 2 * (m * (self.fragments * ROWS) as usize + l);
+            [exchange, hole].map(|matrix| Complex64::new(matrix[at], matrix[at + 1]))
+        });
     }
 
     pub fn together(&self, nw: usize) -> usize {
@@ -108,14 +114,7 @@ pub fn together(nw: usize, bytes: usize) -> usize {
     (MOST / bytes.max(1)).clamp(1, nw)
 }
 
-/// A of a group of bands n, made column by column.
-pub fn group(task: &Task, shape: &Shape, group: usize) -> Vec<f64> {
-    let mut image = vec![0.0; shape.a()];
-    fill(task, shape, group, &mut image);
-    image
-}
-
-/// The same in memory that holds another part's A, or zeros.
+/// Fills in A of a group of bands n, column by column, where another group's was, or zeros.
 pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
@@ -143,48 +142,43 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
 
 /// The image of poles, and the fallback pairs, by their igp.
 pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
-    let problem = task.problem;
-    let (ncouls, limits) = (problem.extents().ncouls, task.limits());
+    let (problem, limits) = (task.problem, task.limits());
+    let (wtilde, eps, extents) = (problem.wtilde(), problem.eps(), problem.extents());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
-    let (wtilde, eps) = (problem.wtilde(), problem.eps());
     let fits = |pole: Complex64| {
         let is_made = largest < LARGEST && (!shape.real || pole.im == 0.0);
         is_made && is_regular(pole, &limits, largest)
     };
     let (words, fragments) = (shape.words() as usize, shape.right as usize);
-    let mut image = vec![0.0; shape.steps as usize * fragments * words * B_FRAGMENT as usize];
-    image.par_chunks_mut(fragments * words * B_FRAGMENT as usize).enumerate().for_each(
-        |(step, image)| {
-            for igp in 0..fragments * COLUMNS as usize {
-                for k in 0..DEPTH as usize {
-                    let ig = step * DEPTH as usize + k;
-                    let inside = igp < problem.extents().ngpown && ig < ncouls;
-                    let at = igp * ncouls + ig;
-                    let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
-                    let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
-                    // A pair without a term has a pole that is far from all energies.
-                    let pole = if product == Complex64::ZERO {
-                        HUGE.into()
-                    } else {
-                        pole.unwrap_or_default()
-                    };
-                    let all = [pole.re, pole.im, product.re, product.im];
-                    let of_real = [pole.re, product.re, product.im];
-                    let values: &[f64] = if shape.real { &of_real } else { &all };
-                    let to = packed_b(k, igp, fragments, words);
-                    for (word, value) in values.iter().enumerate() {
-                        image[to + word * B_FRAGMENT as usize] = *value;
-                    }
-                }
+    let step = fragments * words * B_FRAGMENT as usize;
+    let mut image = vec![0.0; shape.steps as usize * step];
+    image.par_chunks_mut(step).enumerate().for_each(|(step, image)| {
+        for (igp, k) in (0..fragments * COLUMNS as usize)
+            .flat_map(|igp| (0..DEPTH as usize).map(move |k| (igp, k)))
+        {
+            let ig = step * DEPTH as usize + k;
+            let inside = igp < extents.ngpown && ig < extents.ncouls;
+            let at = igp * extents.ncouls + ig;
+            let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
+            let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
+            // A pair without a term has a pole that is far from all energies.
+            let far = product == Complex64::ZERO;
+            let pole = if far { HUGE.into() } else { pole.unwrap_or_default() };
+            let real = [pole.re, product.re, product.im];
+            let complex = [pole.re, pole.im, product.re, product.im];
+            let values: &[f64] = if shape.real { &real } else { &complex };
+            let to = packed_b(k, igp, fragments, words);
+            for (word, value) in values.iter().enumerate() {
+                image[to + word * B_FRAGMENT as usize] = *value;
             }
-        },
-    );
+        }
+    });
     let pairs = wtilde.par_iter().zip(eps).enumerate();
     let fallback = pairs.filter(|(_, (pole, eps))| {
         **pole != Complex64::ZERO && **eps != Complex64::ZERO && !fits(**pole)
     });
     let fallback = fallback.map(|(at, (&wtilde, &eps))| {
-        let (ig, igp) = ((at % ncouls) as u32, (at / ncouls) as u32);
+        let (ig, igp) = ((at % extents.ncouls) as u32, (at / extents.ncouls) as u32);
         FallbackPair { wtilde, eps, ig, igp }
     });
     (image, fallback.collect())
@@ -192,8 +186,8 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
 
 /// The first fallback pair of each igp that has any, and the end of the last.
 pub fn begins(fallback: &[FallbackPair]) -> Vec<u32> {
-    let firsts =
-        (0..fallback.len()).filter(|&at| at == 0 || fallback[at].igp != fallback[at - 1].igp);
+    let is_first = |&at: &usize| at == 0 || fallback[at].igp != fallback[at - 1].igp;
+    let firsts = (0..fallback.len()).filter(is_first);
     firsts.chain([fallback.len()]).map(|at| at as u32).collect()
 }
 
@@ -201,9 +195,8 @@ pub fn begins(fallback: &[FallbackPair]) -> Vec<u32> {
 pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
     let length = (shape.right * COLUMNS) as usize;
     let rows = task.problem.header().rows().map(|row| row.map_or(NO_ROW, |row| row as u32));
-    let mut rows: Vec<u32> = rows.collect();
+    let rows = rows.chain(std::iter::repeat(NO_ROW)).take(length).collect();
     let mut vcoul = task.problem.vcoul_loc().to_vec();
-    rows.resize(length, NO_ROW);
     vcoul.resize(length, 0.0);
     (rows, vcoul)
 }
@@ -211,14 +204,17 @@ pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
 /// With a `w` as large no P is made, and all pairs fall back: its fourth power may be no number.
 const LARGEST: f64 = 1e70;
 
-/// `w` of each energy and n, n fastest, of which P is made and of fallback pairs; and the weights of `sch` and `ssx` of each n.
-pub fn energies(task: &Task) -> ([Vec<f64>; 2], [Vec<f64>; 2]) {
+/// `w` of each energy and n, n fastest: of which P is made, then of fallback pairs. And the weights of each n, of `sch`,
+/// then of `ssx`.
+pub fn energies(task: &Task) -> (Vec<f64>, Vec<f64>) {
     let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
-    let w: Vec<f64> = (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied()).collect();
-    let made = w.iter().map(|&w| if w.abs() < LARGEST { w } else { 0.0 }).collect();
-    ([made, w], [vec![0.5; occ.len()], occ.iter().map(|occ| -occ).collect()])
+    let all = || (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied());
+    let made = all().map(|w| if w.abs() < LARGEST { w } else { 0.0 });
+    let weights = occ.iter().map(|_| 0.5).chain(occ.iter().map(|occ| -occ));
+    (made.chain(all()).collect(), weights.collect())
 }
 
+/// The kernels' bounds: of `|w − ω̃|` and of `|ssx / eps|`, or of their squares for complex poles.
 pub fn limits(task: &Task, shape: &Shape) -> Limits {
     let limits = task.limits();
     if !shape.real {

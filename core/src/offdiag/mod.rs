@@ -62,11 +62,11 @@ pub enum At<'a> {
 impl At<'_> {
     /// In which of a task's matrices an element at an energy is.
     pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
-        let kept = match self {
+        let planes = match self {
             At::Energies => [Some(iw), None],
             At::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
         };
-        kept.into_iter().flatten()
+        planes.into_iter().flatten()
     }
 }
 
@@ -83,7 +83,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Bands l and m: the extent of the matrix.
+    /// Bands l and m.
     pub fn bands(&self) -> usize {
         self.elements.bands()
     }
@@ -101,12 +101,10 @@ impl<'a> Task<'a> {
         8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
 
-    /// How many parts there are.
     pub fn parts(&self) -> usize {
         self.problem.extents().nbands.div_ceil(GROUP)
     }
 
-    /// The bands n of a part.
     pub fn part(&self, part: usize) -> Range<usize> {
         part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
     }
@@ -116,7 +114,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A range in pieces of at most so many.
+/// Pieces of a range, of at most `most`.
 fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     let end = all.end;
     all.step_by(most).map(move |begin| begin..end.min(begin + most))
@@ -163,20 +161,11 @@ impl Sums {
     }
 
     fn add(&mut self, other: &Sums) {
-        for (to, from) in self.kinds_mut().into_iter().zip(other.kinds()) {
-            to.iter_mut().zip(from).for_each(|(to, from)| to.add_assign(from));
-        }
+        self.sx.iter_mut().zip(&other.sx).for_each(|(to, from)| to.add_assign(from));
+        self.ch.iter_mut().zip(&other.ch).for_each(|(to, from)| to.add_assign(from));
     }
 
-    fn kinds(&self) -> [&Vec<Complex64>; 2] {
-        [&self.sx, &self.ch]
-    }
-
-    fn kinds_mut(&mut self) -> [&mut Vec<Complex64>; 2] {
-        [&mut self.sx, &mut self.ch]
-    }
-
-    /// The place of element (l, m) at an energy.
+    /// The index of element (l, m) at an energy.
     pub fn at(&self, l: usize, m: usize, iw: usize) -> usize {
         l + self.bands * (m + self.bands * iw)
     }
@@ -196,13 +185,11 @@ pub struct Summed {
     pub sums: Sums,
     /// Seconds of the products, by the device's clock if it has one; of several devices those of the longest.
     pub seconds: f64,
-    /// Seconds in all, with making and moving A.
-    pub total: f64,
 }
 
 /// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
 pub trait Worker: Pipeline<Sums> {
-    /// Has nothing in flight, whatever became of an earlier calculation.
+    /// Begins a calculation, with nothing in flight, whatever became of an earlier one.
     fn start(&mut self) -> Result<()>;
 
     /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
@@ -222,14 +209,13 @@ pub trait Elements: Sync {
     fn column(&self, l: usize, n: usize, column: &mut [Complex64]);
 }
 
-/// Those of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
+/// The elements of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
 pub struct Synthesised<'a> {
     columns: synthesis::Elements<'a>,
     bands: usize,
 }
 
 impl<'a> Synthesised<'a> {
-    /// Of so many bands of a system.
     pub fn new(system: &'a System, seed: u64, bands: usize) -> Synthesised<'a> {
         Synthesised { columns: synthesis::Elements::new(system, seed), bands }
     }
@@ -291,10 +277,9 @@ impl Elements for Borrowed<'_> {
         column.copy_from_slice(&self.a[begin..begin + column.len()]);
         let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
         if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
-            let [ig_at, n_at, l_at] = [ig, n, l].map(|at| at + self.index_base);
-            let (at, found) = (format!("({ig_at},{n_at},{l_at})"), column[ig]);
-            let needs = format!("its parts must be at most {LARGEST_FACTOR:e}");
-            self.wrong.get_or_init(|| format!("is {found:e} at {at}; {needs}"));
+            let ([i, j, k], found) = ([ig, n, l].map(|at| at + self.index_base), column[ig]);
+            let most = format!("its parts must be at most {LARGEST_FACTOR:e}");
+            self.wrong.get_or_init(|| format!("is {found:e} at ({i},{j},{k}); {most}"));
             self.stop.ask(0);
         }
     }

@@ -1,7 +1,6 @@
 //! Which version sums a task.
 
-pub use gpp_kernels::offdiag::versions::ALL;
-pub use gpp_kernels::offdiag::versions::Version;
+pub use gpp_kernels::offdiag::versions::{ALL, Version};
 
 use crate::devices::Device;
 use crate::devices::gpu::Gpu;
@@ -34,19 +33,18 @@ fn runs(version: &Version, capability: f64) -> bool {
 
 /// The version that is asked for, or else the fastest on a GPU.
 pub fn on(gpu: &Gpu, asked: Option<&'static Version>, bands: usize) -> Result<&'static Version> {
-    let told = gpu.info().compute_capability.as_ref();
-    let capability = told.and_then(|capability| capability.parse().ok()).unwrap_or_default();
-    let refused = |version: &Version| {
-        let Version { id, capability: needed, .. } = version;
-        let most = if version.is_pipelined { ", below 12.0" } else { "" };
+    let text = gpu.info().compute_capability.as_ref();
+    let capability = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    let found = match asked {
+        Some(version) => Some(version).filter(|version| runs(version, capability)),
+        None => fastest(capability, bands),
+    };
+    found.ok_or_else(|| {
+        let Version { id, capability: needed, is_pipelined, .. } = asked.unwrap_or(ALL[0]);
+        let most = if *is_pipelined { ", below 12.0" } else { "" };
         let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
         Error::Input { origin: gpu.info().id.clone(), what }
-    };
-    match asked {
-        Some(version) if runs(version, capability) => Ok(version),
-        Some(version) => Err(refused(version)),
-        None => fastest(capability, bands).ok_or_else(|| refused(ALL[0])),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Fragments of `mma.sync.m16n8k8` in FP64, which needs sm_90: `C (16 × 8) += A (16 × 8) · B (8 × 8)`; and what
 //! multiplies them. Two fragments that follow each other in k are one of `mma.sync.m16n8k16`.
 //!
-//! With `g = lane / 4` and `t = lane % 4`, a lane holds
+//! With `g = lane / 4` and `t = lane % 4`, a lane holds, element by element,
 //!
 //! ```text
 //! A (row, k):      (g, t)  (g + 8, t)  (g, t + 4)  (g + 8, t + 4)
@@ -22,18 +22,6 @@ pub type FragmentA = [PerLane<f64>; 4];
 pub type FragmentB = [PerLane<f64>; 2];
 pub type FragmentC = [PerLane<f64>; 4];
 
-/// Row and k of a lane's element of A.
-#[inline(always)]
-pub const fn position_a(lane: u32, element: u32) -> (u32, u32) {
-    (lane / 4 + 8 * (element % 2), lane % 4 + 4 * (element / 2))
-}
-
-/// k and column of a lane's element of B.
-#[inline(always)]
-pub const fn position_b(lane: u32, element: u32) -> (u32, u32) {
-    (lane % 4 + 4 * element, lane / 4)
-}
-
 /// Row and column of a lane's element of C.
 #[inline(always)]
 pub const fn position_c(lane: u32, element: u32) -> (u32, u32) {
@@ -43,7 +31,23 @@ pub const fn position_c(lane: u32, element: u32) -> (u32, u32) {
 /// How a warp multiplies fragments. All give the same bits: an element by fused operations, k rising.
 pub trait Instruction {
     /// `c += a · b`, of `K` fragments that follow each other in k.
+    #[cfg(target_arch = "nvptx64")]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]);
+
+    /// The same on the host, for all lanes.
+    #[cfg(not(target_arch = "nvptx64"))]
+    unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
+        for (a, b) in a.iter().zip(b) {
+            for (at, lane) in (0..4).flat_map(|at| (0..LANES).map(move |lane| (at, lane))) {
+                let (row, column) = position_c(lane as u32, at as u32);
+                let (row, column) = (row as usize, column as usize);
+                for k in 0..DEPTH as usize {
+                    let a = a[row / 8 + 2 * (k / 4)][row % 8 * 4 + k % 4];
+                    c[at][lane] = a.mul_add(b[k / 4][column * 4 + k % 4], c[at][lane]);
+                }
+            }
+        }
+    }
 }
 
 /// The instructions of sm_90: m16n8k8, or m16n8k16 for two fragments.
@@ -56,12 +60,10 @@ pub struct M8N8K4;
 pub struct Vector;
 
 impl Instruction for M16N8 {
+    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
         const { assert!(K == 1 || K == 2) };
-        #[cfg(not(target_arch = "nvptx64"))]
-        multiply(c, a, b);
-        #[cfg(target_arch = "nvptx64")]
         if K == 1 {
             core::arch::asm!(
                 "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
@@ -85,11 +87,9 @@ impl Instruction for M16N8 {
 }
 
 impl Instruction for M8N8K4 {
+    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
-        #[cfg(not(target_arch = "nvptx64"))]
-        multiply(c, a, b);
-        #[cfg(target_arch = "nvptx64")]
         unroll::<K>(|of| {
             unroll::<2>(|k| {
                 unroll::<2>(|half| {
@@ -106,11 +106,9 @@ impl Instruction for M8N8K4 {
 }
 
 impl Instruction for Vector {
+    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
-        #[cfg(not(target_arch = "nvptx64"))]
-        multiply(c, a, b);
-        #[cfg(target_arch = "nvptx64")]
         unroll::<K>(|of| {
             let (a, b) = (&a[of], &b[of]);
             unroll::<2>(|half| {
@@ -131,36 +129,6 @@ impl Instruction for Vector {
     }
 }
 
-/// `c += a · b`: each element by fused operations, k rising, as the GPU does.
-#[cfg(not(target_arch = "nvptx64"))]
-fn multiply(c: &mut FragmentC, a: &[FragmentA], b: &[FragmentB]) {
-    a.iter().zip(b).for_each(|(a, b)| multiply_one(c, a, b));
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-fn multiply_one(c: &mut FragmentC, a: &FragmentA, b: &FragmentB) {
-    let (mut rows, mut columns) = ([[0.0; 8]; 16], [[0.0; 8]; 8]);
-    for lane in 0..32 {
-        for element in 0..4 {
-            let (row, k) = position_a(lane, element);
-            rows[row as usize][k as usize] = a[element as usize][lane as usize];
-        }
-        for element in 0..2 {
-            let (k, column) = position_b(lane, element);
-            columns[column as usize][k as usize] = b[element as usize][lane as usize];
-        }
-    }
-    for lane in 0..32 {
-        for element in 0..4 {
-            let (row, column) = position_c(lane, element);
-            let c = &mut c[element as usize][lane as usize];
-            for k in 0..8 {
-                *c = rows[row as usize][k].mul_add(columns[column as usize][k], *c);
-            }
-        }
-    }
-}
-
 // Values of the lanes of a warp: on the GPU that of the calling lane, on the host those of all lanes.
 
 /// Lanes of a call.
@@ -169,18 +137,20 @@ pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as u
 /// A value of each lane.
 pub type PerLane<T> = [T; LANES];
 
-/// The lane of entry `at` of a [`PerLane`].
+/// The lane of entry `at` of a [`PerLane`]: on the GPU the calling one.
 #[inline(always)]
 pub fn lane(at: usize) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    {
-        let _ = at;
-        crate::intrinsics::lane() % WARP
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        at as u32
-    }
+    let (_, at) = (at, crate::intrinsics::lane() % WARP);
+    at as u32
+}
+
+/// Warp `at` of a block: on the GPU the calling one.
+#[inline(always)]
+pub unsafe fn warp(at: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    let (_, at) = (at, crate::intrinsics::lane_in_register() / WARP);
+    at
 }
 
 #[inline(always)]

@@ -26,16 +26,10 @@ pub mod poles;
 pub mod product;
 pub mod versions;
 
-use pack::{FallbackPairs, Fold, PackV};
-
-/// Kernels that all versions share, with the threads of a block.
-pub const COMMON: [(&str, u32); 3] = [
-    (FallbackPairs::SYMBOL, FallbackPairs::THREADS),
-    (PackV::SYMBOL, PackV::THREADS),
-    (Fold::SYMBOL, Fold::THREADS),
-];
+use pack::{FallbackPairs, Fold, PackV, THREADS};
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
-    versions::ALL.into_iter().flat_map(versions::Version::kernels).chain(COMMON)
+    let common = [FallbackPairs::SYMBOL, PackV::SYMBOL, Fold::SYMBOL].map(|own| (own, THREADS));
+    versions::ALL.into_iter().flat_map(versions::Version::kernels).chain(common)
 }

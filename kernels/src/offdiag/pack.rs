@@ -54,6 +54,9 @@ impl Operands {
 
 // The kernels besides the products.
 
+/// Threads of a block of these kernels.
+pub const THREADS: u32 = 128;
+
 arguments! {
     /// Adds fallback pairs to U, by the definition; the other fields are those of
     /// [`ProductU`](crate::offdiag::product::ProductU).
@@ -83,9 +86,6 @@ arguments! {
 
 impl FallbackPairs {
     pub const SYMBOL: &str = "gpp_offdiag_odd";
-
-    /// Threads of a block.
-    pub const THREADS: u32 = 128;
 
     pub fn blocks(&self) -> u32 {
         self.columns * self.count
@@ -123,16 +123,14 @@ impl FallbackPairs {
             let to = self.u.add(packed + packed_a(l as usize, igp as usize, each as usize));
             *to += sum[0];
             *to.add(A_FRAGMENT as usize / 2) += sum[1];
-            l += Self::THREADS;
+            l += THREADS;
         }
     }
-}
 
-#[cfg(not(target_arch = "nvptx64"))]
-impl FallbackPairs {
+    #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn run(&self) {
         for block in 0..self.blocks() {
-            (0..Self::THREADS).for_each(|thread| self.thread(block, thread));
+            (0..THREADS).for_each(|thread| self.thread(block, thread));
         }
     }
 }
@@ -159,7 +157,7 @@ arguments! {
         /// Fragments of V.
         right: u32,
     }
-    gpp_offdiag_gather = |pack| pack.element(crate::intrinsics::block() * PackV::THREADS + crate::intrinsics::lane());
+    gpp_offdiag_gather = |pack| pack.element(crate::intrinsics::block() * THREADS + crate::intrinsics::lane());
 }
 
 /// In place of the row of an igp that is no G.
@@ -168,11 +166,8 @@ pub const NO_ROW: u32 = u32::MAX;
 impl PackV {
     pub const SYMBOL: &str = "gpp_offdiag_gather";
 
-    /// Threads of a block.
-    pub const THREADS: u32 = 128;
-
     pub fn blocks(&self) -> u32 {
-        (self.count * self.igp * self.right * COLUMNS).div_ceil(Self::THREADS)
+        (self.count * self.igp * self.right * COLUMNS).div_ceil(THREADS)
     }
 
     #[inline(always)]
@@ -199,12 +194,10 @@ impl PackV {
         *to = element[0];
         *to.add(B_FRAGMENT as usize) = element[1];
     }
-}
 
-#[cfg(not(target_arch = "nvptx64"))]
-impl PackV {
+    #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn run(&self) {
-        (0..self.blocks() * Self::THREADS).for_each(|index| self.element(index));
+        (0..self.blocks() * THREADS).for_each(|index| self.element(index));
     }
 }
 
@@ -221,17 +214,14 @@ arguments! {
         /// Sums.
         count: u32,
     }
-    gpp_offdiag_fold = |fold| fold.number(crate::intrinsics::block() * Fold::THREADS + crate::intrinsics::lane());
+    gpp_offdiag_fold = |fold| fold.number(crate::intrinsics::block() * THREADS + crate::intrinsics::lane());
 }
 
 impl Fold {
     pub const SYMBOL: &str = "gpp_offdiag_fold";
 
-    /// Threads of a block.
-    pub const THREADS: u32 = 128;
-
     pub fn blocks(&self) -> u32 {
-        (self.count * self.each).div_ceil(Self::THREADS)
+        (self.count * self.each).div_ceil(THREADS)
     }
 
     #[inline(always)]
@@ -251,11 +241,9 @@ impl Fold {
         }
         *self.folded.add(index as usize) = sum;
     }
-}
 
-#[cfg(not(target_arch = "nvptx64"))]
-impl Fold {
+    #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn run(&self) {
-        (0..self.blocks() * Self::THREADS).for_each(|index| self.number(index));
+        (0..self.blocks() * THREADS).for_each(|index| self.number(index));
     }
 }

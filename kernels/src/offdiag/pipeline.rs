@@ -55,31 +55,33 @@ impl Tile {
         self.n * self.warps_n
     }
 
-    /// The stages of a block, with so many words in an element of B.
+    /// The stages of a block, with so many words in an element of B: as many, a power of two up to 8, as fit into its
+    /// shared memory.
     pub const fn stages(self, words: u32) -> Stages {
-        Stages::new(self.a_fragments(), self.b_fragments(), words, self.k_tiles)
+        let (a, b) = (self.a_fragments(), self.b_fragments());
+        let one = Stages { a, b, words, k_tiles: self.k_tiles, count: 1 };
+        let mut count = 8;
+        while count > (SHARED - BARRIERS) / one.stage_bytes() {
+            count /= 2;
+        }
+        Stages { count, ..one }
+    }
+
+    /// Runs all warps of so many blocks on the host, one after the other.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn run(self, blocks: u32, warp: impl Fn(u32, u32)) {
+        for block in 0..blocks {
+            (0..self.warps()).for_each(|at| warp(block, at));
+        }
     }
 }
 
-pub trait Pipeline {
-    /// Waits for the operands of `stage`, one after the other. Those of the stage before are released.
-    unsafe fn consume(&mut self, stage: u32);
-
-    /// A pair of numbers for each lane, of 32 neighbouring pairs from `at` on, of A in k-tile `k` of the stage.
-    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
-
-    /// The same of B.
-    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
-}
-
 /// The stages of a block in shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Stages {
-    /// Fragments of A.
+    /// Fragments of A and of B, and words of an element of B.
     pub a: u32,
-    /// Fragments of B.
     pub b: u32,
-    /// Words of an element of B.
     pub words: u32,
     pub k_tiles: u32,
     pub count: u32,
@@ -101,16 +103,6 @@ impl Stages {
         self.k_tiles * (self.a_bytes() + self.b_bytes())
     }
 
-    /// As many stages, a power of two up to 8, as fit into a block's shared memory.
-    pub const fn new(a: u32, b: u32, words: u32, k_tiles: u32) -> Stages {
-        let one = Stages { a, b, words, k_tiles, count: 1 };
-        let mut count = 8;
-        while count > (SHARED - BARRIERS) / one.stage_bytes() {
-            count /= 2;
-        }
-        Stages { count, ..one }
-    }
-
     /// Bytes of shared memory that a block needs.
     pub const fn bytes(self) -> u32 {
         BARRIERS + self.count * self.stage_bytes()
@@ -123,19 +115,26 @@ const SHARED: u32 = 227 << 10;
 /// Bytes before the first stage, for the full and the empty barrier of each, of 8 bytes.
 pub const BARRIERS: u32 = 256;
 
+pub trait Pipeline {
+    /// Of so many k-tiles, a multiple of a stage's, with so many words in an element of B. All threads of a block come
+    /// here, once; for [`Staged`] with [`Stages::bytes`] of dynamic shared memory.
+    unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Self;
+
+    /// Waits for the operands of `stage`, one after the other. Those of the stage before are released.
+    unsafe fn consume(&mut self, stage: u32);
+
+    /// A pair of numbers for each lane, of 32 neighbouring pairs from `at` on, of A in k-tile `k` of the stage.
+    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+
+    /// The same of B.
+    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+}
+
 /// No stages: each warp reads global memory.
 pub struct Direct {
     operands: Operands,
     k_tiles: u32,
     now: (*const f64, *const f64),
-}
-
-impl Direct {
-    /// With so many k-tiles at a time.
-    #[inline(always)]
-    pub fn new(operands: Operands, k_tiles: u32) -> Self {
-        Direct { operands, k_tiles, now: (core::ptr::null(), core::ptr::null()) }
-    }
 }
 
 #[inline(always)]
@@ -145,6 +144,11 @@ unsafe fn pair(from: *const f64, at: u32) -> [PerLane<f64>; 2] {
 }
 
 impl Pipeline for Direct {
+    #[inline(always)]
+    unsafe fn start(operands: Operands, tile: Tile, _words: u32, _k_tiles: u32) -> Self {
+        Direct { operands, k_tiles: tile.k_tiles, now: (core::ptr::null(), core::ptr::null()) }
+    }
+
     #[inline(always)]
     unsafe fn consume(&mut self, stage: u32) {
         self.now = self.operands.at(stage * self.k_tiles);
@@ -161,6 +165,9 @@ impl Pipeline for Direct {
     }
 }
 
+/// On the host nothing is staged.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type Staged = Direct;
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::Staged;
 
@@ -168,7 +175,7 @@ pub use gpu::Staged;
 mod gpu {
     use core::arch::{asm, global_asm};
 
-    use super::{BARRIERS, Pipeline, Stages};
+    use super::{BARRIERS, Pipeline, Stages, Tile};
     use crate::intrinsics::{
         WARP, barrier, lane, lane_in_register, load_shared_pair, warp_barrier,
     };
@@ -193,39 +200,6 @@ mod gpu {
     const SLACK: u32 = 1;
 
     impl Staged {
-        /// Makes the barriers and produces the first stages, of so many k-tiles, a multiple of a stage's. All threads of the
-        /// block come here, once, with [`Stages::bytes`] of dynamic shared memory.
-        #[inline(always)]
-        pub unsafe fn start(
-            operands: Operands,
-            stages: Stages,
-            k_tiles: u32,
-            warps: u32,
-        ) -> Staged {
-            let base: u32;
-            asm!("mov.u32 {}, gpp_offdiag_stages;", out(reg32) base, options(pure, nomem, nostack));
-            if lane() == 0 {
-                let mut stage = 0;
-                while stage < stages.count {
-                    make_barrier(base + 16 * stage, 1);
-                    make_barrier(base + 16 * stage + 8, warps * WARP);
-                    stage += 1;
-                }
-                asm!("fence.mbarrier_init.release.cluster;", options(nostack));
-            }
-            barrier();
-            let count = k_tiles / stages.k_tiles;
-            let pipeline = Staged { operands, stages, base, count, warps, now: 0 };
-            if lane() == 0 {
-                let mut stage = 0;
-                while stage < Self::ahead(stages) && stage < count {
-                    pipeline.produce(stage);
-                    stage += 1;
-                }
-            }
-            pipeline
-        }
-
         /// Stages that are produced before they are consumed.
         const fn ahead(stages: Stages) -> u32 {
             stages.count - SLACK - 1
@@ -274,6 +248,34 @@ mod gpu {
     }
 
     impl Pipeline for Staged {
+        /// Makes the barriers and produces the first stages.
+        #[inline(always)]
+        unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Staged {
+            let (stages, warps) = (tile.stages(words), tile.warps());
+            let base: u32;
+            asm!("mov.u32 {}, gpp_offdiag_stages;", out(reg32) base, options(pure, nomem, nostack));
+            if lane() == 0 {
+                let mut stage = 0;
+                while stage < stages.count {
+                    make_barrier(base + 16 * stage, 1);
+                    make_barrier(base + 16 * stage + 8, warps * WARP);
+                    stage += 1;
+                }
+                asm!("fence.mbarrier_init.release.cluster;", options(nostack));
+            }
+            barrier();
+            let count = k_tiles / stages.k_tiles;
+            let pipeline = Staged { operands, stages, base, count, warps, now: 0 };
+            if lane() == 0 {
+                let mut stage = 0;
+                while stage < Self::ahead(stages) && stage < count {
+                    pipeline.produce(stage);
+                    stage += 1;
+                }
+            }
+            pipeline
+        }
+
         #[inline(always)]
         unsafe fn consume(&mut self, stage: u32) {
             // The products of the stage before are done, so its operands were read. An arrival right after the loads would not

@@ -3,16 +3,12 @@
 //! A complex product is three real ones: with `t1 = Ar·Pr`, `t2 = Ai·Pi` and `t3 = (Ar + Ai)·(Pr + Pi)`, the real
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
-#[cfg(target_arch = "nvptx64")]
-use crate::intrinsics::{WARP, block, lane_in_register};
 use crate::offdiag::mma::{
     COLUMNS, FragmentA, FragmentB, FragmentC, Instruction, LANES, ROWS, each, lane, position_c,
-    unroll,
+    unroll, warp,
 };
 use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands, packed_a};
-#[cfg(target_arch = "nvptx64")]
-use crate::offdiag::pipeline::Staged;
-use crate::offdiag::pipeline::{Direct, Pipeline, Tile, TileConfig};
+use crate::offdiag::pipeline::{Direct, Pipeline, Staged, Tile, TileConfig};
 use crate::offdiag::poles::{Element, Limits, PackedV};
 
 /// The three real products of a warp's tile.
@@ -207,9 +203,34 @@ impl ProductU {
         }
     }
 
-    /// Sums and stores the tile of one warp of a block.
+    /// The tile of one warp of a block, with packed poles of `WORDS` words.
     #[inline(always)]
-    unsafe fn warp<
+    pub(super) unsafe fn warp<
+        W: TileConfig,
+        P: Element<WORDS>,
+        const WORDS: usize,
+        const M: usize,
+        const N: usize,
+        const K: usize,
+    >(
+        &self,
+        block: u32,
+        at: u32,
+    ) {
+        let (tile, words) = (W::TILE_U, WORDS as u32);
+        let operands = self.operands(tile, words, block);
+        if W::PIPELINED {
+            let mut pipeline = Staged::start(operands, tile, words, self.steps);
+            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
+        } else {
+            let mut pipeline = Direct::start(operands, tile, words, self.steps);
+            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
+        }
+    }
+
+    /// Sums and stores the tile of a warp.
+    #[inline(always)]
+    unsafe fn sum<
         W: TileConfig,
         P: Element<WORDS>,
         const WORDS: usize,
@@ -290,51 +311,6 @@ impl ProductU {
             ),
         }
     }
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    pub(super) unsafe fn block<
-        W: TileConfig,
-        P: Element<WORDS>,
-        const WORDS: usize,
-        const M: usize,
-        const N: usize,
-        const K: usize,
-    >(
-        &self,
-    ) {
-        let tile = W::TILE_U;
-        let operands = self.operands(tile, WORDS as u32, block());
-        if W::PIPELINED {
-            let stages = tile.stages(WORDS as u32);
-            let mut pipeline = Staged::start(operands, stages, self.steps, tile.warps());
-            self.warp::<W, P, WORDS, M, N, K>(&mut pipeline, block(), lane_in_register() / WARP);
-        } else {
-            let mut pipeline = Direct::new(operands, tile.k_tiles);
-            self.warp::<W, P, WORDS, M, N, K>(&mut pipeline, block(), lane_in_register() / WARP);
-        }
-    }
-
-    /// Runs the kernel here, block by block and warp by warp.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(super) unsafe fn run<
-        W: TileConfig,
-        P: Element<WORDS>,
-        const WORDS: usize,
-        const M: usize,
-        const N: usize,
-        const K: usize,
-    >(
-        &self,
-    ) {
-        for block in 0..self.blocks(W::TILE_U) {
-            for warp in 0..W::TILE_U.warps() {
-                let mut pipeline =
-                    Direct::new(self.operands(W::TILE_U, WORDS as u32, block), W::TILE_U.k_tiles);
-                self.warp::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp);
-            }
-        }
-    }
 }
 
 // The second product: Σ.
@@ -409,9 +385,29 @@ impl ProductSigma {
         }
     }
 
-    /// Sums the tile of one warp of a block, and adds it to what is stored.
+    /// The tile of one warp of a block.
     #[inline(always)]
-    unsafe fn warp<W: TileConfig, const M: usize, const N: usize, const K: usize>(
+    pub(super) unsafe fn warp<W: TileConfig, const M: usize, const N: usize, const K: usize>(
+        &self,
+        block: u32,
+        at: u32,
+    ) {
+        let tile = W::TILE_SIGMA;
+        let operands = self.operands(tile, block);
+        let (_, _, slot) = self.tile(tile, block);
+        let steps = self.steps(slot);
+        if W::PIPELINED {
+            let mut pipeline = Staged::start(operands, tile, 2, steps);
+            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
+        } else {
+            let mut pipeline = Direct::start(operands, tile, 2, steps);
+            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
+        }
+    }
+
+    /// Sums the tile of a warp, and adds it to what is stored.
+    #[inline(always)]
+    unsafe fn sum<W: TileConfig, const M: usize, const N: usize, const K: usize>(
         &self,
         pipeline: &mut impl Pipeline,
         block: u32,
@@ -445,34 +441,5 @@ impl ProductSigma {
                 });
             });
         });
-    }
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    pub(super) unsafe fn block<W: TileConfig, const M: usize, const N: usize, const K: usize>(
-        &self,
-    ) {
-        let tile = W::TILE_SIGMA;
-        let operands = self.operands(tile, block());
-        let (_, _, slot) = self.tile(tile, block());
-        let steps = self.steps(slot);
-        if W::PIPELINED {
-            let mut pipeline = Staged::start(operands, tile.stages(2), steps, tile.warps());
-            self.warp::<W, M, N, K>(&mut pipeline, block(), lane_in_register() / WARP);
-        } else {
-            let mut pipeline = Direct::new(operands, tile.k_tiles);
-            self.warp::<W, M, N, K>(&mut pipeline, block(), lane_in_register() / WARP);
-        }
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(super) unsafe fn run<W: TileConfig, const M: usize, const N: usize, const K: usize>(&self) {
-        for block in 0..self.blocks(W::TILE_SIGMA) {
-            for warp in 0..W::TILE_SIGMA.warps() {
-                let mut pipeline =
-                    Direct::new(self.operands(W::TILE_SIGMA, block), W::TILE_SIGMA.k_tiles);
-                self.warp::<W, M, N, K>(&mut pipeline, block, warp);
-            }
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! The versions of the products, one idea each. All give the same bits.
 
-use crate::offdiag::mma::{self, M16N8, ROWS};
+use crate::offdiag::mma::{self, ROWS};
 use crate::offdiag::pipeline::{Tile, TileConfig};
+use crate::offdiag::poles::{ComplexSch, ComplexSsx, Sch, Ssx};
+use crate::offdiag::product::{ProductSigma, ProductU};
 
 #[derive(Debug)]
 pub struct Version {
@@ -20,11 +22,11 @@ pub struct Version {
     /// Symbols of U: of real poles and of complex ones, for `sch` and for `ssx`.
     pub symbols_u: [[&'static str; 2]; 2],
     pub symbol_sigma: &'static str,
-    /// The kernels on the host, in the order of the symbols.
+    /// A warp of a block of each kernel on the host, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub run_u: [[unsafe fn(&crate::offdiag::product::ProductU); 2]; 2],
+    pub warp_u: [[unsafe fn(&ProductU, u32, u32); 2]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
-    pub run_sigma: unsafe fn(&crate::offdiag::product::ProductSigma),
+    pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
 }
 
 impl Version {
@@ -48,94 +50,98 @@ impl Version {
     }
 }
 
-/// A version, its entries, and its kernels on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+impl Version {
+    /// Runs a kernel of U on the host: of real or complex poles, for `sch` or `ssx`.
+    pub unsafe fn run_u(&self, complex: bool, exchange: bool, arguments: &ProductU) {
+        let warp = self.warp_u[usize::from(complex)][usize::from(exchange)];
+        self.tile_u.run(arguments.blocks(self.tile_u), |block, at| warp(arguments, block, at));
+    }
+
+    pub unsafe fn run_sigma(&self, arguments: &ProductSigma) {
+        let (tile, warp) = (self.tile_sigma, self.warp_sigma);
+        tile.run(arguments.blocks(tile), |block, at| warp(arguments, block, at));
+    }
+}
+
+/// Fails to compile if the tiles of a version do not go together.
+const fn check<W: TileConfig>() {
+    let (u, sigma) = (W::TILE_U, W::TILE_SIGMA);
+    // What a version's fragments of l are a multiple of: see `Version::fragments`.
+    let multiple = if W::SPLITS { 1 } else { u.m };
+    assert!(multiple.is_multiple_of(sigma.a_fragments()));
+    // k-tiles of U are whole tiles of the first product.
+    assert!(u.b_fragments().is_multiple_of(sigma.k_tiles));
+    // Of the stages one is consumed, one is released, and others are produced.
+    let few = u.stages(3).count < 3 || u.stages(4).count < 3 || sigma.stages(2).count < 3;
+    assert!(!W::PIPELINED || !few);
+}
+
+/// A version, its entries, and its kernels on the host. Tiles are `m`, `n` and `k_tiles`, then warps.
 macro_rules! version {
     (
-        $config:ident, $id:literal, $change:literal, from $from:expr, capability $capability:literal;
+        $id:literal, $change:literal, from $from:expr, capability $capability:literal;
+        instruction $instruction:ty, pipelined $pipelined:literal, splits $splits:literal;
+        tile_u { m: $um:literal, n: $un:literal, k_tiles: $uk:literal, $($u_warps:tt)* }
+        tile_sigma { m: $sm:literal, n: $sn:literal, k_tiles: $sk:literal, $($s_warps:tt)* }
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
     ) => {
-        const _: () = {
-            use $crate::offdiag::pipeline::TileConfig;
-            // What a version's fragments of l are a multiple of: see `Version::fragments`.
-            let multiple = if $config::SPLITS { 1 } else { $config::TILE_U.m };
-            assert!(multiple.is_multiple_of($config::TILE_SIGMA.a_fragments()));
-            // k-tiles of U are whole tiles of the first product.
-            assert!($config::TILE_U.b_fragments().is_multiple_of($config::TILE_SIGMA.k_tiles));
-            // Of the stages one is consumed, one is released, and others are produced.
-            let (u, sigma) = ($config::TILE_U, $config::TILE_SIGMA);
-            let few = u.stages(3).count < 3 || u.stages(4).count < 3 || sigma.stages(2).count < 3;
-            assert!(!$config::PIPELINED || !few);
-        };
+        use super::*;
 
-        pub static VERSION: $crate::offdiag::versions::Version = {
-            use $crate::offdiag::pipeline::TileConfig;
-            use $crate::offdiag::versions::Version;
-            Version {
-                id: $id,
-                change: $change,
-                from: $from,
-                capability: $capability,
-                is_pipelined: $config::PIPELINED,
-                splits: $config::SPLITS,
-                tile_u: $config::TILE_U,
-                tile_sigma: $config::TILE_SIGMA,
-                symbols_u: [
-                    [stringify!($hole), stringify!($exchange)],
-                    [stringify!($complex_hole), stringify!($complex_exchange)],
+        pub struct Config;
+
+        impl TileConfig for Config {
+            type Instruction = $instruction;
+            const TILE_U: Tile = Tile { m: $um, n: $un, k_tiles: $uk, $($u_warps)* };
+            const TILE_SIGMA: Tile = Tile { m: $sm, n: $sn, k_tiles: $sk, $($s_warps)* };
+            const SPLITS: bool = $splits;
+            const PIPELINED: bool = $pipelined;
+        }
+
+        pub static VERSION: Version = Version {
+            id: $id,
+            change: $change,
+            from: $from,
+            capability: $capability,
+            is_pipelined: $pipelined,
+            splits: $splits,
+            tile_u: Config::TILE_U,
+            tile_sigma: Config::TILE_SIGMA,
+            symbols_u: [
+                [stringify!($hole), stringify!($exchange)],
+                [stringify!($complex_hole), stringify!($complex_exchange)],
+            ],
+            symbol_sigma: stringify!($second),
+            #[cfg(not(target_arch = "nvptx64"))]
+            warp_u: [
+                [
+                    ProductU::warp::<Config, Sch, 3, $um, $un, $uk>,
+                    ProductU::warp::<Config, Ssx<true>, 3, $um, $un, $uk>,
                 ],
-                symbol_sigma: stringify!($second),
-                #[cfg(not(target_arch = "nvptx64"))]
-                run_u: {
-                    use $crate::offdiag::product::ProductU;
-                    use $crate::offdiag::poles::{ComplexSsx, ComplexSch, Ssx, Sch};
-                    const M: usize = $config::TILE_U.m as usize;
-                    const N: usize = $config::TILE_U.n as usize;
-                    const K: usize = $config::TILE_U.k_tiles as usize;
-                    [
-                        [
-                            ProductU::run::<$config, Sch, 3, M, N, K>,
-                            ProductU::run::<$config, Ssx<true>, 3, M, N, K>,
-                        ],
-                        [
-                            ProductU::run::<$config, ComplexSch, 4, M, N, K>,
-                            ProductU::run::<$config, ComplexSsx<true>, 4, M, N, K>,
-                        ],
-                    ]
-                },
-                #[cfg(not(target_arch = "nvptx64"))]
-                run_sigma: $crate::offdiag::product::ProductSigma::run::<
-                    $config,
-                    { $config::TILE_SIGMA.m as usize },
-                    { $config::TILE_SIGMA.n as usize },
-                    { $config::TILE_SIGMA.k_tiles as usize },
-                >,
-            }
+                [
+                    ProductU::warp::<Config, ComplexSch, 4, $um, $un, $uk>,
+                    ProductU::warp::<Config, ComplexSsx<true>, 4, $um, $un, $uk>,
+                ],
+            ],
+            #[cfg(not(target_arch = "nvptx64"))]
+            warp_sigma: ProductSigma::warp::<Config, $sm, $sn, $sk>,
         };
 
-        entry_u! { $config $hole Sch, 3 }
-        entry_u! { $config $exchange Ssx<true>, 3 }
-        entry_u! { $config $complex_hole ComplexSch, 4 }
-        entry_u! { $config $complex_exchange ComplexSsx<true>, 4 }
-        $crate::offdiag::product::arguments_sigma! { entry [$second $crate::offdiag::product::ProductSigma, |arguments| {
-            use $crate::offdiag::pipeline::TileConfig;
-            const M: usize = $config::TILE_SIGMA.m as usize;
-            const N: usize = $config::TILE_SIGMA.n as usize;
-            const K: usize = $config::TILE_SIGMA.k_tiles as usize;
-            arguments.block::<$config, M, N, K>()
-        }] }
+        const _: () = check::<Config>();
+
+        product! { arguments_u $hole: ProductU<Sch, 3, $um, $un, $uk> }
+        product! { arguments_u $exchange: ProductU<Ssx<true>, 3, $um, $un, $uk> }
+        product! { arguments_u $complex_hole: ProductU<ComplexSch, 4, $um, $un, $uk> }
+        product! { arguments_u $complex_exchange: ProductU<ComplexSsx<true>, 4, $um, $un, $uk> }
+        product! { arguments_sigma $second: ProductSigma<$sm, $sn, $sk> }
     };
 }
 
-/// An entry of U.
-macro_rules! entry_u {
-    ($config:ident $symbol:ident $make:ty, $words:literal) => {
-        $crate::offdiag::product::arguments_u! { entry [$symbol $crate::offdiag::product::ProductU, |arguments| {
-            use $crate::offdiag::poles::*;
-            use $crate::offdiag::pipeline::TileConfig;
-            const M: usize = $config::TILE_U.m as usize;
-            const N: usize = $config::TILE_U.n as usize;
-            const K: usize = $config::TILE_U.k_tiles as usize;
-            arguments.block::<$config, $make, $words, M, N, K>()
+/// An entry of a product: all warps of a block, see [`mma::warp`].
+macro_rules! product {
+    ($list:ident $symbol:ident: $product:ident<$($generics:tt)*) => {
+        $crate::offdiag::product::$list! { entry [$symbol $product, |arguments| {
+            $product::warp::<Config, $($generics)*(&arguments, $crate::intrinsics::block(), 0)
         }] }
     };
 }
@@ -156,20 +162,11 @@ pub mod vector {
     //! A lane holds parts of rows and columns only, as the matrix instruction wants it, so it asks the others for the rest.
     //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
-    use super::*;
-
-    pub struct Vector;
-
-    impl TileConfig for Vector {
-        type Instruction = mma::Vector;
-        const TILE_U: Tile = Tile { m: 1, n: 2, warps_m: 2, warps_n: 2, k_tiles: 1 };
-        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = false;
-        const PIPELINED: bool = false;
-    }
-
     version! {
-        Vector, "vector", "P made in registers, FMAs of vectors", from None, capability 7.0;
+        "vector", "P made in registers, FMAs of vectors", from None, capability 7.0;
+        instruction mma::Vector, pipelined false, splits false;
+        tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         gpp_offdiag_vector_hole gpp_offdiag_vector_exchange
         gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
         gpp_offdiag_vector_second
@@ -182,20 +179,11 @@ pub mod m8n8k4 {
     //! P is made in the registers where the instruction wants it, so that no lane asks another.
     //! It is the version for compute capability 8.0.
 
-    use super::*;
-
-    pub struct M8N8K4;
-
-    impl TileConfig for M8N8K4 {
-        type Instruction = mma::M8N8K4;
-        const TILE_U: Tile = Tile { m: 2, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = true;
-        const PIPELINED: bool = false;
-    }
-
     version! {
-        M8N8K4, "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0;
+        "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0;
+        instruction mma::M8N8K4, pipelined false, splits true;
+        tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange
         gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
         gpp_offdiag_m8n8k4_second
@@ -207,20 +195,11 @@ pub mod m16n8k8 {
     //!
     //! Operands come from L1, where each warp reads them on its own and waits for them.
 
-    use super::*;
-
-    pub struct M16N8K8;
-
-    impl TileConfig for M16N8K8 {
-        type Instruction = mma::M16N8;
-        const TILE_U: Tile = Tile { m: 2, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = true;
-        const PIPELINED: bool = false;
-    }
-
     version! {
-        M16N8K8, "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0;
+        "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0;
+        instruction mma::M16N8, pipelined false, splits true;
+        tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange
         gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
         gpp_offdiag_m16n8k8_second
@@ -233,20 +212,11 @@ pub mod ring {
     //! No warp waits for memory, and each element of A is read once a block. A warp whose l are of two bands n makes P
     //! twice.
 
-    use super::*;
-
-    pub struct Ring;
-
-    impl TileConfig for Ring {
-        type Instruction = M16N8;
-        const TILE_U: Tile = Tile { m: 3, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
-        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = true;
-        const PIPELINED: bool = true;
-    }
-
     version! {
-        Ring, "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0;
+        "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits true;
+        tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         gpp_offdiag_ring_hole gpp_offdiag_ring_exchange
         gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
         gpp_offdiag_ring_second
@@ -259,20 +229,11 @@ pub mod m16n8k16 {
     //! A warp makes P of 16 ig before their products. The tile is that of `ring`: of 128 l the sums and twice as many
     //! operands would not fit into the registers. P of two bands n would not either: bands are filled up to a multiple of 48.
 
-    use super::*;
-
-    pub struct M16N8K16;
-
-    impl TileConfig for M16N8K16 {
-        type Instruction = M16N8;
-        const TILE_U: Tile = Tile { m: 3, n: 2, warps_m: 2, warps_n: 4, k_tiles: 2 };
-        const TILE_SIGMA: Tile = Tile { m: 1, n: 2, warps_m: 1, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = false;
-        const PIPELINED: bool = true;
-    }
-
     version! {
-        M16N8K16, "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0;
+        "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits false;
+        tile_u { m: 3, n: 2, k_tiles: 2, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange
         gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
         gpp_offdiag_m16n8k16_second
@@ -285,20 +246,11 @@ pub mod wide {
     //! The sums take 192 of 255 registers. A warp's l are of one band n: bands are filled up to a multiple of 64. So it is
     //! for numbers of bands that fill it.
 
-    use super::*;
-
-    pub struct Wide;
-
-    impl TileConfig for Wide {
-        type Instruction = M16N8;
-        const TILE_U: Tile = Tile { m: 4, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
-        const TILE_SIGMA: Tile = Tile { m: 2, n: 2, warps_m: 2, warps_n: 4, k_tiles: 1 };
-        const SPLITS: bool = false;
-        const PIPELINED: bool = true;
-    }
-
     version! {
-        Wide, "wide", "tiles of 128 l", from Some("ring"), capability 9.0;
+        "wide", "tiles of 128 l", from Some("ring"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits false;
+        tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         gpp_offdiag_wide_hole gpp_offdiag_wide_exchange
         gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
         gpp_offdiag_wide_second
