@@ -10,7 +10,8 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Grid, synthesis, systems};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{EnergyGrid, Source as _, synthesis, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -59,8 +60,8 @@ fn energies(criterion: &mut Criterion) {
     let system = systems::find("demo").unwrap();
     let host = Host::new();
     for nw in [1, 2, 3, 6, 64] {
-        let demo = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
-        let problem = demo.at(&Grid::Count(nw)).unwrap();
+        let demo = Synthesis::new(system, systems::DEFAULT_SEED, quiet);
+        let problem = demo.at(&EnergyGrid::Count(nw)).load().unwrap();
         let mut engine = Engine::whole(&host, &problem).unwrap();
         let sums_by = |engine: &mut Engine, id: &str| {
             let version = find(id).unwrap().kernel;

@@ -8,7 +8,7 @@
 //! ```
 
 use clap::Parser;
-use gpp::problem::grid::{Even, Grid};
+use gpp::problem::grid::{EnergyGrid, Even};
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::progress::Progress;
 use gpp::record::plain;
@@ -52,7 +52,7 @@ fn main() -> Result<(), gpp::error::Error> {
 pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
     let Args { systems, seed, energies, nw, mut bands } = args;
     let progress = Progress { shown: true };
-    let grid = energies.map(Grid::Even).or(nw.map(Grid::Count));
+    let grid = energies.map(EnergyGrid::Even).or(nw.map(EnergyGrid::Count));
     bands.sort_unstable();
     bands.dedup();
     let (mut sums, mut matrices) = (Vec::new(), Vec::new());

@@ -18,8 +18,8 @@ use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Files, print, write_text};
-use crate::problem::Grid;
-use crate::problem::file::{self, MINI_APPS_ENERGIES};
+use crate::problem::EnergyGrid;
+use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
@@ -50,7 +50,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
     Files::new().writes("--output", [&args.output]).check()?;
-    let grid = args.energies.map(|energies| Grid::Even(energies).in_file());
+    let grid = args.energies.map(EnergyGrid::Spaced);
     let source = Source::System(system, args.seed).at(grid);
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
@@ -68,7 +68,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
             problem.header().nend
         ));
     }
-    file::write(&args.output, &problem, &sums, progress)?;
+    input_file::write(&args.output, &problem, &sums, progress)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -227,7 +227,7 @@ fn listing() -> Value {
             "nstart": own.nstart,
             "nend": own.nend,
             "poles": poles(own),
-            "bytes": own.bytes(),
+            "bytes": own.extents().bytes(),
             "note": own.note,
         })
     };
@@ -352,7 +352,9 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
             ("G′", &|own: &&System| own.ngpown.to_string()),
             ("G", &|own: &&System| own.ncouls.to_string()),
             ("poles", &|own: &&System| poles(own).into()),
-            ("MiB", &|own: &&System| format!("{:.1}", own.bytes() as f64 / f64::from(1 << 20))),
+            ("MiB", &|own: &&System| {
+                format!("{:.1}", own.extents().bytes() as f64 / f64::from(1 << 20))
+            }),
             ("note", &|own: &&System| own.note.clone()),
         ],
         SYSTEMS.iter(),

@@ -8,9 +8,8 @@ use gpp_kernels::plan::Poles;
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::{Device, HostWorkspace};
 use crate::error::{Error, Result, invalid, mib};
-use crate::output::memory::Free;
-use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
-use crate::problem::plan::CACHED;
+use crate::output::memory::{self, Free};
+use crate::problem::arrays::{EPS, Extents, Of, WTILDE};
 use crate::problem::vectors::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
@@ -170,8 +169,8 @@ impl Crew<'_> {
     }
 }
 
-/// Bytes beside all that is counted: what a run needs of its own is small, and batches of energies that stay.
-pub const BESIDE: u64 = (64 << 20) + CACHED as u64;
+/// Bytes beside all that is counted: a run's own small needs, and batches of energies.
+pub const BESIDE: u64 = 80 << 20;
 
 /// The host's memory for this process, beside `taken` bytes of its own, where nobody takes any meanwhile: all
 /// processes of a host have as much, and no process of a run has more than another. Collective.

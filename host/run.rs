@@ -19,7 +19,7 @@ use crate::measure::{self, measure, window};
 use crate::memory::{Crew, Loaded, of_sorted};
 use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
 use crate::output::note;
-use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Extents, Outline, digest};
 use crate::progress::Progress;
 use crate::ranks::Ranks;

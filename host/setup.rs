@@ -21,7 +21,7 @@ use crate::memory::{self, Crew, Limits};
 use crate::output::note;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::systems::DEFAULT_SEED;
-use crate::problem::{self, Grid, Problem, Slabs, System, file, systems};
+use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -35,13 +35,13 @@ pub enum Source {
     System(&'static System, u64),
     /// A file in the reference mini-app's format.
     File(PathBuf),
-    OnGrid(Box<Source>, Grid),
+    OnGrid(Box<Source>, EnergyGrid),
 }
 
 impl Source {
     /// The problem that the arguments name, or else this system.
     pub fn of(args: &ProblemArgs, system: &str) -> Result<Source> {
-        let grid = args.energies.map(Grid::Even);
+        let grid = args.energies.map(EnergyGrid::Even);
         if let Some(path) = &args.input {
             return Ok(Source::File(path.clone()).at(grid));
         }
@@ -55,7 +55,7 @@ impl Source {
 
     /// This source at other energies, where some are asked for.
     #[must_use]
-    pub fn at(self, grid: Option<Grid>) -> Source {
+    pub fn at(self, grid: Option<EnergyGrid>) -> Source {
         match grid {
             Some(grid) => Source::OnGrid(self.into(), grid),
             None => self,
@@ -98,15 +98,18 @@ impl Source {
             }
             Source::File(path) => vec!["--input".into(), path.into()],
             Source::OnGrid(source, grid) => {
-                let grid = grid.argument().into_iter().flatten().map(OsString::from);
-                source.arguments().into_iter().chain(grid).collect()
+                let mut arguments = source.arguments();
+                if let EnergyGrid::Even(even) = grid {
+                    arguments.extend(["--energies".into(), even.to_string().into()]);
+                }
+                arguments
             }
         }
     }
 
     pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
         Ok(match self {
-            Source::File(path) => Box::new(file::Input::open(path, progress)?),
+            Source::File(path) => Box::new(input_file::Input::open(path, progress)?),
             Source::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
             Source::OnGrid(source, grid) => {
                 let mut source = source.open(progress)?;

@@ -24,7 +24,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
         let errors = [
-            gpp::problem::file::read(path, QUIET).err().map(|error| error.to_string()),
+            gpp::problem::input_file::read(path, QUIET).err().map(|error| error.to_string()),
             record::read::<Run>(path).err().map(|error| error.to_string()),
         ];
         for text in errors {
@@ -113,7 +113,7 @@ fn a_run_in_a_group_parts_itself_or_refuses() {
     // 92 MiB of pairs, few terms.
     let problem = made([3, 1000, 3000, 2], Kind::Real, 1);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
-    gpp::problem::file::write(&path, &problem, &sums, QUIET).unwrap();
+    gpp::problem::input_file::write(&path, &problem, &sums, QUIET).unwrap();
     let bytes = problem.bytes();
     drop(problem);
     assert!(bytes > 90 * MIB, "{bytes}");

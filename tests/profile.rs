@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Kind, Make, make};
+use common::{Kind, Make, at, make};
 use gpp::error::ProfileError;
-use gpp::problem::Grid;
+use gpp::problem::EnergyGrid;
 use gpp::profile::counters::{self, Context, aggregate};
 use gpp::profile::ncu;
 use gpp::record::profile::Profile;
@@ -156,7 +156,7 @@ fn a_calculation_in_batches_is_one_profile() {
     }
     // Two of two energies, one of one.
     let made = Make { nbands: 3, ngpown: 2, ncouls: 2, nw: 2, kind: Kind::Mixed, seed: 1 };
-    let many = make(made).at(&Grid::Count(5)).unwrap();
+    let many = at(&make(made), &EnergyGrid::Count(5)).unwrap();
     let of_problem = |problem| Context::new(problem, String::new()).batches;
     assert_eq!(of_problem(&many)["v13"], 3);
     assert!(of_problem(&make(made)).is_empty());

@@ -14,7 +14,8 @@ use rayon::prelude::*;
 
 use gpp::devices::{SlabSums, Upload};
 use gpp::error::{Error, Result};
-use gpp::problem::{Extents, Problem, memory};
+use gpp::output::memory;
+use gpp::problem::{Extents, Problem};
 
 /// What is compiled before the loops, and after them.
 const PROBLEM: &str = include_str!("../fortran/problem.f90");

@@ -30,7 +30,7 @@ use crate::memory::{self, Crew, Limits};
 use crate::offdiag::records::Stored;
 use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
-use crate::problem::grid::Grid;
+use crate::problem::grid::EnergyGrid;
 use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
@@ -435,7 +435,7 @@ impl Elements for SomeBands<'_> {
 // The matrix at the bands' own energies, as QSGW takes it.
 
 /// The energies of bands l, each once, and whose is which: those of the problem's bands n of the same numbers.
-pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)> {
+pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(EnergyGrid, Vec<usize>)> {
     let own = bands.first..bands.first + bands.count;
     if own.end > header.nbands {
         let what = format!(
@@ -448,7 +448,7 @@ pub fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)
     }
     let above: Vec<f64> = own.map(|n| header.e(n) - header.e_lk).collect();
     let (each, numbers) = once_each(&above);
-    Ok((Grid::Listed(each), numbers))
+    Ok((EnergyGrid::Listed(each), numbers))
 }
 
 /// The Hermitian part `½(M + M†)` of `M_lm = ½[Σ_lm(E_l) + Σ_lm(E_m)]`, element (l, m) at `l + bands · m`.

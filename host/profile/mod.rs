@@ -17,7 +17,6 @@ use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
 use crate::measure::window;
 use crate::output::{print, replace, require_name, write_text};
-use crate::problem::grid::Grid;
 use crate::profile::counters::{Context, aggregate, parse};
 use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
@@ -96,14 +95,8 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
         return folder.clone();
     }
     // A colon is not allowed in file names everywhere.
-    let grid = args.problem.energies.map(|energies| {
-        format!(
-            "-{}",
-            Grid::Even(energies)
-                .argument()
-                .map_or(String::new(), |[_, value]| value.replace(':', "_"))
-        )
-    });
+    let energies = args.problem.energies;
+    let grid = energies.map(|energies| format!("-{energies}").replace(':', "_"));
     PathBuf::from(DEFAULT_FOLDER).join(source.name() + &grid.unwrap_or_default())
 }
 

@@ -18,7 +18,7 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Problem, Slabs, Sums};
 use crate::reference::{Reference, Scale, Source, StaticCh};
 

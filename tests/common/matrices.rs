@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use gpp::problem::{Matrices, Origin, Problem, Sums, file};
+use gpp::problem::{Matrices, Origin, Problem, Sums, input_file};
 use gpp_core::offdiag::{Elements, GROUP};
 use npyz::WriterBuilder;
 use num_complex::Complex64;
@@ -23,7 +23,7 @@ pub fn write(folder: &Path, seed: u64) {
     let (nbands, ngpown, ncouls) = (GROUP * PARTS - 7, 200, 601);
     let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, seed);
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
-    file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
+    input_file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
     let mut array = npyz::WriteOptions::new()
         .default_dtype()
         .shape(&[BANDS, nbands, ncouls].map(|n| n as u64))

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
-use gpp::problem::Grid;
+use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::{self, DeviceMatrix};
 use gpp_core::{Aqsm, Bands, Calculator, Screening};
 use num_complex::Complex64;
@@ -44,7 +44,7 @@ pub fn stays() -> Outcome {
     let stream = context.stream("a caller's arrays")?;
     let on = (&context, &stream);
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = given;
         let (ncouls, nbands) = (vcoul.len(), own.e.len());
@@ -127,7 +127,7 @@ pub fn settled() -> Outcome {
     let context = Context::open(0)?;
     let stream = context.stream("a caller's arrays")?;
     let on = (&context, &stream);
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let Screening { vcoul, inv_igp_index, indinv, .. } = given;
     let ncouls = vcoul.len();

@@ -3,7 +3,7 @@
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Grid, Sums};
+use gpp::problem::{EnergyGrid, Sums};
 use gpp_core::ranks::{Alone, Ranks};
 use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes};
 use num_complex::Complex64;
@@ -13,7 +13,7 @@ use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let own = Own::of(&problem);
         let host = Host::new();
         for listed in catalogue::versions() {
@@ -35,7 +35,7 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
 fn best_is_chosen_by_the_problem() {
     let calculator = Calculator::open("cpu").unwrap();
     for (nw, version) in [(2, "cpu:paired"), (64, "sigma:cells")] {
-        let problem = synthesised("demo", Grid::Count(nw));
+        let problem = synthesised("demo", EnergyGrid::Count(nw));
         let own = Own::of(&problem);
         let bands = own.bands(&problem);
         let found = calculator.sums(&screening(&problem), &bands, &own.omega, formula(&problem));
@@ -45,7 +45,7 @@ fn best_is_chosen_by_the_problem() {
 
 #[test]
 fn what_is_wrong_is_named_and_the_calculator_goes_on() {
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let own = Own::of(&problem);
     let calculator = Calculator::open("cpu").unwrap();
     let bands = own.bands(&problem);
@@ -83,7 +83,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
 /// Indices count from 0, or from 1 after [`Calculator::set_index_base`]; a row of `aqsm` is that of the array given.
 #[test]
 fn places_are_those_of_the_arrays_given() {
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let own = Own::of(&problem);
     let right = screening(&problem);
     let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
@@ -126,7 +126,7 @@ fn places_are_those_of_the_arrays_given() {
 #[test]
 fn a_screening_that_stays_in_place_gives_the_same_bits() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let own = Own::of(&problem);
         for version in ["best", "cpu:threads", "v9", "sigma:cells"] {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
@@ -160,7 +160,7 @@ fn a_screening_that_stays_in_place_gives_the_same_bits() {
 /// Poles next to real are resolved, or refused, with the energies of each call.
 #[test]
 fn poles_next_to_real_are_looked_at_in_each_call() {
-    let problem = synthesised("tiny", Grid::Count(1));
+    let problem = synthesised("tiny", EnergyGrid::Count(1));
     let own = Own::of(&problem);
     let w = problem.wx()[3];
     let mut wtilde = problem.wtilde().to_vec();
@@ -197,7 +197,7 @@ fn arrays_on_a_gpu_take_more_memory() {
 /// A rank without columns, bands or G has empty arrays, and sums that are zero.
 #[test]
 fn a_rank_without_work_sums_to_zero() {
-    let problem = synthesised("tiny", Grid::Count(3));
+    let problem = synthesised("tiny", EnergyGrid::Count(3));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let all = own.whole(&problem);
     let no_columns = Screening { wtilde: &[], eps: &[], inv_igp_index: &[], ..given };

@@ -5,9 +5,9 @@ use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::memory::{BESIDE, Crew, Limits, Loaded, Need};
-use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::arrays::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
+use gpp::problem::{EnergyGrid, Extents, Problem, Slabs, Source, System, systems};
 use gpp::setup::Setting;
 use gpp_cpu::pool::Threads;
 use gpp_cpu::problem::IgPanels;
@@ -74,7 +74,7 @@ fn runs_stay_within_what_they_are_given() {
         let limits = Limits { host: Some(BESIDE + room), ..Limits::default() };
         let versions = [version(id)];
         let ((), taken) = peak(|| {
-            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&Grid::Count(5)));
+            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&EnergyGrid::Count(5)));
             let loaded = Loaded::of(source, crew, limits).unwrap();
             let igp = loaded.igp(&versions, crew, limits).unwrap();
             assert_eq!(

@@ -5,9 +5,10 @@ use num_complex::Complex64;
 
 use crate::error::{Error, Result};
 use crate::problem;
+use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX};
 use crate::problem::header::MOST_ENERGIES;
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX, require, zeros};
 use crate::problem::{Header, Matrix, Unmasked};
+use crate::system::memory::{require, zeros};
 
 /// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;
 /// indices are 1-based, as in BerkeleyGW and the mini-app.

@@ -47,9 +47,10 @@ use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, HostWorkspace, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result};
-use crate::problem::memory::{AQSM_LOCAL, Of, WTILDE, partial_sums, require};
+use crate::problem::arrays::{AQSM_LOCAL, Of, WTILDE, partial_sums};
 use crate::problem::plan::BySize;
 use crate::problem::{Extents, Header, Outline, Problem, Sums};
+use crate::system::memory::require;
 
 /// One or more open devices and the version to run there. Clones share the devices. Several threads may call
 /// it at once; on a GPU each call then needs memory for its own arrays.

@@ -17,8 +17,8 @@ use crate::devices::Watch;
 use crate::devices::gpu::resident::Resident;
 use crate::devices::gpu::uploads::{GpuElements, Rows};
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
-use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Id, Matrix, Problem, Sums};
 use crate::{engine, problem};
 

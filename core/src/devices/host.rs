@@ -25,8 +25,8 @@ use crate::devices::{
     of_layouts,
 };
 use crate::error::Result;
+use crate::problem::arrays::AQSM_LOCAL;
 use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
-use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
 

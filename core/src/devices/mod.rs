@@ -24,8 +24,8 @@ use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSM_LOCAL, Of};
 use crate::problem::layout::{Pairs, preparation};
-use crate::problem::memory::{AQSM_LOCAL, Of};
 use crate::problem::{Batch, Extents, Matrix, Outline, Problem, SlabView};
 
 pub trait Device: Sync {

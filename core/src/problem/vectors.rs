@@ -7,10 +7,11 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::Result;
+use crate::problem::arrays::{AQSN, Extents};
 use crate::problem::bands::Bands;
-use crate::problem::memory::{self, Extents};
 use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs};
 use crate::problem::{Problem, SlabView};
+use crate::system::memory;
 
 /// The bands at some energies, in the problem's order.
 pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {
@@ -33,7 +34,7 @@ pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
 
 /// The plan and the fallback pairs that go with it.
 pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, Fallback<'a>) {
-    let of_bands = Plan {
+    let plan = Plan {
         order: plan.order(),
         plain: plan.plain,
         occupied: plan.occupied(),
@@ -42,7 +43,7 @@ pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, F
         poles: plan.poles,
     };
     let FallbackPairs { mask, pairs, begins } = fallback;
-    (of_bands, Fallback { mask, pairs, begins })
+    (plan, Fallback { mask, pairs, begins })
 }
 
 /// The orders of bands in which matrix elements of G are packed.
@@ -63,10 +64,8 @@ impl Order {
 /// Packs the matrix elements of G.
 pub fn panels(problem: &Problem, order: Order) -> Result<IgPanels> {
     let h = problem.header();
-    memory::require(
-        &format!("{} in blocks for vectors", memory::AQSN.name),
-        IgPanels::bytes(h.ncouls, h.nbands),
-    )?;
+    let what = format!("{} in blocks for vectors", AQSN.name);
+    memory::require(&what, IgPanels::bytes(h.ncouls, h.nbands))?;
     let order = (order == Order::Plan).then(|| problem.order().bands());
     Ok(IgPanels::of(problem.aqsn(), h.ncouls, order))
 }

@@ -34,8 +34,8 @@ use crate::devices::{
     entry, of_layouts,
 };
 use crate::error::{Error, Result};
+use crate::problem::arrays::{Extents, Of};
 use crate::problem::layout::{Pairs, preparation};
-use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Id, Matrix, Outline, Problem, SlabView};
 
 const _: () = {
