@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu};
 use crate::offdiag::{Summed, Sums, Task, Worker, versions};
+use crate::os::memory;
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Homes, Run};
-use crate::system::memory;
 
 /// The workers of this process, one of several or alone, with a task.
 pub struct Workers<'a> {

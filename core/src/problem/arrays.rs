@@ -12,7 +12,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::system::memory::zeros;
+use crate::os::memory::zeros;
 
 #[derive(Debug)]
 pub struct Array {

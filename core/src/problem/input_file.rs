@@ -14,14 +14,14 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
+use crate::os::memory::{self, zeros};
+use crate::os::output::{self, replace};
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::header::{Header, at_most};
 use crate::problem::{
     Bands, EnergyGrid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis, wrong,
 };
 use crate::progress::{Bar, Progress};
-use crate::system::memory::{self, zeros};
-use crate::system::output::{self, replace};
 
 #[cfg(target_endian = "big")]
 compile_error!("the file format is little-endian and is read into memory as it stands");

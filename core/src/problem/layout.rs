@@ -18,12 +18,12 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::os::memory::zeros;
 use crate::problem::arrays::{
     AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, MOST_TOGETHER, OCC, Of, WTILDE, WX, partial_sums,
 };
 use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs, Lists};
 use crate::problem::{Bands, Id, Problem, SlabView};
-use crate::system::memory::zeros;
 
 /// How a problem is prepared for the kernels of a layout.
 ///
@@ -179,7 +179,7 @@ impl Preparation {
     }
 
     /// Bytes of a slab's pairs on a device, besides `wtilde` and `eps`.
-    pub fn bytes_of_pairs(self, slab: Extents) -> u64 {
+    fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => slab.fallback_bytes(),
@@ -226,9 +226,6 @@ impl Preparation {
 
 /// Which batch, and what poles kernels take.
 pub type PairsAt = ((Id, Range<usize>), Poles);
-
-/// What was made of a slab's pairs, and what it depends on besides the slab.
-pub type MadePairs = (Option<PairsAt>, Arc<Pairs>);
 
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum Pairs {

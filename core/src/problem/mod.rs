@@ -29,6 +29,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
+use crate::os::memory;
 use crate::problem::arrays::{AQSM_LOCAL, EPS, Of, WTILDE};
 pub use crate::problem::arrays::{Extents, Matrix};
 pub use crate::problem::bands::{Bands, Id};
@@ -43,7 +44,6 @@ pub use crate::problem::slab::{Slab, SlabView};
 pub use crate::problem::sums::Sums;
 pub use crate::problem::systems::System;
 use crate::ranks::Ranks;
-use crate::system::memory;
 
 #[derive(Clone, Debug)]
 pub enum Origin {

@@ -27,12 +27,12 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::os::memory;
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
     Bands, EnergyGrid, Header, Origin, Problem, Slab, Source, System, check_slab, range, wrong,
 };
 use crate::progress::{Bar, Progress};
-use crate::system::memory;
 
 /// A built-in system, made whole or slab by slab.
 pub struct Synthesis {

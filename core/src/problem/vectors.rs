@@ -7,11 +7,11 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::Result;
+use crate::os::memory;
 use crate::problem::arrays::{AQSN, Extents};
 use crate::problem::bands::Bands;
 use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs};
 use crate::problem::{Problem, SlabView};
-use crate::system::memory;
 
 /// The bands at some energies, in the problem's order.
 pub fn bands<'a>(bands: &'a Bands, batch: &'a Batch) -> BandsView<'a> {

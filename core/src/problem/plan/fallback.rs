@@ -8,10 +8,10 @@ use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::os::memory;
 use crate::problem::arrays::Extents;
 use crate::problem::range;
 use crate::problem::slab::SlabView;
-use crate::system::memory;
 
 /// The fallback pairs of a slab; igp counts from the slab's begin.
 #[derive(Clone, Debug, PartialEq)]
