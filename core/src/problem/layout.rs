@@ -207,10 +207,7 @@ impl Preparation {
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
-            Layout::Planned if batches == 1 => problem.fallback_bytes(),
-            Layout::Listed if batches == 1 => {
-                problem.fallback_bytes().saturating_add(problem.list_bytes())
-            }
+            Layout::Planned | Layout::Listed if batches == 1 => self.bytes_of_pairs(problem),
             Layout::Planned | Layout::Listed => {
                 problem.fallback_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
             }

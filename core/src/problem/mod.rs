@@ -157,16 +157,13 @@ struct Streamed {
     has_share: bool,
 }
 
-/// The large arrays of a problem. The rest follows from the [`Header`].
+/// The large arrays of a problem; the rest follows from the [`Header`]. `wtilde` and `eps` are `(ncouls, ngpown)`, `aqsn`
+/// is `(ncouls, nbands)` and `aqsm_local` `(ngpown, nbands)`.
 #[derive(Clone, Debug)]
 pub struct Matrices {
-    /// `(ncouls, ngpown)`.
     pub wtilde: Vec<Complex64>,
-    /// `(ncouls, ngpown)`.
     pub eps: Vec<Complex64>,
-    /// `(ncouls, nbands)`.
     pub aqsn: Vec<Complex64>,
-    /// `(ngpown, nbands)`.
     pub aqsm_local: Vec<Complex64>,
 }
 
@@ -245,17 +242,16 @@ impl Problem {
         Problem { stored: None, ..self }
     }
 
-    /// Makes or reads the igp of this process if its share is to stay in memory and is not these.
-    pub fn with_share(mut self, igp: Range<usize>) -> Result<Problem> {
-        if let Some(Streamed { source, has_share: true, .. }) = &self.source
-            && self.slab.as_ref().map_or(0..0, |slab| slab.view().igp()) != igp
-        {
-            self.slab = None;
-            if !igp.is_empty() {
-                self.slab = Some(source.slab(&self.bands, igp)?);
-            }
-        }
-        Ok(self)
+    /// Takes the igp of this process into memory if its share is to stay there; those that are there stay.
+    pub fn with_share(self, igp: Range<usize>) -> Result<Problem> {
+        let Some(Streamed { source, has_share: true, .. }) = &self.source else { return Ok(self) };
+        let make = |igp: Range<usize>| source.slab(&self.bands, igp);
+        let slab = match self.slab {
+            _ if igp.is_empty() => None,
+            Some(slab) => Some(slab.moved(&self.bands, igp, make)?),
+            None => Some(make(igp)?),
+        };
+        Ok(Problem { slab, ..self })
     }
 
     pub fn is_whole(&self) -> bool {
@@ -355,7 +351,7 @@ impl Problem {
 
     /// The pairs of a slab sorted by their poles for all of its energies.
     pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
-        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
+        Cells::of(self, slab, by)
     }
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
@@ -418,11 +414,6 @@ impl Problem {
     pub fn terms(&self) -> u64 {
         let Extents { nbands, ngpown, ncouls, nw } = self.extents();
         nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
-    }
-
-    /// Bytes of the arrays that the kernels read.
-    pub fn bytes(&self) -> u64 {
-        self.extents().bytes()
     }
 }
 
@@ -524,7 +515,7 @@ impl CheckedPairs {
         let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
-        range::check_largest(&wtilde, pair)?;
+        range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
         let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));

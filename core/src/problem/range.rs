@@ -36,7 +36,7 @@ const SMALLEST_IMAGINARY: f64 = 1e-40;
 const LARGEST_CUTOFF: f64 = 1e39;
 
 /// Fails at the first element that is not finite or too large; `index` gives an element's indices (1-based).
-fn check_size(
+pub(super) fn check_size(
     array: &Array,
     elements: &[Complex64],
     most: f64,
@@ -88,14 +88,6 @@ pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     Err(Error::new(format!("{found}; its size must be at most {LARGEST_ENERGY:e}")))
 }
 
-/// Fails at the first pole that is not finite, or too large for any energy.
-pub(super) fn check_largest(
-    wtilde: &[Complex64],
-    index: impl Fn(usize) -> (usize, usize),
-) -> Result<()> {
-    check_size(&WTILDE, wtilde, LARGEST_POLE, index)
-}
-
 /// Whether poles have to be checked with the energies of each problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Care {
@@ -129,7 +121,7 @@ pub(super) fn resolved_poles(
     wtilde: &[Complex64],
     index: impl Fn(usize) -> (usize, usize),
 ) -> Result<Option<Matrix>> {
-    check_largest(wtilde, &index)?;
+    check_size(&WTILDE, wtilde, LARGEST_POLE, &index)?;
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {

@@ -94,6 +94,49 @@ impl Slab {
         }
     }
 
+    /// This slab with other igp; `make` makes those that it lacks. Columns of both stay where they are in memory.
+    pub(super) fn moved(
+        self,
+        bands: &Bands,
+        to: Range<usize>,
+        make: impl Fn(Range<usize>) -> Result<Slab>,
+    ) -> Result<Slab> {
+        let both = self.igp.start.max(to.start)..self.igp.end.min(to.end);
+        if both.is_empty() {
+            drop(self);
+            return make(to);
+        }
+        let lacking = |igp: Range<usize>| -> Result<Option<Slab>> {
+            if igp.is_empty() { Ok(None) } else { make(igp).map(Some) }
+        };
+        let (before, behind) = (lacking(to.start..both.start)?, lacking(both.end..to.end)?);
+
+        // Bands are far apart in memory and much smaller than the rest.
+        let own = self.view().part(both.clone());
+        let [first, last] = [&before, &behind].map(|slab| slab.as_ref().map(Slab::view));
+        let parts: Vec<SlabView> = first.into_iter().chain([own]).chain(last).collect();
+        let of_band = |n: usize| parts.iter().map(move |part| part.aqsm_local().column(n));
+        let aqsm_local = (0..self.nbands).flat_map(of_band).collect::<Vec<_>>().concat();
+
+        let pair = |igp: usize| (igp - self.igp.start) * self.ncouls;
+        let own = pair(both.start)..pair(both.end);
+        let matrices = |slab: Option<Slab>| {
+            let [wtilde, eps, _] = slab.map(Slab::into_matrices).unwrap_or_default();
+            [wtilde, eps]
+        };
+        let ends = matrices(before).into_iter().zip(matrices(behind));
+        let [mut wtilde, mut eps, _] = self.into_matrices();
+        for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
+            all.truncate(own.end);
+            all.reserve_exact((before.len() + behind.len()).saturating_sub(own.start));
+            drop(all.splice(..own.start, before));
+            all.extend(behind);
+        }
+        let pairs = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
+        let id = Id::unique();
+        Ok(Slab { id, ..Slab::of_pairs(bands, to, id, pairs, aqsm_local.into()) })
+    }
+
     /// `wtilde` and `eps`: the arrays that are page-locked.
     pub fn shared(&self) -> [Arc<Matrix>; 2] {
         [self.wtilde.clone(), self.eps.clone()]

@@ -14,6 +14,7 @@ use gpp_kernels::sigma::{Disc, Interval, PAIRS, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::problem::Problem;
 use crate::problem::arrays::Extents;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
 use crate::problem::range;
@@ -219,17 +220,10 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// Of a slab whose contributing poles have `poles` in common, for energies `wx`, `(nw, nbands)`, of bands of
-    /// these occupations.
-    pub fn of(
-        slab: SlabView,
-        wx: &[f64],
-        occ: &[f64],
-        limits: Limits,
-        poles: Poles,
-        by: Evaluator,
-    ) -> Cells {
-        match poles {
+    /// The cells of a slab for all energies of its problem.
+    pub fn of(problem: &Problem, slab: SlabView, by: Evaluator) -> Cells {
+        let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
+        match problem.poles() {
             Poles::Real => {
                 let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
                 Cells::Real(intervals(slab, bounds))
