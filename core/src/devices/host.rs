@@ -19,8 +19,8 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::{
-    Device, DeviceInfo, HOST, HostWorkspace, KernelInfo, SlabSums, Upload, Watch, Worker, entry,
-    grid, of_layouts,
+    Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry,
+    grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::AQSM_LOCAL;
@@ -85,12 +85,9 @@ fn info(threads: usize) -> DeviceInfo {
     DeviceInfo {
         id: HOST.into(),
         name: name.unwrap_or("unknown CPU").into(),
-        driver: None,
-        compute_capability: None,
         multiprocessors: threads as u32,
-        uuid: None,
-        clock_mhz: None,
-        memory_bytes: system.map_or(0, |system| system.total_memory()),
+        memory_bytes: system.as_ref().map_or(0, |system| system.total_memory()),
+        ..DeviceInfo::default()
     }
 }
 
@@ -107,12 +104,7 @@ impl Device for Host {
         Some(self)
     }
 
-    fn workspace(
-        &self,
-        problem: Outline,
-        versions: &[catalogue::Kernel],
-        slab: Extents,
-    ) -> HostWorkspace {
+    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
         let Extents { nbands, ncouls, .. } = slab;
         let cpus = || versions.iter().filter_map(|version| version.cpu());
         let of_sums = |cpu: &'static Cpu| {
@@ -120,21 +112,25 @@ impl Device for Host {
             let nw = batches.next().map_or(0, |batch| batch.len());
             cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
         };
-        let mut own = HostWorkspace::default();
-        if cpus().any(|cpu| cpu.needs.clusters) {
-            let slab = SortedSlab::bytes_while_made(slab, problem.poles);
-            own = HostWorkspace { bands: BandPanels::bytes(nbands, ncouls), slab };
-        }
-        if cpus().any(|cpu| cpu.needs.panels) {
+        let if_any = |needs: fn(&Needs) -> bool, bytes: &dyn Fn() -> u64| {
+            if cpus().any(|cpu| needs(&cpu.needs)) { bytes() } else { 0 }
+        };
+        let chunks = if_any(|needs| needs.clusters, &|| BandPanels::bytes(nbands, ncouls));
+        let panels = cpus().filter_map(|cpu| cpu.needs.panels);
+        let panels = panels.map(|lanes| IgPanels::bytes(ncouls, nbands, lanes)).max().unwrap_or(0);
+        let sorted = || SortedSlab::bytes_while_made(slab, problem.poles);
+        let swapped = || AQSM_LOCAL.bytes(slab, Layout::Swapped);
+        let fallback = || FallbackPairs::bytes_while_made(slab);
+        let all = [
             // Of both there is one at a time.
-            own.bands = own.bands.max(IgPanels::bytes(ncouls, nbands));
-        }
-        if cpus().any(|cpu| cpu.needs.aqsm) {
-            let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
-            own.slab = own.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
-        }
-        own.slab = own.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
-        own + of_layouts(problem, versions, slab)
+            chunks.max(panels),
+            if_any(|needs| needs.clusters, &sorted),
+            if_any(|needs| needs.aqsm, &swapped),
+            if_any(|needs| needs.aqsm, &fallback),
+            cpus().map(of_sums).max().unwrap_or(0),
+            bytes_laid_out(problem, versions, slab),
+        ];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
@@ -264,7 +260,7 @@ impl OnHost<'_> {
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
         let made = &self.slab;
         let aqsm = made.aqsm.as_ref().filter(|_| needs.aqsm);
-        let panels = self.panels.as_ref().filter(|_| needs.panels);
+        let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
         let fallback = made.fallback.as_ref().filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
@@ -293,9 +289,12 @@ impl OnHost<'_> {
         let (problem, made) = (self.problem, &mut self.slab);
         let order = Order::of(problem.order(), needs.plan);
         // There is room for the matrix elements of G in one order only.
-        if needs.panels && self.panels.as_ref().is_none_or(|(of, _)| *of != order) {
-            (self.panels, self.chunks) = (None, None);
-            self.panels = Some((order, vectors::panels(problem, order)?));
+        if let Some(lanes) = needs.panels {
+            let is_it = |(of, panels): &(Order, IgPanels)| *of == order && panels.lanes == lanes;
+            if !self.panels.as_ref().is_some_and(is_it) {
+                (self.panels, self.chunks) = (None, None);
+                self.panels = Some((order, vectors::panels(problem, order, lanes)?));
+            }
         }
         if needs.clusters && self.chunks.is_none() {
             self.panels = None;

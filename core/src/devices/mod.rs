@@ -5,7 +5,6 @@ pub mod gpu;
 pub mod host;
 
 use std::fmt;
-use std::ops::Add;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -40,15 +39,10 @@ pub trait Device: Sync {
         Ok(None)
     }
 
-    /// The host's memory, in addition to a problem's arrays, while these versions run one after the other on slabs of
-    /// these dimensions.
-    fn workspace(
-        &self,
-        _: Outline,
-        _versions: &[catalogue::Kernel],
-        _slab: Extents,
-    ) -> HostWorkspace {
-        HostWorkspace::default()
+    /// Bytes of the host's memory, in addition to a problem's arrays, while these versions run one after the other on
+    /// slabs of these dimensions.
+    fn workspace(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> u64 {
+        0
     }
 
     /// What reads its clocks, power and temperature, if anything does.
@@ -151,7 +145,7 @@ impl SlabSums {
 pub const HOST: &str = "cpu";
 
 /// What is known of a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceInfo {
     /// `cpu`, `gpu:0`, `gpu:1`, …
@@ -237,38 +231,18 @@ pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }
 
-/// Bytes of the host's memory that versions take in addition to the arrays of a problem.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostWorkspace {
-    /// As long as there is a worker.
-    pub bands: u64,
-    /// While a slab is worked on.
-    pub slab: u64,
-}
-
-impl Add for HostWorkspace {
-    type Output = HostWorkspace;
-
-    fn add(self, other: HostWorkspace) -> HostWorkspace {
-        HostWorkspace {
-            bands: self.bands.saturating_add(other.bands),
-            slab: self.slab.saturating_add(other.slab),
-        }
-    }
-}
-
-/// The arrays that kernels of these versions for GPUs read, in one layout at a time, for slabs of these dimensions.
-fn of_layouts(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> HostWorkspace {
-    let mut all = HostWorkspace::default();
-    for (kernel, nw) in versions.iter().filter_map(|version| version.first(problem)) {
+/// Bytes of the arrays that kernels of these versions for GPUs read, in one layout at a time, for slabs of these
+/// dimensions.
+fn bytes_laid_out(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
+    let of_kernel = |(kernel, nw): (&Kernel, usize)| {
         let (layout, slab) = (kernel.layout, Extents { nw, ..slab });
         // The rows of a part of a slab are not contiguous, so that the original layout too is a copy.
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
         let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
-        all.bands = all.bands.max(slab.bytes_beside(Of::Bands, layout, problem.keeps_order));
-        all.slab = all.slab.max(aqsm_local.saturating_add(pairs));
-    }
-    all
+        let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
+        bands.saturating_add(aqsm_local).saturating_add(pairs)
+    };
+    versions.iter().filter_map(|version| version.first(problem)).map(of_kernel).max().unwrap_or(0)
 }
 
 /// The devices that a user names.

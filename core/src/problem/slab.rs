@@ -137,11 +137,6 @@ impl Slab {
         Ok(Slab { id, ..Slab::of_pairs(bands, to, id, pairs, aqsm_local.into()) })
     }
 
-    /// `wtilde` and `eps`: the arrays that are page-locked.
-    pub fn shared(&self) -> [Arc<Matrix>; 2] {
-        [self.wtilde.clone(), self.eps.clone()]
-    }
-
     /// `wtilde`, `eps` and `aqsm_local`, copied if they are shared.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
         [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]

@@ -29,8 +29,7 @@ use crate::devices::gpu::uploads::{
 };
 use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, SlabSums, Upload, Watch, Worker, entry, grid,
-    of_layouts,
+    Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::{Extents, Of};
@@ -59,15 +58,10 @@ impl Device for Gpu {
         Ok(Some(self.context.memory()?.0))
     }
 
-    fn workspace(
-        &self,
-        problem: Outline,
-        versions: &[catalogue::Kernel],
-        slab: Extents,
-    ) -> HostWorkspace {
+    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
+        let laid_out = bytes_laid_out(problem, versions, slab);
         // The fallback pairs of all slabs stay.
-        let bands = PairsCache::most(problem, versions) + Ring::MOST;
-        of_layouts(problem, versions, slab) + HostWorkspace { bands, slab: 0 }
+        laid_out.saturating_add(PairsCache::most(problem, versions) + Ring::MOST)
     }
 
     #[cfg(feature = "nvml")]

@@ -60,10 +60,6 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    pub fn bytes(&self) -> usize {
-        self.length * size_of::<T>()
-    }
-
     /// The bytes of some elements, from element `at` on.
     fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
         let end = at.checked_add(elements).filter(|&end| end <= self.length);
