@@ -10,16 +10,16 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Grid, Problem, synthesis, systems};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{EnergyGrid, Problem, Source as _, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 
 const QUIET: Progress = Progress { shown: false };
 
-fn demo() -> Problem {
-    let system = systems::find("demo").unwrap();
-    synthesis::synthesise(system, systems::DEFAULT_SEED, QUIET).unwrap()
+fn demo() -> Synthesis {
+    Synthesis::new(systems::find("demo").unwrap(), systems::DEFAULT_SEED, QUIET)
 }
 
 /// Times versions, each once its sums are verified.
@@ -48,7 +48,7 @@ fn time(
 }
 
 fn versions(criterion: &mut Criterion) {
-    let problem = demo();
+    let problem = demo().load().unwrap();
     let reference = reference::of(&problem, QUIET).unwrap();
     let of_cpu = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
     let own: Vec<Listed> = catalogue::versions().filter(of_cpu).collect();
@@ -70,7 +70,7 @@ fn versions(criterion: &mut Criterion) {
 fn energies(criterion: &mut Criterion) {
     let host = Host::new();
     for nw in [1, 2, 3, 6, 64] {
-        let problem = demo().at(&Grid::Count(nw)).unwrap();
+        let problem = demo().at(&EnergyGrid::Count(nw)).load().unwrap();
         let blocked = find("cpu:blocked").unwrap().kernel;
         let sums = Engine::whole(&host, &problem).unwrap().run(blocked).unwrap().sums;
         let sums = problem.start().plus(&sums);

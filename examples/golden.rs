@@ -6,7 +6,7 @@
 //! ```
 
 use clap::Parser;
-use gpp::problem::grid::{Even, Grid};
+use gpp::problem::grid::{EnergyGrid, Even};
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::progress::Progress;
 use gpp::record::plain;
@@ -26,13 +26,12 @@ struct Args {
     /// Other energies than the system's own
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     energies: Option<Even>,
-
 }
 
 fn main() -> Result<(), gpp::error::Error> {
     let Args { systems, seed, energies } = Args::parse();
     let progress = Progress { shown: true };
-    let grid = energies.map(Grid::Even);
+    let grid = energies.map(EnergyGrid::Even);
     let mut sums = Vec::new();
     for name in &systems {
         let system = systems::find(name)?;

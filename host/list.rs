@@ -17,8 +17,8 @@ use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{check, print, write_text};
-use crate::problem::Grid;
-use crate::problem::file::{self, MINI_APPS_ENERGIES};
+use crate::problem::EnergyGrid;
+use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
@@ -48,7 +48,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = systems::find(&args.system)?;
     check(&args.output)?;
-    let energies = args.energies.map(|energies| Grid::Even(energies).in_file());
+    let energies = args.energies.map(|energies| EnergyGrid::Spaced(energies));
     let source = Source { input: Input::System(system, args.seed), energies };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
@@ -66,7 +66,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
             problem.header().nend
         ));
     }
-    file::write(&args.output, &problem, &sums, progress)?;
+    input_file::write(&args.output, &problem, &sums, progress)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -197,7 +197,7 @@ fn listing() -> Value {
         json!({
             "name": own.name, "nbands": own.nbands, "nvband": own.nvband, "ngpown": own.ngpown,
             "ncouls": own.ncouls, "nstart": own.nstart, "nend": own.nend, "poles": poles(own),
-            "bytes": own.bytes(), "note": own.note,
+            "bytes": own.extents().bytes(), "note": own.note,
         })
     };
     let fastest =
@@ -307,7 +307,9 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
             ("G′", &|own: &&System| own.ngpown.to_string()),
             ("G", &|own: &&System| own.ncouls.to_string()),
             ("poles", &|own: &&System| poles(own).into()),
-            ("MiB", &|own: &&System| format!("{:.1}", own.bytes() as f64 / f64::from(1 << 20))),
+            ("MiB", &|own: &&System| {
+                format!("{:.1}", own.extents().bytes() as f64 / f64::from(1 << 20))
+            }),
             ("note", &|own: &&System| own.note.clone()),
         ],
         SYSTEMS.iter(),

@@ -313,8 +313,8 @@ fn kernel() -> Markup {
     html! {
         p { (prose(ABOUT)) }
         pre .sum { (SUM.join("\n")) }
-        ol .nest { @for line in &NEST {
-            li style=(format!("--depth:{}", line.depth)) { code { (line.code) } " " span { (line.why) } }
+        ol .nest { @for (depth, code, why) in NEST {
+            li style=(format!("--depth:{depth}")) { code { (code) } " " span { (why) } }
         } }
         dl .words { @for (word, meaning) in WORDS { div { dt { (word) } dd { (prose(meaning)) } } } }
     }

@@ -17,7 +17,7 @@ use crate::measure::{measure, window};
 use crate::memory::{in_whole_slabs, load, slab_size};
 use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
 use crate::output::note;
-use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Problem, Slabs, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};

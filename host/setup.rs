@@ -16,7 +16,7 @@ use crate::memory::{self, Limits};
 use crate::output::note;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::systems::DEFAULT_SEED;
-use crate::problem::{self, Grid, Problem, Slabs, System, file, systems};
+use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file, systems};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -35,7 +35,7 @@ pub enum Input {
 pub struct Source {
     pub input: Input,
     /// Energies instead of its own.
-    pub energies: Option<Grid>,
+    pub energies: Option<EnergyGrid>,
 }
 
 impl Source {
@@ -48,7 +48,7 @@ impl Source {
                 Input::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
         };
-        Ok(Source { input, energies: args.energies.map(Grid::Even) })
+        Ok(Source { input, energies: args.energies.map(EnergyGrid::Even) })
     }
 
     /// Name of the system, or of the file without its extension.
@@ -67,15 +67,16 @@ impl Source {
             }
             Input::File(path) => vec!["--input".into(), path.into()],
         };
-        let energies = self.energies.as_ref().and_then(Grid::argument);
-        flags.extend(energies.into_iter().flatten().map(OsString::from));
+        if let Some(EnergyGrid::Even(even)) = &self.energies {
+            flags.extend(["--energies".into(), even.to_string().into()]);
+        }
         flags
     }
 
     pub fn open(&self, progress: Progress) -> Result<Box<dyn problem::Source>> {
         let mut source: Box<dyn problem::Source> = match &self.input {
             Input::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
-            Input::File(path) => Box::new(file::Input::open(path, progress)?),
+            Input::File(path) => Box::new(input_file::Input::open(path, progress)?),
         };
         if let Some(grid) = &self.energies {
             source.set_energies(grid);

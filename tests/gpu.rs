@@ -18,8 +18,8 @@ use gpp::error::Error;
 use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
-use gpp::problem::memory::Of;
-use gpp::problem::{Extents, Problem, Sums, file, synthesis, systems};
+use gpp::problem::arrays::Of;
+use gpp::problem::{Extents, Problem, Sums, input_file, synthesis, systems};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -63,7 +63,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         problems.push(synthesis::synthesise(systems::find(name).unwrap(), 11, QUIET).unwrap());
     }
     for name in HARD {
-        let stored = file::read(&hard_path(name), QUIET).unwrap();
+        let stored = input_file::read(&hard_path(name), QUIET).unwrap();
         problems.push(stored.clone().without_stored());
         problems.push(stored);
     }

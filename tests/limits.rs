@@ -18,7 +18,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
         let errors = [
-            gpp::problem::file::read(path, QUIET).err().map(|error| error.to_string()),
+            gpp::problem::input_file::read(path, QUIET).err().map(|error| error.to_string()),
             record::read::<Run>(path).err().map(|error| error.to_string()),
         ];
         for text in errors {

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use gpp::problem::{Extents, Problem, Sums, memory};
+use gpp::output::memory;
+use gpp::problem::{Extents, Problem, Sums};
 use libloading::Library;
 use num_complex::Complex64;
 use rayon::prelude::*;

@@ -259,7 +259,7 @@ impl<'r> SlabPipeline<'r> {
         if let Some((_, batch)) = self.made.iter().find(|(number, _)| *number == at) {
             return batch.clone();
         }
-        let batch = self.run.batches.get(at);
+        let batch = Arc::new(self.run.batches.get(at));
         if self.made.len() > 1 {
             self.made.remove(0);
         }

@@ -29,7 +29,7 @@ use crate::memory;
 use crate::offdiag::records::{Calculated, Stored, results};
 use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
-use crate::problem::grid::Grid;
+use crate::problem::grid::EnergyGrid;
 use crate::problem::{Header, Origin, digest};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
@@ -386,7 +386,7 @@ fn pairs(bands: usize) -> impl Iterator<Item = (usize, usize)> {
 // The matrix at the bands' own energies, as QSGW takes it.
 
 /// The energies of bands l, each once, and whose is which: those of the problem's bands n of the same numbers.
-fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)> {
+fn qsgw_energies(header: &Header, bands: Bands) -> Result<(EnergyGrid, Vec<usize>)> {
     let own = bands.first..bands.first + bands.count;
     if own.end > header.nbands {
         let what = format!(
@@ -399,7 +399,7 @@ fn qsgw_energies(header: &Header, bands: Bands) -> Result<(Grid, Vec<usize>)> {
     }
     let above: Vec<f64> = own.map(|n| header.e(n) - header.e_lk).collect();
     let (each, numbers) = once_each(&above);
-    Ok((Grid::Listed(each), numbers))
+    Ok((EnergyGrid::Listed(each), numbers))
 }
 
 /// The Hermitian part `½(M + M†)` of `M_lm = ½[Σ_lm(E_l) + Σ_lm(E_m)]`, element (l, m) at `l + bands · m`.

@@ -88,9 +88,9 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
     if let Some(folder) = &args.output {
         return folder.clone();
     }
-    let grid = args.problem.energies.and_then(|energies| Grid::Even(energies).argument());
     // Some file systems do not allow colons in names.
-    let grid = grid.map(|[_, value]| format!("-{}", value.replace(':', "_")));
+    let energies = args.problem.energies;
+    let grid = energies.map(|energies| format!("-{energies}").replace(':', "_"));
     PathBuf::from(DEFAULT_FOLDER).join(source.name() + &grid.unwrap_or_default())
 }
 

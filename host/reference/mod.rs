@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::kernels::plan::Poles;
-use crate::problem::file::MINI_APPS_ENERGIES;
+use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 use crate::progress::Progress;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gpp_core::catalogue;
 use gpp_core::os::memory;
 use gpp_core::problem::synthesis::Synthesis;
-use gpp_core::problem::{Problem, Source, Sums, file, systems};
+use gpp_core::problem::{Problem, Source, Sums, input_file, systems};
 use gpp_core::progress::Progress;
 use num_complex::Complex64;
 use numpy::{Element, PyArray1};
@@ -33,7 +33,7 @@ type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 /// The arguments of a file in the mini-app's format; asx and ach that it compares with, and those that it starts from.
 #[pyfunction]
 pub fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
-    let problem = detached(py, || file::read(&path, Progress::NONE))?;
+    let problem = detached(py, || input_file::read(&path, Progress::NONE))?;
     let stored = problem.stored().cloned().unwrap_or_else(|| Sums::zero(problem.nw()));
     let start = problem.start();
     let sums = [&stored.asx, &stored.ach, &start.asx, &start.ach];
@@ -49,7 +49,7 @@ fn arguments<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyD
         memory::require("arrays for NumPy", copied as u64)?;
         let mut aqsm = vec![Complex64::ZERO; ncouls * nbands];
         let columns = aqsm.chunks_exact_mut(ncouls.max(1)).enumerate();
-        columns.for_each(|(n, column)| file::aqsmtemp_column(problem, n, column));
+        columns.for_each(|(n, column)| input_file::aqsmtemp_column(problem, n, column));
         Ok(aqsm)
     };
     let aqsm = detached(py, aqsm)?;

@@ -1,9 +1,9 @@
 //! A problem's arrays as a caller has them.
 
 use gpp::catalogue::{self, BackEnd};
-use gpp::problem::file::aqsmtemp_column;
+use gpp::problem::input_file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Grid, Problem, Source, systems};
+use gpp::problem::{EnergyGrid, Problem, Source, systems};
 use gpp_core::{
     Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening, Sizes,
 };
@@ -63,7 +63,7 @@ pub fn formula(problem: &Problem) -> Formula {
     Formula { gamma: problem.header().sig_gamma, sexcut: problem.header().sexcut }
 }
 
-pub fn synthesised(name: &str, grid: Grid) -> Problem {
+pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {
     let system = systems::find(name).unwrap();
     Synthesis::new(system, 214, QUIET).at(&grid).load().unwrap()
 }

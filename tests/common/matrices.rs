@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use gpp::problem::{Matrices, Origin, Problem, Sums, file};
+use gpp::problem::{Matrices, Origin, Problem, Sums, input_file};
 use gpp_core::offdiag::{Elements, GROUP};
 use npyz::WriterBuilder;
 use num_complex::Complex64;
@@ -23,7 +23,7 @@ pub fn write(folder: &Path, seed: u64) {
     let (nbands, ngpown, ncouls) = (GROUP * PARTS - 7, 200, 601);
     let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, seed);
     let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
-    file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
+    input_file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
     let elements = (0..BANDS * nbands * ncouls).map(|at| {
         let at = (at + seed as usize) as f64;
         Complex64::new((0.37 * at).sin(), (0.11 * at).cos())

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo};
-use gpp::problem::{Bands, Grid, Header, Matrices, Origin, Problem, Slab};
+use gpp::problem::{Bands, EnergyGrid, Header, Matrices, Origin, Problem, Slab};
 use gpp::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
@@ -92,7 +92,7 @@ pub fn fixture_path(name: &str) -> PathBuf {
 }
 
 pub fn fixture(name: &str) -> Problem {
-    gpp::problem::file::read(&fixture_path(name), QUIET).unwrap()
+    gpp::problem::input_file::read(&fixture_path(name), QUIET).unwrap()
 }
 
 /// Which branches the terms of a made problem take.
@@ -226,23 +226,32 @@ pub fn header(nbands: usize, ngpown: usize, ncouls: usize) -> Header {
     }
 }
 
-/// A problem with another header or other matrices.
-pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
-    let mut header = problem.header().clone();
-    let mut matrices = Matrices {
+fn matrices(problem: &Problem) -> Matrices {
+    Matrices {
         wtilde: problem.wtilde().to_vec(),
         eps: problem.eps().to_vec(),
         aqsn: problem.aqsn().to_vec(),
         aqsm_local: problem.slab().aqsm_local().columns().flatten().copied().collect(),
-    };
+    }
+}
+
+/// A problem with another header or other matrices.
+pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
+    let (mut header, mut matrices) = (problem.header().clone(), matrices(problem));
     change(&mut header, &mut matrices);
     Problem::new(problem.name(), problem.origin().clone(), header, matrices).unwrap()
+}
+
+/// A problem at other energies.
+pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {
+    let (header, matrices) = (grid.of(problem.header()), matrices(problem));
+    Problem::new(problem.name(), problem.origin().clone(), header, matrices)
 }
 
 /// A problem at so many energies, not at equal distances.
 pub fn at_energies(made: Make, count: usize) -> Problem {
     let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
-    make(made).at(&Grid::Listed(energies)).unwrap()
+    at(&make(made), &EnergyGrid::Listed(energies)).unwrap()
 }
 
 /// A problem with other poles, energies `wx(nw, nbands)` or occupations.

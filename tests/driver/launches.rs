@@ -20,7 +20,7 @@ use gpp::kernels::sigma::ClusterArguments;
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
 use gpp::measure::same_bits;
-use gpp::problem::memory::Of;
+use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums};
 
 use super::Outcome;

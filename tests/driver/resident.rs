@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
-use gpp::problem::Grid;
+use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::DeviceMatrix;
 use gpp_core::{Bands, Calculator, MatrixRef, Screening};
 use num_complex::Complex64;
@@ -49,7 +49,7 @@ pub fn stays() -> Outcome {
     let stream = context.stream("a caller's arrays")?;
     let on = (&context, &stream);
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let (ncouls, nbands) = (given.vcoul.len(), own.e.len());
         // Dense, so that kernels read the caller's own; or not.
@@ -124,7 +124,7 @@ pub fn settled() -> Outcome {
     let context = Context::open(0)?;
     let stream = context.stream("a caller's arrays")?;
     let on = (&context, &stream);
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let ncouls = given.vcoul.len();
     let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ncouls);

@@ -3,7 +3,7 @@
 use gpp::catalogue;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Grid, Sums};
+use gpp::problem::{EnergyGrid, Sums};
 use gpp_core::ranks::{Alone, Ranks};
 use gpp_core::{Bands, Calculator, Found, MatrixBands, MatrixRef, Screening, Sizes};
 use num_complex::Complex64;
@@ -14,7 +14,7 @@ use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let host = Host::new();
         for listed in catalogue::versions() {
@@ -44,7 +44,7 @@ fn with_hole(array: &[Complex64], at: usize) -> Vec<Complex64> {
 
 #[test]
 fn what_is_wrong_is_named_and_the_calculator_goes_on() {
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let own = Own::of(&problem);
     let calculator = Calculator::open("cpu").unwrap();
     let (right, bands) = (screening(&problem), own.bands(&problem));
@@ -74,7 +74,7 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
 /// Indices count from 0, or from 1 by [`Calculator::with_index_base`]; a row of `aqsm` is that of the array given.
 #[test]
 fn places_are_those_of_the_arrays_given() {
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, formula) = (Own::of(&problem), formula(&problem));
     let (right, bands, local) = (screening(&problem), own.whole(&problem), own.bands(&problem));
     let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
@@ -111,7 +111,7 @@ fn places_are_those_of_the_arrays_given() {
 #[test]
 fn a_screening_that_stays_in_place_gives_the_same_bits() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         for version in ["best", "cpu:threads", "v9", "sigma:cells"] {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
@@ -139,7 +139,7 @@ fn a_screening_that_stays_in_place_gives_the_same_bits() {
 /// Poles next to real are resolved, or refused, with the energies of each call.
 #[test]
 fn poles_next_to_real_are_looked_at_in_each_call() {
-    let problem = synthesised("tiny", Grid::Count(1));
+    let problem = synthesised("tiny", EnergyGrid::Count(1));
     let own = Own::of(&problem);
     let w = problem.wx()[3];
     let mut wtilde = problem.wtilde().to_vec();
@@ -176,7 +176,7 @@ fn arrays_on_a_gpu_take_more_memory() {
 /// A rank without columns, bands or G has empty arrays, and sums that are zero.
 #[test]
 fn a_rank_without_work_sums_to_zero() {
-    let problem = synthesised("tiny", Grid::Count(3));
+    let problem = synthesised("tiny", EnergyGrid::Count(3));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let (all, empty) = (own.whole(&problem), MatrixRef::Host(&[]));
     let no_columns = Screening { wtilde: empty, eps: empty, inv_igp_index: &[], ..given };

@@ -1,7 +1,7 @@
 //! Σ as a matrix, of a caller's arrays.
 
 use gpp::devices::host::Host;
-use gpp::problem::Grid;
+use gpp::problem::EnergyGrid;
 use gpp_core::offdiag::Task;
 use gpp_core::offdiag::calculation::on_cpu;
 use gpp_core::{Calculator, MatrixBands};
@@ -13,7 +13,7 @@ use crate::common::matrices::Given;
 #[test]
 fn matrices_have_the_bits_of_the_command_line() {
     for (name, nw) in [("tiny", 3), ("tiny-complex", 2)] {
-        let problem = synthesised(name, Grid::Count(nw));
+        let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let elements = Given::of(&problem, 5, 1);
         let task = Task::new(&problem, &elements);
@@ -43,7 +43,7 @@ fn matrices_have_the_bits_of_the_command_line() {
 /// Rows at the energies of their bands and columns: elements of the matrices at each energy, in every bit.
 #[test]
 fn matrices_at_the_bands_energies_are_rows_and_columns() {
-    let problem = synthesised("tiny", Grid::Count(2));
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let a = &Given::of(&problem, 3, 1).all[..];
     let calculator = Calculator::open("cpu").unwrap();

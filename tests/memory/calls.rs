@@ -1,7 +1,7 @@
 //! What a caller's calls take beside his arrays, against what was said before.
 
 use gpp::devices::host::Host;
-use gpp::problem::Grid;
+use gpp::problem::EnergyGrid;
 use gpp_core::Calculator;
 use gpp_core::offdiag::Task;
 use gpp_core::offdiag::calculation::on_cpu;
@@ -16,7 +16,7 @@ use crate::peak;
 fn a_call_takes_what_is_said() {
     let _turn = alone();
     for nw in [2, 700] {
-        let problem = synthesised("demo", Grid::Count(nw));
+        let problem = synthesised("demo", EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let bands = own.whole(&problem);
         let extents = [given.vcoul.len(), given.inv_igp_index.len(), own.e.len(), nw];
@@ -40,7 +40,7 @@ fn a_matrix_takes_what_is_said() {
     let _turn = alone();
     let host = Host::new().with_threads(2);
     for (name, bands) in [("tiny", 600), ("demo", 200)] {
-        let problem = synthesised(name, Grid::Count(2));
+        let problem = synthesised(name, EnergyGrid::Count(2));
         let given = Given::of(&problem, bands, 1);
         let task = Task::new(&problem, &given);
         let said = OnCpu::new(&host, task).unwrap().needs();

@@ -5,9 +5,9 @@ use gpp::devices::Device;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::memory::{Limits, SMALL, load, slab_size, workspace};
-use gpp::problem::memory::{ARRAYS, Of};
+use gpp::problem::arrays::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Grid, Problem, Slabs, Source, System, systems};
+use gpp::problem::{EnergyGrid, Extents, Problem, Slabs, Source, System, systems};
 use gpp::ranks::Alone;
 use gpp::setup::{Resources, Session};
 use gpp_cpu::pool::Threads;
@@ -77,7 +77,7 @@ fn runs_stay_within_what_they_are_given() {
         let room = mib << 20;
         let (resources, versions) = (within(room), [version(id)]);
         let ((), taken) = peak(|| {
-            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&Grid::Count(5)));
+            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&EnergyGrid::Count(5)));
             let problem = load(source, resources).unwrap();
             let igp = slab_size(&problem, &versions, resources).unwrap();
             let found = (problem.is_whole(), igp == 384);

@@ -6,34 +6,36 @@ mod choice;
 
 use gpp::catalogue::{self, BackEnd, best};
 use gpp::problem::grid::Even;
-use gpp::problem::{Grid, Problem, Sums};
+use gpp::problem::{EnergyGrid, Problem, Sums};
 use gpp::reference;
 
-use crate::common::{Kind, QUIET, made};
+use crate::common::{self, Kind, QUIET, made};
 use crate::{check, failures_of, referenced, sums};
 
 /// A small problem at some energies.
-fn at(kind: Kind, grid: Grid) -> Problem {
-    made([13, 5, 37, 2], kind, 9).at(&grid).unwrap()
+fn at(kind: Kind, grid: EnergyGrid) -> Problem {
+    common::at(&made([13, 5, 37, 2], kind, 9), &grid).unwrap()
 }
 
 /// So many energies at equal distances, across the poles and beyond.
-fn even(count: usize) -> Grid {
+fn even(count: usize) -> EnergyGrid {
     let (from, to) = if count == 1 { (0.7, 0.7) } else { (-9.0, 11.0) };
-    Grid::Even(Even::new(from, to, count).unwrap())
+    EnergyGrid::Even(Even::new(from, to, count).unwrap())
 }
 
 /// So many at other distances, the farther apart the farther from zero.
-fn uneven(count: usize) -> Grid {
+fn uneven(count: usize) -> EnergyGrid {
     let at = |i: usize| i as f64 - (count / 2) as f64;
-    Grid::Listed((0..count).map(|i| 0.3 * at(i) + 0.01 * at(i) * at(i).abs() + 0.123).collect())
+    EnergyGrid::Listed(
+        (0..count).map(|i| 0.3 * at(i) + 0.01 * at(i) * at(i).abs() + 0.123).collect(),
+    )
 }
 
 #[test]
 fn every_version_at_any_number_of_energies() {
     for kind in [Kind::Mixed, Kind::Real] {
         for count in [1, 2, 3, 4, 7, 31] {
-            for grid in [even(count), uneven(count), Grid::Count(count)] {
+            for grid in [even(count), uneven(count), EnergyGrid::Count(count)] {
                 let problem = at(kind, grid);
                 assert_eq!(problem.nw(), count);
                 check(&problem);
@@ -70,7 +72,7 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
             for batch in version.kernel.batches(&problem).iter() {
                 let energies = batch.energies();
                 assert!(energies.len() <= version.kernel.holds(problem.poles()));
-                let alone = at(kind, Grid::Listed(above[energies.clone()].to_vec()));
+                let alone = at(kind, EnergyGrid::Listed(above[energies.clone()].to_vec()));
                 let alone = bits(&sums(&alone, version.kernel), 0..energies.len());
                 assert_eq!(bits(&all, energies.clone()), alone, "{} {energies:?}", version.id());
             }
@@ -88,7 +90,7 @@ fn the_reference_at_many_energies_is_that_at_each() {
     ] {
         let all = evaluate(&problem);
         for (iw, above) in problem.header().above_state().into_iter().enumerate() {
-            let alone = evaluate(&at(Kind::Mixed, Grid::Listed(vec![above])));
+            let alone = evaluate(&at(Kind::Mixed, EnergyGrid::Listed(vec![above])));
             assert_eq!(bits(&all.sums, iw..iw + 1), bits(&alone.sums, 0..1));
             assert_eq!(all.scale.magnitudes[iw], alone.scale.magnitudes[0]);
         }
@@ -111,7 +113,7 @@ fn an_energy_on_a_bands_pole() {
         found += 1;
         for (nw, at) in [(1, 0), (2, 1), (4, 2), (5, 4)] {
             let energies = (0..nw).map(|iw| on + 0.3 * (iw as f64 - at as f64)).collect();
-            let problem = problem.clone().at(&Grid::Listed(energies)).unwrap();
+            let problem = common::at(&problem, &EnergyGrid::Listed(energies)).unwrap();
             assert_eq!(problem.wx()[at], pole);
             check(&problem);
             for version in catalogue::versions() {
@@ -130,7 +132,7 @@ fn an_energy_on_a_bands_pole() {
 fn ends_of_a_grid_are_what_was_given() {
     let small = made([3, 1, 2, 2], Kind::First, 1);
     let header = small.header();
-    let energies = |text: &str| Grid::Even(text.parse().unwrap()).of(header).above_state();
+    let energies = |text: &str| EnergyGrid::Even(text.parse().unwrap()).of(header).above_state();
     assert_eq!(energies("-0.1:0.3:3"), [-0.1, -0.1 + 0.4 * 0.5, 0.3]);
     assert_eq!(energies("0.25"), [0.25]);
     assert_eq!(energies("7:7:1"), [7.0]);
@@ -138,7 +140,7 @@ fn ends_of_a_grid_are_what_was_given() {
     assert_eq!((many.len(), many[0], many[500]), (501, -10.0, 10.0));
     assert!(many.is_sorted_by(|a, b| a < b));
     // The spacing of the problem, from its first energy on.
-    let counted = Grid::Count(5).of(header);
+    let counted = EnergyGrid::Count(5).of(header);
     assert_eq!((counted.nstart, counted.nend), (header.nstart, header.nstart + 4));
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);
 }
@@ -149,7 +151,7 @@ fn energies_that_are_none() {
         ("", "needs FROM:TO:COUNT"),
         ("1:2:3:4", "needs FROM:TO:COUNT"),
         ("a:2:3", "FROM needs a finite number, found `a`"),
-        ("nan", "FROM needs a finite number, found `nan`"),
+        ("nan", "FROM needs a finite number, found `NaN`"),
         ("1:inf:3", "TO needs a finite number, found `inf`"),
         ("-1e308:1e308:3", "TO − FROM needs a finite number"),
         ("1:2:-3", "found `-3`"),
@@ -160,6 +162,7 @@ fn energies_that_are_none() {
         assert!(error.contains(needed), "{text}: {error}");
     }
     for energies in [vec![], vec![f64::NAN], vec![0.0; 100_001], vec![1e200]] {
-        assert!(made([3, 1, 2, 2], Kind::First, 1).at(&Grid::Listed(energies)).is_err());
+        let small = made([3, 1, 2, 2], Kind::First, 1);
+        assert!(common::at(&small, &EnergyGrid::Listed(energies)).is_err());
     }
 }

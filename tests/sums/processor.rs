@@ -5,7 +5,7 @@ use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
-use gpp::problem::{Problem, Sums, file};
+use gpp::problem::{Problem, Sums, input_file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp_cpu::pool::Threads;
 use gpp_cpu::simd::Level;
@@ -26,7 +26,7 @@ fn sums(host: &Host, problem: &Problem, kernel: Kernel) -> Sums {
 }
 
 fn hard() -> impl Iterator<Item = Problem> {
-    HARD.into_iter().map(|name| file::read(&hard_path(name), QUIET).unwrap())
+    HARD.into_iter().map(|name| input_file::read(&hard_path(name), QUIET).unwrap())
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use gpp::catalogue::{self, BackEnd};
 use gpp::devices::host::Host;
-use gpp::problem::file::read;
-use gpp::problem::{Grid, Problem};
+use gpp::problem::input_file::read;
+use gpp::problem::{EnergyGrid, Problem};
 use gpp::reference::verify::{Outcome, verify_static_ch};
 use gpp::reference::{StaticCh, static_ch as reference};
 use gpp_core::Calculator;
@@ -18,7 +18,7 @@ const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
 /// Built-in systems, files, dumps of real calls, and problems of every kind and of awkward extents.
 fn problems() -> Vec<Problem> {
-    let system = |name| synthesised(name, Grid::Count(2));
+    let system = |name| synthesised(name, EnergyGrid::Count(2));
     let extents = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9)];
     let extents = KINDS.into_iter().zip(extents.into_iter().cycle());
     let made = extents.map(|(kind, (n, igp, ig))| made([n, igp, ig, 2], kind, 3));
@@ -101,7 +101,7 @@ fn slabs_workers_and_threads_change_no_bit() {
 #[test]
 fn a_call_that_asks_for_it_gets_it() {
     for name in ["tiny", "tiny-complex"] {
-        let problem = synthesised(name, Grid::Count(5));
+        let problem = synthesised(name, EnergyGrid::Count(5));
         let own = Own::of(&problem);
         let (given, formula) = (screening(&problem), formula(&problem));
         let kernel = catalogue::static_ch(BackEnd::Cpu);

@@ -5,7 +5,7 @@ use crate::sums;
 use assert_cmd::Command;
 use gpp::catalogue;
 use gpp::outcomes::reservations;
-use gpp::problem::{Matrices, Problem, Sums, file};
+use gpp::problem::{Matrices, Problem, Sums, input_file};
 use gpp::reference::verify::{Outcome, Verification, verify};
 use gpp::reference::{Reference, Source, precise};
 use num_complex::Complex64;
@@ -25,7 +25,7 @@ fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
 fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.dat");
-    file::write(&path, problem, stored, QUIET).unwrap();
+    input_file::write(&path, problem, stored, QUIET).unwrap();
     let run = |more: &[&str]| {
         let mut gpp = Command::cargo_bin("gpp").unwrap();
         let run = gpp.args(["--device", "cpu", "--version", versions, "--input"]).arg(&path);

@@ -6,9 +6,10 @@ use num_complex::Complex64;
 use crate::calculator::Calculator;
 use crate::calculator::on_gpu::DeviceMatrix;
 use crate::error::{Error, Result};
+use crate::os::memory::{require, zeros};
 use crate::problem;
+use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX};
 use crate::problem::header::MOST_ENERGIES;
-use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX, require, zeros};
 use crate::problem::{Header, Matrix, Unmasked};
 
 /// A column-major matrix of complex numbers.

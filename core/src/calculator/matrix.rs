@@ -8,7 +8,7 @@ use crate::devices::Watch;
 use crate::error::{Error, Result};
 use crate::offdiag::calculation::{on_cpu, on_gpus};
 use crate::offdiag::{At, Borrowed, Elements, Sums as MatrixSums, Task, once_each};
-use crate::problem::memory::require;
+use crate::os::memory::require;
 
 /// The bands l and m of a matrix, and the bands n that are summed over.
 #[derive(Clone, Copy, Debug)]

@@ -48,7 +48,8 @@ use crate::devices::gpu::driver::ForeignStream;
 use crate::devices::{DeviceInfo, Watch};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::problem::memory::{AQSM_LOCAL, Of, WTILDE, partial_sums, require};
+use crate::os::memory::require;
+use crate::problem::arrays::{AQSM_LOCAL, Of, WTILDE, partial_sums};
 use crate::problem::plan::BySize;
 use crate::problem::{Extents, Outline, Problem, Sums};
 

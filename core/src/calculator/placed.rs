@@ -21,8 +21,8 @@ use crate::devices::gpu::uploads::{GpuElements, Rows};
 use crate::engine::ordered_sum;
 use crate::error::{Error, Result};
 use crate::problem;
+use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
-use crate::problem::memory::{AQSN, OCC};
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Id, Matrix, Outline, Problem, Sums};
 
 /// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on

@@ -1,8 +1,7 @@
-//! What there is to run, as a table: versions, in the groups that they build on each other in, and the version
-//! that is the fastest for a problem.
+//! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
 //! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
-//! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
+//! list of versions with a baseline.
 
 pub mod names;
 pub mod order;
@@ -128,18 +127,18 @@ pub static JOURNEYS: &[Journey] = &[
     },
 ];
 
-/// The fastest version for a problem on a back end, a rule of its number of energies and kind of poles.
+/// The fastest version for a problem on a back end.
 ///
 /// A version that evaluates terms takes longer with every energy; one that sums moments of sorted pairs takes
 /// about as long for 6 as for one, and 3 to 14 times as long for 501. On si214 the two take the same time at 4
 /// energies on an H200 (v13 44.8 ms, sigma:blocks 43.6 ms) and at 4 to 5 on two cores with AVX-512 (cpu:paired
 /// 4.77 s for two, sigma:cells 11.0 s). Moments of complex poles cost more: 111 ms on an H200, where v13 takes
 /// 18.2 ms for each energy, so they are even at 6; but 24.5 s on two cores, where cpu:paired takes 6.0 s for each.
-/// The border is the same on demo. On tiny, of 603 pairs, sigma:cells takes longer at any number, by 0.4 ms for 5; but a
-/// run of 10⁵ energies takes 8 s by it and 10 s by cpu:paired, which makes 50,000 plans.
+/// The border is the same on demo.
 ///
-/// For a few energies cpu:static gains the more the more bands there are: nothing for 96, a tenth for 192, and from 256 on
-/// a fifth or so. With complex poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
+/// For a few energies cpu:static gains the more the more bands there are: nothing for 96, a tenth for 192, and from 256
+/// on a fifth or so. With complex poles, of which none is static, it takes as long as cpu:paired for 800 bands, and
+/// longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     let energies = problem.extents.nw;
     match (back_end, problem.poles) {
@@ -233,7 +232,6 @@ impl Kernel {
         }
     }
 
-    /// The kernels for GPUs, if it is made for them.
     pub fn gpu(self) -> Option<&'static Gpu> {
         match self {
             Kernel::Gpu(gpu) => Some(gpu),
@@ -241,7 +239,6 @@ impl Kernel {
         }
     }
 
-    /// The kernels for CPUs, if it is made for them.
     pub fn cpu(self) -> Option<&'static Cpu> {
         match self {
             Kernel::Gpu(_) => None,
@@ -249,7 +246,7 @@ impl Kernel {
         }
     }
 
-    /// The kernels for GPUs, which it has to have.
+    /// The kernels for GPUs, or an error that says how the version runs.
     pub fn require_gpu(self) -> Result<&'static Gpu> {
         self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
@@ -265,14 +262,12 @@ impl Kernel {
         }
     }
 
-    // What it makes of a problem.
-
     /// The batches of a problem's energies, one at least.
     pub fn batches(self, problem: &Problem) -> Batches<'_> {
         problem.batches(self.holds(problem.poles()))
     }
 
-    /// The energies of those.
+    /// The energies of the batches.
     pub fn energies(self, problem: Outline) -> impl Iterator<Item = Range<usize>> {
         batches(problem.extents.nw, self.holds(problem.poles))
     }
@@ -303,7 +298,6 @@ impl Kernel {
     }
 }
 
-/// A version and how it is realised.
 #[derive(Clone, Copy)]
 pub struct Listed {
     pub version: &'static Version,
@@ -319,7 +313,6 @@ impl Listed {
         self.version.id
     }
 
-    /// Its kernels for GPUs, if it has such.
     pub fn gpu(&self) -> Option<&'static Gpu> {
         self.kernel.gpu()
     }
@@ -341,7 +334,6 @@ pub fn static_ch(back_end: BackEnd) -> Kernel {
     }
 }
 
-/// Every version that is made for GPUs.
 pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
     versions().filter_map(|listed| listed.gpu())
 }

@@ -11,9 +11,6 @@ use crate::problem::Outline;
 /// The journeys that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
-/// Those that show what a CPU can do: its own, then the paper's, emulated.
-pub const ON_PROCESSOR: &str = "cpu,paper";
-
 pub const BEST: &str = "best";
 
 /// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
@@ -56,15 +53,6 @@ fn all_on(back_end: BackEnd) -> Vec<Listed> {
     run
 }
 
-/// Fails if one of these names, with commas between them, is no journey.
-pub fn require_journeys(names: &str) -> Result<()> {
-    let unknown = |name: &&str| journey(name).is_none();
-    match names.split(',').map(str::trim).find(unknown) {
-        Some(name) => Err(Error::unknown("journey", name, JOURNEYS.iter().map(|known| known.id))),
-        None => Ok(()),
-    }
-}
-
 /// The one version that a name is of.
 pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     match versions(names, back_end)?[..] {
@@ -76,39 +64,29 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     }
 }
 
-/// The versions of a range, or the one version of another name.
+/// The versions of a range, or the one version of another name. The last version of a range may be named without the
+/// journey of the first.
 fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
-    let wrong = |what: String| Err(Error::Input { origin: format!("--version {name}"), what });
-    if let Some((first, last)) = name.split_once("..") {
-        let range = format!("{first}-{}", last.trim_start_matches('='));
-        return wrong(format!("ranges are written with a hyphen: {range}"));
-    }
     let (first, last) = match (one(name, back_end), name.split_once('-')) {
-        (Err(_), Some((first, last))) => (one(first, back_end)?, within(first, last, back_end)?),
+        (Err(_), Some(ends)) => ends,
         (version, _) => return Ok(vec![version?]),
+    };
+    let first = one(first, back_end)?;
+    let last = match first.id().split_once(':') {
+        Some((journey, _)) if !last.contains(':') => one(&format!("{journey}:{last}"), back_end)?,
+        _ => one(last, back_end)?,
     };
     let [of_first, of_last] =
         [first, last].map(|version| order::story(version.id()).map_or("none", |story| story.id));
-    if of_first != of_last {
-        let ids = (first.id(), last.id());
-        return wrong(format!("{} is of {of_first} and {} of {of_last}", ids.0, ids.1));
-    }
     let ids = order::range(first.id(), last.id());
-    if ids.is_empty() {
+    if of_first != of_last || ids.is_empty() {
         let (first, last) = (first.id(), last.id());
-        return wrong(format!(
-            "the range runs backwards, {first} comes after {last}: write {last}-{first}"
-        ));
+        let what = format!(
+            "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
+        );
+        return Err(Error::Input { origin: format!("--version {name}"), what });
     }
     Ok(ids.into_iter().filter_map(find).collect())
-}
-
-/// The last version of a range: one of the first one's journey may be named without it.
-fn within(first: &str, last: &str, back_end: BackEnd) -> Result<Listed> {
-    match first.split_once(':') {
-        Some((journey, _)) if !last.contains(':') => one(&format!("{journey}:{last}"), back_end),
-        _ => one(last, back_end),
-    }
 }
 
 fn one(name: &str, back_end: BackEnd) -> Result<Listed> {

@@ -1,6 +1,6 @@
 //! The order in which versions build on each other: that of their journeys.
 
-use crate::catalogue::{JOURNEYS, Journey, journey, journey_of, versions};
+use crate::catalogue::{Journey, journey, journey_of, versions};
 
 /// The position of a version among all, for sorting.
 pub fn place(id: &str) -> Option<usize> {
@@ -18,7 +18,7 @@ pub fn before(id: &str) -> Option<&'static str> {
     }
 }
 
-/// The baseline of the journey that a version is of: what speed-ups are over.
+/// The version that speed-ups are over.
 pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
@@ -29,12 +29,6 @@ pub fn story(id: &str) -> Option<&'static Journey> {
     std::iter::successors(journey_of(id), continued).last()
 }
 
-/// The versions of a journey and of what goes on from it.
-pub fn of_story(id: &str) -> Vec<&'static str> {
-    let is_of = |version: &&str| story(version).is_some_and(|story| story.id == id);
-    all().into_iter().filter(is_of).collect()
-}
-
 /// The versions from one to another.
 pub fn range(first: &str, last: &str) -> Vec<&'static str> {
     let (Some(first), Some(last)) = (place(first), place(last)) else { return Vec::new() };
@@ -43,17 +37,6 @@ pub fn range(first: &str, last: &str) -> Vec<&'static str> {
 
 pub fn all() -> Vec<&'static str> {
     versions().map(|listed| listed.id()).collect()
-}
-
-/// What comes past the paper, and the version that it starts from.
-pub fn past() -> Vec<&'static str> {
-    let continued = JOURNEYS.iter().filter(|journey| journey.continues.is_some());
-    let from = |journey: &'static Journey| {
-        let own = journey.ids();
-        let start = own.first().and_then(|first| before(first));
-        start.into_iter().chain(own)
-    };
-    continued.flat_map(from).collect()
 }
 
 /// The nearest of these versions that another builds on.

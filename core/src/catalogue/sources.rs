@@ -25,16 +25,6 @@ pub fn of(version: &str) -> Option<SourceFile> {
     all().find(|file| file.path.contains("/versions") && file.text.contains(&stated))
 }
 
-/// [`SourceFile::hash`] of a version's file.
-pub fn hash(version: &str) -> Option<String> {
-    of(version).map(|source| source.hash.into())
-}
-
-/// [`SourceFile::hash`] of the file at a path in the repository.
-pub fn hash_at(path: &str) -> Option<String> {
-    all().find(|source| source.path == path).map(|source| source.hash.into())
-}
-
 impl SourceFile {
     /// The paragraphs at its head, a line each.
     pub fn header(&self) -> Vec<String> {
@@ -44,8 +34,8 @@ impl SourceFile {
     }
 }
 
-// The kernel in a minute: its sum, its loops in ten lines, six words. The page, the README and
-// docs/kernel.md show what stands here; the header of a version's source names the lines that it changes.
+// The kernel in a minute, as the page and docs/kernel.md show it; the header of a version's source names the lines of the
+// loop nest that it changes.
 
 pub const SUM: [&str; 4] = [
     "Σ(ω)  = SX(ω) + CH(ω)",
@@ -60,37 +50,22 @@ pub const ABOUT: &str = "An electron in a crystal is surrounded by others that s
     over bands n and over pairs of plane waves G, G′. Each pair has a pole: the energy ω̃ at which the crystal \
     answers to it. Whether w = ω − e(n) is far from the pole or near decides which of two formulas a term takes.";
 
-/// A line of the loop nest.
-pub struct Line {
-    pub depth: usize,
-    pub code: &'static str,
-    pub why: &'static str,
-}
-
-const fn line(depth: usize, code: &'static str, why: &'static str) -> Line {
-    Line { depth, code, why }
-}
-
-/// The loop nest; lines count from 1.
-pub const NEST: [Line; 10] = [
-    line(0, "for n in bands", "occupied or empty, in any order"),
-    line(1, "for igp in G′", "this rank's columns of eps"),
-    line(2, "for ig in G", "neighbours in memory"),
-    line(3, "for iw in energies", "the trial energies ω"),
-    line(4, "M = conj(aqsm(igp,n)) · aqsn(ig,n)", "two matrix elements"),
-    line(4, "w = wx(iw,n);  wdiff = w − wtilde;  delw = wtilde / wdiff", "how far from the pole"),
-    line(
-        4,
-        "far:  sch = delw·eps;  ssx = Ω² / (w² − wtilde²)",
-        "|wdiff|² > γ², |delw|² < 1/(4·10⁻⁶)",
-    ),
-    line(
+/// The loop nest: depth, code and why; lines count from 1.
+pub const NEST: [(usize, &str, &str); 10] = [
+    (0, "for n in bands", "occupied or empty, in any order"),
+    (1, "for igp in G′", "this rank's columns of eps"),
+    (2, "for ig in G", "neighbours in memory"),
+    (3, "for iw in energies", "the trial energies ω"),
+    (4, "M = conj(aqsm(igp,n)) · aqsn(ig,n)", "two matrix elements"),
+    (4, "w = wx(iw,n);  wdiff = w − wtilde;  delw = wtilde / wdiff", "how far from the pole"),
+    (4, "far:  sch = delw·eps;  ssx = Ω² / (w² − wtilde²)", "|wdiff|² > γ², |delw|² < 1/(4·10⁻⁶)"),
+    (
         4,
         "near: sch = 0;  ssx = −Ω²·delw / (4·wtilde²·(delw + ½))",
         "else, if |delw|² > 10⁻¹²; else both are 0",
     ),
-    line(4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff; γ and sexcut are inputs"),
-    line(4, "asx(iw) −= vcoul·occ·ssx·M;  ach(iw) += vcoul·½·sch·M", "the two sums"),
+    (4, "if |ssx| > sexcut·|eps| and w < 0:  ssx = 0", "the cutoff; γ and sexcut are inputs"),
+    (4, "asx(iw) −= vcoul·occ·ssx·M;  ach(iw) += vcoul·½·sch·M", "the two sums"),
 ];
 
 /// Six words: what the arrays are called, what they hold, and their shape.

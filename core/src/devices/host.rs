@@ -23,8 +23,8 @@ use crate::devices::{
     grid,
 };
 use crate::error::{Error, Result};
+use crate::problem::arrays::AQSM_LOCAL;
 use crate::problem::layout::{Laid, preparation};
-use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
 

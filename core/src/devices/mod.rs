@@ -20,8 +20,8 @@ use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
 use crate::devices::host::Host;
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSM_LOCAL, Of};
 use crate::problem::layout::{Pairs, preparation};
-use crate::problem::memory::{AQSM_LOCAL, Of};
 use crate::problem::{Batch, Extents, Outline, Problem, SlabView};
 
 pub trait Device: Sync {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu};
 use crate::offdiag::{Summed, Sums, Task, Worker, versions};
-use crate::problem::memory;
+use crate::os::memory;
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Homes, Run};
 

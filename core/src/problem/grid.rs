@@ -1,6 +1,6 @@
-//! Grids of energies in place of a problem's own.
+//! Energies that replace a problem's own.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -8,15 +8,14 @@ use crate::problem::header::{Header, MOST_ENERGIES};
 
 /// The energies that a problem is evaluated at instead of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Grid {
-    /// From one to another, ends included, at equal distances.
+pub enum EnergyGrid {
     Even(Even),
     /// A number of energies with the problem's own spacing, from its first one on.
     Count(usize),
-    /// Those of [`Grid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
+    /// Those of [`EnergyGrid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
     /// is the second one; if it is alone, it is iw = 2 and `e_lk`.
     Spaced(Even),
-    /// These, in eV above `e_lk`.
+    /// In eV above `e_lk`.
     Listed(Vec<f64>),
 }
 
@@ -56,8 +55,10 @@ impl Even {
     }
 }
 
-fn form() -> Error {
-    Error::new("needs FROM:TO:COUNT or one energy, in eV above the state's")
+impl Display for Even {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.from, self.to, self.count)
+    }
 }
 
 fn no_number(name: &str, found: impl Display) -> Error {
@@ -72,57 +73,35 @@ impl FromStr for Even {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Even> {
-        let number = |name, text: &str| match text.trim().parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(no_number(name, text)),
-        };
+        let number = |name, text: &str| text.trim().parse().map_err(|_| no_number(name, text));
         match text.split(':').collect::<Vec<_>>()[..] {
-            [""] => Err(form()),
-            [only] => {
+            [only] if !only.is_empty() => {
                 let only = number("FROM", only)?;
                 Even::new(only, only, 1)
             }
             [from, to, count] => {
                 let (from, to) = (number("FROM", from)?, number("TO", to)?);
-                let wrong = |_| no_count(count);
-                Even::new(from, to, count.trim().parse().map_err(wrong)?)
+                let count = count.trim().parse().map_err(|_| no_count(count))?;
+                Even::new(from, to, count)
             }
-            _ => Err(form()),
+            _ => Err(Error::new("needs FROM:TO:COUNT or one energy, in eV above the state's")),
         }
     }
 }
 
-impl Grid {
+impl EnergyGrid {
     pub fn nw(&self) -> usize {
         match self {
-            Grid::Even(even) | Grid::Spaced(even) => even.count,
-            Grid::Count(count) => *count,
-            Grid::Listed(energies) => energies.len(),
+            EnergyGrid::Even(even) | EnergyGrid::Spaced(even) => even.count,
+            EnergyGrid::Count(count) => *count,
+            EnergyGrid::Listed(energies) => energies.len(),
         }
     }
 
-    /// The flag that asks for it and its value; none for a list, which no flag takes.
-    pub fn argument(&self) -> Option<[String; 2]> {
-        match self {
-            Grid::Even(Even { from, to, count }) | Grid::Spaced(Even { from, to, count }) => {
-                Some(["--energies".into(), format!("{from}:{to}:{count}")])
-            }
-            Grid::Count(count) => Some(["--nw".into(), count.to_string()]),
-            Grid::Listed(_) => None,
-        }
-    }
-
-    /// The grid that a file can hold: evenly spaced energies become a spacing.
-    #[must_use]
-    pub fn in_file(self) -> Grid {
-        match self {
-            Grid::Even(even) => Grid::Spaced(even),
-            other => other,
-        }
-    }
-
+    /// A header with these energies.
     #[must_use]
     pub fn of(&self, header: &Header) -> Header {
+        let header = Header { energies: None, ..header.clone() };
         let listed = |energies: Vec<f64>| Header {
             nstart: 1,
             nend: energies.len(),
@@ -130,26 +109,19 @@ impl Grid {
             ..header.clone()
         };
         match self {
-            Grid::Even(even) => listed(even.above_state()),
-            Grid::Listed(energies) => listed(energies.clone()),
-            Grid::Spaced(Even { from, count: 1, .. }) => Header {
-                nstart: 2,
-                nend: 2,
-                energies: None,
-                e_lk: header.e_lk + from,
-                ..header.clone()
-            },
-            Grid::Spaced(Even { from, to, count }) => {
+            EnergyGrid::Even(even) => listed(even.above_state()),
+            EnergyGrid::Listed(energies) => listed(energies.clone()),
+            EnergyGrid::Spaced(Even { from, count: 1, .. }) => {
+                Header { nstart: 2, nend: 2, e_lk: header.e_lk + from, ..header }
+            }
+            EnergyGrid::Spaced(Even { from, to, count }) => {
                 let sig_dw = (to - from) / (count - 1) as f64;
                 let e_lk = header.e_lk + (from + sig_dw);
-                let energies = None;
-                Header { nstart: 1, nend: *count, energies, sig_dw, e_lk, ..header.clone() }
+                Header { nstart: 1, nend: *count, sig_dw, e_lk, ..header }
             }
-            Grid::Count(count) => Header {
-                nend: (header.nstart + count).saturating_sub(1),
-                energies: None,
-                ..header.clone()
-            },
+            EnergyGrid::Count(count) => {
+                Header { nend: (header.nstart + count).saturating_sub(1), ..header }
+            }
         }
     }
 }

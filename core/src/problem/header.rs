@@ -6,7 +6,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
 use crate::error::{Error, Result};
-use crate::problem::memory::{Array, Extents, Matrix};
+use crate::problem::arrays::{Array, Extents, Matrix};
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,41 +88,32 @@ impl Header {
 
     /// Checks dimensions, indices and values against each other.
     pub fn validate(&self) -> Result<()> {
-        for (name, extent) in [
+        for (name, dimension) in [
             ("sig_ntband", self.sig_ntband),
             ("gvec_ng", self.gvec_ng),
             ("peinf_ntband_dist", self.nbands),
             ("ngpown", self.ngpown),
             ("ncouls", self.ncouls),
         ] {
-            if extent == 0 {
+            if dimension == 0 {
                 return Err(Error::of(name, " must be at least 1, found 0"));
             }
         }
-        for (name, found, limit, most) in [
-            ("peinf_ntband_dist", self.nbands, "peinf_ntband_max", self.peinf_ntband_max),
-            ("ngpown", self.ngpown, "epsmpi_ngpown_max", self.epsmpi_ngpown_max),
-            ("ncouls", self.ncouls, "ncoul", self.ncoul),
-        ] {
-            at_most(name, found, limit, most)?;
-        }
+        at_most("peinf_ntband_dist", self.nbands, "peinf_ntband_max", self.peinf_ntband_max)?;
+        at_most("ngpown", self.ngpown, "epsmpi_ngpown_max", self.epsmpi_ngpown_max)?;
+        at_most("ncouls", self.ncouls, "ncoul", self.ncoul)?;
         self.validate_energies()?;
-        let used = |name: &'static str, index: &[i32], used: usize, of, most| {
-            long_enough(name, index.len(), used)?;
-            in_range(name, &index[..used], of, most)
-        };
         let bands = self.sig_ntband.min(self.wfnkq_ekq.len());
-        used("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
+        in_range("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
         let rows = self.gvec_ng.min(self.indinv.len());
-        used("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
+        in_range("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
         long_enough("vcoul", self.vcoul.len(), self.ncouls)?;
         let used = self.peinf_indext_dist[..self.nbands].iter().map(|&i| i as usize - 1);
         finite("wfnkq_ekq", used.map(|i| (i, self.wfnkq_ekq[i])))?;
         finite("vcoul", self.rows().flatten().map(|row| (row, self.vcoul[row])))
     }
 
-    /// Checks records 5 and 9 and the cutoff.
-    pub(super) fn validate_energies(&self) -> Result<()> {
+    fn validate_energies(&self) -> Result<()> {
         let (nstart, nend) = (self.nstart, self.nend);
         if !(1 <= nstart && nstart <= nend && nend <= MOST_ENERGIES) {
             return Err(Error::new(format!(
@@ -183,8 +174,8 @@ impl Header {
             let e = self.e(n);
             omega.iter().map(move |omega| omega - e)
         };
-        let kept_off = |wx: f64| if wx.abs() < TOL_WX { TOL_WX } else { wx };
-        (0..self.nbands).flat_map(of_band).map(kept_off).collect()
+        let off_zero = |wx: f64| if wx.abs() < TOL_WX { TOL_WX } else { wx };
+        (0..self.nbands).flat_map(of_band).map(off_zero).collect()
     }
 
     /// Occupation of each band: 0 above `nvband`, ½ at the Fermi energy, else 1.
@@ -207,7 +198,7 @@ impl Header {
         self.rows_of(0..self.ngpown)
     }
 
-    /// Row (0-based) of each of some of this rank's G′ (0-based), if it has one.
+    /// The same of some G′ (0-based).
     pub fn rows_of(&self, igp: Range<usize>) -> impl Iterator<Item = Option<usize>> + '_ {
         self.inv_igp_index[igp].iter().map(|&index| {
             let igp = self.indinv[index as usize - 1];
@@ -221,24 +212,14 @@ impl Header {
     }
 }
 
-/// Checks that an extent is no larger than another.
-pub(super) fn at_most(
-    name: &'static str,
-    found: usize,
-    limit: &'static str,
-    most: usize,
-) -> Result<()> {
+pub(super) fn at_most(name: &str, found: usize, limit: &str, most: usize) -> Result<()> {
     if found <= most { Ok(()) } else { Err(Error::exceeds(name, found, limit, most)) }
 }
 
-/// Checks that indices are in `1..=most`.
-pub(super) fn in_range(
-    name: &'static str,
-    indices: &[i32],
-    of: &'static str,
-    most: usize,
-) -> Result<()> {
-    match indices.iter().position(|&index| index < 1 || index as usize > most) {
+/// Checks that there are `used` indices and that they are in `1..=most`.
+fn in_range(name: &str, indices: &[i32], used: usize, of: &str, most: usize) -> Result<()> {
+    long_enough(name, indices.len(), used)?;
+    match indices[..used].iter().position(|&index| index < 1 || index as usize > most) {
         Some(at) => {
             let (found, at) = (indices[at], at + 1);
             Err(Error::new(format!("{name}({at}) = {found} is outside 1..={most} ({of})")))
@@ -247,21 +228,19 @@ pub(super) fn in_range(
     }
 }
 
-fn long_enough(name: &'static str, found: usize, needed: usize) -> Result<()> {
+fn long_enough(name: &str, found: usize, needed: usize) -> Result<()> {
     if found >= needed {
         return Ok(());
     }
     Err(Error::length(name, needed as u64, found as u64))
 }
 
-/// Checks that values are finite, each with its 0-based index.
-fn finite(name: &'static str, values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
-    for (at, found) in values {
-        if !found.is_finite() {
-            return Err(Error::new(format!("{name}({}) is {found}", at + 1)));
-        }
+/// Checks values, each with its 0-based index.
+fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
+    match values.find(|(_, found)| !found.is_finite()) {
+        Some((at, found)) => Err(Error::new(format!("{name}({}) is {found}", at + 1))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 // Columns that are masked, because their G′ has no row or no Coulomb interaction: all their terms are zero, so a

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::kernel;
-use gpp_kernels::kernel::Kernel;
+use gpp_kernels::kernel::{self, Kernel};
 use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
@@ -19,12 +18,12 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::problem::bands::{Bands, Id};
-use crate::problem::memory::{
-    self, AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, OCC, Of, WTILDE, WX, zeros,
+use crate::os::memory::zeros;
+use crate::problem::arrays::{
+    AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, MOST_TOGETHER, OCC, Of, WTILDE, WX, partial_sums,
 };
 use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs, Lists};
-use crate::problem::{Problem, SlabView};
+use crate::problem::{Bands, Id, Problem, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
 ///
@@ -47,7 +46,8 @@ const SORTED: u64 = 8;
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Preparation {
-    /// The arrays that it has of its own, whether the plan's order of bands is the problem's or not.
+    /// The arrays that the layout does not share with the original; `keeps_order` says whether the plan's order of
+    /// bands is the problem's.
     pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
@@ -57,30 +57,28 @@ impl Preparation {
         }
     }
 
-    /// Whether an array is among [those](Preparation::own).
     pub fn has_own(self, array: &'static Array, keeps_order: bool) -> bool {
         self.own(keeps_order).into_iter().any(|own| ptr::eq(own, array))
     }
 
-    /// Matrix elements of G; borrowed if the layout has them so.
+    /// Matrix elements of G; borrowed if the layout is the original.
     pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
             Layout::Planned | Layout::Listed if !order.is_kept() => {
                 let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-                order.reordered(&AQSN, ncouls, column)?.into()
-            }
-            Layout::Original | Layout::Swapped | Layout::Planned | Layout::Listed => {
-                bands.aqsn().into()
+                reordered(&AQSN, ncouls, order.bands(), column)?.into()
             }
             Layout::Clusters => {
-                let columns = bands.aqsn().chunks_exact(ncouls).collect();
-                bands_fastest(&AQSN, columns, ncouls)?.into()
+                let columns: Vec<_> = bands.aqsn().chunks_exact(ncouls).collect();
+                let padded = columns.len().next_multiple_of(BANDS as usize);
+                bands_fastest(&AQSN, columns, ncouls, padded)?.into()
             }
+            _ => bands.aqsn().into(),
         })
     }
 
-    /// Occupations; borrowed if the layout has them so.
+    /// Occupations.
     pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
         if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
@@ -109,7 +107,7 @@ impl Preparation {
         }
     }
 
-    /// The energies of a batch; borrowed if the layout has them so.
+    /// The energies of a batch.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
             Layout::Original | Layout::Clusters => batch.wx().into(),
@@ -119,7 +117,8 @@ impl Preparation {
                 (0..batch.nw()).flat_map(of_energy).collect()
             }
             Layout::Planned | Layout::Listed => {
-                let padded = padded(&WX, Extents { nw: batch.nw(), ..bands.extents() });
+                let of_batch = Extents { nw: batch.nw(), ..bands.extents() };
+                let padded = WX.extents(of_batch, self.0)[0] as usize;
                 let zeros = repeat_n(0.0, padded - batch.nw());
                 let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
                 batch.plan().order().iter().flat_map(of_band).collect()
@@ -127,34 +126,30 @@ impl Preparation {
         }
     }
 
-    /// A slab's matrix elements of G′; borrowed if the layout has them so.
+    /// A slab's matrix elements of G′.
     pub fn aqsm_local<'a>(
         self,
         slab: SlabView<'a>,
         order: &BandOrder,
     ) -> Result<Cow<'a, [Complex64]>> {
         let all = slab.aqsm_local();
-        Ok(match self.0 {
-            Layout::Original => {
-                if let Some(whole) = all.whole() {
-                    return Ok(whole.into());
-                }
-                let mut rows = zeros(AQSM_LOCAL.name, all.rows() * slab.nbands())?;
-                rows.chunks_exact_mut(all.rows())
-                    .zip(all.columns())
-                    .for_each(|(to, from)| to.copy_from_slice(from));
-                rows.into()
-            }
-            Layout::Swapped => transposed(all.columns(), all.rows())?.into(),
-            Layout::Planned | Layout::Listed => {
-                let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
-                let padded = padded(&AQSM_LOCAL, of_band);
-                order.reordered(&AQSM_LOCAL, padded, |n| all.column(n))?.into()
-            }
+        if let (Layout::Original, Some(whole)) = (self.0, all.whole()) {
+            return Ok(whole.into());
+        }
+        let (nbands, columns) = (slab.nbands(), || all.columns().collect());
+        let laid = match self.0 {
+            Layout::Swapped => bands_fastest(&AQSM_LOCAL, columns(), all.rows(), nbands)?,
             Layout::Clusters => {
-                bands_fastest(&AQSM_LOCAL, all.columns().collect(), all.rows())?.into()
+                let padded = nbands.next_multiple_of(BANDS as usize);
+                bands_fastest(&AQSM_LOCAL, columns(), all.rows(), padded)?
             }
-        })
+            Layout::Original | Layout::Planned | Layout::Listed => {
+                let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
+                let padded = AQSM_LOCAL.extents(of_band, self.0)[0] as usize;
+                reordered(&AQSM_LOCAL, padded, &self.bands(order), |n| all.column(n))?
+            }
+        };
+        Ok(laid.into())
     }
 
     /// What its kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
@@ -176,15 +171,15 @@ impl Preparation {
         })
     }
 
-    /// What these depend on besides the slab, if on anything.
+    /// What the pairs depend on besides the slab, if on anything.
     pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
         let planned = matches!(self.0, Layout::Planned | Layout::Listed);
         let depends = planned && kernel.poles != Poles::Unread;
         depends.then(|| (batch.id(), kernel.poles))
     }
 
-    /// Bytes of theirs on a device, besides `wtilde` and `eps`, of a slab of these dimensions.
-    pub fn bytes_of_pairs(self, slab: Extents) -> u64 {
+    /// Bytes of a slab's pairs on a device, besides `wtilde` and `eps`.
+    fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
             Layout::Planned => slab.fallback_bytes(),
@@ -195,7 +190,7 @@ impl Preparation {
         }
     }
 
-    /// Bytes of the host's memory that they and what they are made in take.
+    /// Bytes of the host's memory while the pairs are made.
     pub fn bytes_while_made(self, slab: Extents, poles: Poles) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
@@ -207,15 +202,12 @@ impl Preparation {
         }
     }
 
-    /// Bytes of them that stay on the host for the next calculation at most, those of all slabs at some batches of
-    /// so many in all; `granted` are those that a run allows.
+    /// Bytes of the pairs of all slabs that stay on the host for the next calculation at most; `granted` are those that
+    /// a run allows.
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
-            Layout::Planned if batches == 1 => problem.fallback_bytes(),
-            Layout::Listed if batches == 1 => {
-                problem.fallback_bytes().saturating_add(problem.list_bytes())
-            }
+            Layout::Planned | Layout::Listed if batches == 1 => self.bytes_of_pairs(problem),
             Layout::Planned | Layout::Listed => {
                 problem.fallback_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
             }
@@ -223,16 +215,10 @@ impl Preparation {
         }
     }
 
-    /// Whether they take the place of `wtilde` and `eps`, so that on a device nothing of other layouts stays with
-    /// them.
+    /// Whether the pairs replace `wtilde` and `eps`, so that on a device nothing of other layouts stays with them.
     pub fn replaces(self) -> bool {
         self.0 == Layout::Clusters
     }
-}
-
-/// Elements of a band in an array of the planned layout, padded.
-fn padded(array: &Array, of: Extents) -> usize {
-    array.extents(of, Layout::Planned)[0] as usize
 }
 
 /// Which batch, and what poles kernels take.
@@ -282,7 +268,7 @@ impl Pairs {
         }
     }
 
-    /// With what the size of a grid depends on of them.
+    /// Dimensions of a grid, with those that depend on the pairs.
     pub fn counted<'a>(&'a self, of: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
         match self {
             Pairs::Original => of,
@@ -354,51 +340,45 @@ impl Extents {
     /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
     /// of energies. A slab's include sums, and fallback pairs up to one in 16 or indices of sorted ones.
     pub fn device_bytes(self, of: Of) -> u64 {
-        let batch = Extents { nw: self.nw.min(memory::MOST_TOGETHER), ..self };
-        let most =
-            |bytes: &dyn Fn(Layout) -> u64| Layout::ALL.into_iter().map(bytes).max().unwrap_or(0);
-        let beside = match of {
-            Of::Bands => 0,
-            Of::Slab => most(&|layout| preparation(layout).bytes_of_pairs(batch))
-                .saturating_add(memory::partial_sums(batch)),
-        };
+        let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
+        let most = |bytes: &dyn Fn(Layout) -> u64| Layout::ALL.map(bytes).into_iter().max();
         let arrays = ARRAYS.into_iter().filter(|array| array.of == of);
-        let arrays = arrays.map(|array| most(&|layout| array.bytes(batch, layout)));
-        arrays.fold(beside, u64::saturating_add)
+        let arrays = arrays.filter_map(|array| most(&|layout| array.bytes(batch, layout)));
+        let pairs = most(&|layout| preparation(layout).bytes_of_pairs(batch)).unwrap_or(0);
+        let besides = match of {
+            Of::Bands => 0,
+            Of::Slab => pairs.saturating_add(partial_sums(batch)),
+        };
+        arrays.fold(besides, u64::saturating_add)
     }
 
-    /// Bytes of what a layout has of its own besides the original, of the bands or of a slab;
-    /// `keeps_order` as in [`Preparation::own`].
+    /// Bytes of the [own](Preparation::own) arrays of a layout, of the bands or of a slab.
     pub fn bytes_beside(self, of: Of, layout: Layout, keeps_order: bool) -> u64 {
         let own = preparation(layout).own(keeps_order).into_iter().filter(|array| array.of == of);
         own.fold(0, |sum, array| sum.saturating_add(array.bytes(self, layout)))
     }
 }
 
-/// The arrays of a problem's bands in one layout, for all of its energies.
+/// The arrays of a problem's bands in one layout.
 #[derive(Clone, Debug)]
 pub struct BandArrays<'a> {
     pub aqsn: Cow<'a, [Complex64]>,
     pub occ: Cow<'a, [f64]>,
 }
 
-/// All that the kernels of one layout read of a slab at some energies.
+/// All that the kernels of one layout read of a slab at some energies, in that layout.
 #[derive(Clone, Copy)]
 pub struct Laid<'a> {
     pub bands: &'a Bands,
     pub batch: &'a Batch,
     pub slab: SlabView<'a>,
-    /// The arrays of the bands in the layout.
     pub of_bands: &'a BandArrays<'a>,
-    /// [Energies](Preparation::energies) in the layout.
     pub wx: &'a [f64],
-    /// Matrix elements of G′ in the layout.
     pub aqsm_local: &'a [Complex64],
 }
 
 impl<'a> Laid<'a> {
-    /// The arguments of a kernel of the layout from energy `iw` on, with what it reads of the slab's pairs and room for
-    /// the sums of all blocks.
+    /// The arguments of a kernel of the layout from energy `iw` on; `partials` has room for the sums of all blocks.
     ///
     /// # Panics
     /// If an array has not the size that the layout gives it, or the pairs are of another slab.
@@ -463,24 +443,30 @@ impl Shared<'_> {
     }
 }
 
-/// A matrix of `rows` rows given by its columns, transposed.
-fn transposed<'a>(
-    columns: impl ExactSizeIterator<Item = &'a [Complex64]> + Clone,
-    rows: usize,
+/// The columns of an array in the order of these bands, each with zeros added up to `padded` rows.
+fn reordered<'a>(
+    array: &Array,
+    padded: usize,
+    bands: &[usize],
+    column: impl Fn(usize) -> &'a [Complex64] + Sync,
 ) -> Result<Vec<Complex64>> {
-    let mut all = zeros(AQSM_LOCAL.name, rows * columns.len())?;
-    for (row, to) in all.chunks_exact_mut(columns.len()).enumerate() {
-        to.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = column[row]);
-    }
-    Ok(all)
+    let mut columns = zeros(array.name, padded * bands.len())?;
+    columns.par_chunks_mut(padded).zip(bands).for_each(|(to, &n)| {
+        let from = column(n);
+        to[..from.len()].copy_from_slice(from);
+    });
+    Ok(columns)
 }
 
-/// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros behind the last
-/// band.
-fn bands_fastest(array: &Array, columns: Vec<&[Complex64]>, rows: usize) -> Result<Vec<Complex64>> {
-    /// Rows at a time, so that what is read next to each other is used before it is gone.
+/// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros added up to `padded` bands.
+fn bands_fastest(
+    array: &Array,
+    columns: Vec<&[Complex64]>,
+    rows: usize,
+    padded: usize,
+) -> Result<Vec<Complex64>> {
+    /// Rows at a time, so that a cache line is used before it is evicted.
     const TILE: usize = 32;
-    let padded = columns.len().next_multiple_of(BANDS as usize);
     let mut all = zeros(array.name, padded * rows)?;
     all.par_chunks_mut(padded * TILE).enumerate().for_each(|(tile, out)| {
         for (n, column) in columns.iter().enumerate() {

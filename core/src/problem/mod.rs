@@ -4,13 +4,13 @@
 //! what all columns share. A [`Slab`] is a range of `igp` with its columns. A [`Source`] makes or reads both. A
 //! [`Problem`] has the bands in memory, and slabs in memory or from its source.
 
+pub mod arrays;
 pub mod bands;
 pub mod digest;
-pub mod file;
 pub mod grid;
 pub mod header;
+pub mod input_file;
 pub mod layout;
-pub mod memory;
 pub mod plan;
 pub mod range;
 pub mod slab;
@@ -29,15 +29,16 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
+use crate::os::memory;
+use crate::problem::arrays::{AQSM_LOCAL, EPS, Of, WTILDE};
+pub use crate::problem::arrays::{Extents, Matrix};
 pub use crate::problem::bands::{Bands, Id};
-pub use crate::problem::grid::Grid;
+pub use crate::problem::grid::EnergyGrid;
 pub use crate::problem::header::{Header, Unmasked};
-use crate::problem::memory::{AQSM_LOCAL, EPS, Of, WTILDE};
-pub use crate::problem::memory::{Extents, Matrix};
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs, Lists,
 };
-use crate::problem::plan::{BatchCache, BySize, SortedOnce, batches};
+use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;
 pub use crate::problem::slab::{Slab, SlabView};
 pub use crate::problem::sums::Sums;
@@ -60,11 +61,11 @@ pub trait Source: Send + Sync {
 
     fn origin(&self) -> Origin;
 
-    /// Extents of the whole problem, known before any array is made.
+    /// Dimensions of the whole problem, known before any array is made.
     fn extents(&self) -> Extents;
 
-    /// Takes other energies for its own. Sums that come with it are of its own and left out.
-    fn set_energies(&mut self, grid: &Grid);
+    /// Replaces the energies and drops sums that came with the source's own.
+    fn set_energies(&mut self, grid: &EnergyGrid);
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
     fn start(&self) -> Sums {
@@ -76,19 +77,18 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// What all igp have in common; [`Error::Memory`] before anything is allocated.
+    /// What all igp share; [`Error::Memory`] before anything is allocated.
     fn bands(&self) -> Result<Bands>;
 
-    /// The `igp` (0-based) of the problem with these bands. Nothing of them stays in the source.
+    /// The `igp` (0-based) of the problem with these bands. The source keeps nothing of them.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab>;
 
-    /// The kind of the contributing poles of some `igp` (0-based): those whose `eps` is not zero. Without any
-    /// igp it is real. Takes no more memory than a few columns.
+    /// What the poles of some `igp` (0-based) whose `eps` is not zero have in common; real without any igp. Takes
+    /// no more memory than a few columns.
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
-    /// The same at other energies.
     #[must_use]
-    fn at(mut self, grid: &Grid) -> Self
+    fn at(mut self, grid: &EnergyGrid) -> Self
     where
         Self: Sized,
     {
@@ -101,8 +101,8 @@ pub trait Source: Send + Sync {
         memory::require(self.name(), self.extents().bytes())?;
         let bands = self.bands()?;
         let slab = self.slab(&bands, 0..self.extents().ngpown)?;
-        Problem::of(self.name(), self.origin(), bands.into(), slab)?
-            .with_sums(self.start(), self.stored())
+        let problem = Problem::of(self.name(), self.origin(), bands.into(), slab)?;
+        Ok(Problem { start: self.start(), stored: self.stored(), ..problem })
     }
 }
 
@@ -120,7 +120,7 @@ fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
     memory::require(source.name(), slab.bytes_of(Of::Slab))
 }
 
-/// The error of a problem of that name.
+/// Names the problem in an error that has no origin yet.
 pub(crate) fn wrong(name: &str, what: Error) -> Error {
     match what {
         Error::Input { origin, what } if origin.is_empty() => {
@@ -138,42 +138,35 @@ pub struct Problem {
     bands: Arc<Bands>,
     poles: Poles,
     order: Arc<BandOrder>,
-    cache: BatchCache,
     start: Sums,
     stored: Option<Sums>,
     /// The igp in memory: all, or those of this process, which may be none.
     slab: Option<Slab>,
-    /// What makes or reads the others.
+    /// Makes or reads the others.
     source: Option<Streamed>,
-    /// The poles of the slab by their size, if energies come and go.
+    /// The poles of the slab sorted by size, for problems whose energies change from call to call.
     by_size: Option<Arc<SortedOnce>>,
 }
 
-/// A source of slabs that are not in memory.
 #[derive(Clone, Debug)]
 struct Streamed {
     source: Arc<dyn Source>,
     /// The identity of the slabs that it makes.
     id: Id,
-    /// Whether slabs of this process are in memory nevertheless.
+    /// Whether the slabs of this process are in memory nevertheless.
     has_share: bool,
 }
 
-/// The large arrays of a problem. The rest follows from the [`Header`], but for energies and occupations that a
-/// caller gives: [`Bands::with_energies`].
+/// The large arrays of a problem; the rest follows from the [`Header`]. `wtilde` and `eps` are `(ncouls, ngpown)`, `aqsn`
+/// is `(ncouls, nbands)` and `aqsm_local` `(ngpown, nbands)`.
 #[derive(Clone, Debug)]
 pub struct Matrices {
-    /// `(ncouls, ngpown)`.
     pub wtilde: Vec<Complex64>,
-    /// `(ncouls, ngpown)`.
     pub eps: Vec<Complex64>,
-    /// `(ncouls, nbands)`.
     pub aqsn: Vec<Complex64>,
-    /// `(ngpown, nbands)`.
     pub aqsm_local: Vec<Complex64>,
 }
 
-/// A slab of a problem: made or read for its caller, or a view of what is in memory.
 pub enum SlabRef<'a> {
     Owned(Slab),
     Borrowed(SlabView<'a>),
@@ -189,24 +182,21 @@ impl SlabRef<'_> {
 }
 
 impl Problem {
-    /// A problem from its header and matrices.
     pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
         let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
-        let parts = || {
-            let bands = Bands::new(header, aqsn)?;
-            let slab = Slab::new(&bands, 0..bands.header().ngpown, wtilde, eps, aqsm_local)?;
-            Ok((bands, slab))
-        };
-        let (bands, slab) = parts().map_err(|what| wrong(name, what))?;
+        let of_name = |what| wrong(name, what);
+        let bands = Bands::new(header, aqsn).map_err(of_name)?;
+        let igp = 0..bands.header().ngpown;
+        let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local).map_err(of_name)?;
         Problem::of(name, origin, bands.into(), slab)
     }
 
     /// A problem from its bands and the slab of all igp that was made with them.
     pub fn of(name: &str, origin: Origin, bands: Arc<Bands>, slab: Slab) -> Result<Problem> {
-        let Extents { ngpown, ncouls, .. } = bands.extents();
+        let Extents { nbands, ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
-        let (igp, found) = (view.igp(), view.ncouls());
-        if igp != (0..ngpown) || found != ncouls || slab.nbands() != bands.extents().nbands {
+        let (igp, found) = (view.igp(), [view.ncouls(), view.nbands()]);
+        if igp != (0..ngpown) || found != [ncouls, nbands] {
             return Err(wrong(name, Error::igp(&igp, ngpown)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
@@ -214,7 +204,7 @@ impl Problem {
     }
 
     /// A problem that these processes share. Its bands are made or read now, and so are the igp of this process if
-    /// they are to stay in memory. Each process looks at the poles of its own share. Collective.
+    /// they are to stay in memory. Collective.
     pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
         let bands = source.bands()?;
         let share = ranks.share(source.extents().ngpown);
@@ -230,51 +220,21 @@ impl Problem {
         let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles);
         let (source, id) = (source.into(), Id::unique());
         let source = Some(Streamed { source, id, has_share: keeps_share });
-        Problem { slab, source, ..problem }.with_sums(start, stored)
+        Ok(Problem { slab, source, start, stored, ..problem })
     }
 
-    /// A problem whose contributing poles have `poles` in common.
     fn without_slabs(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Problem {
         let order = Arc::new(BandOrder::of(&bands));
-        let (cache, start) = (BatchCache::default(), Sums::zero(bands.nw()));
-        let name = name.to_string();
+        let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
         let (stored, slab, source, by_size) = (None, None, None, None);
-        Problem { name, origin, bands, poles, order, cache, start, stored, slab, source, by_size }
+        Problem { name, origin, bands, poles, order, start, stored, slab, source, by_size }
     }
 
-    /// The same at other energies, if it is in memory. Sums that come with it are left out.
-    pub fn at(self, grid: &Grid) -> Result<Problem> {
-        let Problem { name, origin, bands, slab, .. } = self;
-        let of_energies = || {
-            let header = grid.of(bands.header());
-            let bands = Arc::unwrap_or_clone(bands).with_header(header)?;
-            let slab = slab.expect("it is in memory").view().copied(&bands)?;
-            Ok((bands, slab))
-        };
-        let (bands, slab) = of_energies().map_err(|what| wrong(&name, what))?;
-        Problem::of(&name, origin, bands.into(), slab)
-    }
-
-    /// The same with matrix elements that are elsewhere, and other ones.
+    /// The same with other matrix elements, which are elsewhere.
     #[must_use]
     pub(crate) fn with_other_elements(mut self) -> Problem {
         Arc::make_mut(&mut self.bands).change_elements();
         Problem { slab: self.slab.map(Slab::with_other_elements), ..self }
-    }
-
-    /// Adds `asxtemp` and `achtemp`, which sums start from, and the reference sums `asxtempref` and
-    /// `achtempref` if there are any.
-    pub fn with_sums(self, start: Sums, stored: Option<Sums>) -> Result<Problem> {
-        let needed = self.nw() as u64;
-        for sums in [&start].into_iter().chain(&stored) {
-            for (name, part) in [("asx", &sums.asx), ("ach", &sums.ach)] {
-                let found = part.len() as u64;
-                if found != needed {
-                    return Err(wrong(&self.name, Error::length(name, needed, found)));
-                }
-            }
-        }
-        Ok(Problem { start, stored, ..self })
     }
 
     /// Drops `asxtempref` and `achtempref`.
@@ -282,8 +242,7 @@ impl Problem {
         Problem { stored: None, ..self }
     }
 
-    /// Takes the igp of this process for those in memory, if these are its share. Columns of both stay where they
-    /// are; others are made or read.
+    /// Takes the igp of this process into memory if its share is to stay there; those that are there stay.
     pub fn with_share(self, igp: Range<usize>) -> Result<Problem> {
         let Some(Streamed { source, has_share: true, .. }) = &self.source else { return Ok(self) };
         let make = |igp: Range<usize>| source.slab(&self.bands, igp);
@@ -295,7 +254,6 @@ impl Problem {
         Ok(Problem { slab, ..self })
     }
 
-    /// Whether all igp are in memory.
     pub fn is_whole(&self) -> bool {
         self.source.is_none()
     }
@@ -305,12 +263,11 @@ impl Problem {
         self.source.as_ref().is_none_or(|source| source.has_share)
     }
 
-    /// The igp that are in memory.
     pub fn in_memory(&self) -> Option<&Slab> {
         self.slab.as_ref()
     }
 
-    /// Some igp (0-based): as they are in memory, or made or read now.
+    /// Some igp (0-based), from memory or made or read now.
     pub fn part(&self, igp: Range<usize>) -> Result<SlabRef<'_>> {
         check_part(&igp, self.extents().ngpown).map_err(|what| wrong(&self.name, what))?;
         if let Some(view) = self.slab.as_ref().map(Slab::view)
@@ -336,7 +293,7 @@ impl Problem {
         (self.bands, self.slab.expect("it is in memory"))
     }
 
-    /// Plasmon-pole modes in eV, `(ncouls, ngpown)`.
+    /// Plasmon-pole energies in eV, `(ncouls, ngpown)`.
     pub fn wtilde(&self) -> &[Complex64] {
         self.slab().wtilde()
     }
@@ -368,17 +325,16 @@ impl Problem {
         &self.bands
     }
 
-    /// The kind of all its contributing poles.
+    /// What all contributing poles have in common.
     pub fn poles(&self) -> Poles {
         self.poles
     }
 
-    /// The order of its bands that serves all batches of its energies.
     pub fn order(&self) -> &BandOrder {
         &self.order
     }
 
-    /// Its energies in the batches of kernels that hold so many, in their order, one batch at least.
+    /// Its energies in batches for kernels that hold so many, at least one batch.
     pub fn batches(&self, holds: usize) -> Batches<'_> {
         self.batches_of(batches(self.nw(), holds))
     }
@@ -389,13 +345,13 @@ impl Problem {
     }
 
     fn batches_of(&self, ranges: impl Iterator<Item = Range<usize>>) -> Batches<'_> {
-        let Problem { bands, order, poles, cache, .. } = self;
-        Batches { bands, order, poles: *poles, cache, ranges: ranges.collect() }
+        let Problem { bands, order, poles, .. } = self;
+        Batches { bands, order, poles: *poles, ranges: ranges.collect() }
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.
     pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
-        Cells::of(slab, self.wx(), self.occ(), self.limits(), self.poles, by)
+        Cells::of(self, slab, by)
     }
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
@@ -403,7 +359,6 @@ impl Problem {
         batch.plan().fallback(slab, takes, self.sorted_poles(slab))
     }
 
-    /// The poles of a slab by their size, of one whose energies come and go.
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
         let of = self.slab.as_ref()?.view().pairs_id();
         self.by_size.as_ref().filter(|_| of == slab.pairs_id())?.of(slab)
@@ -446,12 +401,10 @@ impl Problem {
         self.bands.limits()
     }
 
-    /// What the sizes of its arrays depend on.
     pub fn extents(&self) -> Extents {
         self.bands.extents()
     }
 
-    /// What is known of it without its arrays.
     pub fn outline(&self) -> Outline {
         let (extents, keeps_order) = (self.extents(), self.order.is_kept());
         Outline { extents, poles: self.poles, keeps_order }
@@ -462,36 +415,21 @@ impl Problem {
         let Extents { nbands, ngpown, ncouls, nw } = self.extents();
         nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
     }
-
-    /// Bytes of the arrays that the kernels read.
-    pub fn bytes(&self) -> u64 {
-        self.extents().bytes()
-    }
 }
 
-/// What is known of a problem before there are its arrays: it decides which version is the fastest, which layouts
-/// versions have and how large these are.
+/// What decides, before there are arrays, which version is the fastest, which layouts versions have and how large
+/// these are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     pub extents: Extents,
-    /// What all contributing poles have in common.
     pub poles: Poles,
     /// Whether the plan's order of bands is the problem's.
     pub keeps_order: bool,
 }
 
-// A problem in slabs of a size.
-
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
 pub fn slab_count(ngpown: usize, igp: usize) -> usize {
     ngpown.div_ceil(igp.max(1))
-}
-
-/// The igp of slab `at`; none past the last slab, which may be smaller than the others.
-pub fn slab_range(ngpown: usize, igp: usize, at: usize) -> Option<Range<usize>> {
-    let size = igp.max(1);
-    (at < slab_count(ngpown, size))
-        .then(|| at * size..ngpown.min(at.saturating_add(1).saturating_mul(size)))
 }
 
 /// A problem in slabs of so many igp, the last one smaller.
@@ -507,7 +445,7 @@ impl<'a> Slabs<'a> {
         Slabs { problem, igp: igp.min(problem.header().ngpown).max(1) }
     }
 
-    /// This problem in slabs of another size.
+    /// The same problem in slabs of another size.
     #[must_use]
     pub fn of_size(self, igp: usize) -> Slabs<'a> {
         Slabs::new(self.problem, igp)
@@ -528,20 +466,18 @@ impl<'a> Slabs<'a> {
 
     /// The igp of slab `at`; none past the last one.
     pub fn range(self, at: usize) -> Option<Range<usize>> {
-        slab_range(self.problem.header().ngpown, self.igp, at)
+        let ngpown = self.problem.header().ngpown;
+        (at < self.count()).then(|| at * self.igp..ngpown.min((at + 1) * self.igp))
     }
 
-    /// Some igp, see [`Problem::part`].
     pub fn part(self, igp: Range<usize>) -> Result<SlabRef<'a>> {
         self.problem.part(igp)
     }
 
-    /// The igp that are in memory.
     pub fn in_memory(self) -> Option<&'a Slab> {
         self.problem.in_memory()
     }
 
-    /// The igp of each slab, in their order.
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
         (0..self.count()).filter_map(move |at| self.range(at))
     }
@@ -553,9 +489,8 @@ impl<'a> From<&'a Problem> for Slabs<'a> {
     }
 }
 
-// ω̃ and eps of all igp, looked at once: what problems of one screening share.
-
-/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, checked as far as that does not depend on energies.
+/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, for the problems of one screening: checked as far as that does
+/// not depend on energies.
 #[derive(Clone, Debug)]
 pub struct CheckedPairs {
     id: Id,
@@ -570,7 +505,7 @@ pub struct CheckedPairs {
 }
 
 impl CheckedPairs {
-    /// Of all columns of these G and G′, of which masked ones are left out as the header has it.
+    /// From all columns, of which the masked ones are dropped.
     pub fn new(
         header: &Header,
         wtilde: impl Into<Matrix>,
@@ -580,7 +515,7 @@ impl CheckedPairs {
         let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
-        range::check_largest(&wtilde, pair)?;
+        range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
         let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
@@ -588,7 +523,7 @@ impl CheckedPairs {
         Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
     }
 
-    /// Whether the numbers are those that were given: `eps` below 1e-120 are taken for zero.
+    /// False if some `eps` were below 1e-120, which is replaced by zero.
     pub fn are_as_given(&self) -> bool {
         self.is_as_given
     }
@@ -598,14 +533,13 @@ impl CheckedPairs {
         [&self.wtilde, &self.eps]
     }
 
-    /// Whether a slab has these, not others made of them.
+    /// Whether a slab has these, not resolved copies of them.
     pub fn are_of(&self, slab: SlabView) -> bool {
         slab.pairs_id().0 == self.id
     }
 
-    /// The problem of these with such bands, which have as many G and G′ and always one Coulomb interaction, and
-    /// matrix elements of G′, `(ngpown, nbands)`; none if they are elsewhere, as [`Bands::elsewhere`] has it. Poles
-    /// are copied if some are next to real at an energy.
+    /// The problem of these with bands of the same screening and `aqsm_local(ngpown, nbands)`; none if that is elsewhere,
+    /// as [`Bands::elsewhere`] has it. Poles are copied if some are next to real at an energy.
     pub fn problem(&self, name: &str, bands: Bands, aqsm_local: Option<Matrix>) -> Result<Problem> {
         let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
         let by_size = self.are_of(slab.view()).then(|| self.by_size.clone());
@@ -614,31 +548,27 @@ impl CheckedPairs {
     }
 
     fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab> {
-        let extents = bands.extents();
-        if (extents.ncouls, extents.ngpown) != (self.ncouls, self.ngpown) {
-            let (begin, end, ngpown) = (0, self.ngpown, extents.ngpown);
-            return Err(Error::igp(&(begin..end), ngpown));
+        let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
+        if (extents.ncouls, extents.ngpown) != (ncouls, ngpown) {
+            return Err(Error::igp(&(0..ngpown), extents.ngpown));
         }
         let column = |k: usize| bands.header().column(k) + 1;
-        let element = |at: usize| (column(at % self.ngpown), at / self.ngpown + 1);
-        let aqsm_local = match aqsm_local {
-            Some(mut aqsm_local) => {
-                AQSM_LOCAL.check(extents, aqsm_local.len())?;
-                range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
-                aqsm_local
-            }
-            None => Vec::new().into(),
-        };
-        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
-        if self.care.is_needed(bands.header(), bands.wx()) {
-            let column = |k: usize| bands.header().column(k) + 1;
-            let pair = |at: usize| (at % self.ncouls + 1, column(at / self.ncouls));
-            range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-            if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
-                (id, wtilde) = (Id::unique(), Arc::new(resolved));
-            }
+        let element = |at: usize| (column(at % ngpown), at / ngpown + 1);
+        let pair = |at: usize| (at % ncouls + 1, column(at / ncouls));
+        let mut local = Matrix::from(Vec::new());
+        if let Some(own) = aqsm_local {
+            local = own;
+            AQSM_LOCAL.check(extents, local.len())?;
+            range::check_factors(&AQSM_LOCAL, &mut local, element)?;
         }
-        Ok(Slab::of_pairs(bands, id, [wtilde, self.eps.clone()], aqsm_local))
+        let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
+        if self.care.is_needed(bands.header(), bands.wx())
+            && let Some(resolved) =
+                range::resolved_poles(bands.header(), bands.wx(), &wtilde, pair)?
+        {
+            (id, wtilde) = (Id::unique(), Arc::new(resolved));
+        }
+        Ok(Slab::of_pairs(bands, 0..ngpown, id, [wtilde, self.eps.clone()], local))
     }
 }
 

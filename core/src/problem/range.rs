@@ -9,8 +9,9 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::problem::arrays::{Array, Matrix, WTILDE, copied};
 use crate::problem::header::Header;
-use crate::problem::memory::{Array, Matrix, WTILDE, copied};
+use crate::problem::plan::Lookup;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
 pub const LARGEST_POLE: f64 = 1e75;
@@ -19,7 +20,7 @@ pub const LARGEST_POLE: f64 = 1e75;
 pub const LARGEST_ENERGY: f64 = 1e150;
 
 /// Largest `|ω̃|` in eV if some `|w|` is above [`LARGEST_POLE`].
-const LARGEST_BESIDE: f64 = 1e3;
+const LARGEST_POLE_OF_LARGE_ENERGY: f64 = 1e3;
 
 /// Largest `eps`, `aqsn`, `aqsm_local` and `vcoul`: products of them are finite.
 pub const LARGEST_FACTOR: f64 = 1e50;
@@ -34,31 +35,27 @@ const SMALLEST_IMAGINARY: f64 = 1e-40;
 /// Largest cutoff under which a term behind such a pole is cut off for certain.
 const LARGEST_CUTOFF: f64 = 1e39;
 
-/// Fails at the first element that is not finite; `place` gives an element's indices (1-based).
-fn check_finite(
+/// Fails at the first element that is not finite or too large; `index` gives an element's indices (1-based).
+pub(super) fn check_size(
     array: &Array,
     elements: &[Complex64],
-    place: impl Fn(usize) -> (usize, usize),
+    most: f64,
+    index: impl Fn(usize) -> (usize, usize),
 ) -> Result<()> {
-    let Some(at) = first(elements, |z| !z.is_finite()) else { return Ok(()) };
-    let ((a, b), found) = (place(at), elements[at]);
-    Err(Error::new(format!("{} is {found} at ({a},{b}); it must be finite", array.name)))
+    let Some(at) = first(elements, |z| !is_within(most, z)) else { return Ok(()) };
+    let ((a, b), found, name) = (index(at), elements[at], array.name);
+    Err(Error::new(format!(
+        "{name} is {found:e} at ({a},{b}); its parts must be finite and at most {most:e}"
+    )))
 }
 
-/// Fails at the first factor that is not finite or too large, and takes factors below 1e-120 for zero. Returns whether
-/// there are any of these.
+/// Checks factors and replaces those below 1e-120 by zero. Returns whether it replaced any.
 pub(super) fn check_factors(
     array: &Array,
     factors: &mut Matrix,
-    place: impl Fn(usize) -> (usize, usize),
+    index: impl Fn(usize) -> (usize, usize),
 ) -> Result<bool> {
-    check_finite(array, factors, &place)?;
-    if let Some(at) = first(factors, |z| !is_within(LARGEST_FACTOR, z)) {
-        let ((a, b), found, name) = (place(at), factors[at], array.name);
-        return Err(Error::new(format!(
-            "{name} is {found:e} at ({a},{b}); its parts must be at most {LARGEST_FACTOR:e}"
-        )));
-    }
+    check_size(array, factors, LARGEST_FACTOR, index)?;
     let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
     if first(factors, changes).is_none() {
         return Ok(false);
@@ -91,20 +88,10 @@ pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     Err(Error::new(format!("{found}; its size must be at most {LARGEST_ENERGY:e}")))
 }
 
-/// Fails at the first of a slab's poles that is not finite, or too large for any energy.
-pub(super) fn check_largest(
-    wtilde: &[Complex64],
-    place: impl Fn(usize) -> (usize, usize),
-) -> Result<()> {
-    check_finite(&WTILDE, wtilde, &place)?;
-    let Some(at) = first(wtilde, |z| !is_within(LARGEST_POLE, z)) else { return Ok(()) };
-    let found = pole(place(at), wtilde[at]);
-    Err(Error::new(format!("{found}; its parts must be at most {LARGEST_POLE:e}")))
-}
-
-/// Whether poles have to be looked at with the energies of each problem.
+/// Whether poles have to be checked with the energies of each problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Care {
+    /// Some are too large for large energies.
     large: bool,
     /// Some are next to real, and complex or not positive.
     thin: bool,
@@ -112,7 +99,7 @@ pub(super) struct Care {
 
 impl Care {
     pub(super) fn of(wtilde: &[Complex64]) -> Care {
-        let is_large = |z: &Complex64| !is_within(LARGEST_BESIDE, z);
+        let is_large = |z: &Complex64| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z);
         let is_thin = |z: &Complex64| is_thin(z) && (z.im != 0.0 || z.re <= 0.0);
         Care { large: first(wtilde, is_large).is_some(), thin: first(wtilde, is_thin).is_some() }
     }
@@ -123,45 +110,42 @@ impl Care {
     }
 }
 
-/// Fails at the first of a slab's poles that is too large, or whose term has no bound at one of
-/// the energies `wx(nw, nbands)`.
-pub(super) fn check_poles(
+/// Fails at the first pole that is too large, or whose term has no bound at one of the energies `wx(nw, nbands)`.
+///
+/// If a pole's real part is an energy and its imaginary part is tiny but not zero, that part is raised until
+/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself. Returns a copy if there are
+/// such poles.
+pub(super) fn resolved_poles(
     header: &Header,
     wx: &[f64],
     wtilde: &[Complex64],
-    place: impl Fn(usize) -> (usize, usize),
-) -> Result<()> {
-    check_largest(wtilde, &place)?;
+    index: impl Fn(usize) -> (usize, usize),
+) -> Result<Option<Matrix>> {
+    check_size(&WTILDE, wtilde, LARGEST_POLE, &index)?;
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
-        && let Some(large) = first(wtilde, |z| !is_within(LARGEST_BESIDE, z))
+        && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {
         return Err(Error::new(format!(
             "{}, beyond {LARGEST_POLE:e}, and {}; beside such energies the parts of poles must be at most \
-             {LARGEST_BESIDE:e}",
+             {LARGEST_POLE_OF_LARGE_ENERGY:e}",
             energy(header, wx, at),
-            pole(place(large), wtilde[large])
+            pole(index(large), wtilde[large])
         )));
     }
-    let lookup = Lookup::of(wx);
+    let lookup = Lookup::of(wx.iter().copied());
     let unbounded = first(wtilde, |z| {
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
-        is_thin(z) && !(z.re > 0.0 && certain) && lookup.holds(-z.re)
+        is_thin(z) && !(z.re > 0.0 && certain) && lookup.contains(-z.re)
     });
-    let Some(thin) = unbounded else { return Ok(()) };
-    let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
-    Err(Error::new(format!(
-        "{} and {}, its negative: their term has no bound, and no cutoff",
-        pole(place(thin), wtilde[thin]),
-        energy(header, wx, at)
-    )))
-}
-
-/// If a pole's real part is an energy and its imaginary part is tiny but not zero, raises that part until
-/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself. A copy, if there are such
-/// poles.
-pub(super) fn resolved_poles(wtilde: &[Complex64], wx: &[f64]) -> Result<Option<Matrix>> {
-    let lookup = Lookup::of(wx);
-    let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.holds(z.re);
+    if let Some(thin) = unbounded {
+        let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
+        return Err(Error::new(format!(
+            "{} and {}, its negative: their term has no bound, and no cutoff",
+            pole(index(thin), wtilde[thin]),
+            energy(header, wx, at)
+        )));
+    }
+    let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.contains(z.re);
     if first(wtilde, changes).is_none() {
         return Ok(None);
     }
@@ -181,12 +165,12 @@ pub(super) fn contributes(wtilde: Complex64, eps: Complex64) -> bool {
     wtilde != Complex64::ZERO && eps != Complex64::ZERO
 }
 
-/// Whether a factor is taken for zero.
+/// Whether a factor counts as zero.
 fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
 }
 
-/// The kind of the contributing poles among these: those whose `eps` does not count as zero.
+/// What the poles whose `eps` does not count as zero have in common.
 pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
     let are_real = |(wtilde, eps): (&[Complex64], &[Complex64])| {
         wtilde.iter().zip(eps).all(|(pole, eps)| pole.im == 0.0 || vanishes(eps))
@@ -195,7 +179,7 @@ pub(super) fn poles_of(wtilde: &[Complex64], eps: &[Complex64]) -> Poles {
     if are_real { Poles::Real } else { Poles::Any }
 }
 
-/// Elements that a thread looks at between two looks at what others have found.
+/// Elements that a thread looks at before it checks whether another one has found something.
 const AT_ONCE: usize = 1 << 14;
 
 fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> Option<usize> {
@@ -223,18 +207,4 @@ fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
 /// Whether a pole is next to real.
 fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
-}
-
-struct Lookup(Vec<f64>);
-
-impl Lookup {
-    fn of(wx: &[f64]) -> Lookup {
-        let mut sorted = wx.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        Lookup(sorted)
-    }
-
-    fn holds(&self, w: f64) -> bool {
-        self.0.binary_search_by(|other| other.total_cmp(&w)).is_ok()
-    }
 }

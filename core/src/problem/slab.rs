@@ -6,12 +6,12 @@ use std::sync::Arc;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSM_LOCAL, EPS, Extents, Matrix, Rows, WTILDE};
 use crate::problem::bands::{Bands, Id};
-use crate::problem::memory::{AQSM_LOCAL, EPS, Extents, Matrix, Rows, WTILDE};
 use crate::problem::range;
 
-/// A range of igp with all that depends on it, checked. All arrays are column-major, the first index named
-/// fastest; igp counts from the slab's begin in them.
+/// A range of igp with all that depends on it, checked. All arrays are column-major; in them igp counts from the slab's
+/// begin.
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
@@ -27,8 +27,8 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// The `igp` (0-based) of the problem with these bands: modes and `δ − ε⁻¹`, both `(ncouls, n)`, and
-    /// matrix elements of G′, `(n, nbands)`.
+    /// The `igp` (0-based) of the problem with these bands: `wtilde` and `eps`, both `(ncouls, n)`, and
+    /// `aqsm_local(n, nbands)`.
     pub fn new(
         bands: &Bands,
         igp: Range<usize>,
@@ -49,31 +49,28 @@ impl Slab {
         AQSM_LOCAL.check(extents, aqsm_local.len())?;
         range::check_factors(&EPS, &mut eps, pair)?;
         range::check_factors(&AQSM_LOCAL, &mut aqsm_local, element)?;
-        range::check_poles(bands.header(), bands.wx(), &wtilde, pair)?;
-        if let Some(resolved) = range::resolved_poles(&wtilde, bands.wx())? {
+        if let Some(resolved) = range::resolved_poles(bands.header(), bands.wx(), &wtilde, pair)? {
             wtilde = resolved;
         }
-        let vcoul_loc = bands.header().vcoul_loc(igp.clone());
-        let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let (id, nbands) = (Id::unique(), whole.nbands);
-        Ok(Slab { id, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
+        let (id, pairs) = (Id::unique(), [Arc::new(wtilde), Arc::new(eps)]);
+        Ok(Slab { id, ..Slab::of_pairs(bands, igp, id, pairs, aqsm_local) })
     }
 
-    /// All igp of these bands, of arrays that were checked with them; `aqsm_local` is empty if it is
-    /// elsewhere. Slabs whose `wtilde`, `eps` and `vcoul_loc` are the same may have one identity `id` of these.
+    /// A slab of arrays that were checked with these bands; `aqsm_local` is empty if it is elsewhere. Slabs whose
+    /// `wtilde`, `eps` and `vcoul_loc` are the same may share the identity `pairs`.
     pub(super) fn of_pairs(
         bands: &Bands,
-        id: Id,
+        igp: Range<usize>,
+        pairs: Id,
         [wtilde, eps]: [Arc<Matrix>; 2],
         aqsm_local: Matrix,
     ) -> Slab {
-        let Extents { ngpown, ncouls, nbands, .. } = bands.extents();
-        let (of, igp) = (Id::unique(), 0..ngpown);
-        let vcoul_loc = bands.header().vcoul_loc(igp.clone());
-        Slab { id: of, pairs: id, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
+        let Extents { ncouls, nbands, .. } = bands.extents();
+        let (id, vcoul_loc) = (Id::unique(), bands.header().vcoul_loc(igp.clone()));
+        Slab { id, pairs, igp, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc }
     }
 
-    /// This slab as one of data of this identity: a source gives the same ones each time.
+    /// This slab by the identity of its source, which makes the same data each time.
     pub(super) fn of(self, id: Id) -> Slab {
         Slab { id, pairs: id, ..self }
     }
@@ -97,8 +94,7 @@ impl Slab {
         }
     }
 
-    /// This slab with other igp. `make` gives the columns that this one lacks. Columns of both stay where
-    /// they are in memory.
+    /// This slab with other igp; `make` makes those that it lacks. Columns of both stay where they are in memory.
     pub(super) fn moved(
         self,
         bands: &Bands,
@@ -113,18 +109,14 @@ impl Slab {
         let lacking = |igp: Range<usize>| -> Result<Option<Slab>> {
             if igp.is_empty() { Ok(None) } else { make(igp).map(Some) }
         };
-        let before = lacking(to.start..both.start)?;
-        let behind = lacking(both.end..to.end)?;
+        let (before, behind) = (lacking(to.start..both.start)?, lacking(both.end..to.end)?);
 
         // Bands are far apart in memory and much smaller than the rest.
-        let parts: Vec<SlabView> =
-            [before.as_ref().map(Slab::view), Some(self.view().part(both.clone()))]
-                .into_iter()
-                .chain([behind.as_ref().map(Slab::view)])
-                .flatten()
-                .collect();
+        let own = self.view().part(both.clone());
+        let [first, last] = [&before, &behind].map(|slab| slab.as_ref().map(Slab::view));
+        let parts: Vec<SlabView> = first.into_iter().chain([own]).chain(last).collect();
         let of_band = |n: usize| parts.iter().map(move |part| part.aqsm_local().column(n));
-        let aqsm_local = (0..self.nbands()).flat_map(of_band).collect::<Vec<_>>().concat();
+        let aqsm_local = (0..self.nbands).flat_map(of_band).collect::<Vec<_>>().concat();
 
         let pair = |igp: usize| (igp - self.igp.start) * self.ncouls;
         let own = pair(both.start)..pair(both.end);
@@ -133,7 +125,6 @@ impl Slab {
             [wtilde, eps]
         };
         let ends = matrices(before).into_iter().zip(matrices(behind));
-        let (ncouls, nbands) = (self.ncouls, self.nbands);
         let [mut wtilde, mut eps, _] = self.into_matrices();
         for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
             all.truncate(own.end);
@@ -141,17 +132,12 @@ impl Slab {
             drop(all.splice(..own.start, before));
             all.extend(behind);
         }
-        let vcoul_loc = bands.header().vcoul_loc(to.clone());
-        let [wtilde, eps] = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
-        let (id, aqsm_local) = (Id::unique(), aqsm_local.into());
-        Ok(Slab { id, pairs: id, igp: to, ncouls, nbands, wtilde, eps, aqsm_local, vcoul_loc })
+        let pairs = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
+        let id = Id::unique();
+        Ok(Slab { id, ..Slab::of_pairs(bands, to, id, pairs, aqsm_local.into()) })
     }
 
-    pub fn nbands(&self) -> usize {
-        self.nbands
-    }
-
-    /// `wtilde`, `eps` and `aqsm_local`, copied if others own them as well.
+    /// `wtilde`, `eps` and `aqsm_local`, copied if they are shared.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
         [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]
             .map(Matrix::into_vec)
@@ -180,7 +166,7 @@ pub struct SlabView<'a> {
     aqsm_local: Rows<'a>,
 }
 
-/// The same data, whichever slab they are of.
+/// Compares the data, not the identities.
 impl PartialEq for SlabView<'_> {
     fn eq(&self, other: &SlabView) -> bool {
         let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;
@@ -192,12 +178,12 @@ impl PartialEq for SlabView<'_> {
 }
 
 impl<'a> SlabView<'a> {
-    /// What tells it from all others: of which data it is, and which igp of them.
+    /// The identity of the data, and which igp of them.
     pub fn id(self) -> (Id, Range<usize>) {
         (self.of, self.igp())
     }
 
-    /// What tells its `wtilde`, `eps` and `vcoul_loc` from all others.
+    /// The identity of its `wtilde`, `eps` and `vcoul_loc`.
     pub fn pairs_id(self) -> (Id, Range<usize>) {
         (self.pairs_of, self.igp())
     }
@@ -221,7 +207,7 @@ impl<'a> SlabView<'a> {
         self.nbands
     }
 
-    /// Plasmon-pole modes in eV, `(ncouls, len)`.
+    /// Plasmon-pole energies in eV, `(ncouls, len)`.
     pub fn wtilde(self) -> &'a [Complex64] {
         self.wtilde
     }
@@ -241,7 +227,7 @@ impl<'a> SlabView<'a> {
         self.aqsm_local
     }
 
-    /// A slab of its own with the same data, which has been checked with these bands.
+    /// A slab that owns a copy of the data.
     pub fn copied(self, bands: &Bands) -> Result<Slab> {
         let aqsm_local = self.aqsm_local.columns().collect::<Vec<_>>().concat();
         Slab::new(bands, self.igp(), self.wtilde.to_vec(), self.eps.to_vec(), aqsm_local)
@@ -260,15 +246,12 @@ impl<'a> SlabView<'a> {
         let own = igp.start - self.begin..igp.end - self.begin;
         let pairs = own.start * self.ncouls..own.end * self.ncouls;
         SlabView {
-            of: self.of,
-            pairs_of: self.pairs_of,
             begin: igp.start,
-            ncouls: self.ncouls,
-            nbands: self.nbands,
             wtilde: &self.wtilde[pairs.clone()],
             eps: &self.eps[pairs],
             vcoul_loc: &self.vcoul_loc[own.clone()],
             aqsm_local: self.aqsm_local.part(own),
+            ..self
         }
     }
 }

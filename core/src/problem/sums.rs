@@ -36,13 +36,11 @@ impl Sums {
 
     /// Each element with its name, as in `asx(iw=2)`; `nstart` is the first energy.
     pub fn named(&self, nstart: usize) -> impl Iterator<Item = (String, Complex64)> + '_ {
-        let name = move |what: &'static str, sums: &[Complex64]| {
-            sums.iter()
-                .enumerate()
-                .map(move |(e, &z)| (format!("{what}(iw={})", nstart + e), z))
-                .collect::<Vec<_>>()
+        let name = move |what: &'static str| {
+            move |(e, &z): (usize, &Complex64)| (format!("{what}(iw={})", nstart + e), z)
         };
-        name("asx", &self.asx).into_iter().chain(name("ach", &self.ach))
+        let (asx, ach) = (self.asx.iter().enumerate(), self.ach.iter().enumerate());
+        asx.map(name("asx")).chain(ach.map(name("ach")))
     }
 }
 

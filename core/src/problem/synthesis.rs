@@ -27,9 +27,10 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::problem::memory::{Extents, Of};
+use crate::os::memory;
+use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
-    Bands, Grid, Header, Origin, Problem, Slab, Source, System, check_slab, memory, range, wrong,
+    Bands, EnergyGrid, Header, Origin, Problem, Slab, Source, System, check_slab, range, wrong,
 };
 use crate::progress::{Bar, Progress};
 
@@ -44,7 +45,6 @@ pub struct Synthesis {
 }
 
 impl Synthesis {
-    /// Of this system; nothing large is made yet.
     pub fn new(system: &System, seed: u64, progress: impl Into<Progress>) -> Synthesis {
         let (rows, header) = (rows(system), header(system, seed).into());
         Synthesis { system: system.clone(), seed, progress: progress.into(), rows, header }
@@ -79,7 +79,7 @@ impl Source for Synthesis {
         self.header.extents()
     }
 
-    fn set_energies(&mut self, grid: &Grid) {
+    fn set_energies(&mut self, grid: &EnergyGrid) {
         self.header = grid.of(&self.header).into();
     }
 
@@ -143,12 +143,7 @@ fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
-/// The small records of a system made with this seed, at its own energies and without masked columns.
-pub fn header(system: &System, seed: u64) -> Header {
-    whole_header(system, seed, &rows(system)).without_masked()
-}
-
-/// A built-in system with all its arrays.
+/// A built-in system with all its arrays in memory.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) before anything is allocated;
@@ -180,8 +175,6 @@ impl<'a> Elements<'a> {
         matrix_elements(self.seed, Stream::Bands, at, &self.rows, column);
     }
 }
-
-// The numbers of a synthetic system, column by column.
 
 /// Ranks that share the G′ columns.
 const POOL: usize = 8;
@@ -219,7 +212,7 @@ const ANGLES: [f64; 2] = [0.93, 1.52];
 
 /// Array of a stream, its high word; the column is the low word.
 #[derive(Clone, Copy)]
-pub enum Stream {
+enum Stream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
@@ -227,22 +220,22 @@ pub enum Stream {
     Bands = 5,
 }
 
-pub struct Uniform(ChaCha8Rng);
+struct Uniform(ChaCha8Rng);
 
 impl Uniform {
-    pub fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
+    fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream((stream as u64) << 32 | column as u64);
         Uniform(rng)
     }
 
     /// In [0, 1).
-    pub fn unit(&mut self) -> f64 {
+    fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Goes to where `at` squares have been drawn and nothing else.
-    pub fn pass_to_square(&mut self, at: usize) {
+    fn pass_to_square(&mut self, at: usize) {
         // Two numbers of two words each.
         self.0.set_word_pos(4 * at as u128);
     }
@@ -254,12 +247,12 @@ impl Uniform {
 }
 
 /// `|G|²` in Ry of row `ig` (0-based) of `ncouls`: the number of vectors in a sphere grows as `|G|³`.
-pub fn g2(ig: usize, ncouls: usize) -> f64 {
+fn g2(ig: usize, ncouls: usize) -> f64 {
     let g = libm::cbrt(ig as f64 / ncouls as f64);
     G2_MAX * g * g
 }
 
-/// Fall of the diagonal of `eps` with `|G|²`.
+/// The fall of the diagonal of `eps` with `|G|²`.
 fn falloff(g2: f64) -> f64 {
     1.0 / ((1.0 + 0.5 * g2) * (1.0 + 0.5 * g2))
 }
@@ -270,13 +263,13 @@ fn vector(k: usize, ncouls: usize) -> usize {
 }
 
 /// Row (0-based) of this rank's G′ `k` (0-based); none if it is masked.
-pub fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
+fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
     let is_masked = Uniform::new(seed, Stream::Masked, k).unit() < system.masked;
     (!is_masked).then(|| vector(k, system.ncouls))
 }
 
 /// `wtilde` and `eps` of one pair.
-pub fn mode(
+fn mode(
     diagonal: bool,
     complex: bool,
     [g2, g2p]: [f64; 2],
@@ -328,13 +321,7 @@ fn quantile(of: &[f64], unit: f64) -> f64 {
 }
 
 /// Column `n` of `aqsn` or `aqsm`, no element above one.
-pub fn matrix_elements(
-    seed: u64,
-    stream: Stream,
-    n: usize,
-    rows: &[f64],
-    column: &mut [Complex64],
-) {
+fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &mut [Complex64]) {
     let mut uniform = Uniform::new(seed, stream, n);
     for (element, g2) in column.iter_mut().zip(rows) {
         *element = matrix_element(*g2, &mut uniform);
@@ -342,11 +329,12 @@ pub fn matrix_elements(
 }
 
 /// The element of a row with this `|G|²`.
-pub fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
+fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
     uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2))
 }
 
-pub fn whole_header(system: &System, seed: u64, rows: &[f64]) -> Header {
+/// The small records of a system made with this seed, at its own energies and without masked columns.
+pub fn header(system: &System, seed: u64) -> Header {
     let System { nbands, nvband, ngpown, ncouls, nstart, nend, .. } = *system;
     let between = |low: f64, high: f64, at: usize, last: usize| {
         if at == last { high } else { low + (high - low) * (at as f64 / last as f64) }
@@ -392,7 +380,8 @@ pub fn whole_header(system: &System, seed: u64, rows: &[f64]) -> Header {
         tol: 1e-6,
         efermi: 6.383,
         // Rydberg units; the head is held finite as by a small q.
-        vcoul: rows.iter().map(|g2| 8.0 * std::f64::consts::PI / (g2 + 0.01)).collect(),
+        vcoul: rows(system).iter().map(|g2| 8.0 * std::f64::consts::PI / (g2 + 0.01)).collect(),
         sexcut: 4.0,
     }
+    .without_masked()
 }

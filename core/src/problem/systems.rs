@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::problem::memory::Extents;
+use crate::problem::arrays::Extents;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct System {
@@ -44,14 +44,8 @@ pub fn find(name: &str) -> Result<&'static System> {
 }
 
 impl System {
-    /// What the sizes of its arrays depend on.
     pub fn extents(&self) -> Extents {
         let System { nbands, ngpown, ncouls, nstart, nend, .. } = *self;
         Extents { nbands, ngpown, ncouls, nw: (nend + 1).saturating_sub(nstart) }
-    }
-
-    /// Bytes of the arrays that the kernels read.
-    pub fn bytes(&self) -> u64 {
-        self.extents().bytes()
     }
 }

@@ -8,8 +8,9 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::Result;
+use crate::os::memory;
+use crate::problem::arrays::{AQSN, Extents};
 use crate::problem::bands::Bands;
-use crate::problem::memory::{self, Extents};
 use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs};
 use crate::problem::{Problem, SlabView};
 
@@ -34,7 +35,7 @@ pub fn slab<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> Slab<'a> {
 
 /// The plan and the fallback pairs that go with it.
 pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, Fallback<'a>) {
-    let of_bands = Plan {
+    let plan = Plan {
         order: plan.order(),
         plain: plan.plain,
         occupied: plan.occupied(),
@@ -44,7 +45,7 @@ pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, F
         has_static: plan.has_static(),
     };
     let FallbackPairs { mask, pairs, begins } = fallback;
-    (of_bands, Fallback { mask, pairs, begins })
+    (plan, Fallback { mask, pairs, begins })
 }
 
 /// The orders of bands in which matrix elements of G are packed.
@@ -65,10 +66,8 @@ impl Order {
 /// Packs the matrix elements of G.
 pub fn panels(problem: &Problem, order: Order, lanes: Lanes) -> Result<IgPanels> {
     let h = problem.header();
-    memory::require(
-        &format!("{} in blocks for vectors", memory::AQSN.name),
-        IgPanels::bytes(h.ncouls, h.nbands, lanes),
-    )?;
+    let what = format!("{} in blocks for vectors", AQSN.name);
+    memory::require(&what, IgPanels::bytes(h.ncouls, h.nbands, lanes))?;
     let order = (order == Order::Plan).then(|| problem.order().bands());
     Ok(IgPanels::of(problem.aqsn(), h.ncouls, order, lanes))
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 pub use crate::reference::serial::{StaticCh, static_ch};
 pub use crate::reference::term::{Evaluation, Scale, Terms, UNDERFLOW, VANISHING};
 
-/// Terms that are evaluated in double-double numbers at most: a second on two cores.
+/// The most terms that are evaluated in double-double numbers: a second on two cores.
 pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
 
 /// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.

@@ -5,45 +5,20 @@ use num_complex::Complex;
 use twofloat::TwoFloat;
 
 use crate::error::Result;
-use crate::problem::{Bands, Extents, SlabView, Sums};
+use crate::problem::{Bands, Extents, SlabView};
+use crate::progress::Progress;
 use crate::reference::term::{
-    Energy, Evaluation, Scale, Terms, UNDERFLOW, VANISHING, growth, size, times,
+    Energy, Evaluation, Part, Sum, Terms, UNDERFLOW, VANISHING, growth, size, times,
 };
 
 type Number = Complex<TwoFloat>;
 
 pub fn evaluate(terms: Terms) -> Result<Evaluation> {
-    let energies = terms.energies();
-    let columns = terms.columns(|bands, slab, igp| column(bands, slab, igp, energies))?;
-    let mut totals = vec![[Part::ZERO; 2]; energies.len()];
-    for column in &columns {
-        for (total, parts) in totals.iter_mut().zip(column) {
-            for (total, part) in total.iter_mut().zip(parts) {
-                total.add(part.sum, part.magnitude, part.undecided);
-            }
-        }
-    }
-    let rounded = |part: usize, factor: f64| {
-        let sum = |total: &[Part; 2]| {
-            let Complex { re, im } = total[part].sum;
-            Complex::new(factor * f64::from(re), factor * f64::from(im))
-        };
-        totals.iter().map(sum).collect()
-    };
-    let sizes = |of: fn(&Part) -> f64| {
-        totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect::<Vec<_>>()
-    };
-    Ok(Evaluation {
-        sums: Sums { asx: rounded(0, -1.0), ach: rounded(1, 0.5) },
-        scale: Scale {
-            magnitudes: sizes(|part| part.magnitude),
-            undecided: sizes(|part| part.undecided),
-        },
-    })
+    terms.total(column, Progress::NONE)
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
-fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<[Part; 2]> {
+fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<[Part<Number>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
@@ -69,7 +44,8 @@ fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<
                     let (value, factor) = (times(value, factor), size(factor));
                     let underflow = UNDERFLOW * grown * growth(term.quotients[part]);
                     let magnitude = size(value) + VANISHING[part] * factor * size(eps) + underflow;
-                    sum[part].add(value, magnitude, factor * term.undecided[part]);
+                    let undecided = factor * term.undecided[part];
+                    sum[part].merge(&Part { sum: value, magnitude, undecided });
                 }
             }
         }
@@ -77,24 +53,14 @@ fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<
     sums
 }
 
-/// One sum, how large its terms are, and what rounding may decide of it.
-#[derive(Clone, Copy)]
-struct Part {
-    sum: Number,
-    magnitude: f64,
-    undecided: f64,
-}
+impl Sum for Number {
+    const ZERO: Number = Complex { re: TwoFloat::from_f64(0.0), im: TwoFloat::from_f64(0.0) };
 
-impl Part {
-    const ZERO: Part = Part {
-        sum: Complex { re: TwoFloat::from_f64(0.0), im: TwoFloat::from_f64(0.0) },
-        magnitude: 0.0,
-        undecided: 0.0,
-    };
+    fn merge(&mut self, other: &Number) {
+        *self = Complex { re: self.re + other.re, im: self.im + other.im };
+    }
 
-    fn add(&mut self, sum: Number, magnitude: f64, undecided: f64) {
-        self.sum = Complex { re: self.sum.re + sum.re, im: self.sum.im + sum.im };
-        self.magnitude += magnitude;
-        self.undecided += undecided;
+    fn value(&self) -> Complex<f64> {
+        Complex::new(self.re.into(), self.im.into())
     }
 }

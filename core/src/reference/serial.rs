@@ -9,53 +9,33 @@
 use num_complex::Complex64;
 
 use crate::error::Result;
-use crate::problem::{Bands, Extents, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Extents, SlabView, Slabs};
 use crate::progress::Progress;
 use crate::reference::term::{
-    Energy, Evaluation, Scale, Terms, UNDERFLOW, VANISHING, growth, size, times,
+    Energy, Evaluation, Part, Sum, Terms, UNDERFLOW, VANISHING, growth, size, times,
 };
 
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
 
-/// Evaluates terms of a problem in double precision.
 pub fn evaluate(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
-    let energies = terms.energies();
-    let bar = progress.into().bar("serial reference", terms.igp() as u64);
-    let columns = terms.columns(|bands, slab, igp| {
-        let column = column(bands, slab, igp, energies);
-        bar.step();
-        column
-    })?;
-    drop(bar);
-
-    let mut totals = vec![Pair::default(); energies.len()];
-    for column in &columns {
-        for (total, part) in totals.iter_mut().zip(column) {
-            total.add_pair(part);
-        }
-    }
-    let sums = Sums {
-        asx: totals.iter().map(|t| -t.ssx.value()).collect(),
-        ach: totals.iter().map(|t| t.sch.value() * 0.5).collect(),
-    };
-    let halved = |[asx, ach]: [f64; 2]| [asx, ach * 0.5];
-    let scale = Scale {
-        magnitudes: totals.iter().map(|t| halved(t.magnitudes)).collect(),
-        undecided: totals.iter().map(|t| halved(t.undecided)).collect(),
-    };
-    Ok(Evaluation { sums, scale })
+    terms.total(column, progress.into())
 }
 
-/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy.
-fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<Pair> {
+/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
+fn column(
+    bands: &Bands,
+    slab: SlabView,
+    igp: usize,
+    energies: &[usize],
+) -> Vec<[Part<ComplexSum>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
-    let mut sums = vec![Pair::default(); energies.len()];
+    let mut sums = vec![[Part::<ComplexSum>::ZERO; 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
         let aqsm = slab.aqsm_local().column(n)[igp].conj();
@@ -63,33 +43,30 @@ fn column(bands: &Bands, slab: SlabView, igp: usize, energies: &[usize]) -> Vec<
         let grown = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
         for (&iw, sum) in energies.iter().zip(&mut sums) {
             let at = Energy::of(bands.wx()[n * nw + iw], limits);
-            let over_ig = sum_over_ig(at, wtilde, eps, aqsn);
+            let (sums, sizes) = sum_over_ig(at, wtilde, eps, aqsn);
             let occ = bands.occ()[n];
-            sum.ssx.add(factor * occ * over_ig.ssx);
-            sum.sch.add(factor * over_ig.sch);
-            for (part, factor) in [size(factor) * occ, size(factor)].into_iter().enumerate() {
-                let underflow = UNDERFLOW * grown * over_ig.grown;
-                sum.magnitudes[part] += factor * over_ig.magnitudes[part] + underflow;
-                sum.undecided[part] += factor * over_ig.undecided[part];
+            let factors = [(factor * occ, size(factor) * occ), (factor, size(factor))];
+            for (part, (factor, factor_size)) in factors.into_iter().enumerate() {
+                let underflow = UNDERFLOW * grown * sizes[4];
+                let over_ig = Complex64::new(sums[2 * part], sums[2 * part + 1]);
+                sum[part].sum.add(factor * over_ig);
+                sum[part].magnitude += factor_size * sizes[part] + underflow;
+                sum[part].undecided += factor_size * sizes[2 + part];
             }
         }
     }
     sums
 }
 
-/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the sums of their terms' 1-norms, and of what rounding may
-/// decide of them.
-struct OverIg {
-    ssx: Complex64,
-    sch: Complex64,
-    magnitudes: [f64; 2],
-    undecided: [f64; 2],
-    grown: f64,
-}
-
-/// The sums over `ig`.
-fn sum_over_ig(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Complex64]) -> OverIg {
-    let (sums, sizes) = widest(
+/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the sums of their terms' 1-norms and of what rounding may decide of them, and
+/// the sum of the growth of the terms' factors.
+fn sum_over_ig(
+    at: Energy,
+    wtilde: &[Complex64],
+    eps: &[Complex64],
+    aqsn: &[Complex64],
+) -> ([f64; 4], [f64; 5]) {
+    widest(
         #[inline(always)]
         || {
             sum_in_lanes(
@@ -112,17 +89,10 @@ fn sum_over_ig(at: Energy, wtilde: &[Complex64], eps: &[Complex64], aqsn: &[Comp
                 },
             )
         },
-    );
-    OverIg {
-        ssx: Complex64::new(sums[0], sums[1]),
-        sch: Complex64::new(sums[2], sums[3]),
-        magnitudes: [sizes[0], sizes[1]],
-        undecided: [sizes[2], sizes[3]],
-        grown: sizes[4],
-    }
+    )
 }
 
-/// Does it with the widest vectors there are; what it calls is `#[inline(always)]`.
+/// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
 fn widest<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
@@ -146,8 +116,8 @@ fn widest<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Sums over `ig` of the parts of terms, compensated, and of their sizes: every eighth `ig` in a sum of its own, as
-/// many as the widest vectors hold. The term of zeros vanishes.
+/// Compensated sums over `ig` of the parts of terms, and sums of their sizes: every eighth `ig` in a sum of its own. The
+/// term of zeros vanishes.
 #[inline(always)]
 fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
     arrays: [&[Complex64]; N],
@@ -245,37 +215,27 @@ impl ComplexSum {
         self.re.add(z.re);
         self.im.add(z.im);
     }
+}
 
-    fn value(self) -> Complex64 {
+impl Sum for ComplexSum {
+    const ZERO: ComplexSum = {
+        let zero = Compensated { sum: 0.0, lost: 0.0 };
+        ComplexSum { re: zero, im: zero }
+    };
+
+    fn merge(&mut self, other: &ComplexSum) {
+        for (to, from) in [(&mut self.re, other.re), (&mut self.im, other.im)] {
+            to.add(from.sum);
+            to.add(from.lost);
+        }
+    }
+
+    fn value(&self) -> Complex64 {
         Complex64::new(self.re.value(), self.im.value())
     }
 }
 
-/// The two sums of one energy.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    ssx: ComplexSum,
-    sch: ComplexSum,
-    magnitudes: [f64; 2],
-    undecided: [f64; 2],
-}
-
-impl Pair {
-    fn add_pair(&mut self, part: &Pair) {
-        for at in 0..2 {
-            self.magnitudes[at] += part.magnitudes[at];
-            self.undecided[at] += part.undecided[at];
-        }
-        for (to, from) in [(&mut self.ssx, &part.ssx), (&mut self.sch, &part.sch)] {
-            for (to, from) in [(&mut to.re, &from.re), (&mut to.im, &from.im)] {
-                to.add(from.sum);
-                to.add(from.lost);
-            }
-        }
-    }
-}
-
-// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside the sum over `ig`.
+// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside of the sum over `ig`.
 
 /// A static CH and how large its terms are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -286,7 +246,6 @@ pub struct StaticCh {
     pub magnitude: f64,
 }
 
-/// That of a problem, slab by slab.
 pub fn static_ch<'a>(
     problem: impl Into<Slabs<'a>>,
     progress: impl Into<Progress>,

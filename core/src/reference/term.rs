@@ -1,5 +1,5 @@
-//! One term by the definition, in any precision, with what rounding may decide about it; and the terms of a
-//! problem, with what comes of their evaluation.
+//! One term by the definition, in any precision, with what rounding may decide about it; and which terms of a
+//! problem are evaluated.
 //!
 //! `ssx` and `sch` are products of `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
 
@@ -12,6 +12,7 @@ use twofloat::TwoFloat;
 
 use crate::error::Result;
 use crate::problem::{Bands, Problem, SlabView, Slabs, Sums};
+use crate::progress::Progress;
 
 /// `|delw|²` that the second branch needs to exceed.
 const TOL_ZERO: f64 = 1e-12;
@@ -177,7 +178,7 @@ fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T
     Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
 }
 
-// Which terms of a problem are evaluated, and what comes of it.
+// Which terms of a problem are evaluated.
 
 /// All bands and `ig` of a problem, at some energies, of some `igp`.
 #[derive(Clone)]
@@ -207,7 +208,7 @@ impl<'a> Terms<'a> {
         Terms { energies: energies.to_vec(), ..self }
     }
 
-    /// The same of as few `igp`, evenly spaced, as have so many terms at most; of one if it has more.
+    /// The terms of as many `igp`, evenly spaced, as have `most` terms together; of one at least.
     #[must_use]
     pub fn at_most(self, most: u64) -> Terms<'a> {
         let of_igp = self.count() / self.igp().max(1) as u64;
@@ -230,7 +231,7 @@ impl<'a> Terms<'a> {
         extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
     }
 
-    /// What `column` says of each `igp`, in their order; of its own it knows the number within the slab.
+    /// The result of `column` for each `igp`, in order; it is called with the number within the slab.
     pub(super) fn columns<T: Send>(
         &self,
         column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
@@ -248,6 +249,61 @@ impl<'a> Terms<'a> {
             columns.par_extend(some.map(|igp| column(bands, slab, igp)));
         }
         Ok(columns)
+    }
+
+    /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
+    pub(super) fn total<S: Sum>(
+        &self,
+        column: impl Fn(&Bands, SlabView, usize, &[usize]) -> Vec<[Part<S>; 2]> + Sync,
+        progress: Progress,
+    ) -> Result<Evaluation> {
+        let bar = progress.bar("serial reference", self.igp() as u64);
+        let columns = self.columns(|bands, slab, igp| {
+            let column = column(bands, slab, igp, &self.energies);
+            bar.step();
+            column
+        })?;
+        drop(bar);
+        let mut totals = vec![[Part::<S>::ZERO; 2]; self.energies.len()];
+        for column in &columns {
+            for (total, parts) in totals.iter_mut().zip(column) {
+                total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
+            }
+        }
+        let sums = Sums {
+            asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
+            ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
+        };
+        let sizes = |of: fn(&Part<S>) -> f64| {
+            totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect()
+        };
+        let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
+        Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
+    }
+}
+
+/// A complex sum of higher precision.
+pub(super) trait Sum: Copy + Send {
+    const ZERO: Self;
+    fn merge(&mut self, other: &Self);
+    fn value(&self) -> Complex<f64>;
+}
+
+/// A sum, how large its terms are, and what rounding may decide of it.
+#[derive(Clone, Copy)]
+pub(super) struct Part<S> {
+    pub sum: S,
+    pub magnitude: f64,
+    pub undecided: f64,
+}
+
+impl<S: Sum> Part<S> {
+    pub const ZERO: Part<S> = Part { sum: S::ZERO, magnitude: 0.0, undecided: 0.0 };
+
+    pub fn merge(&mut self, other: &Part<S>) {
+        self.sum.merge(&other.sum);
+        self.magnitude += other.magnitude;
+        self.undecided += other.undecided;
     }
 }
 

@@ -18,8 +18,8 @@ use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN, Array};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
-use crate::problem::memory::{AQSM_LOCAL, AQSN, Array};
 use crate::problem::{Batch, Id, Outline, Problem, SlabView};
 
 /// The destination of uploads, and their source.

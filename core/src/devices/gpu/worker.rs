@@ -32,8 +32,8 @@ use crate::devices::{
     Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
 use crate::error::{Error, Result};
+use crate::problem::arrays::{Extents, Of};
 use crate::problem::layout::{Pairs, preparation};
-use crate::problem::memory::{Extents, Of};
 use crate::problem::{Batch, Id, Outline, Problem, SlabView};
 
 impl Device for Gpu {

@@ -58,7 +58,10 @@ fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
     assert!(make(&wtilde, &[1, 2, 5]).is_ok());
     match make(&wtilde, &[1, 3, 5]) {
         Err(what) => {
-            assert_eq!(what.to_string().split_once(" at ").unwrap().1, "(1,4); it must be finite")
+            assert_eq!(
+                what.to_string().split_once(" at ").unwrap().1,
+                "(1,4); its parts must be finite and at most 1e75"
+            )
         }
         other => panic!("{other:?}"),
     }

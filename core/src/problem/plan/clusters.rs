@@ -1,180 +1,89 @@
-//! The pairs of a slab, sorted by something of their poles.
+//! The pairs of a slab, sorted by their poles into cells: see [`gpp_kernels::sigma`]. How cells are bounded changes how
+//! long sums take, not what they are.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::slice;
 
 use gpp_cpu::problem::Pairs;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sigma::complex::MIN_DISTANCE as LEAST_OF_DISCS;
-use gpp_kernels::sigma::real::MIN_DISTANCE as LEAST;
-use gpp_kernels::sigma::{Disc, Interval as Part, PAIRS, Pole};
+use gpp_kernels::sigma::complex::MIN_DISTANCE as MIN_DISTANCE_OF_DISCS;
+use gpp_kernels::sigma::real::MIN_DISTANCE;
+use gpp_kernels::sigma::{Disc, Interval, PAIRS, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::problem::memory::Extents;
+use crate::problem::Problem;
+use crate::problem::arrays::Extents;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
 use crate::problem::range;
 use crate::problem::slab::SlabView;
 
-/// The pairs of a slab that contribute, cell by cell, in parts.
+/// The pairs of a slab that contribute, sorted by cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sorted<W, P> {
-    /// The pairs, those of a part next to each other.
     pub poles: Vec<Pole<W>>,
+    /// The cells, in parts of at most [`PAIRS`] pairs, the largest first.
     pub parts: Vec<P>,
 }
 
-pub trait Span: Copy + Send {
-    fn over(self, pairs: Range<u32>) -> Self;
-
-    fn count(&self) -> u32;
-}
-
-impl Span for Part {
-    fn over(self, pairs: Range<u32>) -> Part {
-        Part { begin: pairs.start, end: pairs.end, ..self }
-    }
-
-    fn count(&self) -> u32 {
-        self.end - self.begin
-    }
-}
-
-impl Span for Disc {
-    fn over(self, pairs: Range<u32>) -> Disc {
-        Disc { begin: pairs.start, end: pairs.end, ..self }
-    }
-
-    fn count(&self) -> u32 {
-        self.end - self.begin
-    }
-}
-
-impl<W: Copy + Default + Send + Sync, P: Span> Sorted<W, P> {
-    /// Of a slab: `wtilde` is what is kept of a pole, `cell` the number of its cell, below `cells`, and `part`
-    /// what a cell of these pairs is.
-    pub(super) fn of(
-        slab: SlabView,
-        cells: usize,
-        wtilde: impl Fn(Complex64) -> W + Sync,
-        cell: impl Fn(W) -> usize + Sync,
-        part: impl Fn(usize, &[Pole<W>]) -> P + Sync,
-    ) -> Sorted<W, P> {
-        let sorted: Vec<Chunk<W>> = (0..slab.len())
-            .collect::<Vec<_>>()
-            .par_chunks(slab.len().div_ceil(SORTED_IN))
-            .map(|igp| Chunk::of(slab, igp[0]..igp[igp.len() - 1] + 1, cells, &wtilde, &cell))
-            .collect();
-        let length =
-            |cell: usize| sorted.iter().map(|some| some.of_cell(cell).len()).sum::<usize>();
-        let lengths: Vec<usize> = (0..cells).map(length).collect();
-
-        let mut poles = vec![zero(); lengths.iter().sum()];
-        let mut rest = &mut poles[..];
-        let mut of_cells = Vec::with_capacity(cells);
-        for &length in &lengths {
-            let (own, behind) = rest.split_at_mut(length);
-            of_cells.push(own);
-            rest = behind;
-        }
-        let of_cell = |(cell, own): (usize, &mut [Pole<W>])| {
-            let from = sorted.iter().flat_map(|some| some.of_cell(cell));
-            own.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-            part(cell, own)
-        };
-        let parts: Vec<P> = of_cells.into_par_iter().enumerate().map(of_cell).collect();
-        Sorted { parts: in_parts(&parts, &lengths), poles }
-    }
-}
-
-/// The parts at most that pairs are sorted in, each by itself.
-const SORTED_IN: usize = 64;
-
-/// Pairs at most that bounds are found with.
-const SAMPLED_SIZES: u64 = 1 << 20;
-
-impl<W, P> Sorted<W, P> {
-    /// Bytes at most of those of a slab in so many cells, and of what they are sorted in: each pair is there twice,
-    /// with the number of its cell.
-    pub(super) fn bytes_while_made(slab: Extents, cells: u64) -> u64 {
-        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        let of_pair = (2 * size_of::<Pole<W>>() + size_of::<u32>()) as u64;
-        let parts = (2 * cells + pairs / u64::from(PAIRS)) * size_of::<P>() as u64;
-        // The begins of cells in each of the parts.
-        let sorted_in = slab.ngpown.min(SORTED_IN);
-        let begins = sorted_in as u64 * cells * size_of::<u32>() as u64;
-        let sample = pairs.min(SAMPLED_SIZES) * size_of::<u64>() as u64;
-        pairs.saturating_mul(of_pair).saturating_add(parts + begins + sample)
-    }
-}
-
-fn zero<W: Default>() -> Pole<W> {
-    Pole { wtilde: W::default(), ig: 0, igp: 0, eps: Complex64::ZERO }
-}
-
-/// The pairs of some `igp`, by cell.
-struct Chunk<W> {
-    poles: Vec<Pole<W>>,
-    /// Where the pairs of each cell end.
-    ends: Vec<u32>,
-}
-
-impl<W: Copy + Default> Chunk<W> {
+impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
+    /// `wtilde` is what is stored of a pole, `cell` the number of its cell, `whole` makes a cell from its pairs, and
+    /// `over` is a cell with these pairs of all.
     fn of(
         slab: SlabView,
-        igp: Range<usize>,
-        cells: usize,
-        wtilde: impl Fn(Complex64) -> W,
-        cell: impl Fn(W) -> usize,
-    ) -> Chunk<W> {
-        let ncouls = slab.ncouls();
-        let wtilde = &wtilde;
-        let pairs = || {
-            igp.clone().flat_map(|igp| {
-                let column = igp * ncouls..(igp + 1) * ncouls;
-                let both = slab.wtilde()[column.clone()].iter().zip(&slab.eps()[column]);
-                let pole = move |(ig, (&of, &eps)): (usize, (&Complex64, &Complex64))| {
-                    let pole = || Pole { wtilde: wtilde(of), ig: ig as u32, igp: igp as u32, eps };
-                    range::contributes(of, eps).then(pole)
-                };
-                both.enumerate().filter_map(pole)
-            })
+        wtilde: impl Fn(Complex64) -> W + Sync,
+        cell: impl Fn(W) -> usize + Sync,
+        whole: impl Fn(usize, &[Pole<W>]) -> P + Sync,
+        over: impl Fn(P, Range<u32>) -> P + Sync,
+    ) -> Sorted<W, P> {
+        let (ncouls, all, eps) = (slab.ncouls(), slab.wtilde(), slab.eps());
+        // The cell in the upper half, and the pair.
+        let mut keys: Vec<u64> = (0..all.len())
+            .into_par_iter()
+            .filter(|&pair| range::contributes(all[pair], eps[pair]))
+            .map(|pair| (cell(wtilde(all[pair])) as u64) << 32 | pair as u64)
+            .collect();
+        keys.par_sort_unstable();
+        let pole = |key: &u64| {
+            let pair = *key as u32 as usize;
+            let (ig, igp) = ((pair % ncouls) as u32, (pair / ncouls) as u32);
+            Pole { wtilde: wtilde(all[pair]), ig, igp, eps: eps[pair] }
         };
-        let of_pairs: Vec<u32> = pairs().map(|pole| cell(pole.wtilde) as u32).collect();
-        // Where the pairs of each cell go next: at first where it begins, in the end where the next one does.
-        let mut next = vec![0; cells + 1];
-        of_pairs.iter().for_each(|&cell| next[cell as usize + 1] += 1);
-        (0..cells).for_each(|cell| next[cell + 1] += next[cell]);
-        let mut poles = vec![zero(); of_pairs.len()];
-        for (pole, cell) in pairs().zip(of_pairs) {
-            let at = &mut next[cell as usize];
-            poles[*at as usize] = pole;
-            *at += 1;
-        }
-        Chunk { poles, ends: next }
+        let poles: Vec<Pole<W>> = keys.par_iter().map(pole).collect();
+        let mut begin = 0;
+        let of_cell = |keys: &[u64]| {
+            let own = begin..begin + keys.len();
+            begin = own.end;
+            ((keys[0] >> 32) as usize, own)
+        };
+        let cells: Vec<(usize, Range<usize>)> =
+            keys.chunk_by(|a, b| a >> 32 == b >> 32).map(of_cell).collect();
+        let in_parts = |(cell, own): (usize, Range<usize>)| {
+            let whole = whole(cell, &poles[own.clone()]);
+            let count = own.len().div_ceil(PAIRS as usize);
+            let at = |part: usize| (own.start + part * own.len() / count) as u32;
+            let part = |part| (at(part + 1) - at(part), over(whole, at(part)..at(part + 1)));
+            (0..count).map(part).collect::<Vec<_>>()
+        };
+        let mut parts: Vec<(u32, P)> = cells.into_par_iter().flat_map_iter(in_parts).collect();
+        parts.sort_by_key(|(count, _)| Reverse(*count));
+        Sorted { poles, parts: parts.into_iter().map(|(_, part)| part).collect() }
     }
 
-    fn of_cell(&self, cell: usize) -> &[Pole<W>] {
-        let begin = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.poles[begin as usize..self.ends[cell] as usize]
+    /// Bytes at most while the pairs of a slab are sorted into so many cells.
+    fn bytes_while_made(slab: Extents, cells: u64) -> u64 {
+        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
+        let of_pair = (size_of::<Pole<W>>() + 2 * size_of::<u64>()) as u64;
+        let parts = (2 * cells + pairs / u64::from(PAIRS)) * (size_of::<P>() + 8) as u64;
+        let ranges = cells * size_of::<(usize, Range<usize>)>() as u64;
+        let sample = pairs.min(SAMPLED_POLES as u64) * size_of::<u64>() as u64;
+        pairs.saturating_mul(of_pair).saturating_add(parts + ranges + sample)
     }
 }
 
-/// The parts of these cells of these lengths, which follow each other.
-fn in_parts<P: Span>(cells: &[P], lengths: &[usize]) -> Vec<P> {
-    let (mut parts, mut begin) = (Vec::new(), 0);
-    for (cell, &length) in cells.iter().zip(lengths) {
-        let count = length.div_ceil(PAIRS as usize);
-        let at = |part: usize| (begin + part * length / count) as u32;
-        parts.extend((0..count).map(|part| cell.over(at(part)..at(part + 1))));
-        begin += length;
-    }
-    parts.sort_by_key(|part| std::cmp::Reverse(part.count()));
-    parts
-}
-
-// The bounds of cells: how wide they are changes how long sums take, not what comes of them.
+// Cells of real poles: intervals.
 
 /// A cell is at most this part of its poles wide: see [`gpp_kernels::sigma::real`].
 const WIDEST: f64 = 1.0 / 32.0;
@@ -182,7 +91,7 @@ const WIDEST: f64 = 1.0 / 32.0;
 /// No cell is narrower than one of so many parts of what energies come near to.
 const MOST: f64 = 16384.0;
 
-/// Who evaluates moments and sums terms one by one.
+/// What evaluates moments and sums terms one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluator {
     Gpu,
@@ -205,7 +114,7 @@ impl Evaluator {
 const BEGUN_CELL: f64 = 32.0;
 
 /// Pairs, and energies of bands, of a sample at most.
-pub(super) const SAMPLED_PAIRS: usize = 1 << 16;
+const SAMPLED_PAIRS: usize = 1 << 16;
 
 /// What the widths of cells are weighed with.
 struct Weighed {
@@ -215,27 +124,27 @@ struct Weighed {
     limits: Limits,
 }
 
-pub(super) struct Sample {
+struct Sample {
     sorted: Vec<f64>,
     /// How many each one represents, or which part of all.
     each: f64,
 }
 
 impl Sample {
-    pub fn of(mut values: Vec<f64>, each: f64) -> Sample {
+    fn of(mut values: Vec<f64>, each: f64) -> Sample {
         values.sort_unstable_by(f64::total_cmp);
         Sample { sorted: values, each }
     }
 
-    /// All within, `high` excluded.
-    pub fn within(&self, low: f64, high: f64) -> f64 {
+    /// How many are within, `high` excluded.
+    fn within(&self, low: f64, high: f64) -> f64 {
         let below = |bound: f64| self.sorted.partition_point(|&value| value < bound);
         below(high).saturating_sub(below(low)) as f64 * self.each
     }
 }
 
 /// Numbers below `of`, [`SAMPLED_PAIRS`] at most, that keep step with no rows or columns.
-pub(super) fn spread(of: usize) -> impl Iterator<Item = usize> {
+fn spread(of: usize) -> impl Iterator<Item = usize> {
     // The golden ratio's fraction of 2⁶⁴.
     let at = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let place = move |i: usize| ((u128::from(at(i)) * of as u128) >> 64) as usize;
@@ -266,7 +175,7 @@ impl Weighed {
         // So far from an energy the second branch reaches; there moments tell the sums but for its bounds, the
         // energy itself and the cutoff's bound.
         let second = self.limits.limittwo.sqrt().max(mid / self.limits.limitone.sqrt());
-        let around = second.max(0.5 * LEAST * width);
+        let around = second.max(0.5 * MIN_DISTANCE * width);
         let part = (around - second + 2.0 * width) / around;
         let near = self.energies.within(mid - around, mid + around);
         // A sample may have missed as many as one of it represents.
@@ -296,8 +205,6 @@ impl Weighed {
     }
 }
 
-// The pairs of a slab sorted by their poles: see [`gpp_kernels::sigma`] and [`gpp_kernels::sigma::complex`].
-
 /// More cells of real poles than there ever are: no narrower ones than `bounds` allows, and those that grow with
 /// their poles.
 const CELLS: u64 = 20_000;
@@ -305,25 +212,18 @@ const CELLS: u64 = 20_000;
 /// A disc has more pairs than these, but for one of its four neighbours at times, and for some near zero.
 const OF_DISC: u64 = 16;
 
-/// The pairs of a slab that contribute, cell by cell, in parts.
+/// The sorted pairs of a slab.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cells {
-    Real(Sorted<f64, Part>),
+    Real(Sorted<f64, Interval>),
     Any(Sorted<Complex64, Disc>),
 }
 
 impl Cells {
-    /// Of a slab whose contributing poles have `poles` in common, for energies `wx`, `(nw, nbands)`, of bands of
-    /// these occupations.
-    pub fn of(
-        slab: SlabView,
-        wx: &[f64],
-        occ: &[f64],
-        limits: Limits,
-        poles: Poles,
-        by: Evaluator,
-    ) -> Cells {
-        match poles {
+    /// The cells of a slab for all energies of its problem.
+    pub fn of(problem: &Problem, slab: SlabView, by: Evaluator) -> Cells {
+        let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
+        match problem.poles() {
             Poles::Real => {
                 let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
                 Cells::Real(intervals(slab, bounds))
@@ -332,11 +232,11 @@ impl Cells {
         }
     }
 
-    /// Bytes at most of those of a slab, and of what they are sorted in.
+    /// Bytes at most while the pairs of a slab are sorted.
     pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         match poles {
-            Poles::Real => Sorted::<f64, Part>::bytes_while_made(slab, CELLS),
+            Poles::Real => Sorted::<f64, Interval>::bytes_while_made(slab, CELLS),
             Poles::Any | Poles::Unread => {
                 Sorted::<Complex64, Disc>::bytes_while_made(slab, CELLS + pairs / OF_DISC)
             }
@@ -358,16 +258,16 @@ impl Cells {
         }
     }
 
-    /// Both as they are copied to a device.
+    /// Poles and parts as they are copied to a device.
     pub fn words(&self) -> (&[u32], &[u32]) {
         /// # Safety
-        /// A value is `repr(C)`, of numbers of 8 bytes and of 4 whose pairs are aligned as such.
+        /// A value is `repr(C)`, of numbers of 8 bytes and of pairs of 4 bytes: without padding.
         unsafe fn words<T>(all: &[T]) -> &[u32] {
             const { assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() == 8) };
-            // SAFETY: as long, aligned, and nothing lies between the numbers, by this function's contract.
+            // SAFETY: by this function's contract all bytes are initialised.
             unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 4) }
         }
-        // SAFETY: poles, parts and discs are such ones: two indices are next to each other in each.
+        // SAFETY: poles, intervals and discs are such values.
         unsafe {
             match self {
                 Cells::Real(of) => (words(&of.poles), words(&of.parts)),
@@ -377,30 +277,30 @@ impl Cells {
     }
 }
 
-/// Those of real poles, in cells between `bounds`.
-fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Part> {
-    let cells = bounds.len();
-    // The last one is of the poles that are within no bounds.
+/// Sorts real poles into cells between `bounds`.
+fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Interval> {
+    // The last cell is for the poles that are within no bounds.
+    let outside = bounds.len() - 1;
     let cell = |wtilde: f64| match bounds.partition_point(|&bound| bound <= wtilde) {
-        0 => cells - 1,
+        0 => outside,
         above => above - 1,
     };
-    let part = |cell: usize, _: &[Pole]| {
+    let whole = |cell: usize, _: &[Pole]| {
         let (low, high) = match bounds.get(cell + 1) {
             Some(&high) => (bounds[cell], high),
             None => (f64::NAN, f64::NAN),
         };
-        Part { low, high, begin: 0, end: 0 }
+        Interval { low, high, begin: 0, end: 0 }
     };
-    Sorted::of(slab, cells, |wtilde| wtilde.re, cell, part)
+    let over = |cell, Range { start: begin, end }| Interval { begin, end, ..cell };
+    Sorted::of(slab, |wtilde| wtilde.re, cell, whole, over)
 }
 
-// Discs in the complex plane that hold the poles of a slab: see [`gpp_kernels::sigma::complex`].
+// Cells of complex poles: discs in the complex plane, see [`gpp_kernels::sigma::complex`].
 //
-// The plane is parted into squares, each of which is divided by four until a disc around it is as far from zero
+// The plane is divided into squares, each of which is divided by four until a disc around it is as far from zero
 // as moments need, and what an average energy sums of it one by one takes less than the moments of the four
-// would. As of cells, both are known from samples, and how large discs are changes how long it takes, not
-// what comes of it.
+// would. Both are known from samples.
 
 /// So many terms one by one take as long as the moments of the discs that a square is divided into, at an energy:
 /// about half of them are left if it is divided.
@@ -421,29 +321,17 @@ const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
 /// The least radius, relative to the distance from zero: that of a disc of one pole.
 const LEAST_RADIUS: f64 = 1.0 / (1u64 << 30) as f64;
 
-/// Those of a slab for energies `wx`, `(nw, nbands)`, of bands of these occupations.
-pub(super) fn discs(
-    slab: SlabView,
-    wx: &[f64],
-    occ: &[f64],
-    limits: Limits,
-) -> Sorted<Complex64, Disc> {
+/// Sorts complex poles into discs for energies `wx(nw, nbands)` of bands of these occupations.
+fn discs(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Sorted<Complex64, Disc> {
     let squares = Squares::of(wx, occ, limits);
     let bounds = squares.bounds(slab);
-    // In front of the first one, and with the last one, are those that are in no square.
+    // Cell 0, before the first square, is for the poles that are in no square; some are with the last one.
     let cell = |wtilde| {
         squares.place(wtilde).map_or(0, |place| bounds.partition_point(|&bound| bound <= place))
     };
-    Sorted::of(
-        slab,
-        bounds.len() + 1,
-        |wtilde| wtilde,
-        cell,
-        |cell, poles| match cell {
-            0 => around(poles, false),
-            _ => around(poles, true),
-        },
-    )
+    let whole = |cell: usize, poles: &[Pole<Complex64>]| around(poles, cell != 0);
+    let over = |cell, Range { start: begin, end }| Disc { begin, end, ..cell };
+    Sorted::of(slab, |wtilde| wtilde, cell, whole, over)
 }
 
 /// The disc of some poles, without a radius if moments do not give their sums.
@@ -457,11 +345,11 @@ fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
     let most = poles.iter().fold(0.0, |most: f64, pole| most.max((pole.wtilde - middle).norm()));
     let radius = (most * (1.0 + ROOM)).max(middle.norm() * LEAST_RADIUS);
     // If the sample had none of a square's poles it may be as large as any.
-    let is_disc = is_square && LEAST_OF_DISCS * radius <= middle.norm();
+    let is_disc = is_square && MIN_DISTANCE_OF_DISCS * radius <= middle.norm();
     Disc { middle, radius: if is_disc { radius } else { f64::NAN }, begin: 0, end: 0 }
 }
 
-/// Squares around zero and what parts them further.
+/// Squares around zero and what decides whether they are divided.
 struct Squares {
     limits: Limits,
     /// Which part of all energies a pole is near to, those of occupied bands and their opposites.
@@ -542,7 +430,7 @@ impl Squares {
         let along = |bits: u64| gathered(bits) as f64 * step - 2.0 * unit + half;
         let middle = Complex64::new(along(begin), along(begin >> 1));
         let radius = std::f64::consts::SQRT_2 * half;
-        let needed = LEAST_OF_DISCS * radius;
+        let needed = MIN_DISTANCE_OF_DISCS * radius;
         needed <= middle.norm()
             && (pairs - BEGUN_DISC) * self.one_by_one(middle, radius, needed) <= EVEN
     }
@@ -572,12 +460,9 @@ fn spread_bits(bits: u64) -> u64 {
     MASKS.iter().fold(bits, |bits, (by, mask)| (bits | bits << by) & mask)
 }
 
-/// Every second bit of those of a place, from the last one on.
+/// Every second bit of a place, from the last one on.
 fn gathered(bits: u64) -> u64 {
-    let place = bits & ((1 << (2 * BITS)) - 1);
-    let steps = MASKS.iter().rev().zip(MASKS.iter().rev().skip(1).map(|(_, mask)| *mask));
-    let all = steps.fold(place & MASKS[4].1, |bits, ((by, _), mask)| (bits | bits >> by) & mask);
-    (all | all >> 16) & 0xffff_ffff
+    (0..BITS).map(|bit| (bits >> (2 * bit) & 1) << bit).sum()
 }
 
 #[cfg(test)]

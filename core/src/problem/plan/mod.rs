@@ -1,35 +1,28 @@
-//! How the later versions sum a problem: the order of its bands, made once, and a plan for each batch of its
-//! energies; see [`gpp_kernels::plan`].
+//! How versions from v9 on sum a problem: one order of its bands, and a plan for each batch of energies; see
+//! [`gpp_kernels::plan`].
 
 mod clusters;
 mod fallback;
 mod lists;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Gpu, Kernel};
 use gpp_kernels::lists::STATIC;
-use gpp_kernels::plan::Table;
-use gpp_kernels::plan::{Plan, Poles};
-use rayon::prelude::*;
+use gpp_kernels::plan::{Plan, Poles, Table};
 
-use crate::error::Result;
 use crate::problem::bands::{Bands, Id};
-use crate::problem::memory::{Array, zeros};
 pub use crate::problem::plan::clusters::{Cells, Evaluator};
+pub(super) use crate::problem::plan::fallback::Lookup;
 use crate::problem::plan::fallback::Regular;
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 pub use crate::problem::plan::lists::Lists;
 use crate::problem::slab::SlabView;
 
-// One order of bands for all batches of energies, so that matrix elements are laid out once.
-
-/// Bands in an order in which those of each class of [`gpp_kernels::plan`] are neighbours, whichever of the
-/// problem's energies are looked at. It is the problem's own if energies of bands ascend.
+/// An order of a problem's bands in which bands of one class of [`gpp_kernels::plan`] are neighbours at any of the
+/// problem's energies, so that matrix elements are laid out once. It is the problem's own if band energies ascend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandOrder {
     bands: Vec<usize>,
@@ -40,34 +33,21 @@ pub struct BandOrder {
 }
 
 impl BandOrder {
-    /// Of a problem's bands: those of occupation 1, by falling `wx`; those of another that is not zero; empty
-    /// ones, by falling `wx`. That is by rising energy of the band, whatever the energies of the problem are;
-    /// if `wx` is made otherwise, empty bands whose energies have other distances come before the others.
+    /// Bands of occupation 1 by rising energy, then bands of a fractional occupation, then empty bands by rising
+    /// energy.
     pub fn of(bands: &Bands) -> BandOrder {
-        let all = 0..bands.header().nbands;
-        let occ = |n: usize| bands.occ()[n];
-        let of_header = bands.falling();
-        let falling = |mut chosen: Vec<usize>, extreme: fn(&[f64]) -> f64| {
-            let key = |n: usize| {
-                of_header.as_ref().map_or_else(|| extreme(bands.energies(n)), |falling| falling[n])
-            };
-            chosen.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
+        let with = |is: fn(f64) -> bool| {
+            (0..bands.header().nbands).filter(move |&n| is(bands.occ()[n])).collect::<Vec<_>>()
+        };
+        let by_energy = |mut chosen: Vec<usize>| {
+            chosen.sort_by(|&a, &b| bands.header().e(a).total_cmp(&bands.header().e(b)));
             chosen
         };
-        let least = |w: &[f64]| w.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = |w: &[f64]| w.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-
-        let mut order = falling(all.clone().filter(|&n| occ(n) == 1.0).collect(), least);
+        let mut order = by_energy(with(|occ| occ == 1.0));
         let full = order.len();
-        order.extend(all.clone().filter(|&n| occ(n) != 1.0 && occ(n) != 0.0));
+        order.extend(with(|occ| occ != 1.0 && occ != 0.0));
         let occupied = order.len();
-        let empty: Vec<usize> = all.filter(|&n| occ(n) == 0.0).collect();
-        let (uneven, even) = match of_header {
-            Some(_) => (Vec::new(), empty),
-            None => uneven_and_even(bands, &empty),
-        };
-        order.extend(falling(uneven, most));
-        order.extend(falling(even, most));
+        order.extend(by_energy(with(|occ| occ == 0.0)));
         BandOrder { bands: order, full, occupied }
     }
 
@@ -76,44 +56,10 @@ impl BandOrder {
         &self.bands
     }
 
-    /// Whether the bands are in this order already.
+    /// Whether this is the problem's own order.
     pub fn is_kept(&self) -> bool {
         self.bands.is_sorted()
     }
-
-    /// An array with a column for each band, given by its columns, in this order, with zeros added to each column up
-    /// to `padded` rows.
-    pub fn reordered<'a, T: Zeroable + Copy + Send + Sync + 'a>(
-        &self,
-        array: &Array,
-        padded: usize,
-        column: impl Fn(usize) -> &'a [T] + Sync,
-    ) -> Result<Vec<T>> {
-        let mut columns = zeros(array.name, padded * self.bands.len())?;
-        columns.par_chunks_mut(padded).zip(&self.bands).for_each(|(to, &n)| {
-            let from = column(n);
-            to[..from.len()].copy_from_slice(from);
-        });
-        Ok(columns)
-    }
-}
-
-/// Bands whose energies have other distances than in most bands, then all others.
-fn uneven_and_even(bands: &Bands, of: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let mut uneven = vec![false; of.len()];
-    for at in 1..bands.nw() {
-        let pair = |n: usize| &bands.energies(n)[at - 1..=at];
-        let half = half_of_most(of.iter().map(|&n| pair(n)));
-        let largest = of.iter().flat_map(|&n| pair(n)).fold(0.0, |a: f64, w| a.max(w.abs()));
-        for (uneven, &n) in uneven.iter_mut().zip(of) {
-            *uneven |= (half_of(pair(n)) - half).abs() > HALVED * f64::EPSILON * largest;
-        }
-    }
-    let those = |is: bool| {
-        let chosen = of.iter().zip(&uneven).filter(move |(_, uneven)| **uneven == is);
-        chosen.map(|(n, _)| *n).collect()
-    };
-    (those(true), those(false))
 }
 
 /// Relative error of an energy taken for its band's mean and half of the difference, in units of the
@@ -125,20 +71,18 @@ fn half_of(w: &[f64]) -> f64 {
     0.5 * (w[1] - w[0])
 }
 
-/// The middle one of the bands' halves, zero without bands or with one energy.
+/// The median of the bands' halves, zero without bands or with one energy.
 fn half_of_most<'a>(bands: impl Iterator<Item = &'a [f64]>) -> f64 {
     let mut halves: Vec<f64> = bands.filter(|w| w.len() > 1).map(half_of).collect();
     halves.sort_by(f64::total_cmp);
     halves.get(halves.len() / 2).copied().unwrap_or_default()
 }
 
-// What kernels have to know of the bands at some energies.
-
 /// The plan of a problem's bands at some of its energies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPlan {
     order: Arc<BandOrder>,
-    /// Of the bands in their order, those of occupation 1 whose energies are not negative: the first ones.
+    /// Bands of occupation 1 whose energies are not negative, the first ones in their order.
     pub plain: usize,
     /// The first far band in their order.
     pub far_begin: usize,
@@ -208,13 +152,11 @@ impl BandPlan {
             return FallbackPairs::none(slab);
         }
         let regular = self.regular(takes);
-        let is_regular = |pole| regular.holds(pole);
-        let found = sorted.and_then(|poles| poles.fallback(slab, &regular, is_regular));
-        found.unwrap_or_else(|| FallbackPairs::of(slab, is_regular))
+        let found = sorted.and_then(|poles| poles.fallback(slab, &regular));
+        found.unwrap_or_else(|| FallbackPairs::of(slab, |pole| regular.holds(pole)))
     }
 
-    /// What a kernel on the host reads of it and of a slab's fallback pairs; the pointers are good as long as
-    /// both are.
+    /// What a kernel on the host reads; the pointers are valid as long as the plan and the fallback pairs are.
     pub fn view(&self, kernel: &Kernel, fallback: &FallbackPairs) -> Plan {
         Plan {
             plain: self.plain as u32,
@@ -224,7 +166,7 @@ impl BandPlan {
             fallback_pairs: fallback.pairs.as_ptr(),
             fallback_begins: fallback.begins.as_ptr(),
             fallback_blocks: kernel.fallback_blocks(&fallback.begins),
-            table: self.table(),
+            table: Table { wx: self.wx.as_ptr(), half: self.half, square: self.half * self.half },
         }
     }
 
@@ -242,17 +184,9 @@ impl BandPlan {
         let is_far = is_far && self.wx.chunks(self.nw).all(is_spaced);
         is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
     }
-
-    /// What a kernel on the host reads of the energies; the pointer is good as long as `self` is.
-    pub fn table(&self) -> Table {
-        Table { wx: self.wx.as_ptr(), half: self.half, square: self.half * self.half }
-    }
 }
 
-// Energies that are summed together.
-
-/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last
-/// ones.
+/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last ones.
 pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
     // Two energies of a band can share a reciprocal.
     let size = if nw <= holds { nw } else { (holds / 2 * 2).max(1) };
@@ -275,7 +209,7 @@ impl Batch {
         self.energies.clone()
     }
 
-    /// What tells it from all others: of which bands it is, at which energies.
+    /// Equal for batches of the same bands and energies.
     pub fn id(&self) -> (Id, Range<usize>) {
         (self.of, self.energies())
     }
@@ -294,32 +228,17 @@ impl Batch {
         &self.wx[n * self.nw()..(n + 1) * self.nw()]
     }
 
-    /// The plan of the bands at these energies, which versions from v9 on need.
     pub fn plan(&self) -> &BandPlan {
         &self.plan
     }
 }
 
-/// Bytes of batches that stay for the next calculation; others are made each time.
-pub const CACHED: usize = 16 << 20;
-
-/// The batches of a problem that stay, by their energies.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BatchCache(Arc<Mutex<Cached>>);
-
-#[derive(Debug, Default)]
-struct Cached {
-    batches: BTreeMap<[usize; 2], Arc<Batch>>,
-    bytes: usize,
-}
-
-/// Batches of a problem, each made when its turn comes.
+/// Batches of a problem, each made when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Batches<'a> {
     pub(super) bands: &'a Bands,
     pub(super) order: &'a Arc<BandOrder>,
     pub(super) poles: Poles,
-    pub(super) cache: &'a BatchCache,
     /// The energies (0-based) of each, at least one.
     pub(super) ranges: Vec<Range<usize>>,
 }
@@ -333,43 +252,25 @@ impl Batches<'_> {
         self.ranges.iter().map(Range::len).sum()
     }
 
-    /// One of them.
-    ///
-    /// # Panics
-    /// If there are not so many.
-    pub fn get(&self, at: usize) -> Arc<Batch> {
-        // Every change is whole, whatever a thread that panicked did before or after.
-        let cache = || self.cache.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let energies = &self.ranges[at];
-        let key = [energies.start, energies.end];
-        if let Some(batch) = cache().batches.get(&key) {
-            return batch.clone();
-        }
+    pub fn get(&self, at: usize) -> Batch {
         let Batches { bands, order, poles, .. } = *self;
+        let energies = self.ranges[at].clone();
         let of_band = |n| &bands.energies(n)[energies.clone()];
-        let wx: Vec<f64> = (0..bands.header().nbands).flat_map(of_band).copied().collect();
-        let bytes = size_of::<Batch>() + 2 * size_of_val(&wx[..]);
+        let wx = (0..bands.header().nbands).flat_map(of_band).copied().collect();
         let plan = BandPlan::of(bands, order, energies.clone(), poles);
-        let batch = Arc::new(Batch { of: bands.id(), energies: energies.clone(), wx, plan });
-        let mut cache = cache();
-        if cache.bytes + bytes <= CACHED && cache.batches.insert(key, batch.clone()).is_none() {
-            cache.bytes += bytes;
-        }
-        batch
+        Batch { of: bands.id(), energies, wx, plan }
     }
 
-    pub fn first(&self) -> Arc<Batch> {
+    pub fn first(&self) -> Batch {
         self.get(0)
     }
 
-    /// All of them, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Arc<Batch>> {
+    pub fn iter(&self) -> impl Iterator<Item = Batch> {
         (0..self.count()).map(move |at| self.get(at))
     }
 
-    /// One batch of each size, in their order: the first, and the last if it has fewer energies. The
-    /// size alone decides which kernels run.
-    pub fn kinds(&self) -> impl Iterator<Item = Arc<Batch>> {
+    /// One batch of each size: the first, and the last if it has fewer energies. The size decides which kernels run.
+    pub fn kinds(&self) -> impl Iterator<Item = Batch> {
         let last = self.count() - 1;
         let differs = self.ranges[last].len() != self.ranges[0].len();
         [0].into_iter().chain(differs.then_some(last)).map(move |at| self.get(at))
@@ -377,18 +278,4 @@ impl Batches<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::batches;
-
-    #[test]
-    fn batches_are_pairs_if_a_kernel_does_not_hold_all() {
-        let of = |nw, holds| batches(nw, holds).map(|at| (at.start, at.end)).collect::<Vec<_>>();
-        assert_eq!(of(1, 3), [(0, 1)]);
-        assert_eq!(of(3, 3), [(0, 3)]);
-        assert_eq!(of(4, 3), [(0, 2), (2, 4)]);
-        assert_eq!(of(7, 3), [(0, 2), (2, 4), (4, 6), (6, 7)]);
-        assert_eq!(of(501, 512), [(0, 501)]);
-        assert_eq!(of(1025, 512), [(0, 512), (512, 1024), (1024, 1025)]);
-        assert_eq!(of(3, 1), [(0, 1), (1, 2), (2, 3)]);
-    }
-}
+mod tests;

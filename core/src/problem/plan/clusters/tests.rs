@@ -1,4 +1,3 @@
-use gpp_kernels::sigma::Interval as Part;
 use gpp_kernels::sigma::complex::Acceptance as Bounds;
 use gpp_kernels::sigma::real::far_field as way;
 
@@ -23,7 +22,7 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
         let bounds = weighed.bounds(by);
         let mut seen = 0;
         for cell in bounds.windows(2).filter(|cell| cell[0] >= 50.0) {
-            let part = Part { low: cell[0], high: cell[1], begin: 0, end: 1 };
+            let part = Interval { low: cell[0], high: cell[1], begin: 0, end: 1 };
             let left =
                 energies.iter().filter(|&&w| way(w, &part, false, &limits).is_none()).count();
             assert!(left * 200 <= energies.len(), "{cell:?}: {left} one by one");
@@ -50,7 +49,7 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
                 let is_within =
                     |at: usize| (sorted.poles[at].wtilde - part.middle).norm() <= part.radius;
                 assert!(own.clone().all(is_within), "{name}: {part:?}");
-                assert!(LEAST_OF_DISCS * part.radius <= part.middle.norm());
+                assert!(MIN_DISTANCE_OF_DISCS * part.radius <= part.middle.norm());
                 discs += 1;
                 let bounds = Bounds::of(part, &limits);
                 let ways = problem.wx().iter().filter(|w| bounds.far_field(**w, true).is_some());

@@ -1,33 +1,32 @@
-//! The list of the arrays that kernels read: their names and sizes, and whether they belong to bands or
-//! slabs. All estimates of memory follow from this list.
+//! The arrays that kernels read: names, sizes, and whether they belong to bands or slabs. All estimates of memory follow
+//! from this list.
 
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
+use std::slice;
 
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::Kernel;
-use gpp_kernels::kernel::Sizes;
+use gpp_kernels::kernel::{Dimensions, Kernel, Sizes};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-pub use crate::os::memory::{free, require, zeros};
+use crate::os::memory::zeros;
 
 #[derive(Debug)]
 pub struct Array {
     /// Its name in a file with those of its indices, the fastest first.
     pub name: &'static str,
     pub element: u64,
-    /// Whether it belongs to the bands or to a slab.
     pub of: Of,
     extents: fn(Extents, Sizes) -> [u64; 2],
 }
 
+/// What an array belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// The bands: one array for a problem.
     Bands,
-    /// The slab: one array for each.
     Slab,
 }
 
@@ -69,7 +68,7 @@ pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
 
 pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 
-/// Elements of an array at most: 32 bits number them.
+/// Kernels index the elements of an array with 32 bits.
 const MOST_ELEMENTS: u64 = u32::MAX as u64;
 
 /// Energies of a batch at most, of any version.
@@ -81,16 +80,16 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
     // Fallback pairs are no more than one of 16.
     let fallback = |igp: u64| (igp * ncouls as u64 / 16).min(u32::MAX.into()) as u32;
     let fallback_begins: Vec<u32> = (0..=ngpown as u64).map(fallback).collect();
+    let dimensions = Dimensions {
+        nbands: nbands as u32,
+        ngpown: ngpown as u32,
+        ncouls: ncouls as u32,
+        nw: nw as u32,
+        fallback_begins: &fallback_begins,
+        clusters: u32::MAX,
+    };
     let of_kernel = |kernel: &Kernel| {
-        let extents = gpp_kernels::kernel::Dimensions {
-            nbands: nbands as u32,
-            ngpown: ngpown as u32,
-            ncouls: ncouls as u32,
-            nw: nw as u32,
-            fallback_begins: &fallback_begins,
-            clusters: u32::MAX,
-        };
-        let grid = kernel.grid(&extents);
+        let grid = kernel.grid(&dimensions);
         let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();
         (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
     };
@@ -98,7 +97,7 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
     kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
 
-/// The extents that the sizes of arrays depend on.
+/// The dimensions that the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
     pub nbands: usize,
@@ -124,34 +123,34 @@ impl Array {
         self.elements(of, layout).saturating_mul(self.element)
     }
 
-    /// Checks that so many elements are all, in the original layout, and that 32 bits number them.
+    /// Checks the number of elements in the original layout.
     pub fn check(&self, of: Extents, elements: usize) -> Result<()> {
-        let (name, needed) = (self.name, self.elements(of, Layout::Original));
+        let needed = self.elements(of, Layout::Original);
         if elements as u64 != needed {
-            return Err(Error::length(name, needed, elements as u64));
+            return Err(Error::length(self.name, needed, elements as u64));
         }
-        if needed > MOST_ELEMENTS {
-            return Err(too_many(name, needed));
+        self.check_most(of)
+    }
+
+    fn check_most(&self, of: Extents) -> Result<()> {
+        let found = self.elements(of, Layout::Original);
+        if found > MOST_ELEMENTS {
+            let text = format!(" has {found} elements; the kernels index at most {MOST_ELEMENTS}");
+            return Err(Error::of(self.name, text));
         }
         Ok(())
     }
 }
 
-fn too_many(name: &'static str, found: u64) -> Error {
-    Error::of(name, format!(" has {found} elements; the kernels index at most {}", u32::MAX))
-}
-
 impl Extents {
     /// Fails if 32 bits do not number the elements of all arrays.
     pub(crate) fn check(self) -> Result<()> {
-        let elements = |array: &Array| array.elements(self, Layout::Original);
-        let wrong = ARRAYS.into_iter().find(|array| elements(array) > MOST_ELEMENTS);
-        wrong.map_or(Ok(()), |array| Err(too_many(array.name, elements(array))))
+        ARRAYS.into_iter().try_for_each(|array| array.check_most(self))
     }
 
-    /// Bytes of all arrays in the original layout: a whole problem in host memory, for the extents of one.
+    /// Bytes of all arrays in the original layout.
     pub fn bytes(self) -> u64 {
-        [Of::Bands, Of::Slab].into_iter().fold(0, |sum, of| sum.saturating_add(self.bytes_of(of)))
+        self.bytes_of(Of::Bands).saturating_add(self.bytes_of(Of::Slab))
     }
 
     /// Bytes of the arrays of the bands, or of a slab, in the original layout.
@@ -160,50 +159,37 @@ impl Extents {
         of.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
     }
 
-    /// Bytes of the fallback pairs of a slab, where these are no more than one of 16 pairs.
+    /// Bytes of the fallback pairs of a slab, if these are no more than one of 16 pairs.
     pub fn fallback_bytes(self) -> u64 {
         (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
     }
 }
 
-// A large array: a problem's own, or one that a caller keeps where it is.
+// Large arrays: a problem's own, or borrowed from a caller.
 
-/// A large array of a problem, whose index order its owner says.
-#[derive(Debug)]
-pub struct Matrix(Memory);
-
-#[derive(Debug)]
-enum Memory {
-    Own(Vec<Complex64>),
-    Kept { at: *const Complex64, len: usize },
-}
-
-// SAFETY: what is kept elsewhere is only read, as a shared slice, which any thread may.
-unsafe impl Send for Matrix {}
-// SAFETY: as above.
-unsafe impl Sync for Matrix {}
+/// A large array of a problem, column-major. What is borrowed has no lifetime: see [`Matrix::kept`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix(Cow<'static, [Complex64]>);
 
 impl Matrix {
-    /// An array that stays where it is: nothing is copied.
+    /// Borrows an array without a lifetime.
     ///
     /// # Safety
-    /// It is there, and nobody changes it, until this and what is made of it are dropped, not forgotten.
+    /// It stays valid and unchanged until this and what is made of it are dropped, not forgotten.
     pub unsafe fn kept(array: &[Complex64]) -> Matrix {
-        Matrix(Memory::Kept { at: array.as_ptr(), len: array.len() })
+        // SAFETY: this function's own contract.
+        Matrix(Cow::Borrowed(unsafe { slice::from_raw_parts(array.as_ptr(), array.len()) }))
     }
 
-    /// The numbers, to change them: copied if they are kept elsewhere.
+    /// The numbers, to change them; a borrowed array is copied.
     pub fn to_mut(&mut self, name: &'static str) -> Result<&mut [Complex64]> {
-        if let Memory::Kept { .. } = self.0 {
-            self.0 = Memory::Own(copied(name, self)?);
+        if let Cow::Borrowed(array) = self.0 {
+            self.0 = copied(name, array)?.into();
         }
-        match &mut self.0 {
-            Memory::Own(own) => Ok(own),
-            Memory::Kept { .. } => unreachable!("it was copied"),
-        }
+        Ok(self.0.to_mut())
     }
 
-    /// Some columns of this matrix of so many rows, ascending: copied if they are kept elsewhere.
+    /// Some columns, ascending, of a matrix of `rows` rows; a borrowed array is copied.
     pub fn with_columns(
         self,
         name: &'static str,
@@ -211,31 +197,26 @@ impl Matrix {
         columns: &[usize],
     ) -> Result<Matrix> {
         let from = |column: usize| column * rows..(column + 1) * rows;
-        Ok(Matrix(match self.0 {
-            Memory::Own(mut own) => {
+        Ok(match self.0 {
+            Cow::Owned(mut own) => {
                 columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
                 own.truncate(columns.len() * rows);
-                Memory::Own(own)
+                own.into()
             }
-            Memory::Kept { .. } => {
-                let mut own = zeros(name, columns.len() * rows)?;
+            Cow::Borrowed(all) => {
+                let mut own: Vec<Complex64> = zeros(name, columns.len() * rows)?;
                 let to = own.par_chunks_mut(rows).zip(columns);
-                to.for_each(|(to, &k)| to.copy_from_slice(&self[from(k)]));
-                Memory::Own(own)
+                to.for_each(|(to, &k)| to.copy_from_slice(&all[from(k)]));
+                own.into()
             }
-        }))
+        })
     }
 
-    /// The numbers, copied where they are kept elsewhere.
     pub fn into_vec(self) -> Vec<Complex64> {
-        match self.0 {
-            Memory::Own(own) => own,
-            Memory::Kept { .. } => self.to_vec(),
-        }
+        self.0.into_owned()
     }
 }
 
-/// A copy of an array of this name.
 pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Complex64>> {
     let mut copy = zeros(name, from.len())?;
     copy.copy_from_slice(from);
@@ -246,33 +227,15 @@ impl Deref for Matrix {
     type Target = [Complex64];
 
     fn deref(&self) -> &[Complex64] {
-        match &self.0 {
-            Memory::Own(own) => own,
-            // SAFETY: the contract of `kept`.
-            Memory::Kept { at, len } => unsafe { std::slice::from_raw_parts(*at, *len) },
-        }
+        &self.0
     }
 }
 
 impl From<Vec<Complex64>> for Matrix {
     fn from(own: Vec<Complex64>) -> Matrix {
-        Matrix(Memory::Own(own))
+        Matrix(own.into())
     }
 }
-
-impl Clone for Matrix {
-    fn clone(&self) -> Matrix {
-        self.to_vec().into()
-    }
-}
-
-impl PartialEq for Matrix {
-    fn eq(&self, other: &Matrix) -> bool {
-        self[..] == other[..]
-    }
-}
-
-// Some rows of a matrix.
 
 /// Neighbouring rows of a column-major matrix.
 #[derive(Clone, Copy, Debug)]
@@ -284,12 +247,12 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// All rows of a matrix of so many.
+    /// All rows of a matrix that has `rows` rows.
     pub(super) fn of(all: &'a [Complex64], rows: usize) -> Rows<'a> {
         Rows { all, stride: rows, begin: 0, end: rows }
     }
 
-    /// Those of these rows, by their numbers among them (0-based).
+    /// Some of these rows; `rows` counts from the first of these.
     pub(super) fn part(self, rows: Range<usize>) -> Rows<'a> {
         Rows { begin: self.begin + rows.start, end: self.begin + rows.end, ..self }
     }
@@ -299,7 +262,6 @@ impl<'a> Rows<'a> {
         &self.all[n * self.stride..(n + 1) * self.stride][self.begin..self.end]
     }
 
-    /// All columns one after the other.
     pub fn columns(self) -> impl ExactSizeIterator<Item = &'a [Complex64]> + Clone {
         self.all.chunks_exact(self.stride).map(move |column| &column[self.begin..self.end])
     }
@@ -308,7 +270,7 @@ impl<'a> Rows<'a> {
         self.end - self.begin
     }
 
-    /// The matrix, where these are all of its rows.
+    /// The matrix, if these are all of its rows.
     pub fn whole(self) -> Option<&'a [Complex64]> {
         (self.rows() == self.stride).then_some(self.all)
     }

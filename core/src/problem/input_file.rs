@@ -1,0 +1,609 @@
+//! The reference mini-app's input format: Fortran sequential unformatted records, little-endian,
+//! with 4-byte length markers; records over 2 GiB are split into subrecords as gfortran does.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::iter::{once, repeat_n};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytemuck::{Pod, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+
+use crate::error::{Error, Result};
+use crate::os::memory::{self, zeros};
+use crate::os::output::{self, replace};
+use crate::problem::arrays::{Extents, Of};
+use crate::problem::header::{Header, at_most};
+use crate::problem::{
+    Bands, EnergyGrid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis, wrong,
+};
+use crate::progress::{Bar, Progress};
+
+#[cfg(target_endian = "big")]
+compile_error!("the file format is little-endian and is read into memory as it stands");
+
+/// The length of the mini-app's arrays of sums. A file of more energies has longer ones, and the mini-app cannot read it.
+pub const MINI_APPS_ENERGIES: usize = 3;
+
+/// The records in order.
+const RECORDS: [&str; 18] = [
+    "sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max",
+    "peinf_ntband_dist, ipe, ispin, ngpown, ncouls",
+    "peinf_indext_dist",
+    "wfnkq_ekq",
+    "nstart, nend, sig_fdf, sig_dw, sig_gamma, e_lk",
+    "inv_igp_index",
+    "gvec_ng, indinv",
+    "aqsmtemp",
+    "nvband, tol, efermi",
+    "vcoul",
+    "sexcut, limittwo, limitone",
+    "wtilde_array",
+    "I_eps_array",
+    "aqsntemp",
+    "asxtemp",
+    "achtemp",
+    "asxtempref",
+    "achtempref",
+];
+
+/// The numbers of the large records, from 1.
+const AQSMTEMP: usize = 8;
+const WTILDE: usize = 12;
+const EPS: usize = 13;
+const AQSN: usize = 14;
+
+/// Bytes of a subrecord, gfortran's default.
+const MAX_SUBRECORD: u64 = 2_147_483_639;
+
+fn of_file(path: &Path, what: impl Display) -> Error {
+    Error::Input { origin: path.display().to_string(), what: what.to_string() }
+}
+
+/// The error of a record that begins at this byte.
+fn of_record(path: &Path, record: usize, offset: u64, fault: impl Display) -> Error {
+    let name = RECORDS[record - 1];
+    of_file(path, format!("record {record} ({name}) at byte {offset}: {fault}"))
+}
+
+/// Where a record is in its file.
+struct Record {
+    /// Byte offset of its first marker.
+    offset: u64,
+    /// Byte offset and length of each subrecord.
+    subrecords: Vec<(u64, u64)>,
+}
+
+/// An open file and its records.
+struct Reader {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    records: Arc<Vec<Record>>,
+}
+
+impl Reader {
+    /// Opens a file and checks all of its markers.
+    fn open(path: &Path) -> Result<Reader> {
+        let (file, size) =
+            output::open(path).map_err(|e| of_file(path, format!("cannot read: {e}")))?;
+        let mut reader = Reader { path: path.to_path_buf(), file, size, records: Arc::default() };
+        let mut records = Vec::new();
+        let mut at = 0;
+        while records.len() < RECORDS.len() {
+            let (record, offset) = (records.len() + 1, at);
+            let error = |fault| of_record(path, record, offset, fault);
+            let mut subrecords = Vec::new();
+            loop {
+                let opening = reader.marker(at).map_err(error)?;
+                let length = u64::from(opening.unsigned_abs());
+                let first = u64::from(output::FIRST_RECORD);
+                if at == 0 && (length > first || opening >= 0 && length < first) {
+                    return Err(reader.not_first(opening));
+                }
+                let closing = reader.marker(at + 4 + length).map_err(error)?;
+                let sign = if subrecords.is_empty() { 1 } else { -1 };
+                let needed = sign * length as i64;
+                if i64::from(closing) != needed {
+                    let at = at + 4 + length;
+                    return Err(error(format!(
+                        "needs {needed} as its closing marker at byte {at}, found {closing}"
+                    )));
+                }
+                subrecords.push((at + 4, length));
+                at += length + 8;
+                if opening >= 0 {
+                    break;
+                }
+            }
+            records.push(Record { offset, subrecords });
+        }
+        if size > at {
+            let left = size - at;
+            return Err(of_file(
+                path,
+                format!("{left} bytes follow the last record, at byte {at}"),
+            ));
+        }
+        reader.records = records.into();
+        Ok(reader)
+    }
+
+    /// The error of a file that does not begin with the first record.
+    fn not_first(&self, found: i32) -> Error {
+        let first = output::FIRST_RECORD as i32;
+        let is_big_endian = found.swap_bytes() == first;
+        let mut begin = [0; output::ENOUGH];
+        let format = self.exact(0, &mut begin).ok().and_then(|()| output::named(&begin));
+        match format.filter(|_| !is_big_endian) {
+            Some(format) => of_file(
+                &self.path,
+                format!(
+                    "is {format}, and no input file: that begins with a Fortran record, little-endian with length \
+                     markers of 4 bytes; docs/berkeleygw.md describes it"
+                ),
+            ),
+            None => {
+                let why = if is_big_endian { ": the file is big-endian" } else { "" };
+                let fault = format!("needs a length marker of {first}, found {found}{why}");
+                of_record(&self.path, 1, 0, fault)
+            }
+        }
+    }
+
+    fn exact(&self, at: u64, bytes: &mut [u8]) -> std::result::Result<(), String> {
+        let needed = bytes.len() as u64;
+        if at + needed > self.size {
+            let size = self.size;
+            return Err(format!("needs {needed} bytes at byte {at}, the file ends after {size}"));
+        }
+        let mut file = &self.file;
+        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes));
+        read.map_err(|reason| format!("cannot read at byte {at}: {reason}"))
+    }
+
+    fn marker(&self, at: u64) -> std::result::Result<i32, String> {
+        let mut bytes = [0; 4];
+        self.exact(at, &mut bytes)?;
+        Ok(i32::from_le_bytes(bytes))
+    }
+
+    fn error(&self, record: usize, fault: impl Display) -> Error {
+        of_record(&self.path, record, self.records[record - 1].offset, fault)
+    }
+
+    /// Fails if a record does not have so many bytes. Memory is taken only for records that do.
+    fn require(&self, record: usize, needed: u128) -> Result<()> {
+        let found: u64 = self.records[record - 1].subrecords.iter().map(|(_, length)| length).sum();
+        if u128::from(found) == needed {
+            return Ok(());
+        }
+        let fault = format!("needs {needed} bytes between its markers, has {found}");
+        Err(self.error(record, fault))
+    }
+
+    /// Reads bytes of a record from byte `from` on.
+    fn read(&self, record: usize, mut from: u64, mut bytes: &mut [u8]) -> Result<()> {
+        for &(at, length) in &self.records[record - 1].subrecords {
+            let n = length.saturating_sub(from).min(bytes.len() as u64);
+            let (now, later) = std::mem::take(&mut bytes).split_at_mut(n as usize);
+            if n > 0 {
+                self.exact(at + from, now).map_err(|fault| self.error(record, fault))?;
+            }
+            (from, bytes) = (from.saturating_sub(length), later);
+        }
+        Ok(())
+    }
+
+    /// A record of two values, as they are in memory.
+    fn values<A: Pod, B: Pod>(&self, record: usize) -> Result<(A, B)> {
+        let (mut a, mut b) = (A::zeroed(), B::zeroed());
+        self.require(record, (size_of::<A>() + size_of::<B>()) as u128)?;
+        self.read(record, 0, bytes_of_mut(&mut a))?;
+        self.read(record, size_of::<A>() as u64, bytes_of_mut(&mut b))?;
+        Ok((a, b))
+    }
+
+    fn array<T: Pod>(&self, record: usize, length: usize) -> Result<Vec<T>> {
+        self.require(record, size_of::<T>() as u128 * length as u128)?;
+        let mut values = zeros(RECORDS[record - 1], length)?;
+        self.read(record, 0, cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+}
+
+pub fn read(path: &Path, progress: impl Into<Progress>) -> Result<Problem> {
+    Input::open(path, progress)?.load()
+}
+
+/// An input file, read whole or slab by slab. Every dimension is checked against the records before memory is taken for
+/// it, and only what is asked for is read.
+pub struct Input {
+    path: PathBuf,
+    name: String,
+    size: u64,
+    records: Arc<Vec<Record>>,
+    progress: Progress,
+    header: Arc<Header>,
+    start: Sums,
+    stored: Option<Sums>,
+    /// The records of `wtilde` and `eps`.
+    pairs: [usize; 2],
+}
+
+impl Input {
+    /// Reads the small records and all markers.
+    pub fn open(path: &Path, progress: impl Into<Progress>) -> Result<Input> {
+        let file = Reader::open(path)?;
+        let ([sig_ntband, gvec_ng, ncoul, ngpown_max, ntband_max], ()) =
+            file.values::<[i32; 5], ()>(1)?;
+        let ([nbands, ipe, ispin, ngpown, ncouls], ()) = file.values::<[i32; 5], ()>(2)?;
+        let at_least = |least: i32, name, found: i32| match found >= least {
+            true => Ok(found as usize),
+            false => Err(of_file(path, format!("{name} must be at least {least}, found {found}"))),
+        };
+        let sig_ntband = at_least(1, "sig_ntband", sig_ntband)?;
+        let gvec_ng = at_least(1, "gvec_ng", gvec_ng)?;
+        let ncoul = at_least(1, "ncoul", ncoul)?;
+        let epsmpi_ngpown_max = at_least(1, "epsmpi_ngpown_max", ngpown_max)?;
+        let peinf_ntband_max = at_least(1, "peinf_ntband_max", ntband_max)?;
+        let nbands = at_least(0, "peinf_ntband_dist", nbands)?;
+        let ngpown = at_least(0, "ngpown", ngpown)?;
+        let ncouls = at_least(1, "ncouls", ncouls)?;
+        let name = path.display().to_string();
+        let of_header = |what| wrong(&name, what);
+        at_most("ncouls", ncouls, "ncoul", ncoul).map_err(of_header)?;
+        let peinf_indext_dist = file.array(3, peinf_ntband_max)?;
+        let wfnkq_ekq = file.array(4, sig_ntband)?;
+        let ([nstart, nend, sig_fdf], [sig_dw, sig_gamma, e_lk]) =
+            file.values::<[i32; 3], [f64; 3]>(5)?;
+        let inv_igp_index = file.array(6, epsmpi_ngpown_max)?;
+        // The dimension once more, then the array.
+        let mut indinv: Vec<i32> = file.array(7, gvec_ng + 1)?;
+        let found = indinv.remove(0);
+        if i64::from(found) != gvec_ng as i64 {
+            return Err(file.error(7, format!("gvec_ng is {gvec_ng} in record 1, {found} here")));
+        }
+        let matrix = |record, rows: usize, columns: usize| {
+            file.require(record, 16 * rows as u128 * columns as u128)
+        };
+        matrix(AQSMTEMP, ncouls, peinf_ntband_max)?;
+        let (nvband, [tol, efermi]) = file.values::<i32, [f64; 2]>(9)?;
+        let vcoul = file.array(10, ncoul)?;
+        let ([sexcut, _, _], ()) = file.values::<[f64; 3], ()>(11)?;
+        matrix(WTILDE, ncouls, ngpown)?;
+        matrix(EPS, ncouls, ngpown)?;
+        matrix(AQSN, ncouls, peinf_ntband_max)?;
+        let header = Header {
+            sig_ntband,
+            gvec_ng,
+            ncoul,
+            epsmpi_ngpown_max,
+            peinf_ntband_max,
+            nbands,
+            ipe,
+            ispin,
+            ngpown,
+            ncouls,
+            peinf_indext_dist,
+            wfnkq_ekq,
+            nstart: nstart.max(0) as usize,
+            nend: nend.max(0) as usize,
+            energies: None,
+            sig_fdf,
+            sig_dw,
+            sig_gamma,
+            e_lk,
+            inv_igp_index,
+            unmasked: None,
+            indinv,
+            nvband,
+            tol,
+            efermi,
+            vcoul,
+            sexcut,
+        }
+        .with_work();
+        header.validate().map_err(of_header)?;
+        let header = header.without_masked();
+
+        let of_energies = |record| -> Result<Vec<Complex64>> {
+            let all = file.array::<Complex64>(record, header.nend.max(MINI_APPS_ENERGIES))?;
+            Ok(all[header.nstart - 1..header.nend].to_vec())
+        };
+        let start = Sums { asx: of_energies(15)?, ach: of_energies(16)? };
+        let stored = Sums { asx: of_energies(17)?, ach: of_energies(18)? };
+        for (name, found) in start.named(header.nstart).chain(stored.named(header.nstart)) {
+            if !(found.re.is_finite() && found.im.is_finite()) {
+                return Err(of_file(path, format!("the stored {name} is {found}")));
+            }
+        }
+        // A file whose reference was never filled in holds zeros.
+        let is_filled = stored.named(1).any(|(_, z)| z != Complex64::ZERO);
+        let stored = is_filled.then_some(stored);
+        // A rank without columns has one that is masked: its numbers do not matter.
+        let pairs = if ngpown == 0 { [AQSMTEMP; 2] } else { [WTILDE, EPS] };
+        let (path, progress, header) = (path.into(), progress.into(), header.into());
+        let Reader { size, records, .. } = file;
+        Ok(Input { path, name, size, records, progress, header, start, stored, pairs })
+    }
+
+    /// Opens the file once more, to read a record.
+    fn reopened(&self, record: usize) -> Result<Reader> {
+        let (path, records) = (self.path.clone(), self.records.clone());
+        let error = |fault| of_record(&path, record, records[record - 1].offset, fault);
+        let (file, size) =
+            output::open(&path).map_err(|reason| error(format!("cannot read: {reason}")))?;
+        if size != self.size {
+            return Err(error(format!("had {} bytes when it was opened, has {size}", self.size)));
+        }
+        Ok(Reader { path, file, size, records })
+    }
+
+    /// Some columns of a matrix of `ncouls` rows.
+    fn columns(
+        &self,
+        record: usize,
+        numbers: impl ExactSizeIterator<Item = usize>,
+        bar: &dyn Bar,
+    ) -> Result<Vec<Complex64>> {
+        let ncouls = self.header.ncouls;
+        let file = self.reopened(record)?;
+        let mut elements = vec![Complex64::ZERO; ncouls * numbers.len()];
+        for (column, k) in elements.chunks_exact_mut(ncouls).zip(numbers) {
+            file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
+            bar.step();
+        }
+        Ok(elements)
+    }
+
+    /// The rows of `aqsmtemp` that belong to some igp, `(igp.len(), nbands)`.
+    fn aqsm_local(&self, igp: Range<usize>, bar: &dyn Bar) -> Result<Vec<Complex64>> {
+        let Header { nbands, ncouls, .. } = *self.header;
+        let mut aqsm_local = vec![Complex64::ZERO; igp.len() * nbands];
+        let rows: Vec<Option<usize>> = self.header.rows_of(igp.clone()).collect();
+        let used = rows.iter().flatten();
+        let (Some(&first), Some(&last)) = (used.clone().min(), used.max()) else {
+            return Ok(aqsm_local);
+        };
+        let file = self.reopened(AQSMTEMP)?;
+        let mut column = vec![Complex64::ZERO; last + 1 - first];
+        for (n, band) in aqsm_local.chunks_exact_mut(igp.len()).enumerate() {
+            let from = 16 * (n * ncouls + first) as u64;
+            file.read(AQSMTEMP, from, cast_slice_mut(&mut column))?;
+            for (element, row) in band.iter_mut().zip(&rows) {
+                *element = row.map_or(Complex64::ZERO, |igp| column[igp - first]);
+            }
+            bar.step();
+        }
+        Ok(aqsm_local)
+    }
+}
+
+impl Source for Input {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::File(self.path.clone())
+    }
+
+    fn extents(&self) -> Extents {
+        self.header.extents()
+    }
+
+    fn set_energies(&mut self, grid: &EnergyGrid) {
+        self.header = grid.of(&self.header).into();
+        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
+    }
+
+    fn start(&self) -> Sums {
+        self.start.clone()
+    }
+
+    fn stored(&self) -> Option<Sums> {
+        self.stored.clone()
+    }
+
+    fn bands(&self) -> Result<Bands> {
+        let extents = self.extents();
+        memory::require(&self.name, extents.bytes_of(Of::Bands))?;
+        let bar = self.progress.bar("reading", extents.nbands as u64);
+        let aqsn = self.columns(AQSN, 0..extents.nbands, &*bar)?;
+        drop(bar);
+        Bands::new(self.header.clone(), aqsn).map_err(|what| wrong(&self.name, what))
+    }
+
+    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab> {
+        check_slab(self, &igp)?;
+        let steps = 2 * igp.len() + self.header.nbands;
+        let bar = self.progress.bar("reading", steps as u64);
+        let aqsm_local = self.aqsm_local(igp.clone(), &*bar)?;
+        let numbers = || igp.clone().map(|igp| self.header.column(igp));
+        let [wtilde, eps] = self.pairs;
+        let wtilde = self.columns(wtilde, numbers(), &*bar)?;
+        let eps = self.columns(eps, numbers(), &*bar)?;
+        drop(bar);
+        Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|what| wrong(&self.name, what))
+    }
+
+    fn poles(&self, igp: Range<usize>) -> Result<Poles> {
+        let ncouls = self.header.ncouls;
+        let file = self.reopened(self.pairs[0])?;
+        let mut columns = [(); 2].map(|()| vec![Complex64::ZERO; ncouls]);
+        for k in igp.map(|igp| self.header.column(igp)) {
+            for (record, column) in self.pairs.into_iter().zip(&mut columns) {
+                file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
+            }
+            if range::poles_of(&columns[0], &columns[1]) == Poles::Any {
+                return Ok(Poles::Any);
+            }
+        }
+        Ok(Poles::Real)
+    }
+}
+
+/// Writes `problem` with `reference` as `asxtempref` and `achtempref`. The file appears whole under its name, or not at
+/// all. It cannot hold energies of a list.
+pub fn write(
+    path: &Path,
+    problem: &Problem,
+    reference: &Sums,
+    progress: impl Into<Progress>,
+) -> Result<()> {
+    write_with_subrecords(path, problem, reference, progress, MAX_SUBRECORD)
+}
+
+/// [`write()`] with subrecords of at most `max_subrecord` bytes.
+pub fn write_with_subrecords(
+    path: &Path,
+    problem: &Problem,
+    reference: &Sums,
+    progress: impl Into<Progress>,
+    max_subrecord: u64,
+) -> Result<()> {
+    assert!(max_subrecord > 0 && max_subrecord <= MAX_SUBRECORD);
+    let progress = progress.into();
+    if problem.header().energies.is_some() {
+        let what = "its energies are a list of their own; a file holds nstart, nend, sig_dw and e_lk, for \
+                    e_lk + sig_dw·(iw − 2)";
+        return Err(wrong(problem.name(), Error::new(what)));
+    }
+    replace(path, |file| {
+        let to = BufWriter::with_capacity(1 << 20, file);
+        let mut to = Writer { to, max_subrecord };
+        to.records(problem, reference, progress)?;
+        to.to.flush()
+    })
+}
+
+/// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. If the problem was not
+/// synthesised, only the rows in `aqsm_local` are known and the rest are zero.
+pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
+    if let Origin::System(system, seed) = problem.origin() {
+        synthesis::aqsmtemp_column(system, *seed, n, column);
+        return;
+    }
+    column.fill(Complex64::ZERO);
+    let aqsm_local = problem.slab().aqsm_local().column(n);
+    for (row, element) in problem.header().rows().zip(aqsm_local) {
+        if let Some(igp) = row {
+            column[igp] = *element;
+        }
+    }
+}
+
+/// A subrecord that is being written.
+#[derive(Clone, Copy)]
+struct Subrecord {
+    length: u64,
+    left: u64,
+    first: bool,
+}
+
+struct Writer<W: Write> {
+    to: W,
+    max_subrecord: u64,
+}
+
+impl<W: Write> Writer<W> {
+    fn records(
+        &mut self,
+        problem: &Problem,
+        reference: &Sums,
+        progress: Progress,
+    ) -> io::Result<()> {
+        let h = problem.header();
+        let bar = progress.bar("writing", h.peinf_ntband_max as u64);
+        let dimensions =
+            [h.sig_ntband, h.gvec_ng, h.ncoul, h.epsmpi_ngpown_max, h.peinf_ntband_max];
+        self.whole(&dimensions.map(|n| n as i32))?;
+        self.whole(&[h.nbands as i32, h.ipe, h.ispin, h.ngpown as i32, h.ncouls as i32])?;
+        self.whole(&h.peinf_indext_dist)?;
+        self.whole(&h.wfnkq_ekq)?;
+        let (range, energies) =
+            ([h.nstart as i32, h.nend as i32, h.sig_fdf], [h.sig_dw, h.sig_gamma, h.e_lk]);
+        self.record(36, [bytes_of(&range), bytes_of(&energies)])?;
+        self.whole(&h.inv_igp_index)?;
+        self.whole(&[&[h.gvec_ng as i32], &h.indinv[..]].concat())?;
+
+        let of_bands = 16 * h.ncouls as u64 * h.peinf_ntband_max as u64;
+        let columns = (0..h.peinf_ntband_max).map(|n| {
+            let mut column = vec![Complex64::ZERO; h.ncouls];
+            if n < h.nbands {
+                aqsmtemp_column(problem, n, &mut column);
+            }
+            bar.step();
+            cast_slice(&column).to_vec()
+        });
+        self.record(of_bands, columns)?;
+
+        self.record(20, [bytes_of(&h.nvband), bytes_of(&[h.tol, h.efermi])])?;
+        self.whole(&h.vcoul)?;
+        let limits = problem.limits();
+        self.whole(&[limits.sexcut, limits.limittwo, limits.limitone])?;
+        self.whole(problem.wtilde())?;
+        self.whole(problem.eps())?;
+        let unused = vec![0u8; 16 * h.ncouls];
+        let unused = repeat_n(&unused[..], h.peinf_ntband_max - h.nbands);
+        self.record(of_bands, once(cast_slice(problem.aqsn())).chain(unused))?;
+        for sums in [problem.start(), reference] {
+            for part in [&sums.asx, &sums.ach] {
+                let mut all = vec![Complex64::ZERO; h.nend.max(MINI_APPS_ENERGIES)];
+                all[h.nstart - 1..h.nend].copy_from_slice(part);
+                self.whole(&all)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A record of these values.
+    fn whole<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
+        self.record(size_of_val(values) as u64, [cast_slice(values)])
+    }
+
+    /// A record of `length` bytes, in parts.
+    fn record<P: AsRef<[u8]>>(
+        &mut self,
+        length: u64,
+        parts: impl IntoIterator<Item = P>,
+    ) -> io::Result<()> {
+        let mut left = length;
+        let mut subrecord = self.open(left, true)?;
+        for part in parts {
+            let mut part = part.as_ref();
+            while !part.is_empty() {
+                if subrecord.left == 0 {
+                    self.close(subrecord)?;
+                    subrecord = self.open(left, false)?;
+                }
+                let n = part.len().min(usize::try_from(subrecord.left).unwrap_or(usize::MAX));
+                self.to.write_all(&part[..n])?;
+                subrecord.left -= n as u64;
+                left -= n as u64;
+                part = &part[n..];
+            }
+        }
+        debug_assert_eq!(left, 0, "the caller writes what it announced");
+        self.close(subrecord)
+    }
+
+    fn open(&mut self, left: u64, first: bool) -> io::Result<Subrecord> {
+        let length = left.min(self.max_subrecord);
+        let last = length == left;
+        let marker = if last { length as i32 } else { -(length as i32) };
+        self.to.write_all(&marker.to_le_bytes())?;
+        Ok(Subrecord { length, left: length, first })
+    }
+
+    fn close(&mut self, subrecord: Subrecord) -> io::Result<()> {
+        let length = subrecord.length as i32;
+        let marker = if subrecord.first { length } else { -length };
+        self.to.write_all(&marker.to_le_bytes())
+    }
+}
