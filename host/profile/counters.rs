@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpp_kernels::kernel::Gpu;
+use gpp_kernels::kernel::GpuVersion;
 use gpp_kernels::{reduction, versions};
 
 use crate::catalogue::Kernel;
@@ -120,7 +120,7 @@ pub struct Context {
 
 impl Context {
     pub fn new(problem: &Problem, source: String) -> Context {
-        let counted = |gpu: &&'static Gpu| {
+        let counted = |gpu: &&'static GpuVersion| {
             let count = Kernel::Gpu(gpu).batches(problem).count();
             (count > 1).then_some((gpu.id(), count))
         };

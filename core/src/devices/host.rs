@@ -13,7 +13,7 @@ use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -167,7 +167,7 @@ impl OnHost<'_> {
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        gpu: &Gpu,
+        gpu: &GpuVersion,
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, made) = (self.problem, &mut self.slab);

@@ -16,7 +16,7 @@ use gpp_cpu::simd::Level;
 use gpp_cpu::stop::{NEVER, Stop};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Dimensions, Exceeded};
-use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +211,7 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     /// Whether it has the instructions of a version.
-    pub fn runs(&self, gpu: &Gpu) -> bool {
+    pub fn runs(&self, gpu: &GpuVersion) -> bool {
         let capability = self.compute_capability.as_ref().and_then(|told| told.parse().ok());
         capability.is_none_or(|capability: f64| capability >= gpu.capability)
     }
@@ -325,7 +325,7 @@ pub struct Launch<'a> {
 impl<'a> Launch<'a> {
     /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
     pub fn of(
-        gpu: &'a Gpu,
+        gpu: &'a GpuVersion,
         problem: &Problem,
         batch: &Batch,
         slab: SlabView,

@@ -9,7 +9,7 @@ use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::intrinsics::WARP;
-use gpp_kernels::kernel::{Entry, Gpu as Kernels, Kernel};
+use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::SecondStageArguments;
@@ -137,7 +137,7 @@ impl<'a> OnGpu<'a> {
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        gpu: &Kernels,
+        gpu: &GpuVersion,
     ) -> Result<()> {
         let loaded = self.gpu.module(entry(batch.plan().kernel(gpu), batch.nw()).symbol)?;
         let loaded_second = self.gpu.module(reduction::SYMBOL)?;

@@ -11,9 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Zeroable;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::kernel::{GpuVersion, Kernel};
 use gpp_kernels::lists::STATIC;
-use gpp_kernels::plan::Table;
 use gpp_kernels::plan::{Plan, Poles};
 use rayon::prelude::*;
 
@@ -144,9 +143,9 @@ pub struct BandPlan {
     pub far_begin: usize,
     /// What all contributing poles of the problem have in common.
     pub poles: Poles,
-    /// See [`Table::wx`]: `wx(:,n)` in the plan's order of bands.
+    /// See [`Plan::energies`]: `wx(:,n)` in the plan's order of bands.
     pub wx: Vec<f64>,
-    /// See [`Table::half`].
+    /// See [`Plan::half`].
     pub half: f64,
     limits: Limits,
     nw: usize,
@@ -191,7 +190,7 @@ impl BandPlan {
 
     /// The kernel of a version that sums this problem: one of its own, or another's if the constant memory does not
     /// hold the energies.
-    pub fn kernel<'g>(&self, gpu: &'g Gpu) -> &'g Kernel {
+    pub fn kernel<'g>(&self, gpu: &'g GpuVersion) -> &'g Kernel {
         gpu.holding(self.wx.len()).kernel(self.poles)
     }
 
@@ -224,7 +223,9 @@ impl BandPlan {
             fallback_pairs: fallback.pairs.as_ptr(),
             fallback_begins: fallback.begins.as_ptr(),
             fallback_blocks: kernel.fallback_blocks(&fallback.begins),
-            table: self.table(),
+            energies: self.wx.as_ptr(),
+            half: self.half,
+            square: self.half * self.half,
         }
     }
 
@@ -235,11 +236,6 @@ impl BandPlan {
         // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
         let is_far = self.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
         is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
-    }
-
-    /// What a kernel on the host reads of the energies; the pointer is good as long as `self` is.
-    pub fn table(&self) -> Table {
-        Table { wx: self.wx.as_ptr(), half: self.half, square: self.half * self.half }
     }
 }
 
