@@ -603,7 +603,7 @@ pub struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   gpp diff v3 v4                source, counters and reasons
-  gpp diff v3 v8                the same, and the steps between
+  gpp diff v3 v8                the same for any two versions
   gpp diff vector wide          versions of `gpp offdiag`
   gpp diff old.json new.json    two runs, version by version")]
 pub struct DiffArgs {

@@ -10,11 +10,12 @@ use crate::catalogue::names::{single, versions};
 use crate::catalogue::{BackEnd, Listed};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
-use crate::explain::{ChangeBetween, Found, LINES, matrices, show};
+use crate::explain::{LINES, Measured, matrices, show};
+use crate::outcomes::differs;
 use crate::output::{self, Files};
 use crate::profile::run_file;
 use crate::record;
-use crate::record::run::{Measurement, Run};
+use crate::record::run::{Measurement, Run, Verdict};
 use crate::terminal::{Cells, Unit, or_dash, outcome, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
@@ -23,14 +24,14 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         return matrices::show(&versions, None, &args.cards);
     }
     let versions = versions(&names, BackEnd::Gpu)?;
-    let found = Found::load(args.cards.from.as_deref())?;
-    // A series goes without versions that are younger than its records; one that is named fails.
+    let measured = Measured::load(args.cards.from.as_deref())?;
+    // A series goes without versions that its records lack; one that is named fails.
     let has = |own: &&Listed| {
-        names.contains(own.id()) || found.is_empty() || found.ids().contains(&own.id())
+        names.contains(own.id()) || measured.is_empty() || measured.ids().contains(&own.id())
     };
     let cards = versions.iter().filter(has);
-    let cards = cards.map(|own| found.card(own.id(), found.before(own.id())));
-    show(&cards.collect::<Result<Vec<_>>>()?, &[], &args.cards, LINES)
+    let cards = cards.map(|own| measured.card(own.id(), measured.before(own.id())));
+    show(&cards.collect::<Result<Vec<_>>>()?, &args.cards, LINES)
 }
 
 pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
@@ -48,13 +49,12 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     }
     let one = |name: &str| single("diff", name, BackEnd::Gpu);
     let (before, version) = (one(&args.before)?, one(&args.version)?);
-    let found = Found::load(args.cards.from.as_deref())?;
-    let card = found.card(version.id(), Some(before.id()))?;
-    // The steps between them are shown as well.
-    show(&[card], &found.steps(before.id(), version.id()), &args.cards, usize::MAX)
+    let measured = Measured::load(args.cards.from.as_deref())?;
+    let card = measured.card(version.id(), Some(before.id()))?;
+    show(&[card], &args.cards, usize::MAX)
 }
 
-/// What became of the time of each version from one run to another.
+/// How the time of each version changed from one run to another.
 fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     if args.from.is_some() {
         return Err(invalid("--from", "has no effect on two runs").into());
@@ -72,18 +72,23 @@ fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// What was run when, where and by which program, before and now.
+    /// File, system, device, date and commit of both runs.
     pub runs: [String; 2],
     pub rows: Vec<Row>,
     /// Versions that did not pass, or ran in one of them only.
     pub left_out: Vec<String>,
 }
 
+/// Before and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub version: String,
-    pub time: ChangeBetween,
-    /// Median clocks of the streaming multiprocessors in MHz.
+    pub time_s: [f64; 2],
+    /// The ratio of the times − 1.
+    pub change: f64,
+    /// Whether the times differ significantly; null if there are too few.
+    pub verdict: Option<Verdict>,
+    /// Median clocks of the SMs in MHz.
     pub sm_mhz: [Option<f64>; 2],
     /// Whether the kernels have different code; null if a record does not say.
     pub other_code: Option<bool>,
@@ -127,17 +132,21 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
 
 fn run((file, run): (&str, &Run)) -> String {
     let provenance = run.head.provenance.as_ref();
-    let more =
-        [provenance.map(|from| &from.date), provenance.and_then(|from| from.commit.as_ref())];
-    let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
+    let date = provenance.map(|from| &from.date);
+    let commit = provenance.and_then(|from| from.commit.as_ref());
+    let more = [date, commit].into_iter().flatten().map(|text| format!(", {text}"));
+    let more: String = more.collect();
     format!("{file}, {} on {}{more}", run.system.name, run.head.device.name)
 }
 
 fn row(old: &Measurement, new: &Measurement) -> Row {
+    let time_s = [old, new].map(|result| result.times.median);
     let codes = old.kernel_hash.as_ref().zip(new.kernel_hash.as_ref());
     Row {
         version: old.version.clone(),
-        time: ChangeBetween::of(&old.times, &new.times),
+        time_s,
+        change: time_s[1] / time_s[0] - 1.0,
+        verdict: differs(&old.times, &new.times),
         sm_mhz: [old.sm_mhz(), new.sm_mhz()],
         other_code: codes.map(|(old, new)| old != new),
     }
@@ -145,22 +154,27 @@ fn row(old: &Measurement, new: &Measurement) -> Row {
 
 fn text(to: &mut dyn Write, of: &Difference) -> io::Result<()> {
     writeln!(to, "before: {}\nnow: {}", of.runs[0], of.runs[1])?;
-    let unit = Unit::of_times(of.rows.iter().flat_map(|row| [row.time.before_s, row.time.now_s]));
+    let unit = Unit::of_times(of.rows.iter().flat_map(|row| row.time_s));
     let clock = |clock: Option<f64>| or_dash(clock.map(|mhz| format!("{mhz:.0}")));
+    let significance = |row: &&Row| match row.verdict {
+        Some(Verdict::Differs) if row.change < 0.0 => "faster".into(),
+        Some(Verdict::Differs) => "slower".into(),
+        Some(Verdict::Noise) => "not significant".into(),
+        None => "too few runs".into(),
+    };
+    let code = |row: &&Row| row.other_code.map(|other| if other { "changed" } else { "same" });
     Cells::new(
         &[
-            ("version", &|row: &Row| row.version.clone()),
-            (&format!("before [{}]", unit.name), &|row: &Row| unit.show(row.time.before_s)),
-            (&format!("now [{}]", unit.name), &|row: &Row| unit.show(row.time.now_s)),
-            ("change", &|row: &Row| percent(row.time.change)),
-            ("significance", &|row: &Row| row.time.words().into()),
-            ("clock before [MHz]", &|row: &Row| clock(row.sm_mhz[0])),
-            ("now [MHz]", &|row: &Row| clock(row.sm_mhz[1])),
-            ("kernel code", &|row: &Row| {
-                or_dash(row.other_code.map(|other| if other { "changed" } else { "same" }))
-            }),
+            ("version", &|row: &&Row| row.version.clone()),
+            (&format!("before [{}]", unit.name), &|row: &&Row| unit.show(row.time_s[0])),
+            (&format!("now [{}]", unit.name), &|row: &&Row| unit.show(row.time_s[1])),
+            ("change", &|row: &&Row| percent(row.change)),
+            ("significance", &significance),
+            ("clock before [MHz]", &|row: &&Row| clock(row.sm_mhz[0])),
+            ("now [MHz]", &|row: &&Row| clock(row.sm_mhz[1])),
+            ("kernel code", &|row: &&Row| or_dash(code(row))),
         ],
-        of.rows.clone(),
+        &of.rows,
     )
     .print(to)?;
     of.left_out.iter().try_for_each(|what| writeln!(to, "left out: {what}"))

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use gpp_core::offdiag::versions::{ALL, Version};
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
-use gpp_kernels::kernel;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,7 +14,7 @@ use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_o
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
-use crate::devices::{Device, DeviceInfo};
+use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Files, print, write_text};
 use crate::problem::Grid;
@@ -28,7 +27,6 @@ use crate::setup::Source;
 use crate::terminal::{Cells, or_dash};
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    // The text reports why there is no GPU.
     let device = crate::setup::device(&args.place, Progress { shown: false })?;
     let info = device_info(device.as_ref())?;
     match &args.list.json {
@@ -55,8 +53,8 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(
-            "has no reference values for this seed and these energies, and too many terms to evaluate them now; they \
-             exist for seed {DEFAULT_SEED} and a system's own energies"
+            "has too many terms to evaluate reference values now; they are stored for seed {DEFAULT_SEED} and its own \
+             energies"
         );
         invalid(source.name(), what)
     })?;
@@ -72,8 +70,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-// `gpp ptx`: the PTX of kernels, as it is in the program.
-
+/// The PTX of kernels, by version or symbol.
 pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
     let ptx = gpu::kernels()?;
     let mut symbols: Vec<String> = Vec::new();
@@ -95,8 +92,6 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-// What there is: a device and its kernels, versions and systems.
-
 /// What `gpp info --json` writes.
 #[derive(Serialize)]
 struct Info {
@@ -108,19 +103,19 @@ struct Info {
     no_gpu: Option<String>,
     /// Why this build has no kernels for GPUs.
     no_kernels: Option<String>,
-    /// What versions for CPUs use, if the device is a CPU.
-    processor: Option<Processor>,
+    #[serde(rename = "processor")]
+    cpu: Option<Cpu>,
     kernels: Vec<Kernel>,
 }
 
 #[derive(Serialize)]
-struct Processor {
+struct Cpu {
     /// Threads of versions that run one per core.
     cores: usize,
     threads: usize,
-    /// `--threads` or `OMP_NUM_THREADS`, if that set their number.
-    threads_by: Option<String>,
-    /// SIMD levels that it has, the widest last, and the one in use.
+    /// The flag or variable that set their number, if any.
+    threads_by: Option<&'static str>,
+    /// SIMD levels, the widest last, and the one in use.
     levels: Vec<String>,
     level: String,
 }
@@ -130,40 +125,31 @@ struct Kernel {
     version: String,
     #[serde(skip)]
     change: String,
-    symbol: String,
-    /// Differs if the code does; null in a build without kernels.
+    /// Null in a build without kernels.
     hash: Option<String>,
     energies: u32,
     threads_per_block: u32,
-    registers: Option<u32>,
-    local_bytes: Option<u32>,
-    shared_bytes: Option<u32>,
-    warps_per_sm: Option<u32>,
+    #[serde(flatten)]
+    info: KernelInfo,
 }
 
 const SCHEMA: u32 = 1;
 
-/// A device and every version's kernels on it.
 fn device_info(device: &dyn Device) -> Result<Info> {
     let mut kernels = Vec::new();
     for gpu in catalogue::for_gpus() {
-        let entries = |kernel: &'static kernel::Kernel| {
-            kernel.entries.iter().map(move |entry| (kernel, entry))
-        };
-        for (launch, entry) in gpu.kernels.iter().flat_map(entries) {
-            let kernel = device.kernel(launch, entry)?;
-            kernels.push(Kernel {
-                version: gpu.id().into(),
-                change: gpu.version.change.into(),
-                hash: gpu::hash(&kernel.symbol),
-                symbol: kernel.symbol,
-                energies: entry.energies,
-                threads_per_block: launch.threads,
-                registers: kernel.registers,
-                local_bytes: kernel.local_bytes,
-                shared_bytes: kernel.shared_bytes,
-                warps_per_sm: kernel.warps_per_sm,
-            });
+        for kernel in gpu.kernels {
+            for entry in kernel.entries {
+                let info = device.kernel(kernel, entry)?;
+                kernels.push(Kernel {
+                    version: gpu.id().into(),
+                    change: gpu.version.change.into(),
+                    hash: gpu::hash(&info.symbol),
+                    energies: entry.energies,
+                    threads_per_block: kernel.threads,
+                    info,
+                });
+            }
         }
     }
     Ok(Info {
@@ -176,68 +162,51 @@ fn device_info(device: &dyn Device) -> Result<Info> {
             _ => None,
         },
         no_kernels: NO_KERNELS.map(str::to_string),
-        processor: device.host().map(processor),
+        cpu: device.host().map(cpu),
         kernels,
     })
 }
 
-fn processor(host: &Host) -> Processor {
-    Processor {
+fn cpu(host: &Host) -> Cpu {
+    let by_flag = host.team().is_set().then_some("--threads");
+    Cpu {
         cores: host.team().count(Threads::Cores),
         threads: host.team().count(Threads::All),
-        threads_by: threads_by(host).map(str::to_string),
+        threads_by: by_flag.or_else(|| of_environment().map(|_| VARIABLE)),
         levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
         level: host.level().to_string(),
     }
 }
 
-/// What says how many threads there are, where it is not the machine.
-fn threads_by(host: &Host) -> Option<&'static str> {
-    match host.team().is_set() {
-        true => Some("--threads"),
-        false => of_environment().map(|_| VARIABLE),
-    }
-}
-
 /// All versions, series and built-in systems as JSON.
 fn listing() -> Value {
-    let version = |listed: Listed| json!({ "id": listed.id(), "change": listed.version.change, "source": listed.version.source });
-    let series = |series: &Journey| {
+    let version = |listed: Listed| {
+        let version = listed.version;
+        json!({ "id": version.id, "change": version.change, "source": version.source })
+    };
+    let series = |own: &Journey| {
         json!({
-            "id": series.id,
-            "title": series.title,
-            "source": series.source,
-            "versions": series.ids(),
-            "baseline": series.baseline,
-            "continues": series.continues,
-            "back_end": series.back_end(),
-            "best": series.best,
-            "condition": series.condition,
+            "id": own.id, "title": own.title, "source": own.source, "versions": own.ids(),
+            "baseline": own.baseline, "continues": own.continues, "back_end": own.back_end(),
+            "best": own.best, "condition": own.condition,
         })
     };
     let matrix =
         |own: &Version| json!({ "id": own.id, "change": own.change, "capability": own.capability });
     let system = |own: &System| {
         json!({
-            "name": own.name,
-            "nbands": own.nbands,
-            "nvband": own.nvband,
-            "ngpown": own.ngpown,
-            "ncouls": own.ncouls,
-            "nstart": own.nstart,
-            "nend": own.nend,
-            "poles": poles(own),
-            "bytes": own.bytes(),
-            "note": own.note,
+            "name": own.name, "nbands": own.nbands, "nvband": own.nvband, "ngpown": own.ngpown,
+            "ncouls": own.ncouls, "nstart": own.nstart, "nend": own.nend, "poles": poles(own),
+            "bytes": own.bytes(), "note": own.note,
         })
     };
-    let best_of_all =
+    let fastest =
         [BackEnd::Gpu, BackEnd::Cpu].map(|on| json!({ "back_end": on, "version": best(on).id() }));
     json!({
         "schema": SCHEMA,
         "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
         "series": JOURNEYS.iter().map(series).collect::<Vec<_>>(),
-        "best": best_of_all,
+        "best": fastest,
         "matrix": ALL.map(matrix),
         "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
     })
@@ -247,41 +216,28 @@ fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
 }
 
-// Devices, kernels, versions and systems for the terminal.
-
-/// The device, the program and the kernels.
 fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
-    let multiprocessors = match device.back_end() {
-        BackEnd::Cpu => None,
-        BackEnd::Gpu => Some(device.multiprocessors.to_string()),
+    let is_gpu = device.back_end() == BackEnd::Gpu;
+    let threads = |cpu: &Cpu| match cpu.threads_by {
+        Some(by) => format!("{} threads, by {by}", cpu.threads),
+        None => format!("{}, {} threads", cpu.cores, cpu.threads),
     };
-    let processor = info.processor.as_ref();
-    let threads = processor.map(|Processor { cores, threads, threads_by, .. }| match threads_by {
-        Some(by) => format!("{threads} threads, by {by}"),
-        None => format!("{cores}, {threads} threads"),
-    });
-    let vectors = processor
-        .map(|Processor { level, levels, .. }| format!("{level} of {}", levels.join(", ")));
+    let vectors = |cpu: &Cpu| format!("{} of {}", cpu.level, cpu.levels.join(", "));
+    let kernels = info.no_kernels.as_ref().map(|why| format!("none: {why}"));
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
         ("device", Some(format!("{}: {}", device.id, device.name))),
         ("driver", device.driver.clone()),
         ("compute capability", device.compute_capability.clone()),
-        ("multiprocessors", multiprocessors),
-        ("cores", threads),
-        ("vectors", vectors),
+        ("multiprocessors", is_gpu.then(|| device.multiprocessors.to_string())),
+        ("cores", info.cpu.as_ref().map(threads)),
+        ("vectors", info.cpu.as_ref().map(vectors)),
         ("highest clock", device.clock_mhz.map(|clock| format!("{clock} MHz"))),
-        ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / (1u64 << 30) as f64))),
+        ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / f64::from(1 << 30)))),
         ("no GPU", info.no_gpu.clone()),
-        (
-            "GPU kernels",
-            Some(match &info.no_kernels {
-                Some(why) => format!("none: {why}"),
-                None => "PTX for sm_70 and later".into(),
-            }),
-        ),
+        ("GPU kernels", kernels.or(Some("PTX for sm_70 and later".into()))),
         ("kernels by", Some(unknown(&provenance.kernels_by))),
         ("program", Some(format!("{}, {by}, commit {commit}", info.program))),
     ];
@@ -290,26 +246,22 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
             writeln!(to, "{what:<20}{text}")?;
         }
     }
-    kernels(&info.kernels).print(to)
-}
-
-fn kernels(kernels: &[Kernel]) -> Cells {
     Cells::new(
         &[
-            ("kernel", &|own: &&Kernel| own.symbol.clone()),
+            ("kernel", &|own: &&Kernel| own.info.symbol.clone()),
             ("energies", &|own: &&Kernel| own.energies.to_string()),
             ("threads", &|own: &&Kernel| own.threads_per_block.to_string()),
-            ("registers", &|own: &&Kernel| or_dash(own.registers)),
-            ("local [B]", &|own: &&Kernel| or_dash(own.local_bytes)),
-            ("shared [B]", &|own: &&Kernel| or_dash(own.shared_bytes)),
-            ("warps/SM", &|own: &&Kernel| or_dash(own.warps_per_sm)),
+            ("registers", &|own: &&Kernel| or_dash(own.info.registers)),
+            ("local [B]", &|own: &&Kernel| or_dash(own.info.local_bytes)),
+            ("shared [B]", &|own: &&Kernel| or_dash(own.info.shared_bytes)),
+            ("warps/SM", &|own: &&Kernel| or_dash(own.info.warps_per_sm)),
             ("what it changes", &|own: &&Kernel| own.change.clone()),
         ],
-        kernels,
+        &info.kernels,
     )
+    .print(to)
 }
 
-/// The versions and the built-in systems.
 fn list_text(to: &mut dyn Write) -> io::Result<()> {
     let series = |listed: &Listed| journey_of(listed.id()).map_or("", |series| series.id).into();
     Cells::new(
@@ -326,15 +278,18 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
             ("series", &|series: &&Journey| series.id.into()),
             ("source", &|series: &&Journey| series.source.into()),
             ("baseline", &|series: &&Journey| series.baseline.into()),
-            ("on a", &|series: &&Journey| name(series.back_end()).into()),
+            ("on a", &|series: &&Journey| match series.back_end() {
+                BackEnd::Gpu => "GPU".into(),
+                BackEnd::Cpu => "CPU".into(),
+            }),
             ("fastest", &|series: &&Journey| series.best.into()),
             ("measured", &|series: &&Journey| series.condition.into()),
         ],
         JOURNEYS,
     )
     .print(to)?;
-    let on = |back_end| format!("{} on a {}", best(back_end).id(), name(back_end));
-    writeln!(to, "--version best is {}, {}", on(BackEnd::Gpu), on(BackEnd::Cpu))?;
+    let [gpu, cpu] = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
+    writeln!(to, "--version best is {gpu} on a GPU, {cpu} on a CPU")?;
     Cells::new(
         &[
             ("gpp offdiag --version", &|own: &&Version| own.id.into()),
@@ -359,11 +314,4 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
     )
     .print(to)?;
     writeln!(to, "{STATISTICS}")
-}
-
-fn name(back_end: BackEnd) -> &'static str {
-    match back_end {
-        BackEnd::Gpu => "GPU",
-        BackEnd::Cpu => "CPU",
-    }
 }

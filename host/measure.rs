@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpp_kernels::kernel::Loops;
-
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::entry;
 use crate::devices::gauge::{self, Gauge, Look, Reading};
@@ -16,7 +14,7 @@ use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::problem::{Problem, Slabs, Sums};
 use crate::record::Repetition;
-use crate::record::run::{Measurement, Span, State, Threads, TileShape, Times, Work};
+use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
 use crate::reference::Reference;
 use crate::reference::verify::{Outcome, Verification, verify};
 
@@ -79,7 +77,6 @@ pub fn measure(
         warps_per_sm: None,
         threads_per_block: None,
         blocks,
-        shape: None,
         simd: None,
         threads: None,
         sums,
@@ -106,11 +103,6 @@ fn describe(
             let known = device.kernel(launch, entry(launch, first.nw()))?;
             if device.back_end() == BackEnd::Gpu {
                 result.kernel_hash = gpu::hash(&known.symbol);
-            }
-            if let Loops::Tiled(shape) = launch.loops {
-                let max_registers = launch.max_registers;
-                result.shape =
-                    Some(TileShape { tile: shape.tile, warps: shape.warps, max_registers });
             }
             if let Some(per_term) = launch.flops_per_term {
                 result.rate(per_term * problem.terms() as f64, ARCHIVED_COUNTS);

@@ -136,14 +136,13 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
 fn energies(rows: &[Row], width: Option<u16>) -> String {
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
-    let names = rows.iter().take(1).flat_map(Row::parts).map(|(name, _)| name);
-    let headings: Vec<&str> = ["ω − E [eV]"].into_iter().chain(names).collect();
+    let headings = ["ω − E [eV]", "Re SX", "Im SX", "Re CH", "Im CH", "Re Σ", "Im Σ"];
     let mut table = table(&headings);
     if let Some(column) = table.column_mut(0) {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);
     }
     let cells = |row: &Row| {
-        let parts = row.parts().map(|(_, part)| Cell::new(format!("{part:+.6e}")));
+        let parts = row.parts().map(|part| Cell::new(format!("{part:+.6e}")));
         [Cell::new(format!("{:+.6}", row.above_ev))].into_iter().chain(parts)
     };
     for row in &rows[..ends] {
@@ -177,7 +176,7 @@ pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         "im_sigma",
     ])?;
     for row in &sigma.rows {
-        csv.serialize((row.above_ev, row.omega_ev, row.parts().map(|(_, part)| part)))?;
+        csv.serialize((row.above_ev, row.omega_ev, row.parts()))?;
     }
     csv.flush()
 }

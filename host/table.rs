@@ -1,23 +1,20 @@
-//! `gpp table`: times and speed-ups next to the published figures.
+//! `gpp table`: times and speed-ups next to the published ones.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::catalogue::{BackEnd, find, journey_of, order};
+use crate::catalogue::{BackEnd, find, journey_of, names, order};
 use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
-use crate::error::{Result, invalid};
+use crate::error::invalid;
 use crate::outcomes::{by_series, differs, over_baseline};
 use crate::output::{document, is_stdout, print};
 use crate::profile::run_file;
 use crate::ranks::Alone;
 use crate::record;
-use crate::record::run::{Measurement, Run, State, Times, Verdict};
+use crate::record::run::{Measurement, Run, State, Verdict};
 use crate::run::{exit_code_of, measured};
-use crate::terminal::{Cells, Unit, digits, or_dash, outcome, rated_by, sigma};
+use crate::terminal::{Cells, Unit, digits, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let files = args.run.files(true).reads("--from", &args.from);
@@ -41,14 +38,13 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         let run: Run = record::read(&path)?;
         let mut sections = sections(&run, &format!(" ({})", path.display()));
         if let Some(names) = &args.run.version {
-            let wanted = crate::catalogue::names::versions(names, BackEnd::Gpu)?;
-            for section in &mut sections {
-                section.rows.retain(|row| wanted.iter().any(|own| own.id() == row.version));
-            }
+            let wanted = names::versions(names, BackEnd::Gpu)?;
+            let is_wanted = |row: &Row| wanted.iter().any(|own| own.id() == row.result.version);
+            sections.iter_mut().for_each(|section| section.rows.retain(is_wanted));
             sections.retain(|section| !section.rows.is_empty());
         }
         if sections.iter().all(|section| section.rows.is_empty()) {
-            let left_out: Vec<_> = sections.iter().flat_map(|s| s.left_out.clone()).collect();
+            let left_out: Vec<_> = sections.into_iter().flat_map(|own| own.left_out).collect();
             let what = format!("has no such result that passed: {}", left_out.join(", "));
             return Err(invalid(path.display(), what).into());
         }
@@ -68,102 +64,47 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     Ok(exit_code_of(&done.results, run.no_verify))
 }
 
-// What was published, in data/published.
-
-/// What was published of a version.
+/// What was published of a version, measured on one V100.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Published {
     pub time_s: Option<f64>,
-    /// 10¹² operations.
-    pub tflop: Option<f64>,
     pub tflops: Option<f64>,
-    /// FLOP/byte on HBM.
-    pub intensity: Option<f64>,
-    pub registers: Option<u32>,
-    pub warps_per_sm: Option<u32>,
+    pub registers: Option<f64>,
+    pub warps_per_sm: Option<f64>,
 }
 
-/// A row of the paper's Table I: one V100.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-pub struct PaperRow {
-    pub version: String,
-    pub si214_time_s: f64,
-    pub si214_tflops: f64,
-    pub si510_time_s: f64,
-    pub si510_tflops: f64,
-    pub warps_per_sm: u32,
-    pub registers_per_thread: u32,
-}
-
-/// A row of the talk's table (NERSC, February 2020), in its own numbering.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-pub struct TalkRow {
-    pub version: String,
-    pub name: String,
-    pub tflop: f64,
-    pub time_s: f64,
-    pub tflops: f64,
-}
-
-/// A step of the blog; what it does not publish is empty.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-pub struct BlogRow {
-    pub step: String,
-    pub change: String,
-    pub time_s: Option<f64>,
-    pub tflops: Option<f64>,
-    pub arithmetic_intensity: Option<f64>,
-}
-
-fn rows_of<T: DeserializeOwned>(text: &str) -> Vec<T> {
-    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
-    rows.collect::<Result<_, _>>().expect("data/published is checked by a test")
-}
-
-/// What was published of a version on a system, one V100; the blog's and the talk's system, which they do not name,
-/// has times like those of si214.
+/// Table I of the paper, or the tables of the talk (NERSC, February 2020) and of the blog, which do not name their
+/// system, but have times like those of si214. An empty field was not published.
 pub fn published(version: &str, system: &str) -> Option<Published> {
-    match (journey_of(version)?.id, system) {
-        ("paper", "si214" | "si510") => {
-            let rows: Vec<PaperRow> = rows_of(include_str!("../data/published/table1.csv"));
-            let row = rows.iter().find(|row| row.version == version)?;
-            let (time_s, tflops) = match system {
-                "si214" => (row.si214_time_s, row.si214_tflops),
-                _ => (row.si510_time_s, row.si510_tflops),
-            };
-            Some(Published {
-                time_s: Some(time_s),
-                tflops: Some(tflops),
-                registers: Some(row.registers_per_thread),
-                warps_per_sm: Some(row.warps_per_sm),
-                ..Published::default()
-            })
-        }
-        ("talk", "si214") => {
-            let rows: Vec<TalkRow> = rows_of(include_str!("../data/published/talk.csv"));
-            let own = |row: &TalkRow| format!("talk:{}", row.version.to_uppercase()) == version;
-            let TalkRow { tflop, time_s, tflops, .. } = rows.into_iter().find(own)?;
-            let [tflop, time_s, tflops] = [tflop, time_s, tflops].map(Some);
-            Some(Published { tflop, time_s, tflops, ..Published::default() })
-        }
-        ("blog", "si214") => {
-            let rows: Vec<BlogRow> = rows_of(include_str!("../data/published/blog.csv"));
-            let own = |row: &BlogRow| format!("blog:{}", row.step) == version;
-            let BlogRow { time_s, tflops, arithmetic_intensity: intensity, .. } =
-                rows.into_iter().find(own)?;
-            Some(Published { time_s, tflops, intensity, ..Published::default() })
-        }
-        _ => None,
-    }
+    let id = version.split_once(':').map_or(version, |(_, id)| id);
+    let table = match (journey_of(version)?.id, system) {
+        ("paper", "si214" | "si510") => include_str!("../data/published/table1.csv"),
+        ("talk", "si214") => include_str!("../data/published/talk.csv"),
+        ("blog", "si214") => include_str!("../data/published/blog.csv"),
+        _ => return None,
+    };
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let headings = reader.headers().expect("data/published is checked by a test").clone();
+    let row = reader.records().flatten().find(|row| row[0].eq_ignore_ascii_case(id))?;
+    let number = |name: &str| {
+        let column = headings.iter().position(|heading| heading == name)?;
+        row[column].parse().ok()
+    };
+    // Table I has two systems.
+    let of_system = |name: &str| number(name).or_else(|| number(&format!("{system}_{name}")));
+    Some(Published {
+        time_s: of_system("time_s"),
+        tflops: of_system("tflops"),
+        registers: number("registers_per_thread"),
+        warps_per_sm: number("warps_per_sm"),
+    })
 }
 
 /// The published time of the baseline over that of a version.
-pub fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
+fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
     let time = |id: &str| published(id, system)?.time_s;
     Some(time(order::baseline(version)?)? / time(version)?)
 }
-
-// Rows: a version here and where it was published.
 
 /// Versions of one series on one system and device.
 #[derive(Clone, Debug)]
@@ -171,6 +112,7 @@ pub struct Section {
     pub series: &'static str,
     /// System, device and file.
     pub title: String,
+    pub system: String,
     /// The version that the speed-ups are over.
     pub baseline: &'static str,
     pub rows: Vec<Row>,
@@ -178,62 +120,66 @@ pub struct Section {
     pub left_out: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A version that passed.
+#[derive(Clone, Debug)]
 pub struct Row {
-    pub system: String,
-    pub device: String,
-    pub version: String,
-    pub time_s: f64,
-    pub sigma_s: Option<f64>,
-    pub samples: usize,
-    /// Median clock of the streaming multiprocessors in MHz.
-    pub sm_mhz: Option<f64>,
-    pub cycles: Option<f64>,
-    pub energy_j: Option<f64>,
-    /// Share of the clock that the power limit took.
-    pub clock_lost: Option<f64>,
-    pub tflops: Option<f64>,
-    pub flops_source: String,
+    pub result: Measurement,
     pub over_baseline: Option<f64>,
-    pub warps_per_sm: Option<u32>,
-    pub registers: Option<u32>,
-    pub published_time_s: Option<f64>,
-    pub published_tflop: Option<f64>,
-    pub published_tflops: Option<f64>,
+    pub published: Published,
     pub published_over_baseline: Option<f64>,
-    pub published_intensity: Option<f64>,
-    pub published_warps_per_sm: Option<u32>,
-    pub published_registers: Option<u32>,
-    /// Whether this step is faster here and was slower there, or the other way round.
+    /// Whether it is faster than the version before here and slower there, or the other way round.
     pub order_differs: bool,
-    /// Whether its time differs from that of the version before by more than noise; empty for few samples.
+    /// Whether its time differs significantly from that of the version before; `None` for few samples.
     pub step: Option<Verdict>,
-    #[serde(skip)]
-    pub times: Times,
 }
 
 impl Row {
-    /// Whether noise explains the step from the version before.
     pub fn is_noise(&self) -> bool {
         self.step == Some(Verdict::Noise)
     }
+
+    pub fn clock_lost(&self) -> Option<f64> {
+        self.result.state.as_ref().and_then(State::clock_lost)
+    }
 }
 
-/// The sections of a run, one for each series; `from` ends the titles.
+/// A section for each series of a run; `from` ends the titles.
 pub fn sections(run: &Run, from: &str) -> Vec<Section> {
-    let device = &run.head.device;
+    let (device, system) = (&run.head.device, &run.system.name);
     let section = |(series, results): (&'static str, Vec<Measurement>)| {
         let is_emulated = results.iter().all(|result| result.emulated);
         let emulated = if is_emulated { ", emulated" } else { "" };
         let left_out = results.iter().filter(|result| !result.passed());
         let left_out = left_out.map(|r| format!("{}: {}", r.version, outcome(r.outcome())));
-        Section {
-            series,
-            title: format!("{} on {}: {}{emulated}{from}", run.system.name, device.id, device.name),
-            baseline: over_baseline(&results).0,
-            left_out: left_out.collect(),
-            rows: rows(run, &results),
+        let left_out = left_out.collect();
+        let (baseline, over) = over_baseline(&results);
+        let mut rows: Vec<Row> = Vec::new();
+        for (result, over_baseline) in results.into_iter().zip(over) {
+            if !result.passed() {
+                continue;
+            }
+            let published = published(&result.version, system).unwrap_or_default();
+            let ids = rows.iter().map(|row| row.result.version.as_str());
+            let before = order::nearest_before(&result.version, ids);
+            let before = rows.iter().find(|row| Some(row.result.version.as_str()) == before);
+            let order_differs = before.is_some_and(|before| {
+                let there = published.time_s.zip(before.published.time_s);
+                let is_faster = result.times.median < before.result.times.median;
+                there.is_some_and(|(now, before)| (now < before) != is_faster)
+            });
+            let step = before.and_then(|before| differs(&before.result.times, &result.times));
+            let published_over_baseline = published_over_baseline(&result.version, system);
+            rows.push(Row {
+                result,
+                over_baseline,
+                published,
+                published_over_baseline,
+                order_differs,
+                step,
+            });
         }
+        let title = format!("{system} on {}: {}{emulated}{from}", device.id, device.name);
+        Section { series, title, system: system.clone(), baseline, rows, left_out }
     };
     let mut sections: Vec<Section> = by_series(&run.results).into_iter().map(section).collect();
     if let (false, Some(last)) = (run.head.complete, sections.last_mut()) {
@@ -242,137 +188,76 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
     sections
 }
 
-fn rows(run: &Run, results: &[Measurement]) -> Vec<Row> {
-    let (_, over) = over_baseline(results);
-    let passed = results.iter().zip(over).filter(|(result, _)| result.passed());
-    let mut rows: Vec<Row> = passed.map(|(result, over)| row(run, result, over)).collect();
-    for at in 0..rows.len() {
-        let ids = rows.iter().map(|row| row.version.as_str());
-        let before = order::nearest_before(&rows[at].version, ids);
-        let Some(before) = rows.iter().find(|row| Some(row.version.as_str()) == before) else {
-            continue;
-        };
-        let row = &rows[at];
-        let there = row.published_time_s.zip(before.published_time_s);
-        let differs_there =
-            there.is_some_and(|(now, before_s)| (now < before_s) != (row.time_s < before.time_s));
-        (rows[at].step, rows[at].order_differs) =
-            (differs(&before.times, &row.times), differs_there);
-    }
-    rows
-}
-
-fn row(run: &Run, result: &Measurement, over_baseline: Option<f64>) -> Row {
-    let system = &run.system.name;
-    let there = published(&result.version, system).unwrap_or_default();
-    Row {
-        system: system.clone(),
-        device: run.head.device.name.clone(),
-        version: result.version.clone(),
-        time_s: result.times.median,
-        sigma_s: result.times.sigma(),
-        samples: result.times.samples.len(),
-        sm_mhz: result.sm_mhz(),
-        cycles: result.cycles(),
-        energy_j: result.energy_j,
-        clock_lost: result.state.as_ref().and_then(State::clock_lost),
-        tflops: result.tflops,
-        flops_source: result.flops_source.clone(),
-        over_baseline,
-        warps_per_sm: result.warps_per_sm,
-        registers: result.registers,
-        published_time_s: there.time_s,
-        published_tflop: there.tflop,
-        published_tflops: there.tflops,
-        published_over_baseline: published_over_baseline(&result.version, system),
-        published_intensity: there.intensity,
-        published_warps_per_sm: there.warps_per_sm,
-        published_registers: there.registers,
-        order_differs: false,
-        step: None,
-        times: result.times.clone(),
-    }
-}
-
-// The table in every form.
-
 /// The columns in which a row has a value.
 pub fn cells(section: &Section) -> Cells {
     let rows = &section.rows;
-    let is_published = rows.iter().any(|row| row.published_time_s.is_some());
-    let (time, rate) = match is_published {
+    let (time, rate) = match rows.iter().any(|row| row.published.time_s.is_some()) {
         true => (Unit::MILLISECONDS, Unit::of_rates([1e12])),
         false => (
-            Unit::of_times(rows.iter().map(|row| row.time_s)),
-            Unit::of_rates(rows.iter().filter_map(|row| row.tflops).map(|tera| tera * 1e12)),
+            Unit::of_times(rows.iter().map(|row| row.result.times.median)),
+            Unit::of_rates(rows.iter().filter_map(|row| Some(row.result.tflops? * 1e12))),
         ),
     };
-    let version = |row: &Row| match row {
-        row if row.is_noise() => format!("{} ≈", row.version),
-        row if row.order_differs => format!("{} *", row.version),
-        row => row.version.clone(),
-    };
     let times = |ratio: Option<f64>| or_dash(ratio.map(|ratio| format!("{ratio:.2}×")));
-    let change = |row: &Row| match section.series {
-        "paper" => "–".into(),
-        _ => or_dash(find(&row.version).map(|listed| listed.version.change)),
-    };
+    let percent =
+        |share: Option<f64>| or_dash(share.map(|share| format!("{:.1} %", 100.0 * share)));
     let over = format!("over {}", section.baseline);
     Cells::new(
         &[
-            ("version", &version),
-            ("what it changes", &change),
-            (&format!("time [{}]", time.name), &|row: &Row| time.show(row.time_s)),
-            ("σ", &|row: &Row| sigma(&row.times)),
-            ("clock [MHz]", &|row: &Row| or_dash(row.sm_mhz.map(|mhz| format!("{mhz:.0}")))),
-            ("clock lost", &|row: &Row| {
-                or_dash(row.clock_lost.map(|share| format!("{:.1} %", 100.0 * share)))
+            ("version", &|row: &&Row| match row {
+                row if row.is_noise() => format!("{} ≈", row.result.version),
+                row if row.order_differs => format!("{} *", row.result.version),
+                row => row.result.version.clone(),
             }),
-            ("energy [J]", &|row: &Row| or_dash(row.energy_j.map(digits))),
-            (rate.name, &|row: &Row| or_dash(row.tflops.map(|tera| rate.show(tera * 1e12)))),
-            (&over, &|row: &Row| times(row.over_baseline)),
-            ("warps/SM", &|row: &Row| or_dash(row.warps_per_sm)),
-            ("registers", &|row: &Row| or_dash(row.registers)),
-            ("V100 time [ms]", &|row: &Row| {
-                or_dash(row.published_time_s.map(|time| format!("{:.0}", time * 1e3)))
+            ("what it changes", &|row: &&Row| match section.series {
+                "paper" => "–".into(),
+                _ => or_dash(find(&row.result.version).map(|listed| listed.version.change)),
             }),
-            ("V100 TFLOP", &|row: &Row| {
-                or_dash(row.published_tflop.map(|count| format!("{count:.2}")))
+            (&format!("time [{}]", time.name), &|row: &&Row| time.show(row.result.times.median)),
+            ("σ", &|row: &&Row| {
+                let times = &row.result.times;
+                percent(times.sigma().map(|sigma| sigma / times.median))
             }),
-            ("V100 TFLOP/s", &|row: &Row| {
-                or_dash(row.published_tflops.map(|rate| format!("{rate:.2}")))
+            ("clock [MHz]", &|row: &&Row| {
+                or_dash(row.result.sm_mhz().map(|mhz| format!("{mhz:.0}")))
             }),
-            (&format!("V100 {over}"), &|row: &Row| times(row.published_over_baseline)),
-            ("V100 FLOP/byte", &|row: &Row| or_dash(row.published_intensity)),
-            ("V100 warps/SM", &|row: &Row| or_dash(row.published_warps_per_sm)),
-            ("V100 registers", &|row: &Row| or_dash(row.published_registers)),
+            ("clock lost", &|row: &&Row| percent(row.clock_lost())),
+            ("energy [J]", &|row: &&Row| or_dash(row.result.energy_j.map(digits))),
+            (rate.name, &|row: &&Row| {
+                or_dash(row.result.tflops.map(|tera| rate.show(tera * 1e12)))
+            }),
+            (&over, &|row: &&Row| times(row.over_baseline)),
+            ("warps/SM", &|row: &&Row| or_dash(row.result.warps_per_sm)),
+            ("registers", &|row: &&Row| or_dash(row.result.registers)),
+            ("V100 time [ms]", &|row: &&Row| {
+                or_dash(row.published.time_s.map(|time| format!("{:.0}", time * 1e3)))
+            }),
+            ("V100 TFLOP/s", &|row: &&Row| {
+                or_dash(row.published.tflops.map(|rate| format!("{rate:.2}")))
+            }),
+            (&format!("V100 {over}"), &|row: &&Row| times(row.published_over_baseline)),
+            ("V100 warps/SM", &|row: &&Row| or_dash(row.published.warps_per_sm)),
+            ("V100 registers", &|row: &&Row| or_dash(row.published.registers)),
         ],
-        rows.clone(),
+        rows,
     )
     .filled()
 }
 
-/// What the marks of a section mean, and where its published figures come from.
-pub fn notes(section: &Section) -> Vec<String> {
+/// What the marks of a section mean.
+pub fn notes(section: &Section) -> Vec<&'static str> {
     let rows = &section.rows;
-    let mut notes = Vec::new();
-    if rows.iter().any(Row::is_noise) {
-        notes.push("≈ not significantly different from the version before".to_string());
-    }
-    if rows.iter().any(|row| row.order_differs && !row.is_noise()) {
-        notes.push(
-            "* faster than the version before here and slower there, or the other way round".into(),
-        );
-    }
-    if section.series != "paper"
-        && rows.iter().any(|row| row.published_tflops.or(row.published_time_s).is_some())
-    {
-        notes.push(format!(
-            "V100: as published in the {}, for a system that it does not name",
-            section.series
-        ));
-    }
-    notes
+    let is_published = section.series != "paper"
+        && rows.iter().any(|row| row.published.tflops.or(row.published.time_s).is_some());
+    let notes = [
+        (rows.iter().any(Row::is_noise), "≈ not significantly different from the version before"),
+        (
+            rows.iter().any(|row| row.order_differs && !row.is_noise()),
+            "* faster than the version before here and slower there, or the other way round",
+        ),
+        (is_published, "V100: as published, for a system that is not named"),
+    ];
+    notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
 fn title(section: &Section) -> String {
@@ -382,8 +267,7 @@ fn title(section: &Section) -> String {
     }
 }
 
-/// The tables for the terminal, one for each section.
-pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
+fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     for section in sections {
         writeln!(to, "{}", title(section))?;
         cells(section).print(to)?;
@@ -391,10 +275,10 @@ pub fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         notes(section).iter().try_for_each(|note| writeln!(to, "{note}"))?;
     }
     let rows = sections.iter().flat_map(|section| &section.rows);
-    let mut sources: Vec<&str> = rows.map(|row| row.flops_source.as_str()).collect();
+    let mut sources: Vec<&str> = rows.map(|row| row.result.flops_source.as_str()).collect();
     sources.sort_unstable();
     sources.dedup();
-    sources.iter().try_for_each(|source| writeln!(to, "{}", rated_by(source)))
+    sources.iter().try_for_each(|source| writeln!(to, "operation counts: {source}"))
 }
 
 pub fn markdown(sections: &[Section]) -> String {
@@ -403,18 +287,43 @@ pub fn markdown(sections: &[Section]) -> String {
         let Cells { headings, rows } = cells(section);
         let rule = vec!["---".to_string(); headings.len()];
         let rows: String = rows.iter().map(|row| line(row)).collect();
-        let left_out = section.left_out.iter().map(|what| format!("left out: {what}"));
-        let notes: String =
-            left_out.chain(notes(section)).map(|note| format!("- {note}\n")).collect();
+        let left_out = section.left_out.iter().map(|what| format!("- left out: {what}\n"));
+        let notes = notes(section).into_iter().map(|note| format!("- {note}\n"));
+        let notes: String = left_out.chain(notes).collect();
         format!("{}:\n\n{}{}{rows}\n{notes}", title(section), line(&headings), line(&rule))
     };
     sections.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
-pub fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
+fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    for row in sections.iter().flat_map(|section| &section.rows) {
-        csv.serialize(row)?;
+    csv.write_record([
+        "system",
+        "device",
+        "version",
+        "time_s",
+        "sigma_s",
+        "samples",
+        "sm_mhz",
+        "clock_lost",
+        "energy_j",
+        "tflops",
+        "over_baseline",
+        "significant",
+        "published_time_s",
+        "published_tflops",
+        "published_over_baseline",
+    ])?;
+    for (section, row) in sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)))
+    {
+        let Row { result, published, .. } = row;
+        csv.serialize((
+            (&section.system, &result.device, &result.version),
+            (result.times.median, result.times.sigma(), result.times.samples.len()),
+            (result.sm_mhz(), row.clock_lost(), result.energy_j, result.tflops),
+            (row.over_baseline, row.step.map(|step| step == Verdict::Differs)),
+            (published.time_s, published.tflops, row.published_over_baseline),
+        ))?;
     }
     csv.flush()
 }
@@ -424,11 +333,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_published_row_is_of_a_version() {
-        let time = |version, system| published(version, system).unwrap().time_s;
-        assert_eq!((time("v0", "si214"), time("v8", "si510")), (Some(1.691), Some(7.565)));
-        assert_eq!(published("talk:V7", "si214").unwrap().tflop, Some(2.09));
-        assert_eq!(published("blog:baseline", "si214").unwrap().intensity, Some(7.39));
+    fn every_published_table_is_read() {
+        let of = |version, system| published(version, system).unwrap();
+        assert_eq!(
+            (of("v0", "si214").time_s, of("v8", "si510").time_s),
+            (Some(1.691), Some(7.565))
+        );
+        assert_eq!(
+            (of("v0", "si214").registers, of("v8", "si214").warps_per_sm),
+            (Some(154.0), Some(16.0))
+        );
+        assert_eq!(
+            (of("talk:V7", "si214").time_s, of("talk:V7", "si214").tflops),
+            (Some(0.66), Some(3.18))
+        );
+        assert_eq!(of("blog:baseline", "si214").registers, None);
         assert_eq!(published("v0", "demo"), None);
         assert_eq!(published_over_baseline("talk:V7", "si214"), Some(1.63 / 0.66));
     }

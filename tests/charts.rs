@@ -88,7 +88,7 @@ fn points_are_where_they_are_in_either_kind_of_picture() {
     assert_eq!(picture.dimensions(), chart.size());
     let svg = chart.svg();
     let circles = svg.split("<circle ").skip(1).map(|tag| tag.split('"').collect::<Vec<_>>());
-    // Its values are at odd places: x, y, radius, opacity, colour.
+    // Every second part is a value: x, y, radius, opacity, colour.
     let circles: Vec<_> = circles.collect();
     assert_eq!(circles.len(), shown.len());
     for circle in &circles {
@@ -100,20 +100,15 @@ fn points_are_where_they_are_in_either_kind_of_picture() {
 }
 
 #[test]
-fn points_without_a_place_are_said_and_the_others_drawn() {
+fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
     let folder = common::repository("data/runs/h200-2026-11-23/si214");
     let mut profiles = profile::load(&folder).unwrap();
     let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     profiles[0].bytes.hbm = 0.0;
     let shown: Vec<&Profile> = profiles.iter().collect();
     let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
-    assert!(svg.contains("points not drawn: 1; by HBM; times"));
+    assert!(svg.contains("points not drawn: 1; bytes of HBM"));
     check(&svg, "the others", &ids(&shown[1..]));
-    // One without a time of its own: all by the profiler's.
-    profiles[0].time_s = None;
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let svg = Roofline::of("all", &shown, &ceilings, Level::L1).svg();
-    assert!(svg.contains("by L1; times: under the profiler"));
 }
 
 #[test]

@@ -1,31 +1,23 @@
-//! What the profiler prints, recorded, and what is made of it.
+//! Recorded output of the profiler, and the profiles made from it.
 
 mod common;
 
-use common::{Kind, Make, make};
 use gpp::error::ProfileError;
-use gpp::problem::Grid;
-use gpp::profile::counters::{self, Context, aggregate};
+use gpp::profile::counters::{self, aggregate};
 use gpp::profile::ncu;
+use gpp::record;
 use gpp::record::profile::Profile;
-use gpp::roofline::{LEVELS, Level, Timing, point, share_of_peak};
+use gpp::record::run::Run;
+use gpp::roofline::{LEVELS, Level, point, share_of_peak};
 
 fn recorded(name: &str) -> String {
     std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
 }
 
-fn context() -> Context {
-    Context {
-        system: "si214".into(),
-        terms: 24_541_840_000,
-        nw: 2,
-        source: "recorded".into(),
-        batches: Default::default(),
-    }
-}
-
 fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
-    aggregate(&counters::parse(csv)?, &context())
+    let run = common::repository("tests/data/records/si214/run.json");
+    let run: Run = record::read(&run).unwrap();
+    aggregate(&counters::parse(csv)?, &run.system, "recorded")
 }
 
 #[test]
@@ -43,8 +35,7 @@ fn the_raw_page_of_two_versions() {
     assert!((0.3..0.4).contains(&v0.duration_s), "{}", v0.duration_s);
     assert!((v0.stalls.values().sum::<f64>() - 1.0).abs() < 1e-12);
     assert_eq!(v0.main_stall().unwrap().0, "wait");
-    let timing = Timing::of(&profiles);
-    let dots: Vec<_> = LEVELS.into_iter().filter_map(|level| point(v0, level, timing)).collect();
+    let dots: Vec<_> = LEVELS.into_iter().filter_map(|level| point(v0, level)).collect();
     let levels: Vec<Level> = dots.iter().map(|dot| dot.level).collect();
     assert_eq!(levels, [Level::Hbm, Level::L1]);
     assert!((dots[0].intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
@@ -52,7 +43,7 @@ fn the_raw_page_of_two_versions() {
     assert_eq!(dots[0].flops_per_s, v0.flops() / v0.duration_s);
     // What older CSV, or a chip, lacks is null and loses nothing else.
     let Profile { bytes, pipes_percent, .. } = v0;
-    assert_eq!((bytes.l2, bytes.l2_fabric, bytes.shared), (None, None, None));
+    assert_eq!((bytes.l2, bytes.shared), (None, None));
     assert!(pipes_percent.is_empty() && v0.fp64_pipe_percent.is_some());
     assert!((v0.cycles.unwrap() / 637_273_311.4 - 1.0).abs() < 1e-9, "{:?}", v0.cycles);
 }
@@ -66,16 +57,15 @@ fn traffic_and_pipes_as_printed() {
         (ncu::DURATION, 345_408e-9),
         (ncu::CYCLES, 515_338.36),
         (ncu::L2, 24_353_377.0),
-        (ncu::FABRIC, 2_647_038.0),
         (ncu::SHARED, 24_200_852.0),
     ] {
-        let found = v3.required(metric).unwrap();
+        let found = v3.metrics[metric];
         assert!((found / value - 1.0).abs() < 1e-12, "{metric}: {found}");
     }
-    let pipes = ncu::PIPES.map(|(_, metric)| v3.required(metric).unwrap());
+    let pipes = ncu::PIPES.map(|(_, metric)| v3.metrics[metric]);
     assert_eq!(pipes, [69.78, 18.12, 10.69, 43.99]);
     let all = ncu::list();
-    for metric in [ncu::L2, ncu::FABRIC, ncu::SHARED, ncu::PIPES[0].1] {
+    for metric in [ncu::L2, ncu::SHARED, ncu::PIPES[0].1] {
         assert!(all.split(',').any(|listed| listed == metric), "{metric}");
     }
     assert!(all.contains(ncu::DFMA));
@@ -109,7 +99,6 @@ fn traffic_and_pipes_of_a_version() {
         (ncu::DFMA, "inst", ["40", "0"]),
         (ncu::HBM, "Kbyte", ["1.5", "0.5"]),
         (ncu::L2, "sector", ["1,000", "10"]),
-        (ncu::FABRIC, "sector", ["300", "5"]),
         (ncu::L1, "byte", ["64,000", "640"]),
         (ncu::SHARED, "", ["2,000", "20"]),
         (ncu::PIPES[0].1, "%", ["60", "20"]),
@@ -118,15 +107,11 @@ fn traffic_and_pipes_of_a_version() {
     let [v3] = &profiles(&page(&rows)).unwrap()[..] else { panic!("one version") };
     let Profile { bytes, pipes_percent, .. } = v3;
     assert_eq!((bytes.hbm, bytes.l1), (2000.0, Some(64_640.0)));
-    assert_eq!((bytes.l2, bytes.l2_fabric), (Some(32.0 * 1010.0), Some(32.0 * 305.0)));
+    assert_eq!(bytes.l2, Some(32.0 * 1010.0));
     assert_eq!((bytes.shared, v3.cycles), (Some(128.0 * 2020.0), Some(6000.0)));
     // By time; what a launch lacks is no average.
     assert_eq!(pipes_percent.len(), 1);
     assert!((pipes_percent["issue slots"] - 50.0).abs() < 1e-9, "{pipes_percent:?}");
-    // A chip whose L2 is whole.
-    let whole: Vec<_> = rows.into_iter().filter(|row| row.0 != ncu::FABRIC).collect();
-    let [v3] = &profiles(&page(&whole)).unwrap()[..] else { panic!("one version") };
-    assert_eq!((v3.bytes.l2_fabric, v3.bytes.l2), (None, bytes.l2));
 }
 
 #[test]
@@ -134,40 +119,20 @@ fn a_calculation_in_batches_is_one_profile() {
     let counters = [ncu::DADD, ncu::DMUL, ncu::DFMA, ncu::HBM, ncu::L1, ncu::CYCLES];
     let counters = counters.map(|metric| (metric, "inst", ["10", "1"]));
     let rows = [&counters[..], &[(ncu::DURATION, "ns", ["3,000", "1,000"])]].concat();
-    let batch = counters::parse(&page(&rows)).unwrap();
-    let six = [(); 6].map(|()| batch.clone()).concat();
-    let of = |count: usize| {
-        let batches = [("v3", count)].into();
-        aggregate(&six, &Context { batches, ..context() })
-    };
-    assert_eq!(aggregate(&six, &context()).unwrap().len(), 6);
-    for (count, calculations) in [(1, 6), (2, 3), (3, 2), (6, 1)] {
-        let found = of(count).unwrap();
-        assert_eq!(found.len(), calculations);
-        for v3 in found {
-            assert_eq!(v3.launches.len(), 2 * count);
-            assert_eq!((v3.dadd, v3.cycles), (11.0 * count as f64, Some(11.0 * count as f64)));
-            assert!((v3.duration_s - 4e-6 * count as f64).abs() < 1e-18);
-        }
-    }
-    for count in [4, 7] {
-        let error = of(count).unwrap_err().to_string();
-        assert!(error.contains("fewer second stages than batches"), "{error}");
-    }
-    // Two of two energies, one of one.
-    let made = Make { nbands: 3, ngpown: 2, ncouls: 2, nw: 2, kind: Kind::Mixed, seed: 1 };
-    let many = make(made).at(&Grid::Count(5)).unwrap();
-    let of_problem = |problem| Context::new(problem, String::new()).batches;
-    assert_eq!(of_problem(&many)["v13"], 3);
-    assert!(of_problem(&make(made)).is_empty());
+    let batch = page(&rows);
+    let (_, launches) = batch.split_once("\"\n\"0\"").unwrap();
+    let two = format!("{batch}\"0\"{launches}");
+    let [v3] = &profiles(&two).unwrap()[..] else { panic!("one version") };
+    assert_eq!((v3.launches.len(), v3.dadd, v3.cycles), (4, 22.0, Some(22.0)));
+    assert!((v3.duration_s - 8e-6).abs() < 1e-18);
 }
 
 #[test]
 fn scaled_units_and_grouped_digits() {
     for (value, unit) in [("1,234.5", "Mbyte"), ("1,234,500", "Kbyte"), ("1.2345", "Gbyte")] {
         let launches = counters::parse(&page(&[(ncu::HBM, unit, [value, "n/a"])])).unwrap();
-        assert_eq!(launches[0].get(ncu::HBM), Some(1.2345e9), "{value}");
-        assert_eq!(launches[1].get(ncu::HBM), None);
+        assert_eq!(launches[0].metrics[ncu::HBM], 1.2345e9, "{value}");
+        assert!(!launches[1].metrics.contains_key(ncu::HBM));
     }
 }
 

@@ -10,6 +10,7 @@ use gpp_core::offdiag::versions::{ALL, Version, find};
 use crate::catalogue::sources::{self, SourceFile};
 use crate::cli::CardArgs;
 use crate::error::{Result, invalid};
+use crate::explain::verdict::Diagnosis;
 use crate::explain::{Card, Idea, LINES, Row, difference};
 
 /// The name of all versions together.
@@ -55,7 +56,7 @@ pub fn show(
     }
     let card = |version: &&'static Version| card(version, before.or_else(|| find(version.from?)));
     let cards: Vec<Card> = versions.iter().filter_map(card).collect();
-    super::show(&cards, &[], args, if before.is_some() { usize::MAX } else { LINES })
+    super::show(&cards, args, if before.is_some() { usize::MAX } else { LINES })
 }
 
 fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
@@ -81,7 +82,7 @@ fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
             .iter()
             .filter_map(|(name, unit, of)| Row::of(name, unit, before.map(of), Some(of(version))))
             .collect(),
-        verdict: Vec::new(),
+        diagnosis: Diagnosis::default(),
     })
 }
 

@@ -1,9 +1,8 @@
-//! `gpp profile`: counters of versions, and the folder that holds them; `gpp roofline`: their charts.
+//! `gpp profile`: counters of versions, stored in a folder; `gpp roofline`: their charts.
 
 pub mod counters;
 pub mod ncu;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,13 +17,13 @@ use crate::error::{Error, Result, invalid};
 use crate::measure::window;
 use crate::output::{print, replace, require_name, write_text};
 use crate::problem::grid::Grid;
-use crate::profile::counters::{Context, aggregate, parse};
+use crate::profile::counters::{aggregate, parse};
 use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
 use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::Run;
+use crate::record::run::{Run, SystemInfo};
 use crate::record::{self, Repetition, text};
-use crate::roofline::{self, Figure, LEVELS, Level, Point, Timing, figures, of_own_ceiling, point};
+use crate::roofline::{self, Figure, LEVELS, Level, Point, figures, of_own_ceiling, point};
 use crate::run::{Options, exit_code, run_versions};
 use crate::setup::{Setting, Source};
 use crate::terminal::{Cells, Unit, or_dash};
@@ -44,13 +43,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
             return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into());
         }
     };
-    if source.file().is_none() {
-        require_room(folder, &source.name(), source.nw())?;
-    }
     let gpu = Gpu::open(index)?;
-    let ceilings = roofline::ceilings(&gpu)?;
     let problem = source.load(progress)?;
-    require_room(folder, problem.name(), Some(problem.nw()))?;
+    require_same(folder, problem.name(), problem.nw())?;
+    let ceilings = roofline::ceilings(&gpu)?;
     let of_gpu: &dyn Device = &gpu;
     let repetition = Repetition { window: window(of_gpu, None), ..Repetition::exactly(1, 5) };
     let options =
@@ -68,7 +64,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
     bar.finish_and_clear();
     let counters = format!("hardware counters, ncu {}", ncu.version);
-    let mut profiles = aggregate(&parse(&csv)?, &Context::new(&problem, counters))?;
+    let mut profiles = aggregate(&parse(&csv)?, &SystemInfo::of(&problem), &counters)?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
 
     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
@@ -80,7 +76,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         profile.time_s = result.map(|result| result.times.median);
         profile.device.clone_from(&ceilings.device);
         profile.provenance.clone_from(&ceilings.provenance);
-        store(folder, profile)?;
+        write_text(&path(folder, &profile.version), &text(profile))?;
     }
     if !args.quiet {
         print(|to| {
@@ -95,30 +91,19 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
     if let Some(folder) = &args.output {
         return folder.clone();
     }
-    // A colon is not allowed in file names everywhere.
-    let grid = args.problem.energies.map(|energies| {
-        format!(
-            "-{}",
-            Grid::Even(energies)
-                .argument()
-                .map_or(String::new(), |[_, value]| value.replace(':', "_"))
-        )
-    });
+    let grid = args.problem.energies.and_then(|energies| Grid::Even(energies).argument());
+    // Some file systems do not allow colons in names.
+    let grid = grid.map(|[_, value]| format!("-{}", value.replace(':', "_")));
     PathBuf::from(DEFAULT_FOLDER).join(source.name() + &grid.unwrap_or_default())
 }
 
-// Stored profiles, as `profile` leaves them: a folder for each system.
+// A folder of profiles: those of one system, the ceilings of the device, and the run.
 
-/// The ceilings' file in a folder of profiles.
 pub const CEILINGS: &str = "ceilings.json";
-
-/// The run's file in a folder of profiles.
 pub const RUN: &str = "run.json";
 
-/// One system's profiles and the ceilings of their device.
 pub struct Records {
     pub folder: PathBuf,
-    pub system: String,
     pub profiles: Vec<Profile>,
     pub ceilings: Ceilings,
 }
@@ -128,70 +113,50 @@ impl Records {
     pub fn load(dir: &Path) -> Result<Records> {
         let folder = system_folder(dir)?;
         let profiles = load(&folder)?;
-        let system = one_system(&folder, &profiles)?;
-        let ceilings = ceilings(&folder)?;
-        Ok(Records { folder, system, profiles, ceilings })
+        let system = &profiles[0].system;
+        if let Some(other) = profiles.iter().find(|profile| profile.system != *system) {
+            let what = format!(
+                "holds profiles of {system} and {}: each system needs a folder",
+                other.system
+            );
+            return Err(invalid(folder.display(), what));
+        }
+        let ceilings = record::read(&folder.join(CEILINGS))?;
+        Ok(Records { folder, profiles, ceilings })
     }
 
-    /// The run that the profiles were made beside.
+    /// The run that was made with the profiles.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
-        let remedy = format!("`gpp --json {}` on the same GPU writes it", path.display());
-        let run: Run = record::read_or(&path, &remedy)?;
-        self.require_same(&path, &run.system.name)?;
-        Ok(run)
-    }
-
-    fn require_same(&self, path: &Path, of: &str) -> Result<()> {
-        if of == self.system {
-            return Ok(());
+        let run: Run = record::read(&path)?;
+        let system = &self.profiles[0].system;
+        if run.system.name != *system {
+            let what =
+                format!("is of {}, the profiles in its folder are of {system}", run.system.name);
+            return Err(invalid(path.display(), what));
         }
-        Err(invalid(
-            path.display(),
-            format!("is of {of}, the profiles beside it are of {}", self.system),
-        ))
+        Ok(run)
     }
 
     /// The files that were read, or will be.
     pub fn files(&self) -> Vec<PathBuf> {
-        let profiles = self.profiles.iter().map(|p| path(&self.folder, &p.version));
+        let profiles = self.profiles.iter().map(|own| path(&self.folder, &own.version));
         profiles.chain([CEILINGS, RUN].map(|name| self.folder.join(name))).collect()
     }
 }
 
-/// The system that all profiles of a folder are of.
-fn one_system(folder: &Path, profiles: &[Profile]) -> Result<String> {
-    let systems: BTreeSet<&str> = profiles.iter().map(|profile| profile.system.as_str()).collect();
-    let systems: Vec<&str> = systems.into_iter().collect();
-    match systems[..] {
-        [system] => Ok(system.into()),
-        _ => Err(invalid(
-            folder.display(),
-            format!("holds profiles of {}: each system needs a folder", systems.join(" and ")),
-        )),
-    }
-}
-
-/// Fails where a folder already holds profiles of another system, or of another number of energies.
-pub fn require_room(folder: &Path, system: &str, nw: Option<usize>) -> Result<()> {
-    if !has_profiles(folder) {
-        return Ok(());
-    }
-    let holds = |other: String, own: String| {
-        let what = format!("holds profiles of {other}; name another with --output for {own}");
-        Err(invalid(folder.display(), what))
-    };
-    let profiles = load(folder)?;
-    let other = one_system(folder, &profiles)?;
-    if other != system {
-        return holds(other, system.into());
-    }
-    let energies = |nw: usize| format!("{system} at {nw} energies");
-    let others = profiles.iter().filter_map(|profile| profile.nw.map(|nw| nw as usize));
-    match nw.and_then(|nw| Some((others.into_iter().find(|other| *other != nw)?, nw))) {
-        Some((other, own)) => holds(energies(other), energies(own)),
-        None => Ok(()),
-    }
+/// Fails if a folder already holds profiles of another system, or of another number of energies.
+pub fn require_same(folder: &Path, system: &str, nw: usize) -> Result<()> {
+    let profiles = if has_profiles(folder) { load(folder)? } else { Vec::new() };
+    let is_other =
+        |own: &&Profile| own.system != system || own.nw.is_some_and(|own| own as usize != nw);
+    let Some(other) = profiles.iter().find(is_other) else { return Ok(()) };
+    let energies = other.nw.map_or(String::new(), |nw| format!(" at {nw} energies"));
+    let what = format!(
+        "holds profiles of {}{energies}; name another with --output for {system} at {nw} energies",
+        other.system
+    );
+    Err(invalid(folder.display(), what))
 }
 
 fn system_folder(dir: &Path) -> Result<PathBuf> {
@@ -209,15 +174,13 @@ fn system_folder(dir: &Path) -> Result<PathBuf> {
         several => {
             let names: Vec<String> =
                 several.iter().map(|folder| format!("--from {}", folder.display())).collect();
-            Err(invalid(
-                dir.display(),
-                format!("holds several folders of profiles: {}", names.join(" or ")),
-            ))
+            let what = format!("holds several folders of profiles: {}", names.join(" or "));
+            Err(invalid(dir.display(), what))
         }
     }
 }
 
-/// The file of a run: this one, or that of a folder of records.
+/// The file of a run, or the one in a folder of records.
 pub fn run_file(path: &Path) -> Result<PathBuf> {
     if path.is_dir() { Ok(system_folder(path)?.join(RUN)) } else { Ok(path.into()) }
 }
@@ -226,7 +189,6 @@ fn has_profiles(folder: &Path) -> bool {
     !files(folder).is_empty()
 }
 
-/// The files of a folder that are named as profiles.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let named = |path: &PathBuf| {
@@ -238,20 +200,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn ceilings(folder: &Path) -> Result<Ceilings> {
-    let remedy = "`gpp profile` measures the ceilings on the GPU; copy the file that it wrote there \
-                  beside these profiles";
-    record::read_or(&folder.join(CEILINGS), remedy)
-}
-
-/// Where the profile of a version is kept in a folder of profiles.
+/// Where the profile of a version is stored.
 pub fn path(folder: &Path, version: &str) -> PathBuf {
-    // A colon is no part of a file's name everywhere.
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
-}
-
-pub fn store(folder: &Path, profile: &Profile) -> Result<()> {
-    write_text(&path(folder, &profile.version), &text(profile))
 }
 
 /// Reads the profiles of a folder in the versions' order.
@@ -270,14 +221,12 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     Ok(profiles)
 }
 
-/// What each version takes, moves and waits for.
 fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
     let time = Unit::of_times(profiles.iter().map(Profile::seconds));
     let rate = Unit::of_rates(profiles.iter().map(Profile::rate));
-    let timing = Timing::of(profiles);
     let share = |share: f64| format!("{:.0} %", share * 100.0);
     let intensity = |own: &Profile, level| {
-        or_dash(point(own, level, timing).map(|point| format!("{:.2}", point.intensity)))
+        or_dash(point(own, level).map(|point| format!("{:.2}", point.intensity)))
     };
     Cells::new(
         &[
@@ -286,7 +235,7 @@ fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
             (rate.name, &|own: &&Profile| rate.show(own.rate())),
             ("FLOP/term", &|own: &&Profile| format!("{:.1}", own.flops_per_term())),
             ("FMA", &|own: &&Profile| share(own.fma_ratio())),
-            ("of its ceiling", &|own: &&Profile| share(of_own_ceiling(own, ceilings).burst)),
+            ("of its ceiling", &|own: &&Profile| share(of_own_ceiling(own, ceilings))),
             ("FP64 busy", &|own: &&Profile| {
                 or_dash(own.fp64_pipe_percent.map(|busy| format!("{busy:.0} %")))
             }),
@@ -302,48 +251,33 @@ fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
     )
 }
 
-// `gpp roofline`: all rooflines of some profiles and their points, as files in a folder.
+// `gpp roofline`
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
     require_name("--output", output, "folder")?;
     let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
-    write_charts(output, &profiles, &ceilings)?;
+    std::fs::create_dir_all(output).map_err(|e| Error::write(output, e))?;
+    replace(&output.join("roofline.csv"), |file| csv(file, &profiles, &ceilings))?;
+    for Figure { name, title, shown, level } in figures(&profiles) {
+        let path = output.join(name);
+        let chart = Roofline::of(&title, &shown, &ceilings, level);
+        Picture::Svg.write(&path.with_extension("svg"), &chart)?;
+        Picture::Png.write(&path.with_extension("png"), &chart)?;
+    }
     print(|to| writeln!(to, "rooflines in {}", output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes each figure as SVG and PNG, and all points as CSV.
-pub fn write_charts(folder: &Path, profiles: &[Profile], ceilings: &Ceilings) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
-    replace(&folder.join("roofline.csv"), |file| csv(file, profiles, ceilings))?;
-
-    for Figure { name, title, shown, level } in figures(profiles) {
-        let path = folder.join(name);
-        let chart = Roofline::of(&title, &shown, ceilings, level);
-        Picture::Svg.write(&path.with_extension("svg"), &chart)?;
-        Picture::Png.write(&path.with_extension("png"), &chart)?;
-    }
-    Ok(())
-}
-
 /// The points of all profiles, and the share of its own ceiling that a version reaches.
 fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Result<()> {
-    let timing = Timing::of(profiles);
     let mut csv = csv::Writer::from_writer(to);
-    csv.write_record([
-        "version",
-        "level",
-        "intensity",
-        "flops_per_s",
-        "of_own_ceiling",
-        "of_own_sustained_ceiling",
-    ])?;
+    csv.write_record(["version", "level", "intensity", "flops_per_s", "of_own_ceiling"])?;
     for profile in profiles {
         let own = of_own_ceiling(profile, ceilings);
-        for point in LEVELS.into_iter().filter_map(|level| point(profile, level, timing)) {
+        for point in LEVELS.into_iter().filter_map(|level| point(profile, level)) {
             let Point { version, level, intensity, flops_per_s } = point;
-            csv.serialize((version, level, intensity, flops_per_s, own.burst, own.sustained))?;
+            csv.serialize((version, level, intensity, flops_per_s, own))?;
         }
     }
     csv.flush()

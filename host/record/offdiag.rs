@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::run::{Place, State, SystemInfo, Times};
-use crate::record::{Head, Kind, Record};
+use crate::record::{Head, Record};
 use crate::reference::matrix::Verdict;
 use crate::reference::verify::Outcome;
 
@@ -40,7 +40,8 @@ pub fn pictured(matrices: &[Matrix]) -> usize {
 }
 
 impl Record for Offdiag {
-    const KIND: Kind = Kind::Offdiag;
+    const KIND: &'static str = "offdiag";
+    const WRITTEN_BY: &'static str = "`gpp offdiag --json FILE` writes it";
 }
 
 impl Offdiag {

@@ -9,7 +9,7 @@ use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::output;
 use crate::problem::{Problem, Sums};
-use crate::record::{Head, Kind, Provenance, Record, Repetition};
+use crate::record::{Head, Provenance, Record, Repetition};
 use crate::reference::verify::{Outcome, Verification};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -20,16 +20,17 @@ pub struct Run {
     /// Seconds from the start of the program to its first launch.
     pub startup_s: Option<f64>,
     pub system: SystemInfo,
-    /// How it was parted; null where it was one slab on one device.
+    /// Null for one slab on one device.
     pub parting: Option<Parting>,
-    /// What was measured, in the order in which the versions ran.
+    /// In the order in which the versions ran.
     pub results: Vec<Measurement>,
-    /// The static CH of the same bands; null where it was not asked for.
+    /// Null if it was not asked for.
     pub static_ch: Option<StaticCh>,
 }
 
 impl Record for Run {
-    const KIND: Kind = Kind::Run;
+    const KIND: &'static str = "run";
+    const WRITTEN_BY: &'static str = "`gpp --json FILE` writes it";
 }
 
 impl Run {
@@ -58,7 +59,6 @@ impl Run {
         })
     }
 
-    /// Whether every version ran and passed.
     pub fn passed(&self) -> bool {
         self.results.iter().all(Measurement::passed)
     }
@@ -73,63 +73,57 @@ impl Run {
 pub struct Measurement {
     pub version: String,
     pub device: String,
-    /// Whether a CPU emulated kernels for GPUs: its time then tells nothing of either.
+    /// Whether a CPU emulated a kernel for GPUs: its time then means nothing.
     pub emulated: bool,
-    /// Times of the calculation.
     #[serde(rename = "time_s")]
     pub times: Times,
-    /// The GPU during the timed runs; null without NVML, and on a CPU.
+    /// The GPU during the timed runs; null without NVML.
     pub state: Option<State>,
-    /// Energy of a calculation in joules, of runs in a row; null where it was not measured.
+    /// Energy of a calculation in joules; null if it was not measured.
     pub energy_j: Option<f64>,
-    /// FP64 operations of the calculation, FMA = 2; null where the version's are not counted.
+    /// FP64 operations of the calculation, FMA = 2; null if they are not counted.
     pub flops: Option<f64>,
     /// Where the operation count comes from, or that there is none.
     pub flops_source: String,
     /// Operations by the median time, in 10¹² a second.
     pub tflops: Option<f64>,
-    /// The symbol of the version's kernel.
+    /// Its symbol.
     pub kernel: Option<String>,
-    /// What tells its code from others', by this compiler; null of versions for CPUs.
+    /// Hash of its PTX; null for versions for CPUs.
     pub kernel_hash: Option<String>,
     pub registers: Option<u32>,
     pub local_bytes: Option<u32>,
     pub warps_per_sm: Option<u32>,
-    /// Threads of a block, of kernels for GPUs.
     pub threads_per_block: Option<u32>,
-    /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
-    pub shape: Option<TileShape>,
-    /// The CPU's vectors, of versions made for CPUs: a name of
-    /// [`gpp_cpu::simd::Level`].
+    /// SIMD level of a version for CPUs, and its threads.
     pub simd: Option<String>,
-    /// The CPU's threads, of versions made for CPUs.
     pub threads: Option<Threads>,
-    /// `asx` and `ach` of the last run, starting sums included; parts that are no numbers are null.
+    /// `asx` and `ach` of the last run, starting sums included; NaN is null.
     #[serde(flatten)]
     pub sums: Sums,
-    /// Whether all runs found the same bits.
+    /// Whether all runs gave the same bits.
     pub deterministic: bool,
-    /// What the workers did; null where the problem was one slab on one device.
+    /// Null for one slab on one device.
     pub work: Option<Work>,
     pub verification: Verification,
 }
 
 impl Measurement {
-    /// Rates it by so many operations of a calculation, counted by `source`.
+    /// Sets the operations of a calculation, counted by `source`, and the rate.
     pub fn rate(&mut self, flops: f64, source: &str) {
         self.flops = Some(flops);
         self.flops_source = source.into();
         self.tflops = Some(flops / self.times.median / 1e12);
     }
 
-    /// Median clock of the streaming multiprocessors in MHz; of several devices one clock says nothing.
+    /// Median clock of the SMs in MHz, of a single device.
     pub fn sm_mhz(&self) -> Option<f64> {
         let state = self.state.as_ref().filter(|_| self.work.is_none())?;
         Some(state.sm_mhz?.median)
     }
 
-    /// Cycles of a multiprocessor: median time × clock.
+    /// Cycles of an SM: median time × clock.
     pub fn cycles(&self) -> Option<f64> {
         Some(self.sm_mhz()? * 1e6 * self.times.median)
     }
@@ -138,7 +132,6 @@ impl Measurement {
         self.verification.outcome
     }
 
-    /// Whether it ran and was verified.
     pub fn passed(&self) -> bool {
         self.outcome() == Outcome::Passed
     }
@@ -149,18 +142,7 @@ pub struct Threads {
     pub count: u32,
 }
 
-/// The shape of a tiled version's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TileShape {
-    /// `igp` of a thread.
-    pub tile: u32,
-    pub warps: u32,
-    pub max_registers: Option<u32>,
-}
-
-// What a record tells of its problem.
-
-/// Extents of a problem: a built-in system or a file.
+/// The dimensions of a problem: a built-in system or a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {
     pub name: String,
@@ -168,7 +150,7 @@ pub struct SystemInfo {
     pub nvband: i32,
     /// G′ vectors, without the masked ones.
     pub ngpown: usize,
-    /// Masked G′ vectors, whose columns are left out.
+    /// Masked G′ vectors.
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
@@ -235,17 +217,11 @@ impl Times {
     pub fn sigma(&self) -> Option<f64> {
         let count = self.samples.len() as f64;
         let mean = self.samples.iter().sum::<f64>() / count;
-        let squares: f64 = self.samples.iter().map(|t| (t - mean) * (t - mean)).sum();
+        let squares: f64 = self.samples.iter().map(|t| (t - mean).powi(2)).sum();
         (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
     }
 
-    /// [`Times::sigma`] over the median.
-    pub fn relative_sigma(&self) -> Option<f64> {
-        self.sigma().map(|sigma| sigma / self.median)
-    }
-
-    /// Samples that stand apart: off the median by more than ten times the median deviation, and by
-    /// more than a tenth of the median and 0.1 ms.
+    /// Samples off the median by more than ten times the median deviation, 10 % of the median, and 0.1 ms.
     pub fn outliers(&self) -> usize {
         let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
         let mut sorted = off.clone();
@@ -256,7 +232,7 @@ impl Times {
     }
 }
 
-/// Whether a difference of two sides is larger than the noise of their times.
+/// Whether two times differ significantly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -264,43 +240,39 @@ pub enum Verdict {
     Noise,
 }
 
-// The state of a GPU while it calculated: clocks, power, temperature, what held the clock back.
-
-/// What was seen of a GPU during the timed runs of a version, by looking at it again and again.
+/// A GPU during the timed runs of a version, as NVML reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// How often it was looked at during these runs.
+    /// Number of samples.
     pub looks: usize,
     pub sm_mhz: Option<Span>,
     pub memory_mhz: Option<Span>,
     pub power_w: Option<Span>,
     pub power_limit_w: Option<f64>,
     pub temperature_c: Option<Span>,
-    /// What held the clock back, by its name in NVML, and the share of the looks at which it did; empty
-    /// where nothing did.
+    /// NVML's reasons for a reduced clock, and the share of the samples that had each.
     pub held_back: BTreeMap<String, f64>,
-    /// Highest clock at which this version was seen to run, in MHz, before the runs that are timed as well.
+    /// Highest clock of this version in MHz, also before the timed runs.
     pub highest_mhz: Option<f64>,
-    /// Mean power in watts by the counter of energy; null of short runs.
+    /// Mean power in watts by the energy counter; null for short runs.
     pub mean_w: Option<f64>,
 }
 
 impl State {
-    /// What the limit of power took of the clock, as a share of [`State::highest_mhz`]: `None` where either is not
-    /// known, 0 where all that held it back was something else.
+    /// Share of the highest clock that the power limit took; 0 if all reasons for a reduced clock were others.
     pub fn clock_lost(&self) -> Option<f64> {
         let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
-        // The clock falls some looks before NVML names the reason.
+        // The clock falls some samples before NVML names the reason.
         let by_another = !self.held_back.is_empty() && !self.is_at_power_limit();
         Some(if by_another { 0.0 } else { lost.max(0.0) })
     }
 
-    /// Power of the board in watts: the mean by the counter of energy or, of short runs, the median of the looks.
+    /// Power of the whole GPU in watts: the mean or, for short runs, the median of the samples.
     pub fn watts(&self) -> Option<f64> {
-        self.mean_w.or(self.power_w.map(|seen| seen.median))
+        self.mean_w.or(self.power_w.map(|power| power.median))
     }
 
-    /// Whether power held the clock back at any of the looks.
+    /// Whether power limited the clock in any sample.
     pub fn is_at_power_limit(&self) -> bool {
         self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
     }
@@ -314,7 +286,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Of all values; `None` of none.
+    /// `None` if there are no values.
     pub fn of(mut values: Vec<f64>) -> Option<Span> {
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
@@ -323,23 +295,20 @@ impl Span {
     }
 }
 
-// How a problem was parted, and who shared it.
+// How a problem was divided into slabs, and who calculated them.
 
-/// How a problem was parted into slabs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parting {
     /// `igp` of a slab; the last one may have fewer.
     pub igp: usize,
     pub slabs: usize,
-    /// Whether all of it was in the memory of each process; else slabs were made or read when their turn
-    /// came.
+    /// Whether each process had all of it in memory; else slabs were made or read one by one.
     pub in_memory: bool,
-    /// Bytes that might be taken of each device's memory, where that was limited.
+    /// Limits in bytes, if any.
     pub device_memory: Option<u64>,
-    /// Bytes that might be taken of the host's, where that was limited.
     pub host_memory: Option<u64>,
     pub ranks: usize,
-    /// The workers, in the order of the ranks.
+    /// The workers, by rank.
     pub places: Vec<Place>,
 }
 
@@ -355,9 +324,9 @@ pub struct Place {
 pub struct Work {
     /// In the order of [`Parting::places`].
     pub shares: Vec<WorkerStats>,
-    /// How much longer than on the average the worker took that took longest, over that average.
+    /// Longest busy time of a worker over the average, − 1.
     pub imbalance: Option<f64>,
-    /// Seconds of the first calculation, when nothing was in place.
+    /// Seconds of the first calculation, with all uploads.
     pub first_s: Option<f64>,
 }
 
@@ -370,20 +339,17 @@ impl Work {
     }
 }
 
-// What is recorded of the static CH.
-
 /// The static CH of a problem's bands: see docs/usage.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticCh {
-    /// Real and imaginary part, in the unit of `vcoul`; null where they are no numbers.
+    /// Real and imaginary part, in the unit of `vcoul`; NaN is null.
     pub sum: [Option<f64>; 2],
-    /// Seconds of its calculation, with uploads where its data were not in place.
+    /// Seconds of its calculation, uploads included.
     pub seconds: f64,
     pub verification: Verification,
 }
 
 impl StaticCh {
-    /// Of a sum that took so many seconds.
     pub fn of(sum: Complex64, seconds: f64, verification: Verification) -> StaticCh {
         let number = |part: f64| part.is_finite().then_some(part);
         StaticCh { sum: [sum.re, sum.im].map(number), seconds, verification }
@@ -394,15 +360,12 @@ impl StaticCh {
         Complex64::new(re, im)
     }
 
-    /// Whether it was compared and differs.
     pub fn is_incorrect(&self) -> bool {
         self.verification.outcome == Outcome::Incorrect
     }
 }
 
-// Σ(ω): what a version of a run found at each energy.
-
-/// The sums of a version by energy, and the run that they are of.
+/// Σ(ω): the sums of a version of a run, energy by energy.
 #[derive(Clone, Debug)]
 pub struct Sigma<'a> {
     pub run: &'a Run,
@@ -411,10 +374,10 @@ pub struct Sigma<'a> {
     pub rows: Vec<Row>,
 }
 
-/// The unit of SX, CH and Σ: that in which the problem has `vcoul`, rydbergs in BerkeleyGW.
+/// The unit of SX, CH and Σ: that of the problem's `vcoul`, rydbergs in BerkeleyGW.
 pub const UNIT: &str = "units of vcoul";
 
-/// An energy and its sums, as records keep them: starting sums included.
+/// An energy and its sums, starting sums included.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// ω in eV above the state's energy.
@@ -425,27 +388,19 @@ pub struct Row {
 }
 
 impl Row {
-    /// Σ: both sums together. Bare exchange is no part of it.
+    /// Σ without the bare exchange.
     pub fn total(&self) -> Complex64 {
         self.sx + self.ch
     }
 
-    /// The parts of both sums and of Σ, each with its name.
-    pub fn parts(&self) -> [(&'static str, f64); 6] {
+    /// Real and imaginary parts of SX, CH and Σ.
+    pub fn parts(&self) -> [f64; 6] {
         let (Row { sx, ch, .. }, total) = (self, self.total());
-        [
-            ("Re SX", sx.re),
-            ("Im SX", sx.im),
-            ("Re CH", ch.re),
-            ("Im CH", ch.im),
-            ("Re Σ", total.re),
-            ("Im Σ", total.im),
-        ]
+        [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
     }
 
-    /// Whether every part is a number.
-    pub fn is_finite(&self) -> bool {
-        self.parts().iter().all(|(_, part)| part.is_finite())
+    fn is_finite(&self) -> bool {
+        self.parts().into_iter().all(f64::is_finite)
     }
 }
 
@@ -467,7 +422,7 @@ impl<'a> Sigma<'a> {
         Ok(Sigma { run, result, rows })
     }
 
-    /// The energies, in eV above the state's, at which a part is no number.
+    /// The energies, in eV above the state's, at which a part is NaN or infinite.
     pub fn broken(&self) -> Vec<f64> {
         self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
     }

@@ -48,10 +48,9 @@ fn every_version_of_every_series_has_a_card() {
             assert_eq!(card["before"].as_str(), before, "{}", ids[at]);
             assert!(card["idea"]["title"].as_str().unwrap().len() > 9, "{}", ids[at]);
             assert!(row(card, "time")["now"].as_f64().unwrap() > 0.0);
-            let verdict = card["verdict"].as_array().unwrap();
-            let rules: Vec<&str> = verdict.iter().filter_map(|s| s["rule"].as_str()).collect();
-            assert!(rules.contains(&"bound"), "{}: {rules:?}", ids[at]);
-            assert_eq!(rules.contains(&"why"), before.is_some(), "{}: {rules:?}", ids[at]);
+            let diagnosis = &card["diagnosis"];
+            assert!(diagnosis["bound"].is_string(), "{}: {diagnosis}", ids[at]);
+            assert_eq!(diagnosis["why"].is_string(), before.is_some(), "{}: {diagnosis}", ids[at]);
             assert_eq!(card["difference"].is_null(), before.is_none(), "{}", ids[at]);
         }
     }
@@ -69,20 +68,19 @@ fn a_card_has_idea_source_figures_and_verdict() {
         .stdout(contains("Collapsing only `igp` and `ig`"))
         .stdout(contains("+     loops: Loops::Collapse2,"))
         .stdout(contains("HBM [GB]").and(contains("581")).and(contains("168")))
-        .stdout(contains("V100 v4").and(contains("977")))
         .stdout(contains("- 30 % less time"))
         .stdout(contains("\u{1b}").not());
     let card = &cards(&["explain", "v4"], &from)[0];
     let time = row(card, "time");
     let change = time["now"].as_f64().unwrap() / time["before"].as_f64().unwrap() - 1.0;
     assert!((time["change"].as_f64().unwrap() - change).abs() < 1e-12);
-    assert_eq!(time["published"][1], 977.0);
     assert!(row(card, "over baseline")["now"].as_f64().unwrap() > 2.0);
     assert_eq!(card["idea"]["lines"], serde_json::json!([1]));
-    // These records have no clocks: nothing is said of them.
-    let verdict = card["verdict"].as_array().unwrap();
-    let said: Vec<&str> = verdict.iter().filter_map(|s| s["text"].as_str()).collect();
-    assert!(said.len() == 3 && said.iter().all(|text| !text.contains("clock")), "{said:?}");
+    // These records have no clocks.
+    let [why, bound, published] =
+        ["why", "bound", "published"].map(|of| card["diagnosis"][of].as_str().unwrap());
+    assert!(!why.contains("clock") && bound.contains("Warps wait"), "{why} {bound}");
+    assert!(published.starts_with("Published, on a V100: "), "{published}");
 }
 
 #[test]
@@ -106,31 +104,14 @@ fn without_records_a_card_has_the_idea_and_the_change() {
 }
 
 #[test]
-fn a_difference_may_be_of_any_two_and_has_the_steps_between() {
+fn a_difference_may_be_of_any_two() {
     let from = early("si214");
     let card = &cards(&["diff", "v3", "v8"], &from)[0];
     assert_eq!((card["version"].as_str(), card["before"].as_str()), (Some("v8"), Some("v3")));
     let back = &cards(&["diff", "v8", "v3"], &from)[0];
     assert_eq!(card["difference"]["added"], back["difference"]["removed"]);
-    let diff = |named: &[&str]| {
-        let output = gpp().args(["diff", "--from", &from]).args(named).assert().success();
-        String::from_utf8(output.get_output().stdout.clone()).unwrap()
-    };
-    assert!(!diff(&["v8", "v9"]).contains("more lines"));
-    let shown = diff(&["v3", "v8"]);
-    let (_, steps) = shown.split_once("step by step:").unwrap();
-    for id in ["v4", "v5", "v6", "v7", "v8"] {
-        assert!(steps.contains(&format!("│ {id} ")), "{id}: {steps}");
-    }
-    // One step has none between, and back there are none.
-    assert!(!diff(&["v3", "v4"]).contains("step by step"));
-    assert!(!diff(&["v8", "v3"]).contains("step by step"));
-    let document: Value = serde_json::from_str(&diff(&["v3", "v8", "--json", "-"])).unwrap();
-    let steps = document["steps"].as_array().unwrap();
-    let product: f64 =
-        steps.iter().map(|step| 1.0 + step["time"]["change"].as_f64().unwrap()).product();
-    let time = row(&document["cards"][0], "time")["change"].as_f64().unwrap();
-    assert!((product - 1.0 - time).abs() < 1e-9, "{product} {time}");
+    let shown = gpp().args(["diff", "v8", "v9", "--from", &from]).assert().success();
+    shown.stdout(contains("more lines").not());
 }
 
 #[test]
@@ -162,9 +143,9 @@ fn two_runs_are_compared_version_by_version() {
         .stdout(contains("before: ").and(contains("now: ")));
     let output = diff(&["-j", "-"]).success().get_output().stdout.clone();
     let document: Value = serde_json::from_slice(&output).unwrap();
-    assert!((document["rows"][0]["time"]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
-    assert_eq!(document["rows"][2]["time"]["change"], 0.0);
-    assert_ne!(document["rows"][2]["time"]["verdict"], "differs");
+    let rows = &document["rows"];
+    assert!((rows[0]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
+    assert_eq!((&rows[2]["change"], &rows[2]["verdict"] == "differs"), (&0.0.into(), false));
 }
 
 #[test]

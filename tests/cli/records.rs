@@ -23,7 +23,7 @@ fn records_of_two_systems_are_not_mixed() {
             .code(2)
             .stderr(contains("holds profiles of si214 and si510"));
     }
-    // A run of another system than the profiles beside it.
+    // A run of another system than the profiles.
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
     fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
     gpp()
@@ -31,7 +31,7 @@ fn records_of_two_systems_are_not_mixed() {
         .arg(dir.path())
         .assert()
         .code(2)
-        .stderr(contains("run.json: is of si510, the profiles beside it are of si214"));
+        .stderr(contains("run.json: is of si510, the profiles in its folder are of si214"));
 }
 
 #[test]

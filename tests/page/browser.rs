@@ -1,4 +1,4 @@
-//! A browser without a window, and what a script in the page finds.
+//! A headless browser, and scripts in the page.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,16 +6,13 @@ use std::process::Command;
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-/// How a page is looked at.
+/// Width of the page in pixels, and its colours.
 #[derive(Clone, Copy)]
 pub struct View {
-    /// Width in pixels.
     pub width: u32,
-    /// Whether the reader likes it dark.
     pub dark: bool,
 }
 
-/// What a browser without a window is called.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// Milliseconds of the page's own clock that its scripts get.
@@ -32,36 +29,30 @@ impl Browser {
         NAMES.into_iter().find(runs).map(Browser)
     }
 
-    /// What a script finds in the page: it is the body of a function whose value is told as JSON.
-    ///
-    /// # Errors
-    /// What went wrong in the browser or in the script.
+    /// The value that a script returns in the page: it is the body of a function.
     pub fn find_in(&self, page: &str, view: View, script: &str) -> Result<Value, Failed> {
         let dir = tempfile::tempdir()?;
         let asked = format!(
             "<script>addEventListener('load', async () => {{\n\
-             let told;\n\
-             try {{ told = {{ found: await (async () => {{ {script} }})() }} }}\n\
-             catch (error) {{ told = {{ error: String(error && error.stack || error) }} }}\n\
-             parent.postMessage(JSON.stringify(told), '*');\n}});</script></body>"
+             let result;\n\
+             try {{ result = {{ found: await (async () => {{ {script} }})() }} }}\n\
+             catch (error) {{ result = {{ error: String(error && error.stack || error) }} }}\n\
+             parent.postMessage(JSON.stringify(result), '*');\n}});</script></body>"
         );
         self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view.width)?;
         let dom = self.open(dir.path(), view, "--dump-dom")?;
         let text =
-            dom.split_once("<pre id=\"told\">").and_then(|(_, rest)| rest.split_once("</pre>"));
-        let text = text.ok_or_else(|| format!("the page told nothing: {dom:.300}"))?.0;
+            dom.split_once("<pre id=\"result\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+        let text = text.ok_or_else(|| format!("the page returned nothing: {dom:.300}"))?.0;
         let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-        let told: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
-        match told.get("error") {
+        let result: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
+        match result.get("error") {
             Some(error) => Err(format!("{error}").into()),
-            None => Ok(told["found"].clone()),
+            None => Ok(result["found"].clone()),
         }
     }
 
     /// Sheets of paper that the page takes.
-    ///
-    /// # Errors
-    /// What went wrong in the browser.
     pub fn sheets(&self, page: &str) -> Result<usize, Failed> {
         let dir = tempfile::tempdir()?;
         let pdf = dir.path().join("page.pdf");
@@ -79,10 +70,10 @@ impl Browser {
         let outer = format!(
             "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
              <style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>\
-             <iframe src='page.html' width={width} height=900></iframe><pre id=told hidden></pre>\
+             <iframe src='page.html' width={width} height=900></iframe><pre id=result hidden></pre>\
              <script>addEventListener('message', (event) => {{\
-             const told = document.getElementById('told');\
-             told.removeAttribute('hidden'); told.textContent = event.data }})</script>"
+             const result = document.getElementById('result');\
+             result.removeAttribute('hidden'); result.textContent = event.data }})</script>"
         );
         Ok(std::fs::write(dir.join("outer.html"), outer)?)
     }

@@ -7,7 +7,7 @@ if (!(root.scrollWidth <= innerWidth)) problems.push(`the page is ${root.scrollW
 let boxes = 0;
 for (const own of document.querySelectorAll("body *")) {
   const { width, right, left } = own.getBoundingClientRect();
-  if (width === 0 || own.matches(".skip")) continue;
+  if (width === 0) continue;
   boxes += 1;
   const text = `${own.tagName}.${own.getAttribute("class")}: ${own.textContent.trim().slice(0, 50)}`;
   if (!(right <= innerWidth + 1 && left >= -1) && problems.length < 20) problems.push(`from ${left} to ${right}: ${text}`);
@@ -16,7 +16,7 @@ for (const own of document.querySelectorAll("body *")) {
 }
 
 let names = 0;
-const charts = [...document.querySelectorAll("figure svg:not(.arrays)")];
+const charts = [...document.querySelectorAll("figure svg")];
 for (const [at, chart] of charts.entries()) {
   const frame = chart.getBoundingClientRect();
   const texts = [...chart.querySelectorAll("text")].filter((text) => text.textContent.trim());

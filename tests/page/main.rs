@@ -1,5 +1,4 @@
-//! The page in a browser, at the width of a phone and of a desk, light and dark: nothing overlaps, is cut off
-//! or out of reach.
+//! The page in a browser, as wide as a phone, a tablet and a desk, light and dark: nothing overlaps or is cut off.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,10 +11,9 @@ use browser::{Browser, View};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// Widths in pixels: of a phone, a tablet and a desk.
 const WIDTHS: [u32; 3] = [390, 1024, 1440];
 
-/// Pixels that the page may be high at the widest, as it opens.
+/// Pixels of the page's height at the widest.
 const HEIGHT: f64 = 8000.0;
 
 /// Pages that it may take on paper.
@@ -67,12 +65,12 @@ fn page() -> &'static str {
     })
 }
 
-/// Has no problem, and looked at so many of each kind at least.
+/// The script found no problem, and checked at least so many of each kind.
 fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
     for (what, needed) in least {
         let count = found[what].as_u64().unwrap_or(0);
         if count < *needed {
-            return Err(format!("{count} {what} were looked at, not {needed}").into());
+            return Err(format!("{count} {what} were checked, not {needed}").into());
         }
     }
     match found["problems"].as_array() {
