@@ -6,8 +6,7 @@ use crate::catalogue::Kernel;
 use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::{self, Free};
-use crate::problem::arrays::{self, Extents, Of};
-use crate::problem::plan::CACHED;
+use crate::problem::arrays::{Extents, Of};
 use crate::problem::vectors::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
@@ -25,7 +24,7 @@ pub struct Limits {
 }
 
 /// Bytes that are not counted one by one: small arrays, and batches of energies that stay.
-pub const SMALL: u64 = (64 << 20) + CACHED as u64;
+pub const SMALL: u64 = 64 << 20;
 
 /// The least igp that a process works on: whole groups of any version.
 const LEAST: usize = 64;

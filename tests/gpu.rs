@@ -82,7 +82,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         .collect()
 });
 
-fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
+fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let check = |(problem, reference)| check(&gpu, version, problem, reference).err();
     let failures: Vec<String> = CASES.iter().map(|(a, b)| (a, b)).filter_map(check).collect();
@@ -93,7 +93,7 @@ fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
 fn summed(
     gpu: &Gpu,
     problem: &Problem,
-    version: &'static kernel::Gpu,
+    version: &'static kernel::GpuVersion,
     igp: usize,
     workers: usize,
 ) -> gpp::error::Result<Sums> {
@@ -104,7 +104,7 @@ fn summed(
 }
 
 /// The `igp` of a group of a version's kernels.
-fn group(problem: &Problem, version: &'static kernel::Gpu) -> Option<usize> {
+fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
     kernel.igp_of_group(kernel.batches(problem).first().plan())
 }
@@ -206,7 +206,7 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
 
 fn check(
     gpu: &Gpu,
-    version: &'static kernel::Gpu,
+    version: &'static kernel::GpuVersion,
     problem: &Problem,
     reference: &Reference,
 ) -> Result<(), String> {

@@ -5,7 +5,7 @@
 //! point to global memory.
 
 use crate::arrays::{Arrays, Limits};
-use crate::plan::{Plan, Table};
+use crate::plan::Plan;
 
 /// The structure of a list of arguments.
 macro_rules! structure {
@@ -20,7 +20,7 @@ macro_rules! structure {
         impl $name {
             pub const COUNT: usize = [$(stringify!($field)),*].len();
 
-            /// The address of each, as the driver's launch takes them.
+            /// The address of each argument, as the driver's launch takes them.
             pub fn pointers(&self) -> [*const core::ffi::c_void; Self::COUNT] {
                 [$((&raw const self.$field).cast()),*]
             }
@@ -143,7 +143,6 @@ impl PaperArguments {
     pub fn arrays(&self, _: *const f64) -> Arrays {
         let PaperArguments { wtilde, eps, aqsn, aqsm_local, wx, vcoul_loc, occ, .. } = *self;
         let PaperArguments { nbands, ngpown, ncouls, nw, limittwo, limitone, sexcut, .. } = *self;
-        let limits = Limits { limittwo, limitone, sexcut };
         Arrays {
             wtilde,
             eps,
@@ -156,69 +155,33 @@ impl PaperArguments {
             ngpown,
             ncouls,
             nw,
-            limits,
+            limits: Limits { limittwo, limitone, sexcut },
             plan: Plan::NONE,
         }
     }
 }
 
-macro_rules! part {
-    ([$name:ident] { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
-        impl $name {
-            /// The paper's arguments with a plan. Entries do not take the table's `wx`.
-            pub fn new(paper: PaperArguments, plan: Plan) -> $name {
-                let Plan { plain, occupied, far_begin, table, .. } = plan;
-                let Plan { fallback_mask, fallback_pairs, fallback_begins, fallback_blocks, .. } = plan;
-                let Table { half, square, .. } = table;
-                $name {
-                    $($field: paper.$field,)*
-                    plain,
-                    occupied,
-                    far_begin,
-                    fallback_mask,
-                    fallback_pairs,
-                    fallback_begins,
-                    fallback_blocks,
-                    half,
-                    square,
-                }
+/// Planned arguments from the paper's and a plan, and back.
+macro_rules! conversions {
+    ([$($paper:ident)+] [$($plan:ident)+]) => {
+        impl PlannedArguments {
+            /// Entries do not take the plan's energies.
+            pub fn new(paper: PaperArguments, plan: Plan) -> PlannedArguments {
+                PlannedArguments { $($paper: paper.$paper,)+ $($plan: plan.$plan,)+ }
             }
 
-            /// The paper's arguments among them.
+            /// The arrays as the bodies see them. The constant memory has the energies; on the GPU it is null here.
             #[inline(always)]
-            pub fn paper(&self) -> PaperArguments {
-                PaperArguments { $($field: self.$field),* }
+            pub fn arrays(&self, energies: *const f64) -> Arrays {
+                let paper = PaperArguments { $($paper: self.$paper),+ };
+                let plan = Plan { energies, $($plan: self.$plan),+ };
+                Arrays { plan, ..paper.arrays(core::ptr::null()) }
             }
         }
     };
 }
-use part;
 
-list! { paper: part [PlannedArguments] }
-
-impl PlannedArguments {
-    /// The arrays as the bodies see them. The constant memory has the table of energies; on the GPU it is null here.
-    #[inline(always)]
-    pub fn arrays(&self, table: *const f64) -> Arrays {
-        let PlannedArguments { plain, occupied, far_begin, half, square, .. } = *self;
-        let PlannedArguments {
-            fallback_mask,
-            fallback_pairs,
-            fallback_begins,
-            fallback_blocks,
-            ..
-        } = *self;
-        let table = Table { wx: table, half, square };
-        let plan = Plan {
-            plain,
-            occupied,
-            far_begin,
-            fallback_mask,
-            fallback_pairs,
-            fallback_begins,
-            fallback_blocks,
-            table,
-        };
-        Arrays { plan, ..self.paper().arrays(core::ptr::null()) }
-    }
+conversions! {
+    [wtilde eps aqsn aqsm_local wx vcoul_loc occ partials nbands ngpown ncouls nw iw limittwo limitone sexcut]
+    [plain occupied far_begin fallback_mask fallback_pairs fallback_begins fallback_blocks half square]
 }

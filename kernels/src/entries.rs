@@ -80,8 +80,8 @@ macro_rules! entries {
         &[$($crate::kernel::Entry {
             energies: $nw,
             symbol: stringify!($symbol),
-            max_registers: $crate::entries::optional!($($registers)?),
-            spills: $crate::entries::spills!($($spills)?),
+            max_registers: [$(Some($registers),)? None][0],
+            spills: [$($crate::kernel::Spills $spills,)? $crate::kernel::Spills::OUTSIDE][0],
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, constant, block, grid| {
                     // SAFETY: the launch contract.
@@ -126,25 +126,3 @@ macro_rules! planned {
 }
 #[cfg(target_arch = "nvptx64")]
 pub(crate) use planned;
-
-/// A value that may be left out; `entries!` uses it.
-macro_rules! optional {
-    () => {
-        None
-    };
-    ($value:literal) => {
-        Some($value)
-    };
-}
-pub(crate) use optional;
-
-/// What an entry may spill; `entries!` uses it.
-macro_rules! spills {
-    () => {
-        $crate::kernel::Spills::OUTSIDE
-    };
-    ({ $($limits:tt)+ }) => {
-        $crate::kernel::Spills { $($limits)+ }
-    };
-}
-pub(crate) use spills;

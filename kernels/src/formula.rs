@@ -105,9 +105,9 @@ fn cut_term(
     term.cut(w, size, bound(limits.sexcut, pair.eps))
 }
 
-/// One term before the cutoff.
+/// The same before the cutoff.
 #[inline(always)]
-fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
+pub fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
     let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
     let wsum = opt_barrier(w + wtilde.re);
     let wdiff = wdiff(w, wtilde);

@@ -6,7 +6,7 @@ use crate::emulator::BlockBody;
 use crate::formula::VALUES;
 use crate::grid;
 use crate::lists;
-use crate::plan::{EnergiesFrom, Plan, Poles, Table};
+use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
 use crate::sigma::BANDS;
 use crate::tiling::{Grid, Shape};
 
@@ -21,25 +21,30 @@ pub struct Version {
 }
 
 /// The kernels of a version.
-pub struct Gpu {
+pub struct GpuVersion {
     pub version: &'static Version,
     /// Those for real poles before those for any.
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
-    pub beyond: Option<&'static Gpu>,
+    pub beyond: Option<&'static GpuVersion>,
     /// The least compute capability.
     pub capability: f64,
 }
 
-impl Gpu {
+impl GpuVersion {
+    /// A version for any GPU that gpp runs on, without energies in constant memory.
+    pub const fn new(version: &'static Version, kernels: &'static [Kernel]) -> GpuVersion {
+        GpuVersion { version, kernels, beyond: None, capability: 7.0 }
+    }
+
     pub const fn id(&self) -> &'static str {
         self.version.id
     }
 
-    /// Itself, or [`Gpu::beyond`] if the constant memory does not hold so many energies of all bands.
-    pub fn holding(&self, energies: usize) -> &Gpu {
+    /// Itself, or [`GpuVersion::beyond`] if the constant memory does not hold so many energies of all bands.
+    pub fn holding(&self, energies: usize) -> &GpuVersion {
         match self.beyond {
-            Some(other) if energies > Table::CONSTANT => other,
+            Some(other) if energies > CONSTANT => other,
             _ => self,
         }
     }
@@ -124,22 +129,18 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A kernel of tiles, all energies together, without a cap on registers or counts.
-    pub const fn tiled(
-        (poles, energies_from): (Poles, EnergiesFrom),
-        shape: Shape,
-        entries: &'static [Entry],
-    ) -> Kernel {
+    /// A kernel of tiles for any poles, all energies together, to fill in.
+    pub const fn tiled(shape: Shape) -> Kernel {
         Kernel {
-            poles,
+            poles: Poles::Any,
             loops: Loops::Tiled(shape),
             energies: Energies::Together,
-            energies_from,
+            energies_from: EnergiesFrom::Arrays,
             layout: Layout::Planned,
             threads: shape.threads(),
-            max_registers: None,
+            max_registers: Some(128),
             flops_per_term: None,
-            entries,
+            entries: &[],
         }
     }
 
@@ -208,38 +209,26 @@ impl Kernel {
                 lists::grid(records, lists::fallback_blocks(fallback_begins))
             }
             Loops::Clusters(blocks) => {
-                let units = self.units(dimensions).unwrap_or(1);
-                Grid::ungrouped(units.clamp(1, u64::from(blocks)) as u32, self.threads)
+                let clusters = self.items(dimensions) / u64::from(self.threads);
+                Grid::ungrouped(clusters.clamp(1, u64::from(blocks)) as u32, self.threads)
             }
             _ => Grid::ungrouped(grid::blocks(self.items(dimensions), self.threads), self.threads),
         }
     }
 
-    /// Clusters of all chunks of bands, which any number of blocks may share.
-    pub fn units(&self, dimensions: &Dimensions) -> Option<u64> {
-        matches!(self.loops, Loops::Clusters(_))
-            .then(|| self.items(dimensions) / u64::from(self.threads))
-    }
-
     /// Iterations of the collapsed loops, or threads of the grid.
     fn items(&self, dimensions: &Dimensions) -> u64 {
-        let Dimensions { nbands, ngpown, ncouls, fallback_begins, .. } = *dimensions;
+        let Dimensions { nbands, ngpown, ncouls, .. } = *dimensions;
         let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
         match self.loops {
             Loops::Collapse3 => bands * igp * ig,
             Loops::Collapse2 => igp * ig,
             Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
-            Loops::Tiled(shape) => {
+            Loops::Tiled(_) | Loops::Listed => {
                 let Grid { groups, ig_blocks, fallback_blocks, threads, .. } =
-                    shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins));
-                u64::from(groups)
-                    * (u64::from(ig_blocks) + u64::from(fallback_blocks))
-                    * u64::from(threads)
-            }
-            Loops::Listed => {
-                (u64::from(dimensions.clusters)
-                    + u64::from(lists::fallback_blocks(fallback_begins)))
-                    * u64::from(self.threads)
+                    self.grid(dimensions);
+                let blocks = u64::from(ig_blocks) + u64::from(fallback_blocks);
+                u64::from(groups) * blocks * u64::from(threads)
             }
             Loops::Clusters(_) => {
                 bands.next_multiple_of(u64::from(BANDS)) * u64::from(dimensions.clusters)

@@ -13,7 +13,7 @@
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
 //! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
 //!
-//! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/past.rs` has the faster ones, from v9
+//! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/after_paper.rs` has the faster ones, from v9
 //! on, which share the tiles of [`tiling`]. [`sigma`] sums any number of energies, [`offdiag`] has Σ as a matrix.
 //! "Lines of the nest" in a header are those of the loop nest in docs/kernel.md.
 //!
@@ -38,8 +38,8 @@
 //!    is 16 whole warps at most. All threads of a block are launched, and what a body does for all of
 //!    them alike (barriers, stages, the sum of the block) it reaches with all of them.
 //! 5. **Constant memory.** A kernel with [`plan::EnergiesFrom::ConstantMemory`] finds the
-//!    energies of all bands, [`plan::Table::CONSTANT`] at most, in the variable
-//!    [`plan::SYMBOL`] of its own module; in the emulator behind the table's pointer.
+//!    energies of all bands, [`plan::CONSTANT`] at most, in the variable
+//!    [`plan::SYMBOL`] of its own module; in the emulator behind [`plan::Plan::energies`].
 //! 6. **Plan.** A kernel of [`arrays::Layout::Planned`] takes the plan of these bands and of
 //!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its fallback pairs
 //!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every other pole
@@ -68,6 +68,35 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
+
+/// A variable in the shared memory of a block, of so many bytes, and its address as a function of the same name.
+macro_rules! shared_memory {
+    (align $align:literal $name:ident: $bytes:expr) => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: u32 = $bytes;
+
+        #[cfg(target_arch = "nvptx64")]
+        core::arch::global_asm!(
+            concat!(".shared .align ", $align, " .b8 ", stringify!($name), "[{bytes}];"),
+            bytes = const $bytes,
+        );
+
+        #[cfg(target_arch = "nvptx64")]
+        #[inline(always)]
+        fn $name() -> u32 {
+            let base: u32;
+            // SAFETY: takes an address.
+            unsafe {
+                core::arch::asm!(
+                    concat!("mov.u32 {}, ", stringify!($name), ";"),
+                    out(reg32) base,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            base
+        }
+    };
+}
 
 /// Instructions of the GPU for which Rust has no word, and the same on the host.
 #[cfg_attr(target_arch = "nvptx64", path = "intrinsics/ptx.rs")]

@@ -17,15 +17,11 @@ use core::ops::Range;
 
 use num_complex::Complex64;
 
-use crate::arrays::Arrays;
-use crate::arrays::Planned;
+use crate::arrays::{Arrays, Planned};
 use crate::formula::{Sums, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, uniform};
-use crate::tiling::{self, Band, Grid, Shape, fallback_pair};
-
-/// The shape of blocks.
-pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
+use crate::tiling::{self, Band, ELEMENT, Grid, Shape, fallback_pair};
 
 /// `igp` of a thread.
 pub const TILE: usize = 2;
@@ -34,6 +30,9 @@ pub const TILE: usize = 2;
 pub const STATIC_TILE: usize = 4;
 
 const WARPS: usize = 8;
+
+/// The shape of blocks.
+pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
 
 /// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
 pub const STATIC: f64 = 1e12;
@@ -124,7 +123,8 @@ pub unsafe fn sums<const NW: usize>(
         let (igp, ig) = split(*a.plan.fallback_pairs.add(at as usize), a.ncouls);
         return fallback_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
     }
-    let record = a.plan.lists().add(*a.plan.lists().add(number as usize) as usize);
+    let words = a.plan.fallback_mask;
+    let record = words.add(*words.add(number as usize) as usize);
     if uniform(*record.add(2) == STATIC_TILE as u32) {
         static_sums(a, Listed::of(record, thread))
     } else {
@@ -143,8 +143,8 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
     let zero = Complex64::new(0.0, 0.0);
     // With the occupation, and with 1 + w/ω̃ of the first energy.
     let (mut occupied, mut all) = (zero, zero);
-    listed(a, list, 0..a.nbands, |n, band| {
-        let (w, occ): ([f64; NW], f64) = (a.plan.table.energies(n), a.occ(n));
+    list.bands(a, 0..a.nbands, |n, band| {
+        let (w, occ): ([f64; NW], f64) = (a.plan.energies(n), a.occ(n));
         let mut sum = zero;
         each::<STATIC_TILE>(|t| {
             let (weight, aqsm) = (weights[t], band.aqsm[t]);
@@ -158,7 +158,7 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
         occupied = occupied + term * occ;
         all = all + term * factor;
     });
-    let w: [f64; NW] = a.plan.table.energies(0);
+    let w: [f64; NW] = a.plan.energies(0);
     let mut sums = Sums::zero();
     let half = all * -0.5;
     each::<NW>(|e| {
@@ -196,136 +196,116 @@ impl<const T: usize> Listed<T> {
         let offset = self.offsets[t];
         if offset == NONE { 0 } else { offset.into() }
     }
+}
 
+/// Bands of a stage: between two barriers.
+const BANDS: u32 = 2;
+
+/// Stages in shared memory, a power of two: one is summed, the others are on their way.
+const STAGES: u32 = 4;
+
+/// Bytes of a band: an element for each thread.
+const BAND: u32 = SHAPE.threads() * ELEMENT;
+
+const STAGE: u32 = BANDS * BAND;
+
+shared_memory! { align 16 gpp_windows: STAGES * STAGE }
+
+impl<const T: usize> Listed<T> {
     #[inline(always)]
     fn pair(self, t: usize) -> Option<(u32, u32)> {
         (self.offsets[t] != NONE).then(|| (self.ig, self.first + self.offset(t)))
     }
 
-    /// The pole of pair `t`, or one that harms nothing.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         tiling::wtilde(a, self.pair(t))
     }
 
-    /// `vcoul · eps` of pair `t`, or zero.
     #[inline(always)]
     pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
         tiling::weight(a, self.pair(t))
     }
-}
 
-/// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn
-/// here: each reads its own.
-#[cfg(not(target_arch = "nvptx64"))]
-pub unsafe fn listed<const T: usize>(
-    a: &Arrays,
-    list: Listed<T>,
-    range: Range<u32>,
-    mut step: impl FnMut(u32, &Band<T>),
-) {
-    use crate::intrinsics::load;
+    /// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn here: each
+    /// reads its own.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
+        use crate::intrinsics::load;
 
-    for n in range {
-        let first = n * Planned::rows(a.ngpown) + list.first;
-        let band = Band {
-            aqsn: load(a.aqsn, n * a.ncouls + list.ig),
-            aqsm: from_fn(|t| load(a.aqsm_local, first + list.offset(t))),
+        for n in range {
+            let first = n * Planned::rows(a.ngpown) + self.first;
+            let band = Band {
+                aqsn: load(a.aqsn, n * a.ncouls + self.ig),
+                aqsm: from_fn(|t| load(a.aqsm_local, first + self.offset(t))),
+                wx: [0.0; 4],
+            };
+            step(n, &band);
+        }
+    }
+
+    /// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig` and the `aqsm_local` of its window to shared memory, one element of a band a
+    /// thread, some stages ahead of the one that it sums; each lane reads those of its own `igp`.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
+        use crate::intrinsics::{
+            barrier, commit_copies, copied, copy_to_shared, lane, load_shared_pair,
+        };
+
+        let (begin, end) = (range.start, range.end);
+        if begin >= end {
+            return;
+        }
+        let base = gpp_windows();
+        let thread = lane();
+        let igp = self.first + thread - WARP;
+        let (array, stride, element) = match thread < WARP {
+            true => (a.aqsn, a.ncouls, self.ig),
+            false => (a.aqsm_local, Planned::rows(a.ngpown), igp),
+        };
+        let copies = thread < WARP || igp <= self.last;
+        // A stage past the end is committed empty, so that as many are under way whatever the range.
+        let copy = |n: u32, at: u32| {
+            if copies && n < end {
+                each::<{ BANDS as usize }>(|band| {
+                    // Past the last band, that of the last.
+                    let from = (n + band as u32).min(a.nbands - 1) * stride + element;
+                    let to = base + at + band as u32 * BAND + thread * ELEMENT;
+                    copy_to_shared(to, array, from);
+                });
+            }
+            commit_copies();
+        };
+        let aqsn = base + thread % WARP * ELEMENT;
+        let aqsm: [u32; T] = from_fn(|t| base + (WARP + self.offset(t)) * ELEMENT);
+        let read = |at: u32| Band {
+            aqsn: load_shared_pair(aqsn + at),
+            aqsm: aqsm.map(|slot| load_shared_pair(slot + at)),
             wx: [0.0; 4],
         };
-        step(n, &band);
-    }
-}
 
-/// Bands of a stage: between two barriers.
-#[cfg(target_arch = "nvptx64")]
-const BANDS: u32 = 2;
-
-/// Stages in shared memory, a power of two: one is summed, the others are on their way.
-#[cfg(target_arch = "nvptx64")]
-const STAGES: u32 = 4;
-
-/// Bytes of a band: an element for each thread.
-#[cfg(target_arch = "nvptx64")]
-const BAND: u32 = SHAPE.threads() * tiling::ELEMENT;
-
-#[cfg(target_arch = "nvptx64")]
-const STAGE: u32 = BANDS * BAND;
-
-#[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(
-    ".shared .align 16 .b8 gpp_windows[{bytes}];",
-    bytes = const STAGES * STAGE,
-);
-
-/// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig` and the
-/// `aqsm_local` of its window to shared memory, one element of a band a thread, some stages ahead of the one that it
-/// sums; each lane reads those of its own `igp`.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-pub unsafe fn listed<const T: usize>(
-    a: &Arrays,
-    list: Listed<T>,
-    range: Range<u32>,
-    mut step: impl FnMut(u32, &Band<T>),
-) {
-    use crate::intrinsics::{
-        barrier, commit_copies, copied, copy_to_shared, lane, load_shared_pair,
-    };
-    use crate::tiling::ELEMENT;
-
-    let (begin, end) = (range.start, range.end);
-    if begin >= end {
-        return;
-    }
-    let base: u32;
-    core::arch::asm!("mov.u32 {}, gpp_windows;", out(reg32) base,
-        options(pure, nomem, nostack, preserves_flags));
-    let thread = lane();
-    let igp = list.first + thread - WARP;
-    let (array, stride, element) = match thread < WARP {
-        true => (a.aqsn, a.ncouls, list.ig),
-        false => (a.aqsm_local, Planned::rows(a.ngpown), igp),
-    };
-    let copies = thread < WARP || igp <= list.last;
-    // A stage past the end is committed empty, so that as many are under way whatever the range.
-    let copy = |n: u32, at: u32| {
-        if copies && n < end {
-            each::<{ BANDS as usize }>(|band| {
-                // Past the last band, that of the last.
-                let from = (n + band as u32).min(a.nbands - 1) * stride + element;
-                let to = base + at + band as u32 * BAND + thread * ELEMENT;
-                copy_to_shared(to, array, from);
-            });
+        const AHEAD: u32 = STAGES - 1;
+        each::<{ AHEAD as usize }>(|stage| {
+            copy(begin + stage as u32 * BANDS, stage as u32 * STAGE)
+        });
+        let (mut n, mut at) = (begin, 0);
+        while n < end {
+            // The stage that is filled now is the one that all threads have summed before this barrier.
+            copied::<{ AHEAD - 1 }>();
+            barrier();
+            copy(n + AHEAD * BANDS, (at + AHEAD * STAGE) % (STAGES * STAGE));
+            if n + 1 < end {
+                let (first, second) = (read(at), read(at + BAND));
+                step(n, &first);
+                step(n + 1, &second);
+            } else {
+                step(n, &read(at));
+            }
+            n += BANDS;
+            at = (at + STAGE) % (STAGES * STAGE);
         }
-        commit_copies();
-    };
-    let aqsn = base + thread % WARP * ELEMENT;
-    let aqsm: [u32; T] = from_fn(|t| base + (WARP + list.offset(t)) * ELEMENT);
-    let read = |at: u32| Band {
-        aqsn: load_shared_pair(aqsn + at),
-        aqsm: aqsm.map(|slot| load_shared_pair(slot + at)),
-        wx: [0.0; 4],
-    };
-
-    const AHEAD: u32 = STAGES - 1;
-    each::<{ AHEAD as usize }>(|stage| copy(begin + stage as u32 * BANDS, stage as u32 * STAGE));
-    let (mut n, mut at) = (begin, 0);
-    while n < end {
-        // The stage that is filled now is the one that all threads have summed before this barrier.
-        copied::<{ AHEAD - 1 }>();
+        // Before the first stage is filled again.
         barrier();
-        copy(n + AHEAD * BANDS, (at + AHEAD * STAGE) % (STAGES * STAGE));
-        if n + 1 < end {
-            let (first, second) = (read(at), read(at + BAND));
-            step(n, &first);
-            step(n + 1, &second);
-        } else {
-            step(n, &read(at));
-        }
-        n += BANDS;
-        at = (at + STAGE) % (STAGES * STAGE);
     }
-    // Before the first stage is filled again.
-    barrier();
 }

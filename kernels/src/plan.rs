@@ -7,8 +7,6 @@
 //!
 //! **Poles** are *regular* if the short formulas of the later versions lose no digits and no edge case of the definition
 //! can arise. The rest are *fallback pairs*: listed, summed by the definition, and masked out of the fast loops.
-//!
-//! **Energies** are in a *table* too: see [`Table`].
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::load_const;
@@ -50,7 +48,13 @@ pub struct Plan {
     pub fallback_begins: *const u32,
     /// Blocks of each group that sum fallback pairs: [`crate::tiling::Shape::fallback_blocks`].
     pub fallback_blocks: u32,
-    pub table: Table,
+    /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV. On the GPU the constant memory has it, as operands of
+    /// arithmetic, and this is null.
+    pub energies: *const f64,
+    /// Half the difference of the second and the first energy of a far band, in eV.
+    pub half: f64,
+    /// Its square.
+    pub square: f64,
 }
 
 impl Plan {
@@ -63,14 +67,10 @@ impl Plan {
         fallback_pairs: core::ptr::null(),
         fallback_begins: core::ptr::null(),
         fallback_blocks: 0,
-        table: Table::NONE,
+        energies: core::ptr::null(),
+        half: 0.0,
+        square: 0.0,
     };
-
-    /// The words of the lists, of a kernel that sums such.
-    #[inline(always)]
-    pub fn lists(&self) -> *const u32 {
-        self.fallback_mask
-    }
 
     /// Words of the mask for each `igp`.
     #[inline(always)]
@@ -84,6 +84,27 @@ impl Plan {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
         *self.fallback_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
     }
+
+    /// The energies of band `n`.
+    #[inline(always)]
+    pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
+        core::array::from_fn(|e| self.energy(n * NW as u32 + e as u32))
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    unsafe fn energy(&self, at: u32) -> f64 {
+        *self.energies.add(at as usize)
+    }
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn energy(&self, at: u32) -> f64 {
+        let table: u32;
+        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
+             options(pure, nomem, nostack, preserves_flags));
+        load_const(table + at * 8)
+    }
 }
 
 /// Where a kernel reads energies.
@@ -91,56 +112,17 @@ impl Plan {
 pub enum EnergiesFrom {
     /// `wx`, in the kernel's layout.
     Arrays,
-    /// The table in the constant memory, which holds [`Table::CONSTANT`] numbers.
+    /// The constant memory, which holds [`CONSTANT`] numbers in the variable [`SYMBOL`].
     ConstantMemory,
     /// It reads none.
     Nowhere,
 }
 
-/// The energies of all bands, which v13 reads from the constant memory as operands of arithmetic.
-#[derive(Clone, Copy)]
-pub struct Table {
-    /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV. On the GPU the constant memory has it, and this is
-    /// null.
-    pub wx: *const f64,
-    /// Half the difference of the second and the first energy of a far band, in eV.
-    pub half: f64,
-    /// Its square.
-    pub square: f64,
-}
+/// Numbers that the constant memory holds.
+pub const CONSTANT: usize = 1 << 13;
 
-/// The variable in constant memory that holds a table.
+/// The variable in constant memory that holds energies.
 pub const SYMBOL: &str = "gpp_table";
 
 #[cfg(target_arch = "nvptx64")]
-global_asm!(
-    ".const .align 8 .b8 gpp_table[{bytes}];",
-    bytes = const Table::CONSTANT * 8,
-);
-
-impl Table {
-    /// Numbers that the constant memory holds.
-    pub const CONSTANT: usize = 1 << 13;
-
-    pub const NONE: Table = Table { wx: core::ptr::null(), half: 0.0, square: 0.0 };
-
-    #[inline(always)]
-    pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
-        core::array::from_fn(|e| self.number(n * NW as u32 + e as u32))
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
-    unsafe fn number(&self, at: u32) -> f64 {
-        *self.wx.add(at as usize)
-    }
-
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn number(&self, at: u32) -> f64 {
-        let table: u32;
-        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
-             options(pure, nomem, nostack, preserves_flags));
-        load_const(table + at * 8)
-    }
-}
+global_asm!(".const .align 8 .b8 gpp_table[{bytes}];", bytes = const CONSTANT * 8);

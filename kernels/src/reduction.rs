@@ -40,27 +40,25 @@ pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads
 /// Sum over the threads of a block in the GPU's order.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
-    use crate::intrinsics::WARP;
     let mut threads: std::vec::Vec<f64> = threads.collect();
-    threads
-        .chunks_mut(WARP as usize)
-        .map(|warp| {
-            let mut width = WARP as usize / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    warp[lane] += warp[lane + width];
-                }
-                width /= 2;
-            }
-            warp[0]
-        })
-        .sum()
+    threads.chunks_mut(crate::intrinsics::WARP as usize).map(warp_sum).sum()
+}
+
+/// Sum over the lanes of a warp, as a tree.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn warp_sum(lanes: &mut [f64]) -> f64 {
+    let mut width = lanes.len() / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
 }
 
 #[cfg(target_arch = "nvptx64")]
 mod gpu {
-    use core::arch::{asm, global_asm};
-
     use super::{SecondStageArguments, THREADS, strided_sum};
     use crate::formula::{MAX_VALUES, Sums, VALUES};
     use crate::grid::each;
@@ -70,10 +68,7 @@ mod gpu {
 
     const MAX_WARPS: usize = 16;
 
-    global_asm!(
-        ".shared .align 8 .b8 gpp_scratch[{bytes}];",
-        bytes = const MAX_WARPS * MAX_VALUES * 8,
-    );
+    shared_memory! { align 8 gpp_scratch: (MAX_WARPS * MAX_VALUES * 8) as u32 }
 
     /// Sums each of `sums` over the block and stores them as entries `slot` of `partials`,
     /// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
@@ -144,12 +139,6 @@ mod gpu {
     /// Shared-memory address of scratch element `at`.
     #[inline(always)]
     fn scratch(at: u32) -> u32 {
-        let base: u32;
-        // SAFETY: takes an address.
-        unsafe {
-            asm!("mov.u32 {}, gpp_scratch;", out(reg32) base,
-                 options(pure, nomem, nostack, preserves_flags));
-        }
-        base + at * 8
+        gpp_scratch() + at * 8
     }
 }

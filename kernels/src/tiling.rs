@@ -15,8 +15,7 @@ use core::ops::Range;
 
 use num_complex::Complex64;
 
-use crate::arrays::Arrays;
-use crate::arrays::Planned;
+use crate::arrays::{Arrays, Planned};
 use crate::formula::{Pair, Sums, TermFn};
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, load};
@@ -540,31 +539,14 @@ impl<const T: usize, const W: usize> Stage<T, W> {
 /// Bytes of an element of a stage.
 pub const ELEMENT: u32 = 16;
 
-// Two stages each, with a variable for each number of warps, so that a kernel holds no more than it fills.
-#[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(
-    ".shared .align 16 .b8 gpp_stage_8[{eight}];",
-    ".shared .align 16 .b8 gpp_stage_wide[{wide}];",
-    eight = const 2 * Stage::<3, 8>::LENGTH * ELEMENT,
-    wide = const 2 * Stage::<4, 4>::LENGTH * ELEMENT,
-);
+// Two stages each, with a variable for each number of warps, so that a kernel takes no more than it fills.
+shared_memory! { align 16 gpp_stage_8: 2 * Stage::<3, 8>::LENGTH * ELEMENT }
+shared_memory! { align 16 gpp_stage_wide: 2 * Stage::<4, 4>::LENGTH * ELEMENT }
 
 /// Shared-memory address of the two stages of blocks of `W` warps with tiles of `T`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn stages<const T: usize, const W: usize>() -> u32 {
-    use core::arch::asm;
-
     const { assert!(W == 8 && T <= 3 || W == 4 && T == 4) };
-    let base: u32;
-    // SAFETY: takes an address.
-    unsafe {
-        match W {
-            4 => asm!("mov.u32 {}, gpp_stage_wide;", out(reg32) base,
-                      options(pure, nomem, nostack, preserves_flags)),
-            _ => asm!("mov.u32 {}, gpp_stage_8;", out(reg32) base,
-                      options(pure, nomem, nostack, preserves_flags)),
-        }
-    }
-    base
+    if W == 4 { gpp_stage_wide() } else { gpp_stage_8() }
 }

@@ -8,7 +8,7 @@ use gpp::kernels::grid::Thread;
 use gpp::kernels::kernel::Dimensions;
 use gpp::kernels::kernel::{Energies, Kernel, Loops};
 use gpp::kernels::plan::Poles;
-use gpp::kernels::plan::{EnergiesFrom, Table};
+use gpp::kernels::plan::{CONSTANT, EnergiesFrom};
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
 use gpp::kernels::{peaks, reduction, repack};
 use gpp::profile::ncu::profiled;
@@ -34,8 +34,8 @@ fn lists_are_complete_and_without_duplicates() {
         assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
         if let Some(other) = version.beyond {
             assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
-            assert!(std::ptr::eq(version.holding(Table::CONSTANT), *version));
-            assert!(std::ptr::eq(version.holding(Table::CONSTANT + 1), other));
+            assert!(std::ptr::eq(version.holding(CONSTANT), *version));
+            assert!(std::ptr::eq(version.holding(CONSTANT + 1), other));
         }
     }
     for kernel in kernels() {

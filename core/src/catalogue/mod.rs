@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{Gpu, Kernel as GpuKernel, Loops, Version};
+use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Loops, Version};
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct Journey {
 /// The versions of a journey, as the crate of their kernels lists them.
 #[derive(Clone, Copy)]
 pub enum Versions {
-    Gpu(&'static [&'static Gpu]),
+    Gpu(&'static [&'static GpuVersion]),
     Cpu(&'static [&'static Cpu]),
 }
 
@@ -192,7 +192,7 @@ pub fn journey_of(id: &str) -> Option<&'static Journey> {
 #[derive(Clone, Copy)]
 pub enum Kernel {
     /// For GPUs; on a CPU its bodies run in an emulator.
-    Gpu(&'static Gpu),
+    Gpu(&'static GpuVersion),
     /// In the vectors of a CPU.
     Cpu(&'static Cpu),
 }
@@ -232,7 +232,7 @@ impl Kernel {
         }
     }
 
-    pub fn gpu(self) -> Option<&'static Gpu> {
+    pub fn gpu(self) -> Option<&'static GpuVersion> {
         match self {
             Kernel::Gpu(gpu) => Some(gpu),
             Kernel::Cpu(_) => None,
@@ -247,7 +247,7 @@ impl Kernel {
     }
 
     /// The kernels for GPUs, or an error that says how the version runs.
-    pub fn require_gpu(self) -> Result<&'static Gpu> {
+    pub fn require_gpu(self) -> Result<&'static GpuVersion> {
         self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
             what: "is made for processors: --device cpu runs it".into(),
@@ -313,7 +313,7 @@ impl Listed {
         self.version.id
     }
 
-    pub fn gpu(&self) -> Option<&'static Gpu> {
+    pub fn gpu(&self) -> Option<&'static GpuVersion> {
         self.kernel.gpu()
     }
 }
@@ -334,7 +334,7 @@ pub fn static_ch(back_end: BackEnd) -> Kernel {
     }
 }
 
-pub fn for_gpus() -> impl Iterator<Item = &'static Gpu> {
+pub fn for_gpus() -> impl Iterator<Item = &'static GpuVersion> {
     versions().filter_map(|listed| listed.gpu())
 }
 

@@ -12,7 +12,7 @@ use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -205,7 +205,7 @@ impl OnHost<'_> {
         &self,
         slab: SlabView<'_>,
         batch: &Batch,
-        gpu: &Gpu,
+        gpu: &GpuVersion,
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());

@@ -11,7 +11,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use gpp_cpu::pool::{STACK, starting};
 use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, Gpu, Kernel};
+use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, GpuVersion, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +168,7 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     /// Whether it has the instructions of a version.
-    pub fn runs(&self, gpu: &Gpu) -> bool {
+    pub fn runs(&self, gpu: &GpuVersion) -> bool {
         let capability = self.compute_capability.as_ref().and_then(|text| text.parse().ok());
         capability.is_none_or(|capability: f64| capability >= gpu.capability)
     }
@@ -194,7 +194,7 @@ pub struct KernelInfo {
 
 /// The grid of a launch, in the emulator and on a GPU: `gpu`'s kernels at a batch of energies on a slab and its pairs.
 pub fn grid(
-    gpu: &Gpu,
+    gpu: &GpuVersion,
     problem: &Problem,
     batch: &Batch,
     slab: SlabView,

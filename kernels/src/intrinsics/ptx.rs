@@ -6,11 +6,26 @@ use num_complex::Complex64;
 
 pub const WARP: u32 = 32;
 
-/// The calling thread of its block.
-#[inline(always)]
-pub fn lane() -> u32 {
-    // SAFETY: reading a special register has no precondition.
-    unsafe { nvptx::_thread_idx_x() as u32 }
+macro_rules! special_registers {
+    ($($(#[$about:meta])* $name:ident: $register:ident;)+) => {$(
+        $(#[$about])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            // SAFETY: reading a special register has no precondition.
+            unsafe { nvptx::$register() as u32 }
+        }
+    )+};
+}
+
+special_registers! {
+    /// The calling thread of its block.
+    lane: _thread_idx_x;
+    /// The calling thread's block.
+    block: _block_idx_x;
+    /// Threads of a block.
+    threads: _block_dim_x;
+    /// Blocks of the grid.
+    blocks: _grid_dim_x;
 }
 
 /// As [`lane`], held in a register: ptxas reads [`lane`] again in a loop, and waits some 20 cycles for it. All lanes of
@@ -21,25 +36,6 @@ pub unsafe fn lane_in_register() -> u32 {
     asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) value, in(reg32) lane(),
         options(pure, nomem, nostack, preserves_flags));
     value
-}
-
-/// The calling thread's block.
-#[inline(always)]
-pub fn block() -> u32 {
-    // SAFETY: reading a special register has no precondition.
-    unsafe { nvptx::_block_idx_x() as u32 }
-}
-
-#[inline(always)]
-pub fn threads() -> u32 {
-    // SAFETY: reading a special register has no precondition.
-    unsafe { nvptx::_block_dim_x() as u32 }
-}
-
-#[inline(always)]
-pub fn blocks() -> u32 {
-    // SAFETY: reading a special register has no precondition.
-    unsafe { nvptx::_grid_dim_x() as u32 }
 }
 
 /// Waits for all threads of the block; what they stored to shared memory before is visible after.

@@ -71,8 +71,7 @@ const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
 const FACTORS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
 const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
 
-#[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(".shared .align 16 .b8 gpp_discs[{bytes}];", bytes = const NUMBERS * 8);
+shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
 
 /// Moment `k` of band `b`.
 #[inline(always)]
@@ -234,12 +233,7 @@ impl Cluster for Disc {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     fn shared_memory() -> u32 {
-        let base: u32;
-        // SAFETY: takes an address.
-        unsafe {
-            core::arch::asm!("mov.u32 {}, gpp_discs;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
-        }
-        base
+        gpp_discs()
     }
 
     #[inline(always)]

@@ -83,8 +83,7 @@ const POLYNOMIALS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
 const WEIGHTS: u32 = POLYNOMIALS + 2 * STAGE * PER_PAIR;
 const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
 
-#[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(".shared .align 16 .b8 gpp_cells[{bytes}];", bytes = const NUMBERS * 8);
+shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
 
 /// Moment `k` of band `b`.
 #[inline(always)]
@@ -226,12 +225,7 @@ impl Cluster for Interval {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     fn shared_memory() -> u32 {
-        let base: u32;
-        // SAFETY: takes an address.
-        unsafe {
-            core::arch::asm!("mov.u32 {}, gpp_cells;", out(reg32) base, options(pure, nomem, nostack, preserves_flags));
-        }
-        base
+        gpp_cells()
     }
 
     #[inline(always)]

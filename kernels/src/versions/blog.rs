@@ -1,6 +1,6 @@
 //! The blog's steps: no blocks, no swapped indices.
 
-use crate::arrays::{Arrays, Limits, Original};
+use crate::arrays::{Arrays, Limits, Order, Original};
 use crate::entries::entries;
 use crate::formula::{
     Pair, Sums, TOL_ZERO, Term, abs2, first_denominator, reciprocal, second_denominator, wdiff,
@@ -9,6 +9,32 @@ use crate::grid::{Thread, each, split};
 use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops};
 use crate::versions::v0;
+
+/// `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.
+#[inline(always)]
+pub unsafe fn collapse2<const NW: usize, L: Order>(
+    a: &Arrays,
+    iw: u32,
+    thread: Thread,
+    cutoff: impl Fn(&Pair) -> f64,
+    term: impl Fn(&Pair, f64, f64) -> Term,
+) -> Sums<NW> {
+    let mut sums = Sums::zero();
+    for index in thread.strided(a.ngpown * a.ncouls) {
+        let (igp, ig) = split(index, a.ncouls);
+        let pair = Pair::load(a, ig, igp);
+        let (cutoff, vcoul) = (cutoff(&pair), a.vcoul_loc(igp));
+        for n in 0..a.nbands {
+            let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
+            let occ = a.occ(n);
+            each::<NW>(|e| {
+                let w = a.wx::<L>(iw + e as u32, n);
+                sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
+            });
+        }
+    }
+    sums
+}
 
 pub mod baseline {
     //! The blog's baseline: all three loops collapsed, energies in the thread.
@@ -62,21 +88,8 @@ pub mod step1 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let mut sums = Sums::zero();
-        for index in thread.strided(a.ngpown * a.ncouls) {
-            let (igp, ig) = split(index, a.ncouls);
-            let pair = Pair::load(a, ig, igp);
-            let vcoul = a.vcoul_loc(igp);
-            for n in 0..a.nbands {
-                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-                let occ = a.occ(n);
-                each::<NW>(|e| {
-                    let w = a.wx::<Original>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, v0::term(&pair, w, &a.limits), matngmatmgp);
-                });
-            }
-        }
-        sums
+        let term = |pair: &Pair, _, w: f64| v0::term(pair, w, &a.limits);
+        collapse2::<NW, Original>(a, iw, thread, |_| 0.0, term)
     }
 }
 
@@ -128,22 +141,8 @@ pub mod step3 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        for index in thread.strided(ngpown * ncouls) {
-            let (igp, ig) = split(index, ncouls);
-            let pair = Pair::load(a, ig, igp);
-            let vcoul = a.vcoul_loc(igp);
-            for n in 0..nbands {
-                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-                let occ = a.occ(n);
-                each::<NW>(|e| {
-                    let w = a.wx::<Original>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-                });
-            }
-        }
-        sums
+        let term = |pair: &Pair, _, w: f64| term(pair, w, &a.limits);
+        collapse2::<NW, Original>(a, iw, thread, |_| 0.0, term)
     }
 
     /// One term: reciprocals, squares, three branches.

@@ -1,46 +1,37 @@
 //! The versions, by journey: each a module of a file of this folder, and a name here.
 
-use crate::kernel::{Entry, Gpu, Kernel};
+use crate::kernel::{Entry, GpuVersion, Kernel};
 
 /// What a version is, and how a GPU does it: `VERSION` and `GPU`.
 macro_rules! version {
-    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr) => {
-        version! { id: $id, change: $change, source: $source, kernels: $kernels, None, 7.0 }
-    };
-    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr,
-     beyond: $beyond:expr, capability: $capability:literal) => {
-        version! { id: $id, change: $change, source: $source, kernels: $kernels, Some($beyond), $capability }
-    };
-    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr,
-     $beyond:expr, $capability:literal) => {
+    (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr
+     $(, beyond: $beyond:expr, capability: $capability:literal)?) => {
         pub static VERSION: $crate::kernel::Version =
             $crate::kernel::Version { id: $id, change: $change, source: $source };
 
-        pub static GPU: $crate::kernel::Gpu = $crate::kernel::Gpu {
-            version: &VERSION,
-            kernels: &$kernels,
-            beyond: $beyond,
-            capability: $capability,
+        pub static GPU: $crate::kernel::GpuVersion = $crate::kernel::GpuVersion {
+            $(beyond: Some($beyond), capability: $capability,)?
+            ..$crate::kernel::GpuVersion::new(&VERSION, &$kernels)
         };
     };
 }
 
+mod after_paper;
 pub mod blog;
 mod paper;
-mod past;
 pub mod sigma;
 pub mod talk;
 
+pub use after_paper::*;
 pub use paper::*;
-pub use past::*;
 
 /// Makes the list of each journey, and that of all.
 macro_rules! journeys {
     ($($(#[$about:meta])* $journey:ident: $($($part:ident)::+),+;)+) => {
-        $($(#[$about])* pub static $journey: &[&Gpu] = &[$(&$($part::)+GPU,)+];)+
+        $($(#[$about])* pub static $journey: &[&GpuVersion] = &[$(&$($part::)+GPU,)+];)+
 
         /// All versions, journey by journey.
-        pub static ALL: &[&Gpu] = &[$($(&$($part::)+GPU,)+)+];
+        pub static ALL: &[&GpuVersion] = &[$($(&$($part::)+GPU,)+)+];
     };
 }
 
@@ -56,7 +47,7 @@ journeys! {
         v6,
         v7,
         v8;
-    /// Past the paper, from its last version on.
+    /// After the paper.
     PAST:
         v9,
         v10,
@@ -89,7 +80,7 @@ journeys! {
 }
 
 /// The kernel and the version of an entry's symbol, [`static_ch`] included.
-pub fn find(symbol: &str) -> Option<(&'static Gpu, &'static Kernel, &'static Entry)> {
+pub fn find(symbol: &str) -> Option<(&'static GpuVersion, &'static Kernel, &'static Entry)> {
     ALL.iter().chain([&&static_ch::GPU]).find_map(|gpu| {
         gpu.kernels.iter().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;

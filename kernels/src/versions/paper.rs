@@ -1,5 +1,5 @@
-//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop. What one version has in
-//! common with another is repeated, so that each can be read by itself. [`crate::formula`] has the definition.
+//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop, repeated if it is that of
+//! the version before. From v3 on the term stays the same. [`crate::formula`] has the definition.
 //!
 //! A term is `inline`, not `inline(always)`: LLVM inlines it, where rustc by itself would split the sums differently and the
 //! PTX would change.
@@ -282,6 +282,7 @@ pub mod v4 {
     //!
     //! Lines of the nest: 1.
 
+    use super::v3::term;
     use super::*;
 
     version! {
@@ -321,28 +322,6 @@ pub mod v4 {
         }
         sums
     }
-
-    /// One term: reciprocals, squares, two branches.
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
-    }
 }
 
 pub mod v5 {
@@ -353,6 +332,7 @@ pub mod v5 {
     //!
     //! Lines of the nest: 4.
 
+    use super::v3::term;
     use super::*;
 
     version! { id: "v5", change: "one launch for each energy", source: "paper III, v5", kernels: [KERNEL] }
@@ -384,28 +364,6 @@ pub mod v5 {
         }
         sums
     }
-
-    /// One term: reciprocals, squares, two branches.
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
-    }
 }
 
 pub mod v6 {
@@ -418,6 +376,7 @@ pub mod v6 {
     //!
     //! Lines of the nest: 1, 3.
 
+    use super::v3::term;
     use super::*;
 
     /// Band blocks, the stride of the band loop.
@@ -466,28 +425,6 @@ pub mod v6 {
         }
         sums
     }
-
-    /// One term: reciprocals, squares, two branches.
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
-    }
 }
 
 pub mod v7 {
@@ -498,6 +435,7 @@ pub mod v7 {
     //!
     //! Lines of the nest: 5, 6.
 
+    use super::v3::term;
     use super::v6::{IG_BLK, N_BLK};
     use super::*;
 
@@ -537,28 +475,6 @@ pub mod v7 {
         }
         sums
     }
-
-    /// One term: reciprocals, squares, two branches.
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
-    }
 }
 
 pub mod v8 {
@@ -570,6 +486,7 @@ pub mod v8 {
     //!
     //! Lines of the nest: none, the launch changes.
 
+    use super::v3::term;
     use super::v6::{IG_BLK, N_BLK};
     use super::*;
 
@@ -612,27 +529,5 @@ pub mod v8 {
             }
         }
         sums
-    }
-
-    /// One term: reciprocals, squares, two branches.
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
     }
 }

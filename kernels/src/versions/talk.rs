@@ -3,48 +3,23 @@
 use crate::arrays::{Arrays, Layout, Limits, Swapped};
 use crate::entries::entries;
 use crate::formula::{
-    Pair, Sums, TOL_ZERO, Term, abs, abs2, first_denominator, reciprocal, second_denominator, wdiff,
+    Pair, Sums, TOL_ZERO, Term, abs, abs2, branches, first_denominator, second_denominator, wdiff,
 };
 use crate::grid::{Thread, each, split};
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops};
+use crate::versions::blog::collapse2;
 use crate::versions::v0;
 
-/// V5 to V8: `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.
-#[inline(always)]
-unsafe fn collapse2<const NW: usize>(
-    a: &Arrays,
-    iw: u32,
-    thread: Thread,
-    cutoff: impl Fn(&Pair) -> f64,
-    term: impl Fn(&Pair, f64, f64) -> Term,
-) -> Sums<NW> {
-    let mut sums = Sums::zero();
-    for index in thread.strided(a.ngpown * a.ncouls) {
-        let (igp, ig) = split(index, a.ncouls);
-        let pair = Pair::load(a, ig, igp);
-        let (cutoff, vcoul) = (cutoff(&pair), a.vcoul_loc(igp));
-        for n in 0..a.nbands {
-            let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
-            let occ = a.occ(n);
-            each::<NW>(|e| {
-                let w = a.wx::<Swapped>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
-            });
-        }
-    }
-    sums
-}
-
-/// V9 and BerkeleyGW: `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`.
+/// V9 and BerkeleyGW: `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`, with V8's term.
 #[inline(always)]
 unsafe fn blocked<const NW: usize, const N_BLK: u32, const IG_BLK: u32>(
     a: &Arrays,
     iw: u32,
     thread: Thread,
-    cutoff: impl Fn(&Pair) -> f64,
-    term: impl Fn(&Pair, f64, f64) -> Term,
 ) -> Sums<NW> {
+    let cutoff = |pair: &Pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps);
+    let term = |pair: &Pair, cutoff, w: f64| branches(pair, w, &a.limits).cut(w, abs2, cutoff);
     let mut sums = Sums::zero();
     for index in thread.strided(N_BLK * a.ngpown * IG_BLK) {
         let (rest, ig_blk) = split(index, IG_BLK);
@@ -88,28 +63,6 @@ fn divisions(pair: &Pair, w: f64, limits: &Limits) -> Term {
     } else if delwr > TOL_ZERO {
         let cden = second_denominator(wsum, wtilde);
         term.ssx -= omega2 / cden;
-    }
-    term
-}
-
-/// One term with a two-way branch and reciprocals, before the cutoff.
-#[inline(always)]
-fn reciprocals(pair: &Pair, w: f64, limits: &Limits) -> Term {
-    let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-    let wsum = opt_barrier(w + wtilde.re);
-    let wdiff = wdiff(w, wtilde);
-    let wdiffr = wdiff.norm_sqr();
-    let rden = 1.0 / wdiffr;
-    let delw = wtilde * wdiff.conj() * rden;
-    let delwr = delw.norm_sqr();
-    let mut term = Term::zero();
-    if wdiffr > limits.limittwo && delwr < limits.limitone {
-        let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-        term.sch = delw * eps;
-        term.ssx = omega2 * reciprocal(cden);
-    } else if delwr > TOL_ZERO {
-        let cden = second_denominator(wsum, wtilde);
-        term.ssx -= omega2 * reciprocal(cden);
     }
     term
 }
@@ -225,7 +178,7 @@ pub mod v5 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2(a, iw, thread, |_| 0.0, |pair, _, w| v0::term(pair, w, &a.limits))
+        collapse2::<NW, Swapped>(a, iw, thread, |_| 0.0, |pair, _, w| v0::term(pair, w, &a.limits))
     }
 }
 
@@ -253,13 +206,10 @@ pub mod v6 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2(
-            a,
-            iw,
-            thread,
-            |pair| a.limits.sexcut * abs(pair.eps),
-            |pair, cutoff, w| divisions(pair, w, &a.limits).cut(w, abs, cutoff),
-        )
+        let cutoff = |pair: &Pair| a.limits.sexcut * abs(pair.eps);
+        collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
+            divisions(pair, w, &a.limits).cut(w, abs, cutoff)
+        })
     }
 }
 
@@ -282,13 +232,10 @@ pub mod v7 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2(
-            a,
-            iw,
-            thread,
-            |pair| a.limits.sexcut * abs(pair.eps),
-            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs, cutoff),
-        )
+        let cutoff = |pair: &Pair| a.limits.sexcut * abs(pair.eps);
+        collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
+            branches(pair, w, &a.limits).cut(w, abs, cutoff)
+        })
     }
 }
 
@@ -311,13 +258,10 @@ pub mod v8 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        collapse2(
-            a,
-            iw,
-            thread,
-            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
-            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
-        )
+        let cutoff = |pair: &Pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps);
+        collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
+            branches(pair, w, &a.limits).cut(w, abs2, cutoff)
+        })
     }
 }
 
@@ -338,27 +282,15 @@ pub mod v9 {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+        loops: Loops::Blocked { n_blk: 16, ig_blk: 256 },
         flops_per_term: Some(81.4),
         entries: entries!(body: gpp_talk_v9 = 1),
         ..super::v8::KERNEL
     };
 
-    /// Band blocks, the stride of the band loop.
-    pub const N_BLK: u32 = 16;
-
-    /// Blocks of `ig`, the stride of the `ig` loop.
-    pub const IG_BLK: u32 = 256;
-
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<NW, N_BLK, IG_BLK>(
-            a,
-            iw,
-            thread,
-            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
-            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
-        )
+        blocked::<NW, 16, 256>(a, iw, thread)
     }
 }
 
@@ -371,7 +303,6 @@ pub mod bgw {
     //!
     //! Lines of the nest: 1, 3.
 
-    use super::v9::N_BLK;
     use super::*;
 
     version! {
@@ -380,23 +311,14 @@ pub mod bgw {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+        loops: Loops::Blocked { n_blk: 16, ig_blk: 512 },
         flops_per_term: Some(81.4),
         entries: entries!(body: gpp_talk_bgw = 1),
         ..super::v9::KERNEL
     };
 
-    /// Blocks of `ig`, the stride of the `ig` loop.
-    pub const IG_BLK: u32 = 512;
-
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        blocked::<NW, N_BLK, IG_BLK>(
-            a,
-            iw,
-            thread,
-            |pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps),
-            |pair, cutoff, w| reciprocals(pair, w, &a.limits).cut(w, abs2, cutoff),
-        )
+        blocked::<NW, 16, 512>(a, iw, thread)
     }
 }

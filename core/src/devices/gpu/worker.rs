@@ -9,7 +9,7 @@ use gpp_kernels::arguments::{Arguments, PaperArguments};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::intrinsics::WARP;
-use gpp_kernels::kernel::{Entry, Gpu as Kernels, Kernel};
+use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::reduction::SecondStageArguments;
 use gpp_kernels::{plan, reduction};
@@ -160,7 +160,7 @@ impl<'a> OnGpu<'a> {
     }
 
     /// Begins to sum a slab at a batch of energies by a version's kernels.
-    pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
+    pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
         let (plan, kernel) = (batch.plan(), batch.plan().kernel(gpu));
         let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
         let second_stage = self.gpu.load(reduction::SYMBOL)?;

@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::kernel::{Gpu, Kernel};
+use gpp_kernels::kernel::{GpuVersion, Kernel};
 use gpp_kernels::lists::STATIC;
-use gpp_kernels::plan::{Plan, Poles, Table};
+use gpp_kernels::plan::{Plan, Poles};
 
 use crate::problem::bands::{Bands, Id};
 pub use crate::problem::plan::clusters::{Cells, Evaluator};
@@ -88,9 +88,9 @@ pub struct BandPlan {
     pub far_begin: usize,
     /// What all contributing poles of the problem have in common.
     pub poles: Poles,
-    /// See [`Table::wx`]: `wx(:,n)` in the plan's order of bands.
+    /// See [`Plan::energies`]: `wx(:,n)` in the plan's order of bands.
     pub wx: Vec<f64>,
-    /// See [`Table::half`].
+    /// See [`Plan::half`].
     pub half: f64,
     limits: Limits,
     nw: usize,
@@ -135,7 +135,7 @@ impl BandPlan {
 
     /// The kernel of a version that sums this problem: one of its own, or another's if the constant memory does not
     /// hold the energies.
-    pub fn kernel<'g>(&self, gpu: &'g Gpu) -> &'g Kernel {
+    pub fn kernel<'g>(&self, gpu: &'g GpuVersion) -> &'g Kernel {
         gpu.holding(self.wx.len()).kernel(self.poles)
     }
 
@@ -166,7 +166,9 @@ impl BandPlan {
             fallback_pairs: fallback.pairs.as_ptr(),
             fallback_begins: fallback.begins.as_ptr(),
             fallback_blocks: kernel.fallback_blocks(&fallback.begins),
-            table: Table { wx: self.wx.as_ptr(), half: self.half, square: self.half * self.half },
+            energies: self.wx.as_ptr(),
+            half: self.half,
+            square: self.half * self.half,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Past the paper: each version's loops over the helpers of [`crate::tiling`], and the static CH.
+//! Versions after the paper's: each one's loops over the helpers of [`crate::tiling`], and the static CH.
 //!
 //! A pair's constants stay in registers, and its sums are scaled once, after the loops. A loop goes over the bands of
 //! one class ([`crate::plan`]): plain, other occupied, empty and, from v13 on, far ones.
@@ -8,18 +8,15 @@ use core::hint::select_unpredictable;
 
 use num_complex::Complex64;
 
-use crate::arrays::Arrays;
-use crate::arrays::Layout;
+use crate::arrays::{Arrays, Layout};
 use crate::entries::entries;
-use crate::formula::term;
 use crate::formula::{
-    Sums, first_denominator, reciprocal, reciprocal_unless, second_denominator, wdiff,
+    Sums, first_denominator, reciprocal, reciprocal_unless, second_denominator, term, wdiff,
 };
 use crate::grid::each;
 use crate::intrinsics::{sqrt, upper};
 use crate::kernel::{Kernel, Loops};
-use crate::lists::{Listed, TILE, listed};
-use crate::plan::{EnergiesFrom, Poles, Table};
+use crate::plan::{EnergiesFrom, Plan, Poles};
 use crate::tiling::{Place, Shape, add, direct, staged};
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
@@ -50,6 +47,15 @@ pub mod v9 {
         id: "v9", change: "one pass for all energies, pair constants out of the loop, empty bands apart",
         source: "docs/versions.md", kernels: [ANY]
     }
+
+    /// One `igp` a thread, eight warps a block.
+    pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+
+    pub const ANY: Kernel = Kernel {
+        flops_per_term: Some(42.9),
+        entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
+        ..Kernel::tiled(SHAPE)
+    };
 
     #[inline(always)]
     unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
@@ -98,19 +104,6 @@ pub mod v9 {
         });
         sums
     }
-
-    /// One `igp` a thread, eight warps a block.
-    pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
-
-    pub const ANY: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(42.9),
-        ..Kernel::tiled(
-            (Poles::Any, EnergiesFrom::Arrays),
-            SHAPE,
-            entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
-        )
-    };
 }
 
 pub mod v10 {
@@ -134,6 +127,12 @@ pub mod v10 {
         id: "v10", change: "partial fractions without a branch, approximate reciprocals corrected once",
         source: "docs/versions.md", kernels: [ANY]
     }
+
+    pub const ANY: Kernel = Kernel {
+        flops_per_term: Some(32.5),
+        entries: entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
+        ..super::v9::ANY
+    };
 
     /// What the loops need of one pole.
     #[derive(Clone, Copy)]
@@ -247,16 +246,6 @@ pub mod v10 {
         each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
         sums
     }
-
-    pub const ANY: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(32.5),
-        ..Kernel::tiled(
-            (Poles::Any, EnergiesFrom::Arrays),
-            SHAPE,
-            entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
-        )
-    };
 }
 
 pub mod v11 {
@@ -276,6 +265,11 @@ pub mod v11 {
         id: "v11", change: "bands staged in shared memory, eight at a time",
         source: "docs/versions.md", kernels: [ANY]
     }
+
+    pub const ANY: Kernel = Kernel {
+        entries: entries!(tiled tile, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
+        ..super::v10::ANY
+    };
 
     #[inline(always)]
     pub unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
@@ -311,16 +305,6 @@ pub mod v11 {
         each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
         sums
     }
-
-    pub const ANY: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(32.5),
-        ..Kernel::tiled(
-            (Poles::Any, EnergiesFrom::Arrays),
-            SHAPE,
-            entries!(tiled tile, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
-        )
-    };
 }
 
 pub mod v12 {
@@ -341,6 +325,69 @@ pub mod v12 {
     version! {
         id: "v12", change: "kernels for purely real poles",
         source: "docs/versions.md", kernels: [REAL, ANY]
+    }
+
+    /// Two `igp` a thread.
+    pub const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+
+    pub const REAL: Kernel = Kernel {
+        poles: Poles::Real,
+        flops_per_term: Some(17.9),
+        entries: entries!(
+            tiled real, SHAPE, term:
+            gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v12_real_nw3 = 3,
+        ),
+        ..Kernel::tiled(SHAPE)
+    };
+
+    /// For any poles: v11's loops.
+    pub const ANY: Kernel = Kernel {
+        entries: entries!(tiled any, SINGLE, term: gpp_v12_nw1 = 1, gpp_v12_nw2 = 2, gpp_v12_nw3 = 3),
+        ..super::v11::ANY
+    };
+
+    #[inline(always)]
+    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
+        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        staged::<2, 8, true>(a, place, 0..a.plan.plain, |_, band| {
+            let w: [f64; NW] = from_fn(|e| band.wx[e]);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        staged::<2, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+            let occ = a.occ(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, band.wx[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        each::<2>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        staged::<2, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+            let w: [f64; NW] = from_fn(|e| band.wx[e]);
+            each::<2>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        each::<2>(|t| {
+            let (half, q) = (weight(t) * 0.5, q[t].map(flushed));
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
     }
 
     /// What the loops need of one pole.
@@ -405,74 +452,6 @@ pub mod v12 {
         let flush = |x: f64| if x.abs() < 1e-280 { 0.0 } else { x };
         Complex64::new(flush(q.re), flush(q.im))
     }
-
-    #[inline(always)]
-    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
-        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
-        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
-        let mut sums = Sums::zero();
-
-        staged::<2, 8, true>(a, place, 0..a.plan.plain, |_, band| {
-            let w: [f64; NW] = from_fn(|e| band.wx[e]);
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                let both = w.map(|w| poles[t].quotients(w));
-                add(&mut y[t], m, both.map(|(y, _)| y));
-                add(&mut q[t], m, both.map(|(_, q)| q));
-            });
-        });
-        staged::<2, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
-            let occ = a.occ(n);
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                each::<NW>(|e| {
-                    let (one, quotient) = poles[t].cut_quotients(a, band.wx[e]);
-                    add(from_mut(&mut y[t][e]), m, [one * occ]);
-                    add(from_mut(&mut q[t][e]), m, [quotient]);
-                });
-            });
-        });
-        each::<2>(|t| {
-            let omega2 = weight(t) * poles[t].wtilde;
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
-        });
-        staged::<2, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
-            let w: [f64; NW] = from_fn(|e| band.wx[e]);
-            each::<2>(|t| {
-                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
-            });
-        });
-        each::<2>(|t| {
-            let (half, q) = (weight(t) * 0.5, q[t].map(flushed));
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
-        });
-        sums
-    }
-
-    pub const SHAPE: Shape = Shape { tile: 2, warps: 8 };
-
-    pub const REAL: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(17.9),
-        ..Kernel::tiled(
-            (Poles::Real, EnergiesFrom::Arrays),
-            SHAPE,
-            entries!(
-                tiled real, SHAPE, term:
-                gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v12_real_nw3 = 3,
-            ),
-        )
-    };
-
-    /// For any poles: v11's loops.
-    pub const ANY: Kernel = Kernel {
-        entries: entries!(
-            tiled any, SINGLE, term:
-            gpp_v12_nw1 = 1, gpp_v12_nw2 = 2, gpp_v12_nw3 = 3,
-        ),
-        ..v11::ANY
-    };
 }
 
 pub mod v13 {
@@ -497,54 +476,41 @@ pub mod v13 {
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 7.0
     }
 
-    /// What `M` of a far band is multiplied with: `1/(x² − h²)` and `x/(x² − h²)`, then `1/(w − ω̃)` for a third
-    /// energy; or `1/(w − ω̃)` for a single one.
-    #[inline(always)]
-    pub fn far<const NW: usize>(w: [f64; NW], wtilde: f64, table: &Table) -> [f64; NW] {
-        let c = -wtilde;
-        let single = |e: usize| reciprocal_unless(false, w[e] + c);
-        if NW == 1 {
-            return [single(0); NW];
-        }
-        let x = w[0] + (c + table.half);
-        let one = reciprocal_unless(false, x * x - table.square);
-        from_fn(|e| match e {
-            0 => one,
-            1 => x * one,
-            _ => single(e),
-        })
-    }
+    pub const REAL: Kernel = Kernel {
+        energies_from: EnergiesFrom::ConstantMemory,
+        flops_per_term: Some(17.3),
+        entries: entries!(
+            tiled real, SHAPE, term:
+            gpp_v13_real_nw1 = 1,
+            gpp_v13_real_nw2 = 2,
+            gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+        ),
+        ..v12::REAL
+    };
 
-    /// The sums of `M·q` over all bands, from those over far ones of `M` times [`far`] and those over the others.
-    #[inline(always)]
-    pub fn joined<const NW: usize>(
-        q: [Complex64; NW],
-        far: [Complex64; NW],
-        table: &Table,
-    ) -> [Complex64; NW] {
-        if NW == 1 {
-            return from_fn(|e| q[e] + far[e]);
-        }
-        let (one, x) = (far[0] * table.half, far[1 % NW]);
-        from_fn(|e| {
-            q[e] + match e {
-                0 => x + one,
-                1 => x - one,
-                _ => far[e],
-            }
-        })
-    }
+    /// For any poles, by v10's formulas.
+    pub const ANY: Kernel = Kernel {
+        poles: Poles::Any,
+        flops_per_term: Some(32.5),
+        entries: entries!(
+            tiled any, SHAPE, term:
+            gpp_v13_nw1 = 1,
+            gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
+            gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+        ),
+        ..REAL
+    };
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let (plan, table) = (&a.plan, &a.plan.table);
+        let plan = &a.plan;
         let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
         let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
         let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
         let mut sums = Sums::zero();
 
         staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 let both = w.map(|w| poles[t].quotients(w));
@@ -553,7 +519,7 @@ pub mod v13 {
             });
         });
         staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
-            let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| {
@@ -568,37 +534,75 @@ pub mod v13 {
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
         staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
             });
         });
         let mut far = [[ZERO; NW]; 2];
         staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
-                add(&mut far[t], band.matngmatmgp(t), self::far(w, poles[t].wtilde, table));
+                add(&mut far[t], band.matngmatmgp(t), self::far(w, poles[t].wtilde, plan));
             });
         });
         each::<2>(|t| {
             let half = weight(t) * 0.5;
-            let q = joined(q[t].map(flushed), far[t], table);
+            let q = joined(q[t].map(flushed), far[t], plan);
             each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
         });
         sums
+    }
+
+    /// What `M` of a far band is multiplied with: `1/(x² − h²)` and `x/(x² − h²)`, then `1/(w − ω̃)` for a third
+    /// energy; or `1/(w − ω̃)` for a single one.
+    #[inline(always)]
+    pub fn far<const NW: usize>(w: [f64; NW], wtilde: f64, plan: &Plan) -> [f64; NW] {
+        let c = -wtilde;
+        let single = |e: usize| reciprocal_unless(false, w[e] + c);
+        if NW == 1 {
+            return [single(0); NW];
+        }
+        let x = w[0] + (c + plan.half);
+        let one = reciprocal_unless(false, x * x - plan.square);
+        from_fn(|e| match e {
+            0 => one,
+            1 => x * one,
+            _ => single(e),
+        })
+    }
+
+    /// The sums of `M·q` over all bands, from those over far ones of `M` times [`far`] and those over the others.
+    #[inline(always)]
+    pub fn joined<const NW: usize>(
+        q: [Complex64; NW],
+        far: [Complex64; NW],
+        plan: &Plan,
+    ) -> [Complex64; NW] {
+        if NW == 1 {
+            return from_fn(|e| q[e] + far[e]);
+        }
+        let (one, x) = (far[0] * plan.half, far[1 % NW]);
+        from_fn(|e| {
+            q[e] + match e {
+                0 => x + one,
+                1 => x - one,
+                _ => far[e],
+            }
+        })
     }
 
     #[inline(always)]
     pub unsafe fn any<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
         use super::v10::{Pole, factors, joined};
 
-        let (plan, table) = (&a.plan, &a.plan.table);
+        let plan = &a.plan;
         let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
         let (mut q, mut y) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
         let mut sums = Sums::zero();
 
         staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| {
@@ -610,7 +614,7 @@ pub mod v13 {
         });
         if plan.plain < plan.occupied {
             staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
-                let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
+                let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
                 each::<2>(|t| {
                     let m = band.matngmatmgp(t);
                     each::<NW>(|e| {
@@ -626,14 +630,14 @@ pub mod v13 {
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[t][e], wtilde.im));
         });
         staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| add(&mut q[t][e], m, poles[t].quotient(w[e])));
             });
         });
         staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = table.energies(n);
+            let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| add(&mut q[t][e], m, poles[t].far_quotient(w[e])));
@@ -645,36 +649,6 @@ pub mod v13 {
         });
         sums
     }
-
-    pub const REAL: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(17.3),
-        ..Kernel::tiled(
-            (Poles::Real, EnergiesFrom::ConstantMemory),
-            SHAPE,
-            entries!(
-                tiled real, SHAPE, term:
-                gpp_v13_real_nw1 = 1,
-                gpp_v13_real_nw2 = 2,
-                gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
-            ),
-        )
-    };
-
-    pub const ANY: Kernel = Kernel {
-        max_registers: Some(128),
-        flops_per_term: Some(32.5),
-        ..Kernel::tiled(
-            (Poles::Any, EnergiesFrom::ConstantMemory),
-            SHAPE,
-            entries!(
-                tiled any, SHAPE, term:
-                gpp_v13_nw1 = 1,
-                gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
-                gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
-            ),
-        )
-    };
 }
 
 pub mod v14 {
@@ -693,63 +667,11 @@ pub mod v14 {
     use super::v12::{Pole, SHAPE, flushed};
     use super::v13::{any, joined};
     use super::*;
+    use crate::lists::{Listed, TILE};
 
     version! {
         id: "v14", change: "lists of the pairs that have terms, static ones apart",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 8.0
-    }
-
-    #[inline(always)]
-    unsafe fn pairs<const NW: usize>(a: &Arrays, list: Listed<TILE>) -> Sums<NW> {
-        let (plan, table) = (&a.plan, &a.plan.table);
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, list.wtilde(a, t)));
-        let weight = |t: usize| list.weight(a, t) * poles[t].wtilde;
-        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
-        let mut sums = Sums::zero();
-
-        listed(a, list, 0..plan.plain, |n, band| {
-            let w: [f64; NW] = table.energies(n);
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                let both = w.map(|w| poles[t].quotients(w));
-                add(&mut y[t], m, both.map(|(y, _)| y));
-                add(&mut q[t], m, both.map(|(_, q)| q));
-            });
-        });
-        listed(a, list, plan.plain..plan.occupied, |n, band| {
-            let (w, occ): ([f64; NW], f64) = (table.energies(n), a.occ(n));
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                each::<NW>(|e| {
-                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
-                    add(from_mut(&mut y[t][e]), m, [one * occ]);
-                    add(from_mut(&mut q[t][e]), m, [quotient]);
-                });
-            });
-        });
-        each::<2>(|t| {
-            let omega2 = weight(t) * poles[t].wtilde;
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
-        });
-        listed(a, list, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = table.energies(n);
-            each::<2>(|t| {
-                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
-            });
-        });
-        let mut far = [[ZERO; NW]; 2];
-        listed(a, list, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = table.energies(n);
-            each::<2>(|t| {
-                add(&mut far[t], band.matngmatmgp(t), v13::far(w, poles[t].wtilde, table));
-            });
-        });
-        each::<2>(|t| {
-            let half = weight(t) * 0.5;
-            let q = joined(q[t].map(flushed), far[t], table);
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
-        });
-        sums
     }
 
     pub const REAL: Kernel = Kernel {
@@ -765,7 +687,6 @@ pub mod v14 {
         ..v13::REAL
     };
 
-    /// For any poles: v13's loops.
     pub const ANY: Kernel = Kernel {
         entries: entries!(
             tiled any, SHAPE, term:
@@ -775,6 +696,59 @@ pub mod v14 {
         ),
         ..v13::ANY
     };
+
+    #[inline(always)]
+    unsafe fn pairs<const NW: usize>(a: &Arrays, list: Listed<TILE>) -> Sums<NW> {
+        let plan = &a.plan;
+        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, list.wtilde(a, t)));
+        let weight = |t: usize| list.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = Sums::zero();
+
+        list.bands(a, 0..plan.plain, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                let both = w.map(|w| poles[t].quotients(w));
+                add(&mut y[t], m, both.map(|(y, _)| y));
+                add(&mut q[t], m, both.map(|(_, q)| q));
+            });
+        });
+        list.bands(a, plan.plain..plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| {
+                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
+                    add(from_mut(&mut y[t][e]), m, [one * occ]);
+                    add(from_mut(&mut q[t][e]), m, [quotient]);
+                });
+            });
+        });
+        each::<2>(|t| {
+            let omega2 = weight(t) * poles[t].wtilde;
+            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
+        });
+        list.bands(a, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        let mut far = [[ZERO; NW]; 2];
+        list.bands(a, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                add(&mut far[t], band.matngmatmgp(t), v13::far(w, poles[t].wtilde, plan));
+            });
+        });
+        each::<2>(|t| {
+            let half = weight(t) * 0.5;
+            let q = joined(q[t].map(flushed), far[t], plan);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
+        });
+        sums
+    }
 }
 
 pub mod static_ch {
@@ -790,6 +764,17 @@ pub mod static_ch {
         id: "static_ch", change: "the static CH of all bands, beside the sums of a version",
         source: "docs/usage.md", kernels: [KERNEL]
     }
+
+    /// As many `igp` in a block as v13 has.
+    const SHAPE: Shape = Shape { tile: 4, warps: 4 };
+
+    /// There are no fallback pairs.
+    pub const KERNEL: Kernel = Kernel {
+        poles: Poles::Unread,
+        energies_from: EnergiesFrom::Nowhere,
+        entries: entries!(tiled tile, SHAPE: gpp_static_ch = 1),
+        ..Kernel::tiled(SHAPE)
+    };
 
     /// The static CH, as the `ach` of one energy.
     #[inline(always)]
@@ -811,17 +796,4 @@ pub mod static_ch {
         });
         sums
     }
-
-    /// As many `igp` in a block as v13 has.
-    const SHAPE: Shape = Shape { tile: 4, warps: 4 };
-
-    /// There are no fallback pairs, so that `term` is never taken.
-    pub const KERNEL: Kernel = Kernel {
-        max_registers: Some(128),
-        ..Kernel::tiled(
-            (Poles::Unread, EnergiesFrom::Nowhere),
-            SHAPE,
-            entries!(tiled tile, SHAPE: gpp_static_ch = 1),
-        )
-    };
 }
