@@ -15,7 +15,6 @@ use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
 use crate::output::{print, replace, write_text};
-use crate::problem::grid::Grid;
 use crate::profile::counters::{aggregate, parse};
 use crate::profile::ncu::Ncu;
 use crate::progress::Progress;
