@@ -266,7 +266,7 @@ fn sheet(cells: Cells, links: bool) -> Markup {
                 @let id = cell.split(' ').next().unwrap_or_default();
                 th scope="row" { @if links { a href=(format!("#{id}")) { (cell) } } @else { (cell) } }
             } @else {
-                td .wrap[wraps(at)] data-of=(headings[at]) { (cell) }
+                td .wrap[wraps(at)] .none[cell == "–"] data-of=(headings[at]) { (cell) }
             }
         } } } }
     } } }
