@@ -1,5 +1,4 @@
-//! Tells the program what it is made from, in `GPP_COMMIT`. The kernels are made by
-//! `core/build.rs`.
+//! Tells the program its commit, in `GPP_COMMIT`. `core/build.rs` builds the kernels.
 
 use std::env;
 use std::path::PathBuf;

@@ -1,29 +1,57 @@
-//! The demo system, 30 million terms: every version for CPUs and the best one for GPUs, on a GPU where
-//! there is one and otherwise emulated. Wall-clock on the host, event times on a GPU. Then the best versions for
+//! The demo system, 30 million terms: every version for CPUs and the best one for GPUs, on a GPU if there is
+//! one and otherwise emulated. Wall-clock on the host, event times on a GPU. Then the best versions for
 //! CPUs at one energy and more.
 
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpp::catalogue::{BackEnd, JOURNEYS, Kernel, Listed, best, find};
+use gpp::catalogue::{self, BackEnd, Kernel, Listed, best, find};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Grid, synthesis, systems};
+use gpp::problem::{Grid, Problem, synthesis, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 
-fn versions(criterion: &mut Criterion) {
-    let quiet = Progress { shown: false };
-    let system = systems::find("demo").unwrap();
-    let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
-    let reference = reference::of(&problem, quiet).unwrap();
+const QUIET: Progress = Progress { shown: false };
 
-    let is_for_processors = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
-    let all = JOURNEYS.iter().flat_map(|journey| journey.versions());
-    let own: Vec<Listed> = all.filter(is_for_processors).collect();
+fn demo() -> Problem {
+    let system = systems::find("demo").unwrap();
+    synthesis::synthesise(system, systems::DEFAULT_SEED, QUIET).unwrap()
+}
+
+/// Times versions, each once its sums are verified.
+fn time(
+    criterion: &mut Criterion,
+    name: &str,
+    (problem, reference): (&Problem, Option<&Reference>),
+    device: &dyn Device,
+    versions: &[Listed],
+) {
+    let mut engine = Engine::whole(device, problem).unwrap();
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(problem.terms()));
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    for version in versions {
+        let sums = problem.start().plus(&engine.run(version.kernel).unwrap().sums);
+        let outcome = verify(problem, &sums, reference).unwrap().outcome;
+        assert_eq!(outcome, Outcome::Passed, "{name}: {}", version.id());
+        group.bench_function(version.id(), |bencher| {
+            bencher.iter_custom(|runs| {
+                let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
+                Duration::from_secs_f64(seconds.sum())
+            });
+        });
+    }
+}
+
+fn versions(criterion: &mut Criterion) {
+    let problem = demo();
+    let reference = reference::of(&problem, QUIET).unwrap();
+    let of_cpu = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
+    let own: Vec<Listed> = catalogue::versions().filter(of_cpu).collect();
     let best = vec![best(BackEnd::Gpu)];
     let host: Box<dyn Device> = Box::new(Host::new());
     let runs: Vec<(Box<dyn Device>, Vec<Listed>)> = match Gpu::open(0) {
@@ -34,54 +62,22 @@ fn versions(criterion: &mut Criterion) {
         }
     };
     for (device, versions) in runs {
-        let mut engine = Engine::whole(device.as_ref(), &problem).unwrap();
-        let mut group = criterion.benchmark_group(format!("demo on {}", device.info().id));
-        group.throughput(Throughput::Elements(problem.terms()));
-        group.sample_size(10).measurement_time(Duration::from_secs(5));
-        for version in versions {
-            // What is timed is what was verified.
-            let sums = engine.run(version.kernel).unwrap().sums;
-            let outcome =
-                verify(&problem, &problem.start().plus(&sums), reference.as_ref()).unwrap().outcome;
-            assert_eq!(outcome, Outcome::Passed, "{}", version.id());
-            group.bench_function(version.id(), |bencher| {
-                bencher.iter_custom(|runs| {
-                    let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
-                    Duration::from_secs_f64(seconds.sum())
-                });
-            });
-        }
+        let name = format!("demo on {}", device.info().id);
+        time(criterion, &name, (&problem, reference.as_ref()), device.as_ref(), &versions);
     }
 }
 
 fn energies(criterion: &mut Criterion) {
-    let quiet = Progress { shown: false };
-    let system = systems::find("demo").unwrap();
     let host = Host::new();
     for nw in [1, 2, 3, 6, 64] {
-        let demo = synthesis::synthesise(system, systems::DEFAULT_SEED, quiet).unwrap();
-        let problem = demo.at(&Grid::Count(nw)).unwrap();
-        let mut engine = Engine::whole(&host, &problem).unwrap();
-        let sums_by = |engine: &mut Engine, id: &str| {
-            let version = find(id).unwrap().kernel;
-            problem.start().plus(&engine.run(version).unwrap().sums)
-        };
-        let sums = sums_by(&mut engine, "cpu:blocked");
-        let reference = Reference::new(sums, reference::Source::Device, quiet);
-        let mut group = criterion.benchmark_group(format!("demo at {nw} energies"));
-        group.throughput(Throughput::Elements(problem.terms()));
-        group.sample_size(10).measurement_time(Duration::from_secs(5));
-        for version in [best(BackEnd::Cpu), find("sigma:cells").unwrap()] {
-            let sums = sums_by(&mut engine, version.id());
-            let outcome = verify(&problem, &sums, Some(&reference)).unwrap().outcome;
-            assert_eq!(outcome, Outcome::Passed, "{} at {nw}", version.id());
-            group.bench_function(version.id(), |bencher| {
-                bencher.iter_custom(|runs| {
-                    let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
-                    Duration::from_secs_f64(seconds.sum())
-                });
-            });
-        }
+        let problem = demo().at(&Grid::Count(nw)).unwrap();
+        let blocked = find("cpu:blocked").unwrap().kernel;
+        let sums = Engine::whole(&host, &problem).unwrap().run(blocked).unwrap().sums;
+        let sums = problem.start().plus(&sums);
+        let reference = Reference::new(sums, reference::Source::Device, QUIET);
+        let versions = [best(BackEnd::Cpu), find("sigma:cells").unwrap()];
+        let name = format!("demo at {nw} energies");
+        time(criterion, &name, (&problem, Some(&reference)), &host, &versions);
     }
 }
 

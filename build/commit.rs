@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// A commit, and what changes when another is checked out or made.
 pub struct Commit {
-    /// Its short name, with `-dirty` where the sources differ from it.
+    /// Its short name, with `-dirty` if the sources differ from it.
     pub name: String,
     /// Files of the repository that say which it is.
     pub depends_on: Vec<PathBuf>,
@@ -23,13 +23,10 @@ pub fn of(root: &Path, sources: &[&str]) -> Option<Commit> {
     };
     let name = git(&["rev-parse", "--short=12", "HEAD"])?;
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
-    let depends_on = ["HEAD", "packed-refs"]
-        .into_iter()
-        .chain(branch.as_deref())
-        .filter_map(|file| Some(root.join(git(&["rev-parse", "--git-path", file])?)))
-        // A path that does not exist would have the build run every time.
-        .filter(|path| path.exists())
-        .collect();
+    let files = ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref());
+    let paths = files.filter_map(|file| Some(root.join(git(&["rev-parse", "--git-path", file])?)));
+    // A path that does not exist would have the build run every time.
+    let depends_on = paths.filter(|path| path.exists()).collect();
     let changes = git(&[&["status", "--porcelain", "--"], sources].concat())?;
     let name = if changes.is_empty() { name } else { name + "-dirty" };
     Some(Commit { name, depends_on })

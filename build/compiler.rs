@@ -13,41 +13,30 @@ const TARGET_CPU: &str = "sm_70";
 /// `2`: the back end fuses a·b + c, which Rust never does by itself.
 const FMA_LEVEL: &str = "-nvptx-fma-level=2";
 
-/// A crate of kernels: its folder in the repository, and its name.
-#[derive(Clone, Copy)]
-pub struct Package {
-    pub folder: &'static str,
-    pub name: &'static str,
-}
-
-/// What a compiler made of the kernels.
+/// The PTX of a crate, and the compiler that wrote it: see [`Compiler::version`].
 pub struct Built {
-    /// The compiler: see [`Compiler::version`].
     pub version: String,
-    /// The PTX as it wrote it.
     pub ptx: String,
 }
 
-/// A package of `root` by the first compiler that builds them, or what came of trying each.
+/// The crate in `folder` of `root` by the first compiler that builds it, or why each failed.
 pub fn first_that_builds(
     compilers: &[Compiler],
     root: &Path,
-    package: Package,
+    folder: &str,
     target_dir: &Path,
 ) -> Result<Built, String> {
     let mut tried = String::new();
     for compiler in compilers {
-        let ptx = || compiler.compile(root, package, target_dir);
-        let build = || Ok(Built { version: compiler.version()?, ptx: ptx()? });
-        match build() {
+        match compiler.build(root, folder, target_dir) {
             Ok(built) => return Ok(built),
-            Err::<_, String>(why) => tried += &format!("; {}: {why}", compiler.rustc.display()),
+            Err(why) => tried += &format!("; {}: {why}", compiler.rustc.display()),
         }
     }
     Err(tried)
 }
 
-/// A rustc and the cargo beside it.
+/// A rustc and the cargo of its toolchain.
 pub struct Compiler {
     pub rustc: PathBuf,
     cargo: PathBuf,
@@ -55,32 +44,27 @@ pub struct Compiler {
 
 /// The compiler building this.
 pub fn own() -> Compiler {
-    Compiler {
-        rustc: env::var_os("RUSTC").unwrap_or("rustc".into()).into(),
-        cargo: env::var_os("CARGO").unwrap_or("cargo".into()).into(),
-    }
+    let named = |name, default: &str| env::var_os(name).unwrap_or(default.into()).into();
+    Compiler { rustc: named("RUSTC", "rustc"), cargo: named("CARGO", "cargo") }
 }
 
-/// Compilers to try: the one named, or the one building this, the system's, then rustup's others.
+/// Compilers to try: the one that `GPP_KERNEL_RUSTC` names, or the one building this, the system's and rustup's.
 pub fn all() -> Vec<Compiler> {
     let path = |name| env::var_os(name).map(PathBuf::from);
     if let Some(named) = path("GPP_KERNEL_RUSTC") {
-        return vec![Compiler::beside(named)];
+        return vec![Compiler::of(named)];
     }
     let rustup = path("RUSTUP_HOME").or_else(|| path("HOME").map(|home| home.join(".rustup")));
-    let mut list = vec![own(), Compiler::beside("/usr/bin/rustc".into())];
+    let mut list = vec![own(), Compiler::of("/usr/bin/rustc".into())];
     list.extend(rustup.map(|home| of_rustup(&home)).unwrap_or_default());
     list
 }
 
 /// The compilers of rustup's toolchains, the last name first.
 pub fn of_rustup(home: &Path) -> Vec<Compiler> {
-    let mut found: Vec<_> = fs::read_dir(home.join("toolchains"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| Compiler::beside(entry.path().join("bin/rustc")))
-        .collect();
+    let toolchains = fs::read_dir(home.join("toolchains")).into_iter().flatten().flatten();
+    let mut found: Vec<Compiler> =
+        toolchains.map(|entry| Compiler::of(entry.path().join("bin/rustc"))).collect();
     found.sort_by(|a, b| b.rustc.cmp(&a.rustc));
     found
 }
@@ -92,8 +76,8 @@ pub fn version_in(text: &str) -> Option<String> {
 }
 
 impl Compiler {
-    /// This rustc and the cargo beside it.
-    pub fn beside(rustc: PathBuf) -> Compiler {
+    /// This rustc and the cargo in its folder.
+    fn of(rustc: PathBuf) -> Compiler {
         Compiler { cargo: rustc.with_file_name("cargo"), rustc }
     }
 
@@ -104,27 +88,21 @@ impl Compiler {
             .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
-    /// Builds a crate of kernels in a folder of `target_dir` and returns the PTX.
-    pub fn compile(
-        &self,
-        root: &Path,
-        package: Package,
-        target_dir: &Path,
-    ) -> Result<String, String> {
-        let sysroot = PathBuf::from(self.print("sysroot")?.trim());
-        let rustlib = sysroot.join("lib/rustlib");
-        let has_target = fs::read_dir(rustlib.join(TARGET).join("lib"))
-            .is_ok_and(|dir| dir.flatten().any(|file| is_core(&file.file_name())));
+    /// Builds the crate of kernels in `folder` of `root`.
+    fn build(&self, root: &Path, folder: &str, target_dir: &Path) -> Result<Built, String> {
+        let version = self.version()?;
+        let sysroot = run(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
+        let rustlib = Path::new(sysroot.trim()).join("lib/rustlib");
+        let libraries = fs::read_dir(rustlib.join(TARGET).join("lib")).into_iter().flatten();
+        let has_target = libraries.flatten().any(|file| is_core(&file.file_name()));
         let has_source = rustlib.join("src/rust/library/core/src/lib.rs").exists();
         if !has_target && !has_source {
             return Err(format!("has neither rust-src nor {TARGET}"));
         }
 
         let mut cargo = Command::new(&self.cargo);
-        for (name, _) in env::vars_os() {
-            if is_of_this_build(&name.to_string_lossy()) {
-                cargo.env_remove(&name);
-            }
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_build(name)) {
+            cargo.env_remove(&name);
         }
         let flags = [
             "-C".to_string(),
@@ -135,16 +113,15 @@ impl Compiler {
         ];
         // Every compiler has a folder of its own: what is newest there is what it wrote.
         let mut key = DefaultHasher::new();
-        (self.version()?, has_target, &flags).hash(&mut key);
+        (&version, has_target, &flags).hash(&mut key);
         let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
         cargo
-            .current_dir(root.join(package.folder))
+            .current_dir(root.join(folder))
             .env("RUSTC", &self.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-            .args(["rustc", "--package", package.name, "--lib", "--crate-type", "cdylib"])
-            .args(["--profile", "kernels", "--locked", "--target", TARGET])
-            .arg("--target-dir")
+            .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "kernels", "--locked"])
+            .args(["--target", TARGET, "--target-dir"])
             .arg(target_dir);
         if !has_target {
             cargo.arg("-Zbuild-std=core");
@@ -161,16 +138,13 @@ impl Compiler {
             .filter(|path| path.extension() == Some(OsStr::new("s")))
             .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
             .ok_or("it wrote no PTX")?;
-        fs::read_to_string(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))
-    }
-
-    fn print(&self, what: &str) -> Result<String, String> {
-        run(Command::new(&self.rustc).args(["--print", what]))
+        let ptx = fs::read_to_string(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))?;
+        Ok(Built { version, ptx })
     }
 }
 
 /// Whether a variable says how the program is built. Others say where Cargo finds crates, and by what network.
-pub fn is_of_this_build(name: &str) -> bool {
+fn is_of_this_build(name: &OsStr) -> bool {
     let of_machine = [
         "CARGO_HOME",
         "CARGO_HTTP_",
@@ -179,11 +153,10 @@ pub fn is_of_this_build(name: &str) -> bool {
         "CARGO_SOURCE_",
         "RUSTUP_HOME",
     ];
-    match name {
-        "TARGET" | "HOST" | "OUT_DIR" => true,
-        _ if of_machine.iter().any(|begin| name.starts_with(begin)) => false,
-        _ => name.starts_with("CARGO") || name.starts_with("RUST"),
-    }
+    let name = &*name.to_string_lossy();
+    let begins_with = |all: &[&str]| all.iter().any(|begin| name.starts_with(begin));
+    ["TARGET", "HOST", "OUT_DIR"].contains(&name)
+        || begins_with(&["CARGO", "RUST"]) && !begins_with(&of_machine)
 }
 
 fn is_core(name: &OsStr) -> bool {

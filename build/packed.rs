@@ -10,10 +10,7 @@ const ENTRY: &str = ".visible .entry ";
 /// How hard to pack. The highest level saves one percent more and takes twice as long.
 const LEVEL: u8 = 6;
 
-/// Rust for two values: what stands outside of kernels, and each kernel's symbol with its packed text.
-///
-/// # Panics
-/// Where `folder`, to which packed texts go, cannot be written.
+/// Rust for two values: what is outside of kernels, and each kernel's symbol with its packed text, a file of `folder`.
 pub fn list(ptx: &str, folder: &Path) -> String {
     fs::create_dir_all(folder).expect("the folder can be made");
     let (mut shared, mut kernels) = (String::new(), String::new());

@@ -4,7 +4,7 @@ use gpp_kernels::{offdiag, versions};
 
 const ENTRY: &str = ".visible .entry ";
 
-/// The PTX without debug sections, with each entry's threads, and its register cap where it has one.
+/// The PTX without debug sections, with each entry's threads, and its limit of registers if it has one.
 pub fn with_bounds(ptx: &str) -> String {
     let mut text = String::with_capacity(ptx.len());
     let mut bounds = None;

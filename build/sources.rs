@@ -7,17 +7,12 @@ use twox_hash::XxHash64;
 
 /// Rust that lists the sources of `folders` in `root` as `(path, text, hash)`, sorted by path. A module in a file of
 /// versions is a source of its own: see [`sections`].
-///
-/// # Panics
-/// Where a folder cannot be read.
 pub fn list(root: &Path, folders: &[&str]) -> String {
     let mut text = String::new();
     for folder in folders {
-        let mut files = Vec::new();
-        walk(&root.join(folder), &mut files);
+        let mut files = files(&root.join(folder));
         files.sort();
-        let sources: Vec<(String, String)> =
-            files.iter().flat_map(|file| read(root, file)).collect();
+        let sources: Vec<_> = files.iter().flat_map(|file| read(root, file)).collect();
         let hash = hash(&sources);
         for (path, source) in &sources {
             text += &format!("({path:?}, {source:?}, {hash:?}),\n");
@@ -26,15 +21,12 @@ pub fn list(root: &Path, folders: &[&str]) -> String {
     format!("&[\n{text}]\n")
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the sources are there");
-    for path in entries.map(|entry| entry.expect("the sources are there").path()) {
-        if path.is_dir() {
-            walk(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
+    let paths = entries.map(|entry| entry.expect("the sources are there").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
+    files.chain(folders.iter().flat_map(|folder| self::files(folder))).collect()
 }
 
 /// Path and text of a file, or of each section of one.
@@ -45,7 +37,7 @@ fn read(root: &Path, file: &Path) -> Vec<(String, String)> {
     if path.contains("/versions") { sections(&path, &text) } else { vec![(path, text)] }
 }
 
-/// What stands outside of a file's modules, and each module as `path#name`, without its indentation.
+/// What is outside of a file's modules, and each module as `path#name`, without its indentation.
 pub fn sections(path: &str, text: &str) -> Vec<(String, String)> {
     let mut found = vec![(path.to_string(), String::new())];
     let mut is_inside = false;

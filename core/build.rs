@@ -20,9 +20,6 @@ const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
     `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
     `rustup component add rust-src` elsewhere, or name a rustc in GPP_KERNEL_RUSTC";
 
-/// The crate that becomes PTX.
-const KERNELS: compiler::Package = compiler::Package { folder: "kernels", name: "gpp-kernels" };
-
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -38,7 +35,7 @@ fn main() {
 
     // In the folder of the profile, so that builds with other features find them built.
     let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let text = match compiler::first_that_builds(&compiler::all(), &root, KERNELS, &kernels) {
+    let text = match compiler::first_that_builds(&compiler::all(), &root, "kernels", &kernels) {
         Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             ptx::with_bounds(&ptx)

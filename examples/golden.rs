@@ -19,7 +19,7 @@ use gpp_core::offdiag::{Synthesised, Task};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
-pub struct Args {
+struct Args {
     /// Built-in systems, several with commas
     #[arg(value_delimiter = ',', required = true)]
     systems: Vec<String>,
@@ -41,16 +41,7 @@ pub struct Args {
 }
 
 fn main() -> Result<(), gpp::error::Error> {
-    println!("{}", golden(Args::parse())?);
-    Ok(())
-}
-
-/// The sums, or elements, as JSON.
-///
-/// # Errors
-/// A system that is none, or too little memory.
-pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
-    let Args { systems, seed, energies, nw, mut bands } = args;
+    let Args { systems, seed, energies, nw, mut bands } = Args::parse();
     let progress = Progress { shown: true };
     let grid = energies.map(Grid::Even).or(nw.map(Grid::Count));
     bands.sort_unstable();
@@ -60,13 +51,13 @@ pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
         let system = systems::find(name)?;
         let problem = Source::System(system, seed).at(grid.clone()).load(progress)?;
         let at = At::of(problem.header());
-        let Some(last) = bands.last() else {
+        let Some(&last) = bands.last() else {
             let at = grid.as_ref().map(|_| at);
             let evaluated = reference::evaluate(&problem, progress)?.sums;
             sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });
             continue;
         };
-        let synthesised = Synthesised::new(system, seed, *last);
+        let synthesised = Synthesised::new(system, seed, last);
         let task = Task::new(&problem, &synthesised);
         let of_bands = bands.iter().map(|band| band - 1).collect();
         let sample = Sample { bands: of_bands, energies: (0..problem.nw()).collect() };
@@ -74,5 +65,6 @@ pub fn golden(args: Args) -> Result<String, gpp::error::Error> {
         let (system, bands) = (system.name.clone(), bands.clone());
         matrices.push(GoldenMatrix { system, seed, at, bands, elements });
     }
-    Ok(if bands.is_empty() { plain(&sums) } else { plain(&matrices) })
+    println!("{}", if bands.is_empty() { plain(&sums) } else { plain(&matrices) });
+    Ok(())
 }

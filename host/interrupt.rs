@@ -7,8 +7,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use gpp_core::os::output::remove_half_written;
 use gpp_core::stop::Stop;
-use gpp_core::system::output::remove_half_written;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 
 use crate::output::{self, note};

@@ -1,12 +1,10 @@
 //! Which part of a problem is in memory, and the size of its slabs.
 
-use std::ops::Add;
-
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
-use crate::devices::{Device, HostWorkspace};
+use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::Free;
 use crate::problem::memory::{self, EPS, Extents, Of, WTILDE};
@@ -230,12 +228,11 @@ impl<'a> Need<'a> {
         let slab = self.slab(igp);
         let beside =
             |device: &&dyn Device| device.workspace(self.frame.outline(), self.versions, slab);
-        let all =
-            self.crew.devices.iter().map(beside).fold(HostWorkspace::default(), HostWorkspace::add);
+        let devices = self.crew.devices.iter().map(beside).fold(0, u64::saturating_add);
         // Each device's slab is made while another one is under way, or the share's ends are.
         let made = slab.bytes_of(Of::Slab).saturating_mul(2 * self.crew.devices.len() as u64);
         let made = if self.held == self.frame.header().ngpown { 0 } else { made };
-        [self.sums, all.bands, all.slab, made].into_iter().fold(BESIDE, u64::saturating_add)
+        [self.sums, devices, made].into_iter().fold(BESIDE, u64::saturating_add)
     }
 
     /// Bytes of a device's memory for the bands and so many slabs.

@@ -12,9 +12,9 @@ use indicatif::{ProgressBar, WeakProgressBar};
 
 use crate::error::{Error, Result, invalid};
 
-pub use gpp_core::system::memory;
-pub use gpp_core::system::output as input;
-pub use gpp_core::system::output::{check, folder, replace, target};
+pub use gpp_core::os::memory;
+pub use gpp_core::os::output as input;
+pub use gpp_core::os::output::{check, folder, replace, target};
 
 // What the program writes: files that appear whole or not at all, and standard output.
 

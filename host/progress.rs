@@ -53,9 +53,9 @@ impl From<Progress> for gpp_core::progress::Progress {
             }
         }
         match progress.shown {
-            true => Progress::by(|what, steps| {
+            true => Progress(Some(|what, steps| {
                 Box::new(Shown(super::progress::Progress { shown: true }.bar(what, steps)))
-            }),
+            })),
             false => Progress::NONE,
         }
     }

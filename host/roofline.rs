@@ -8,7 +8,7 @@ use crate::catalogue::{JOURNEYS, order};
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::Gpu;
-use crate::devices::gpu::ceilings::{Limits, SUSTAINED};
+use crate::devices::gpu::peaks::{Peaks, SUSTAINED};
 use crate::error::Result;
 use crate::measure::state;
 use crate::record::profile::{Ceilings, Profile, Theoretical};
@@ -138,7 +138,7 @@ pub fn of_matrix_units(ceilings: &Ceilings, capability: Option<&str>) -> Option<
 /// Measures the ceilings.
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     let watch = gpu.gauge().map(Watch::begin);
-    let limits = gpu.limits()?;
+    let limits = gpu.peaks()?;
     let end = Instant::now();
     let sustained = end - Duration::from_secs_f64(SUSTAINED)..end;
     let looks = watch.map_or(Vec::new(), Watch::end);
@@ -157,7 +157,7 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     })
 }
 
-fn theoretical(limits: &Limits) -> Theoretical {
+fn theoretical(limits: &Peaks) -> Theoretical {
     let cycles = f64::from(limits.multiprocessors) * limits.hertz;
     Theoretical {
         fp64: fp64_lanes(limits.capability).map(|lanes| 2.0 * lanes * cycles),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_h200_by_its_clocks_and_widths() {
-        let limits = Limits {
+        let limits = Peaks {
             fp64: 0.0,
             fp64_sustained: 0.0,
             hbm: 0.0,

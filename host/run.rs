@@ -10,7 +10,6 @@ use comfy_table::{Cell, Table};
 use crate::catalogue::names::{BEST, MAIN, versions_for};
 use crate::catalogue::{self, BackEnd, Kernel, Listed};
 use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
-use crate::devices::entry;
 use crate::devices::{Device, Watch};
 use crate::engine::{Calculation, Engine};
 use crate::error::{self, Result};
@@ -244,21 +243,11 @@ pub fn run_versions(
     let all = versions.iter().map(|kernel| times(kernel).runs()).sum::<usize>();
     let bar = progress.fine_bar("running", all as u64);
     let mut ran = 0;
-    for (at, &version) in versions.iter().enumerate() {
+    for &version in &versions {
         let done = |calculations: f64| bar.set(ran as f64 + calculations);
-        // The next kernel is loaded during the last run, never between timed ones or their batches.
-        let next = versions.get(at + 1).and_then(|next| next.gpu()).map(|next| {
-            let batch = Kernel::Gpu(next).batches(problem).first();
-            entry(batch.plan().kernel(next), batch.nw())
-        });
-        let is_one = version.batches(problem).count() == 1;
-        let prepare = || {
-            let Some(entry) = next.filter(|_| is_one) else { return };
-            crew.devices.iter().for_each(|device| device.prepare(entry));
-        };
         done(0.0);
         bar.set_message(format!("{} on {}", version.id(), device.info().id));
-        let progress = measure::Progress { done: &done, last: &prepare };
+        let progress = measure::Progress { done: &done, last: &|| () };
         run.push(measure(
             version,
             device,

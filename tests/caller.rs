@@ -81,8 +81,8 @@ impl State {
 fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     let _turn = alone();
     let arrays = arrays();
-    let mut before = Calculator::open("cpu").unwrap();
-    let expected = all(versions(), &mut before, &arrays).unwrap();
+    let before = Calculator::open("cpu").unwrap();
+    let expected = all(versions(), &before, &arrays).unwrap();
     let own = State { traps: 0, rounding: 0, flushes: false };
     assert_eq!(State::here(), own);
     for state in [
@@ -90,8 +90,8 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
         State { rounding: UPWARD, ..own },
         State { flushes: true, ..own },
     ] {
-        let of_before = state.during(|| all(versions(), &mut before, &arrays));
-        let anew = state.during(|| all(versions(), &mut Calculator::open("cpu")?, &arrays));
+        let of_before = state.during(|| all(versions(), &before, &arrays));
+        let anew = state.during(|| all(versions(), &Calculator::open("cpu")?, &arrays));
         for (found, left) in [of_before, anew] {
             assert!(found.unwrap() == expected, "{state:?}");
             assert_eq!(left, state);
@@ -104,15 +104,14 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
 fn the_caller_is_told_on_his_thread_in_his_state() {
     let _turn = alone();
     let arrays = arrays();
-    let mut calculator = Calculator::open("cpu").unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let to = seen.clone();
-    calculator.set_progress(move |part| {
+    let calculator = Calculator::open("cpu").unwrap().with_progress(move |part| {
         to.lock().unwrap().push((thread::current().id(), State::here(), part));
         None
     });
     let state = State { traps: 0, rounding: UPWARD, flushes: false };
-    let (found, _) = state.during(|| all(versions(), &mut calculator, &arrays));
+    let (found, _) = state.during(|| all(versions(), &calculator, &arrays));
     found.unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
@@ -140,8 +139,8 @@ fn signals_go_to_the_callers_threads_alone() {
     let locale =
         || unsafe { std::ffi::CStr::from_ptr(libc::setlocale(libc::LC_ALL, null())).to_owned() };
     let of_caller = locale();
-    let mut calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
-    all(versions(), &mut calculator, &arrays()).unwrap();
+    let calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
+    all(versions(), &calculator, &arrays()).unwrap();
     // Those of tests that run beside this one are not gpp's.
     let is_new = |(id, (name, _)): &(String, (String, String))| {
         !before.1.contains_key(id) && name.starts_with("gpp-")
@@ -164,9 +163,9 @@ fn signals_go_to_the_callers_threads_alone() {
 fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     let _turn = alone();
     let arrays = arrays();
-    let mut calculator = Calculator::open("cpu").unwrap();
+    let calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&arrays.screening()).unwrap();
-    let expected = all(versions(), &mut calculator, &arrays).unwrap();
+    let expected = all(versions(), &calculator, &arrays).unwrap();
     let is_told = |error: Option<Error>| matches!(error, Some(Error::Driver(text)) if text.contains("forked"));
     // SAFETY: the child does nothing that another thread of this process could have under way, and ends itself.
     let child = unsafe { libc::fork() };
@@ -179,13 +178,12 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
         right &= is_told(calculator.sums_at(&mut placed, &bands, omega, formula).err());
         right &= is_told(calculator.matrix(&screening, &arrays.matrix(), omega, formula).err());
         right &= is_told(calculator.place(&screening).err());
-        calculator.set_progress(|_| None);
+        let calculator = calculator.with_progress(|_| None);
         right &= is_told(calculator.sums(&screening, &bands, omega, formula).err());
         drop(placed);
         drop(calculator);
-        right &=
-            Calculator::open("cpu").and_then(|mut own| all(versions(), &mut own, &arrays)).ok()
-                == Some(expected);
+        right &= Calculator::open("cpu").and_then(|own| all(versions(), &own, &arrays)).ok()
+            == Some(expected);
         // SAFETY: ends the child, without what is registered for the end of its parent.
         unsafe { libc::_exit(if right { 0 } else { 1 }) };
     }
@@ -194,7 +192,7 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFEXITED(status), "the child had signal {}", libc::WTERMSIG(status));
     assert_eq!(libc::WEXITSTATUS(status), 0);
-    assert!(all(versions(), &mut calculator, &arrays).is_ok());
+    assert!(all(versions(), &calculator, &arrays).is_ok());
 }
 
 /// Longest time between a callback's asking to stop and the end of the call, on a machine that does other things too.
@@ -202,20 +200,20 @@ const LATEST: Duration = Duration::from_millis(250);
 
 /// How long a call goes on that is asked to stop at once, or once it sums and `after` has gone by.
 fn stopped(
-    calculator: &mut Calculator,
+    calculator: &Calculator,
     after: Duration,
     call: impl FnOnce(&Calculator) -> Option<Error>,
 ) -> Duration {
     let asked = Arc::new(Mutex::new(None));
     let (to, begin) = (asked.clone(), Instant::now());
-    calculator.set_progress(move |part| {
+    let calculator = calculator.clone().with_progress(move |part| {
         let asks = after.is_zero() || part > 0.0 && part < 1.0 && begin.elapsed() >= after;
         asks.then(|| {
             to.lock().unwrap().get_or_insert(Instant::now());
             7
         })
     });
-    let error = call(calculator);
+    let error = call(&calculator);
     let ended = Instant::now();
     assert!(matches!(error, Some(Error::Stopped { code: 7, .. })), "{error:?}");
     ended - asked.lock().unwrap().expect("it was asked")
@@ -226,15 +224,15 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     let _turn = alone();
     let formula = Formula::default();
     let mut late = Vec::new();
-    let mut calculator = Calculator::open("cpu").unwrap();
+    let calculator = Calculator::open("cpu").unwrap();
     // Seconds to minutes each.
     let sums = Arrays::of([1111, 400], [3000, 1], 3);
     let many = Arrays::of([1111, 400], [300, 1], 20_000);
     for version in own_versions() {
         let arrays = if version == "sigma:cells" { &many } else { &sums };
-        calculator.set_version(version).unwrap();
+        let calculator = calculator.clone().with_version(version).unwrap();
         for after in [0, 1, 700].map(Duration::from_millis) {
-            let took = stopped(&mut calculator, after, |calculator| {
+            let took = stopped(&calculator, after, |calculator| {
                 let (screening, bands) = (arrays.screening(), arrays.bands());
                 calculator.sums(&screening, &bands, &arrays.omega, formula).err()
             });
@@ -243,7 +241,7 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     }
     let matrix = Arrays::of([1111, 400], [120, 200], 20);
     for after in [0, 1, 700].map(Duration::from_millis) {
-        let took = stopped(&mut calculator, after, |calculator| {
+        let took = stopped(&calculator, after, |calculator| {
             let (screening, bands) = (matrix.screening(), matrix.matrix());
             calculator.matrix(&screening, &bands, &matrix.omega, formula).err()
         });
@@ -253,6 +251,5 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     println!("{late:?}");
     assert!(late.last().unwrap().0 <= LATEST, "{late:?}");
     // It goes on with the next call.
-    calculator.clear_progress();
-    assert!(all(versions(), &mut calculator, &arrays()).is_ok());
+    assert!(all(versions(), &calculator, &arrays()).is_ok());
 }

@@ -12,7 +12,6 @@ use common::{
 };
 use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
-use gpp::devices::entry;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
 use gpp::error::Error;
@@ -37,7 +36,6 @@ fn main() {
     if let Some(why) = &missing {
         println!("skipped on this machine: {why}");
     }
-    let ahead = Trial::test("each version is loaded while the one before runs", loaded_ahead);
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
@@ -47,7 +45,7 @@ fn main() {
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
-        .chain([ahead, slabs, streams, at_once, apart, beside])
+        .chain([slabs, streams, at_once, apart, beside])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -89,28 +87,6 @@ fn on_gpu(version: &'static kernel::Gpu) -> Result<(), Failed> {
     let check = |(problem, reference)| check(&gpu, version, problem, reference).err();
     let failures: Vec<String> = CASES.iter().map(|(a, b)| (a, b)).filter_map(check).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
-}
-
-/// Each version twice, the next one prepared before the last run as in the run loop; and all of them back.
-fn loaded_ahead() -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
-    let problem = synthesis::synthesise(systems::find("demo")?, 11, QUIET)?;
-    let reference = reference::of(&problem, QUIET)?.ok_or("no reference")?;
-    let mut engine = Engine::whole(&gpu, &problem)?;
-    let both_ways: Vec<_> = ALL.iter().chain(ALL.iter().rev()).collect();
-    for (at, version) in both_ways.iter().enumerate() {
-        engine.run(Kernel::Gpu(version))?;
-        if let Some(next) = both_ways.get(at + 1) {
-            let batch = Kernel::Gpu(next).batches(&problem).first();
-            let kernel = batch.plan().kernel(next);
-            gpu.prepare(entry(kernel, problem.nw()));
-        }
-        let sums = engine.run(Kernel::Gpu(version))?.sums;
-        let verification =
-            verify(&problem, &problem.start().plus(&sums), Some(&reference)).unwrap();
-        assert_eq!(verification.outcome, Outcome::Passed, "{}: {verification:?}", version.id());
-    }
-    Ok(())
 }
 
 /// The sums of slabs of so many `igp`, each worker on a thread of its own with a stream of its own.
@@ -189,13 +165,10 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         let is_one = Kernel::Gpu(version).batches(problem).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
-        // In the first calculation through page-locked parts, later from where they are.
         for _ in 0..3 {
             let streamed = streaming.run(Kernel::Gpu(version))?;
             assert!(uploaded(&streamed) >= problem.extents().bytes_of(Of::Slab) / 2, "{id}");
-            placed.forget();
-            let anew = placed.run(Kernel::Gpu(version))?;
-            let sums = [&first.sums, &again.sums, &streamed.sums, &anew.sums];
+            let sums = [&first.sums, &again.sums, &streamed.sums];
             assert!(sums.iter().all(|sums| same_bits(sums, &first.sums)), "{id}: {sums:?}");
         }
     }

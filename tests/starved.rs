@@ -39,10 +39,9 @@ fn main() -> ExitCode {
 /// All kinds of calls, on this thread, which waits and is told how far they are, or not.
 fn calls() -> gpp_core::Result<()> {
     let arrays = Arrays::of([40, 24], [12, 3], 3);
-    let mut calculator = Calculator::open("cpu")?.with_threads(3)?;
-    all(own_versions(), &mut calculator, &arrays)?;
-    calculator.set_progress(|_| None);
-    all(own_versions(), &mut calculator, &arrays).map(drop)
+    let calculator = Calculator::open("cpu")?.with_threads(3)?;
+    all(own_versions(), &calculator, &arrays)?;
+    all(own_versions(), &calculator.with_progress(|_| None), &arrays).map(drop)
 }
 
 fn caller() -> Command {

@@ -10,9 +10,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 #[path = "../build/compiler.rs"]
 mod compiler;
 
-use compiler::Package;
-
-const TEMPLATE: Package = Package { folder: "examples/template-kernel", name: "template-kernel" };
+const TEMPLATE: &str = "examples/template-kernel";
 
 fn main() {
     let trials = vec![
@@ -52,7 +50,7 @@ fn builds() -> Result<(), Failed> {
 /// Each block of Rust in the docs is a part of the template.
 fn quoted() -> Result<(), Failed> {
     let docs = std::fs::read_to_string(root().join("docs/rust-to-ptx.md"))?;
-    let source = std::fs::read_to_string(root().join(TEMPLATE.folder).join("src/lib.rs"))?;
+    let source = std::fs::read_to_string(root().join(TEMPLATE).join("src/lib.rs"))?;
     let blocks: Vec<&str> =
         docs.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() > 1);

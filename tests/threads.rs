@@ -31,9 +31,9 @@ fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() 
     let mut expected = None;
     for count in [3, 1, 2] {
         let before = threads(ALLOWED);
-        let mut calculator = Calculator::open("cpu").unwrap().with_threads(count).unwrap();
+        let calculator = Calculator::open("cpu").unwrap().with_threads(count).unwrap();
         assert_eq!(calculator.threads(), count);
-        let found = all(versions(), &mut calculator, &arrays).unwrap();
+        let found = all(versions(), &calculator, &arrays).unwrap();
         assert!(found == *expected.get_or_insert(found.clone()), "{count} threads");
         let started: Vec<_> =
             threads(ALLOWED).into_iter().filter(|(id, _)| !before.contains_key(id)).collect();
@@ -46,16 +46,16 @@ fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() 
         }
         calculators.push((count, calculator));
     }
-    for (count, calculator) in &mut calculators {
+    for (count, calculator) in &calculators {
         assert_eq!(calculator.threads(), *count);
         assert!(Some(all(versions(), calculator, &arrays).unwrap()) == expected, "{count} threads");
-        calculator.set_threads(0).unwrap();
-        assert_eq!(calculator.threads(), room);
+        let by_default = calculator.clone().with_threads(0).unwrap();
+        assert_eq!([calculator.threads(), by_default.threads()], [room; 2]);
         assert!(
             Some(all(versions(), calculator, &arrays).unwrap()) == expected,
             "as many as there is room for"
         );
-        let error = calculator.set_threads(65_536).unwrap_err().to_string();
+        let error = by_default.with_threads(65_536).err().unwrap().to_string();
         assert!(error.starts_with("threads: needs 1 to 65535, or 0"), "{error}");
         assert_eq!(calculator.threads(), room);
     }

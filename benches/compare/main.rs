@@ -10,18 +10,19 @@
 
 mod fortran;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, Result};
 use clap::Parser;
 use gpp::catalogue::names::versions;
 use gpp::catalogue::{BackEnd, Kernel};
 use gpp::devices::Device;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::devices::host::Host;
-use gpp::engine::{Engine, ordered_sum};
+use gpp::engine::Engine;
 use gpp::problem::{Problem, Sums, synthesis, systems};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
@@ -67,7 +68,7 @@ struct Arguments {
     bench: bool,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let mut passed = true;
     for name in &arguments.system {
@@ -80,18 +81,15 @@ fn main() -> anyhow::Result<ExitCode> {
         };
         println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
-        let mut verdicts = Vec::new();
-        for row in &rows {
-            verdicts.push(verdict(&problem, &row.sums, reference.as_ref())?);
-        }
+        let verdicts = rows.iter().map(|row| verdict(&problem, &row.sums, reference.as_ref()));
+        let verdicts: Vec<(String, bool)> = verdicts.collect::<Result<_>>()?;
         let others = rows.iter().zip(&verdicts).filter(|(row, (_, right))| row.is_other && *right);
         let fastest = others.map(|(row, _)| row.median()).fold(f64::INFINITY, f64::min);
         for (row, (said, right)) in rows.iter().zip(&verdicts) {
             // Over the other side's time of the same version, or over its fastest build that is right.
-            let other = row.other.map_or(fastest, |at| rows[at].median());
+            let ratio = row.median() / row.other.map_or(fastest, |at| rows[at].median());
             passed &= right;
-            let ratio = format!("{:.3}", row.median() / other);
-            println!("{:<24} {:>12.4} {ratio:>10}  {said}", row.name, 1e3 * row.median());
+            println!("{:<24} {:>12.4} {ratio:>10.3}  {said}", row.name, 1e3 * row.median());
         }
     }
     Ok(ExitCode::from(u8::from(!passed)))
@@ -120,15 +118,30 @@ fn verdict(
     problem: &Problem,
     sums: &Sums,
     reference: Option<&Reference>,
-) -> anyhow::Result<(String, bool)> {
+) -> Result<(String, bool)> {
     let found = verify(problem, &problem.start().plus(sums), reference)?;
     let right = matches!(found.outcome, Outcome::Passed | Outcome::NotVerified);
     let error = found.max_rel_error.map_or(String::new(), |error| format!(", error {error:.1e}"));
     Ok((format!("{}{error}", words(found.outcome)), right))
 }
 
+/// What a compiler prints that is run in a folder.
+fn run(
+    compiler: &Path,
+    folder: &Path,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Result<String> {
+    let name = compiler.display();
+    let output = Command::new(compiler).args(arguments).current_dir(folder).output();
+    let output = output
+        .with_context(|| format!("{name} cannot be run: install it or name it with --compiler"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "{name}: {errors}");
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Each version by rustc and by nvcc.
-fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
+fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
     let rust = Gpu::open(arguments.gpu)?;
     let (kernels, compiler) = in_cuda(&nvcc, &rust)?;
@@ -169,46 +182,33 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
 }
 
 /// The kernels in CUDA C++, which nvcc compiles for a GPU as far as rustc compiles ours, to PTX; and nvcc's version.
-fn in_cuda(nvcc: &Path, gpu: &Gpu) -> anyhow::Result<(Ptx, String)> {
-    let run = |arguments: &[&str]| {
-        let output = Command::new(nvcc).args(arguments).output();
-        let name = nvcc.display();
-        let output = output.with_context(|| {
-            format!(
-                "{name} cannot be run: install the CUDA toolkit or name its nvcc with --compiler"
-            )
-        })?;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "{name}: {errors}");
-        anyhow::Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let version = run(&["--version"])?;
-    let release = version.lines().find_map(|line| line.split("release ").nth(1)).unwrap_or("?");
+fn in_cuda(nvcc: &Path, gpu: &Gpu) -> Result<(Ptx, String)> {
     let folder = tempfile::tempdir()?;
-    let source = folder.path().join("gpp.cu");
-    std::fs::write(&source, include_str!("../cuda/gpp.cu"))?;
+    let version = run(nvcc, folder.path(), ["--version"])?;
+    let release = version.lines().find_map(|line| line.split("release ").nth(1)).unwrap_or("?");
+    std::fs::write(folder.path().join("gpp.cu"), include_str!("../cuda/gpp.cu"))?;
     let capability = gpu.info().compute_capability.as_deref().unwrap_or_default();
     let arch = format!("-arch=compute_{}", capability.replace('.', ""));
-    let (source, ptx) = (source.display().to_string(), folder.path().join("gpp.ptx"));
-    run(&["-O3", "-ptx", &arch, "-o", &ptx.display().to_string(), &source])?;
-    Ok((Ptx::new(std::fs::read_to_string(ptx)?), format!("nvcc {release}")))
+    run(nvcc, folder.path(), ["-O3", "-ptx", &arch, "-o", "gpp.ptx", "gpp.cu"])?;
+    let ptx = std::fs::read_to_string(folder.path().join("gpp.ptx"))?;
+    Ok((Ptx::new(ptx), format!("nvcc {release}")))
 }
 
 /// Versions for CPUs and the builds in Fortran, alternately.
-fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> {
+fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let host = Host::new();
     let threads = host.team().count(Threads::All);
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
-    let mut fortran = fortran::Builds::compile(&gfortran)?;
-    println!("{}, {threads} threads, {}", host.info().name, fortran.compiler);
+    let (mut builds, compiler) = fortran::compile(&gfortran)?;
+    println!("{}, {threads} threads, {compiler}", host.info().name);
     let ours = versions(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
-    let mut rows: Vec<Row> = Vec::new();
-    let row = |name: String, is_other| {
+    let row = |name: &str, is_other| {
         let sums = Sums::zero(problem.nw());
-        Row { name, is_other, other: None, seconds: Vec::new(), sums }
+        Row { name: name.into(), is_other, other: None, seconds: Vec::new(), sums }
     };
-    rows.extend(fortran.builds.iter().map(|loaded| row(loaded.build.name(), true)));
-    rows.extend(ours.iter().map(|listed| row(listed.id().into(), false)));
+    let others = builds.iter().map(|build| row(&build.name, true));
+    let mut rows: Vec<Row> =
+        others.chain(ours.iter().map(|listed| row(listed.id(), false))).collect();
     let mut engine = Engine::whole(&host, problem)?;
     let begin = Instant::now();
     let (mut rounds, mut timed) = (0, 0);
@@ -222,17 +222,16 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> anyhow::Result<Vec<Row>> 
             }
             row.sums = sums;
         };
-        let builds = fortran.builds.len();
-        for (at, loaded) in fortran.builds.iter_mut().enumerate() {
-            let sums = loaded.place(problem)?.sum(threads);
-            done(at, sums.seconds, ordered_sum([&sums], problem.nw()));
+        for (at, build) in builds.iter_mut().enumerate() {
+            let (seconds, sums) = build.sum(problem, threads)?;
+            done(at, seconds, sums);
         }
         for (at, listed) in ours.iter().enumerate() {
             let Kernel::Cpu(_) = listed.kernel else {
                 anyhow::bail!("{} is not made for CPUs", listed.id());
             };
             let found = engine.run(listed.kernel)?;
-            done(builds + at, found.seconds, found.sums);
+            done(builds.len() + at, found.seconds, found.sums);
         }
         rounds += 1;
         timed += u32::from(is_timed);

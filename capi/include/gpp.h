@@ -82,9 +82,9 @@ typedef struct gpp_complex {
 
 /*
  The screening of one MPI rank at one q. Arrays are column-major, the first index fastest, in the memory of
- the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so, and small
- arrays in either. The caller owns them; a call only reads them. Dimensions are from 0 to 2147483647; most
- problems are limited before that, by memory or by 4294967295 elements of an array.
+ the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so. The caller owns
+ them; a call only reads them. Dimensions are from 0 to 2147483647; most problems are limited before that, by
+ memory or by 4294967295 elements of an array.
  */
 typedef struct gpp_screening {
   /*
@@ -381,10 +381,10 @@ gpp_status gpp_refuse(const char *message);
  conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
 
  A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
- structures say; results are on the host, small arrays on the host or on the handle's GPU. Pointers are
- aligned to 8 bytes, to `int32_t` to 4, matrices on a GPU to 16. Results must not overlap each other or an
- input. Additional memory is needed for the rows of `aqsm`, for arrays whose columns have gaps, and for what
- a version reorders. Matrix elements on a GPU are not checked: NaN gives NaN.
+ structures say; results and other arrays are on the host. Pointers are aligned to 8 bytes, to `int32_t` to 4,
+ matrices on a GPU to 16. Results must not overlap each other or an input. Additional memory is needed for the
+ rows of `aqsm`, for arrays whose columns have gaps, and for what a version reorders. Matrix elements on a GPU
+ are not checked: NaN gives NaN.
 
  # Safety
  Pointers that are not null point to as many elements as the dimensions say. No thread changes inputs during

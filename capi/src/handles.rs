@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::{panic, ptr};
+use std::{mem, panic, ptr};
 
-use gpp_core::Calculator;
+use gpp_core::{Calculator, Error, Result};
 
 use crate::convert::PlacedScreening;
-use crate::{Failure, Handle, Result, Status};
+use crate::{Handle, Status, argument, status};
 
 /// What a handle calculates with.
 pub struct Work {
@@ -57,33 +57,31 @@ pub fn close(handle: *const Handle) -> Result<()> {
     Ok(())
 }
 
-fn unknown(handle: *const Handle) -> Failure {
-    let what = if handle.is_null() { "is null" } else { "is none that is open" };
-    Failure::argument(format!("handle {what}"))
+fn unknown(handle: *const Handle) -> Error {
+    argument(if handle.is_null() { "handle is null" } else { "handle is none that is open" })
 }
 
-/// Runs the body of a call: its failure, or panic, becomes a status, and the message of this thread.
+/// Runs the body of a call: its error, or panic, becomes a status, and the message of this thread.
 pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
     // What a body leaves half done it owns; the calculator stays whole.
-    let ended = panic::catch_unwind(AssertUnwindSafe(body));
-    let ended = ended.unwrap_or_else(|panicked| {
-        let message = format!("a fault of gpp: {}", text(&*panicked));
-        // Nothing may be thrown from here on, by what was thrown either.
-        std::mem::forget(panicked);
-        Err(Failure { status: Status::Internal, message })
-    });
-    let Err(failure) = ended else {
-        return Status::Ok;
+    let (status, message) = match panic::catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return Status::Ok,
+        Ok(Err(error)) => (status(&error), error.to_string()),
+        Err(panicked) => {
+            let message = format!("a fault of gpp: {}", text(&*panicked));
+            // Nothing may be thrown from here on, by what was thrown either.
+            mem::forget(panicked);
+            (Status::Internal, message)
+        }
     };
-    store(Text::Message, &failure.message);
-    failure.status
+    store(Text::Message, &message);
+    status
 }
 
 /// Runs the body of a call with what a handle calculates with, after whoever has it.
 pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<()>) -> Status {
     call(|| {
-        let open = locked(&ALL).1.get(&handle.addr()).cloned();
-        let open = open.ok_or_else(|| unknown(handle))?;
+        let open = locked(&ALL).1.get(&handle.addr()).cloned().ok_or_else(|| unknown(handle))?;
         let mut work = locked(&open);
         body(work.as_mut().ok_or_else(|| unknown(handle))?)
     })

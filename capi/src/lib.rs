@@ -10,18 +10,15 @@
 mod convert;
 mod handles;
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
+use std::ptr;
 
 use gpp_core::offdiag::MOST_BANDS;
-use gpp_core::on_gpu::{self, ForeignStream};
-use gpp_core::{Aqsm, Calculator, Error};
+use gpp_core::on_gpu::ForeignStream;
+use gpp_core::{Calculator, Error};
 
-use crate::convert::{
-    BandEnergies, Checks, Matrix, addresses, energies, extent, flag, indexed, text, write,
-};
+use crate::convert::{Checks, addresses, dimension, energies, flag, indexed, text, write};
 use crate::handles::{Text, ask, calculate, call, store, stored};
-
-type Result<T> = std::result::Result<T, Failure>;
 
 /// The library's version as a number, `GPP_VERSION` of the header: 10000 * major + 100 * minor + patch.
 pub const VERSION: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
@@ -55,24 +52,9 @@ pub enum Status {
     Internal = 6,
 }
 
-/// Why a call failed.
-#[derive(Debug)]
-struct Failure {
-    status: Status,
-    message: String,
-}
-
-impl Failure {
-    /// An argument that cannot be taken.
-    fn argument(message: String) -> Failure {
-        Failure { status: Status::BadArgument, message }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure { status: status(&error), message: error.to_string() }
-    }
+/// The error of an argument.
+fn argument(what: impl Into<String>) -> Error {
+    Error::Input { origin: String::new(), what: what.into() }
 }
 
 fn status(error: &Error) -> Status {
@@ -103,9 +85,9 @@ pub struct Handle {
 }
 
 /// The screening of one MPI rank at one q. Arrays are column-major, the first index fastest, in the memory of
-/// the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so, and small
-/// arrays in either. The caller owns them; a call only reads them. Dimensions are from 0 to 2147483647; most
-/// problems are limited before that, by memory or by 4294967295 elements of an array.
+/// the host; on a handle of one GPU `wtilde` and `eps` may be on the GPU if `on_device` says so. The caller owns
+/// them; a call only reads them. Dimensions are from 0 to 2147483647; most problems are limited before that, by
+/// memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Screening {
@@ -200,12 +182,7 @@ pub struct Formula {
 /// The library's version, such as "0.1.0", a static string.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_version() -> *const c_char {
-    const VERSION: &CStr =
-        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-            Ok(version) => version,
-            Err(_) => panic!("a version has no zero byte"),
-        };
-    VERSION.as_ptr()
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 /// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the CPU if
@@ -227,10 +204,10 @@ pub unsafe extern "C" fn gpp_open_version(
     call(|| {
         addresses("handle", handle, 1)?;
         // SAFETY: not null and aligned; the caller's word is that it may be written.
-        unsafe { handle.write(std::ptr::null_mut()) };
+        unsafe { handle.write(ptr::null_mut()) };
         if version / 100 != VERSION / 100 {
             let [header, own] = [version, VERSION].map(|all| [all / 10_000, all / 100 % 100]);
-            return Err(Failure::argument(format!(
+            return Err(argument(format!(
                 "the program was compiled for version {}.{} of gpp, and this is the library of version {}.{}",
                 header[0], header[1], own[0], own[1]
             )));
@@ -238,8 +215,7 @@ pub unsafe extern "C" fn gpp_open_version(
         let first_index = flag("first_index", first_index)?.into();
         // SAFETY: the caller's word.
         let device = unsafe { text("device", device) }?;
-        let mut calculator = Calculator::open(device)?;
-        calculator.set_index_base(first_index);
+        let calculator = Calculator::open(device)?.with_index_base(first_index);
         // SAFETY: as above.
         unsafe { handle.write(handles::add(calculator)) };
         Ok(())
@@ -268,7 +244,8 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
     calculate(handle, |work| {
         // SAFETY: the caller's word.
         let id = unsafe { text("id", id) }?;
-        Ok(work.calculator.set_version(id)?)
+        work.calculator = work.calculator.clone().with_version(id)?;
+        Ok(())
     })
 }
 
@@ -282,7 +259,8 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
 pub unsafe extern "C" fn gpp_set_stream(handle: *mut Handle, stream: *mut c_void) -> Status {
     calculate(handle, |work| {
         // SAFETY: the caller's word.
-        work.calculator.set_stream(unsafe { ForeignStream::new(stream) });
+        let stream = unsafe { ForeignStream::new(stream) };
+        work.calculator = work.calculator.clone().with_stream(stream);
         Ok(())
     })
 }
@@ -300,17 +278,17 @@ pub unsafe extern "C" fn gpp_set_progress(
     context: *mut c_void,
 ) -> Status {
     calculate(handle, |work| {
-        let Some(progress) = progress else {
-            work.calculator.clear_progress();
-            return Ok(());
-        };
+        let calculator = work.calculator.clone();
         let context = context.expose_provenance();
-        work.calculator.set_progress(move |part| {
-            let context = std::ptr::with_exposed_provenance_mut(context);
-            // SAFETY: the caller's word.
-            let said = unsafe { progress(part, context) };
-            (said != 0).then_some(said)
-        });
+        work.calculator = match progress {
+            None => calculator.without_progress(),
+            Some(progress) => calculator.with_progress(move |part| {
+                let context = ptr::with_exposed_provenance_mut(context);
+                // SAFETY: the caller's word.
+                let code = unsafe { progress(part, context) };
+                (code != 0).then_some(code)
+            }),
+        };
         Ok(())
     })
 }
@@ -388,10 +366,9 @@ pub extern "C" fn gpp_release(handle: *mut Handle) -> Status {
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_set_threads(handle: *mut Handle, threads: i32) -> Status {
     calculate(handle, |work| {
-        let number = u16::try_from(threads).map_err(|_| {
-            Failure::argument(format!("threads must be from 0 to {}, found {threads}", u16::MAX))
-        })?;
-        Ok(work.calculator.set_threads(number.into())?)
+        let threads = dimension("threads", threads.into(), [0, u16::MAX.into()])?;
+        work.calculator = work.calculator.clone().with_threads(threads)?;
+        Ok(())
     })
 }
 
@@ -436,7 +413,7 @@ pub extern "C" fn gpp_message() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
     // SAFETY: the caller's word.
-    call(|| Err(Failure::argument(unsafe { text("message", message) }?.into())))
+    call(|| Err(argument(unsafe { text("message", message) }?)))
 }
 
 /// Computes screened exchange and Coulomb hole, summed over bands, G' and G, at `nw` energies `omega` in eV, 1
@@ -448,10 +425,10 @@ pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
 /// conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
 ///
 /// A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
-/// structures say; results are on the host, small arrays on the host or on the handle's GPU. Pointers are
-/// aligned to 8 bytes, to `int32_t` to 4, matrices on a GPU to 16. Results must not overlap each other or an
-/// input. Additional memory is needed for the rows of `aqsm`, for arrays whose columns have gaps, and for what
-/// a version reorders. Matrix elements on a GPU are not checked: NaN gives NaN.
+/// structures say; results and other arrays are on the host. Pointers are aligned to 8 bytes, to `int32_t` to 4,
+/// matrices on a GPU to 16. Results must not overlap each other or an input. Additional memory is needed for the
+/// rows of `aqsm`, for arrays whose columns have gaps, and for what a version reorders. Matrix elements on a GPU
+/// are not checked: NaN gives NaN.
 ///
 /// # Safety
 /// Pointers that are not null point to as many elements as the dimensions say. No thread changes inputs during
@@ -471,16 +448,18 @@ pub unsafe extern "C" fn gpp_sums(
     calculate(handle, |work| {
         let calculator = &work.calculator.clone().with_static_ch(!static_ch.is_null());
         let (mut checks, mut once) = (Checks::by(calculator), None);
-        // SAFETY: of all in the block, the caller's word. `once` goes when this returns.
+        // SAFETY: of all in the block, the caller's word. `once` is dropped when this returns.
         unsafe {
             let placed = checks.screening(screening, &mut work.placed, &mut once)?;
-            let [ncouls, ngpown] = placed.extents();
+            let [ncouls, ngpown] = placed.dimensions();
             let b: &Bands = checks.one("bands", bands)?;
             let nbands = indexed("nbands", b.nbands)?;
             let aqsm_local = flag("aqsm_local", b.aqsm_local)?;
             let on_device = flag("bands.on_device", b.on_device)?;
-            let BandEnergies { e, occ, omega, formula } =
-                &checks.band_energies(nbands, [b.e, b.occ], nw, omega, formula)?;
+            let e = checks.array("e", b.e, nbands)?;
+            let occ = checks.array("occ", b.occ, nbands)?;
+            let omega = checks.array("omega", omega, energies(nw)?)?;
+            let formula = checks.formula(formula)?;
             let aqsn = checks.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?;
             let rows = if aqsm_local { ngpown } else { ncouls };
             let aqsm = checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
@@ -490,27 +469,9 @@ pub unsafe extern "C" fn gpp_sums(
                 true => None,
                 false => Some(checks.output("static_ch", static_ch, 1)?),
             };
-            let found = match (&aqsn, &aqsm) {
-                (Matrix::Host(aqsn), Matrix::Host(aqsm)) => {
-                    let aqsm = if aqsm_local { Aqsm::Local(aqsm) } else { Aqsm::Whole(aqsm) };
-                    let bands = gpp_core::Bands { aqsn, aqsm, e, occ };
-                    calculator.sums_at(placed, &bands, omega, *formula)
-                }
-                matrices => {
-                    // An empty matrix is nowhere, whatever bands.on_device says.
-                    let device = |matrix: &Matrix| match *matrix {
-                        Matrix::Device(matrix) => matrix,
-                        Matrix::Host(_) => on_gpu::DeviceMatrix { at: 0, ld: 0 },
-                    };
-                    let (aqsn, aqsm) = (device(matrices.0), device(matrices.1));
-                    let aqsm = match aqsm_local {
-                        true => on_gpu::Aqsm::Local(aqsm),
-                        false => on_gpu::Aqsm::Whole(aqsm),
-                    };
-                    let bands = on_gpu::Bands { aqsn, aqsm, e, occ };
-                    calculator.sums_on_gpu(placed, &bands, omega, *formula)
-                }
-            }?;
+            let (aqsn, aqsm) = (aqsn.view(), aqsm.view());
+            let bands = gpp_core::Bands { aqsn, aqsm, aqsm_local, e, occ };
+            let found = calculator.sums_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, found.seconds);
             write(asx, &found.sums.asx);
             write(ach, &found.sums.ach);
@@ -551,26 +512,25 @@ pub unsafe extern "C" fn gpp_matrix(
     calculate(handle, |work| {
         let calculator = &work.calculator;
         let (mut checks, mut once) = (Checks::by(calculator), None);
-        // SAFETY: of all in the block, the caller's word. `once` goes when this returns.
+        // SAFETY: of all in the block, the caller's word. `once` is dropped when this returns.
         unsafe {
             let placed = checks.screening(screening, &mut work.placed, &mut once)?;
             let b: &MatrixBands = checks.one("bands", bands)?;
-            let bands = extent("bands", b.bands, [1, MOST_BANDS])?;
+            let bands = dimension("bands", b.bands, [1, MOST_BANDS])?;
             let nbands = indexed("nbands", b.nbands)?;
-            let BandEnergies { e, occ, omega, formula } =
-                &checks.band_energies(nbands, [b.e, b.occ], nw, omega, formula)?;
-            let shape = [placed.extents()[0], nbands * bands];
+            let e = checks.array("e", b.e, nbands)?;
+            let occ = checks.array("occ", b.occ, nbands)?;
+            let omega = checks.array("omega", omega, energies(nw)?)?;
+            let formula = checks.formula(formula)?;
+            let shape = [placed.dimensions()[0], nbands * bands];
             let on_device = flag("bands.on_device", b.on_device)?;
             let a = checks.matrix("a", b.a, shape, b.ld_a, on_device)?;
             let at_bands = flag("bands.at_bands", b.at_bands)?;
             let len = bands * bands * if at_bands { 2 } else { omega.len() };
             let (sx, ch) = (checks.output("sx", sx, len)?, checks.output("ch", ch, len)?);
-            let a = match a {
-                Matrix::Host(a) => a,
-                Matrix::Device(a) => calculator.fetch_matrix("a", a, shape)?.into(),
-            };
+            let a = calculator.on_host("a", a.view(), shape)?;
             let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
-            let found = calculator.matrix_at(placed, &bands, omega, *formula)?;
+            let found = calculator.matrix_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, found.seconds);
             write(sx, &found.sums.sx);
             write(ch, &found.sums.ch);
@@ -579,11 +539,4 @@ pub unsafe extern "C" fn gpp_matrix(
     })
 }
 
-// `hypot` has a version of its own since glibc 2.35, with which older systems do not load. `hypotf64` is the same
-// function, there since 2.27: the shared library, linked with `--wrap=hypot`, calls it by that name.
-
-#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
-std::arch::global_asm!(".globl __wrap_hypot; .hidden __wrap_hypot; __wrap_hypot: jmp hypotf64@PLT");
-
-#[cfg(all(target_env = "gnu", target_arch = "aarch64"))]
-std::arch::global_asm!(".globl __wrap_hypot; .hidden __wrap_hypot; __wrap_hypot: b hypotf64");
+include!("../../build/hypot.rs");

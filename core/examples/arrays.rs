@@ -2,18 +2,19 @@
 
 mod common;
 
-use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
 
 fn main() -> gpp_core::Result<()> {
     let (own, aqs) = (common::Arrays::new(), common::elements(3));
     let screening = Screening {
-        wtilde: &own.wtilde,
-        eps: &own.eps,
+        wtilde: MatrixRef::Host(&own.wtilde),
+        eps: MatrixRef::Host(&own.eps),
         vcoul: &own.vcoul,
         inv_igp_index: &own.inv_igp_index,
         indinv: &own.indinv,
     };
-    let bands = Bands { aqsn: &aqs, aqsm: Aqsm::Whole(&aqs), e: &own.e, occ: &own.occ };
+    let aqs = MatrixRef::Host(&aqs);
+    let bands = Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &own.e, occ: &own.occ };
     let omega = [-2.0, -1.5, -1.0];
     let found = Calculator::open("auto")?.sums(&screening, &bands, &omega, Formula::default())?;
     for (w, (asx, ach)) in omega.iter().zip(found.sums.asx.iter().zip(&found.sums.ach)) {

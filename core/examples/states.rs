@@ -3,13 +3,13 @@
 
 mod common;
 
-use gpp_core::{Aqsm, Bands, Calculator, Formula, Screening};
+use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
 
 fn main() -> gpp_core::Result<()> {
     let own = common::Arrays::new();
     let screening = Screening {
-        wtilde: &own.wtilde,
-        eps: &own.eps,
+        wtilde: MatrixRef::Host(&own.wtilde),
+        eps: MatrixRef::Host(&own.eps),
         vcoul: &own.vcoul,
         inv_igp_index: &own.inv_igp_index,
         indinv: &own.indinv,
@@ -19,7 +19,8 @@ fn main() -> gpp_core::Result<()> {
     let mut placed = calculator.place(&screening)?;
     for (state, &e) in own.e.iter().enumerate() {
         let aqs = common::elements(state);
-        let bands = Bands { aqsn: &aqs, aqsm: Aqsm::Whole(&aqs), e: &own.e, occ: &own.occ };
+        let aqs = MatrixRef::Host(&aqs);
+        let bands = Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &own.e, occ: &own.occ };
         // A derivative of Σ at the state's energy takes a step to each side.
         let omega = [e - 0.5, e, e + 0.5];
         let found = calculator.sums_at(&mut placed, &bands, &omega, Formula::default())?;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, as one enum. A text is made where the fault is found.
+//! The library's errors: one enum, whose text is made where the fault is found.
 
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -9,30 +9,30 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file, a flag, a system or an array that is wrong.
-    #[error("{}{what}", lead(origin))]
+    /// A file, flag, system or array that is wrong.
+    #[error("{}{what}", if origin.is_empty() { String::new() } else { format!("{origin}: ") })]
     Input {
-        /// What is wrong: the name of a file, a flag, a system.
+        /// The name of the file, flag, system or array.
         origin: String,
         /// What is wrong with it, and where. Indices of arrays are 1-based and those of the whole problem; a
-        /// [`Calculator`](crate::Calculator) says the caller's.
+        /// [`Calculator`](crate::Calculator) states the caller's.
         what: String,
     },
 
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("unknown {what} `{name}`{}known: {known}", meant(nearest))]
     Unknown {
         /// What was named: a version, a system, a device.
         what: &'static str,
         /// The unknown name.
         name: String,
-        /// The known name that is like it, empty if none is.
+        /// A similar known name; empty if there is none.
         nearest: String,
         /// All known names.
         known: String,
     },
 
-    /// The host or a device has too little memory, or the host no more threads.
+    /// Too little memory, or no more threads of the host.
     #[error("{what}")]
     Memory {
         /// "host" or "device".
@@ -52,14 +52,14 @@ pub enum Error {
     #[error("{0}")]
     Driver(String),
 
-    /// It was asked to stop, see [`Stop`](crate::stop::Stop).
+    /// The calculation was stopped, see [`Stop`](crate::stop::Stop).
     #[error("stopped, for {code}, after {done} of {all} {of}")]
     Stopped {
-        /// What for: a number of the caller's.
+        /// The number that the caller gave as the reason.
         code: i32,
         /// How many are finished.
         done: usize,
-        /// All.
+        /// Out of how many.
         all: usize,
         /// Of what: slabs or parts.
         of: &'static str,
@@ -69,7 +69,7 @@ pub enum Error {
     #[error("{0}")]
     Io(String),
 
-    /// What a caller adds to these.
+    /// An error of the caller's own.
     #[error(transparent)]
     Caller(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -78,7 +78,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An unknown name, with the known one that is like it, if any is. An empty one is [`Error::Input`].
+    /// An unknown name, with a similar known one, if there is one. An empty name is [`Error::Input`].
     pub fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -90,29 +90,27 @@ impl Error {
             return Error::Input { origin: what.into(), what: needs };
         }
         let lower = name.to_lowercase();
-        // `8` means `v8`, whatever letters are near to it.
+        // An ending comes first: `8` means `v8`.
         let likeness = |known: &str| {
             let known = known.to_lowercase();
             let ends = known.ends_with(&lower);
             (ends, strsim::jaro_winkler(&lower, &known), Reverse(known.len()))
         };
-        let nearest = known
-            .iter()
-            .map(|known| (likeness(known), *known))
+        let likeness = known.iter().map(|known| (likeness(known), *known));
+        let nearest = likeness
             .max_by(|(a, _), (b, _)| a.partial_cmp(b).expect("likeness is a number"))
-            .filter(|((ends, like, _), _)| *ends || *like >= LIKE)
+            .filter(|((ends, like, _), _)| *ends || *like >= 0.75)
             .map_or("", |(_, known)| known);
         let (name, nearest, known) = (name.into(), nearest.into(), known.join(", "));
         Error::Unknown { what, name, nearest, known }
     }
 
-    /// Too little memory at a place, "host" or "device"; `limit` says whose limit leaves no more, if it is not the
-    /// memory itself.
+    /// Too little memory of the host or a device; `limit` names the limit that leaves no more, if one does, and `free` is
+    /// `u64::MAX` if unknown.
     pub fn memory(
         place: &'static str,
         what: &str,
         needed: u64,
-        // `u64::MAX` if the system does not tell.
         free: u64,
         limit: Option<&str>,
     ) -> Error {
@@ -139,8 +137,7 @@ impl Error {
         Error::Io(format!("{}: cannot write: {reason}", path.display()))
     }
 
-    /// This error of one of several devices.
-    #[must_use]
+    /// This error with the name of one of several devices.
     pub(crate) fn on(self, device: &str) -> Error {
         let of = |text: String| format!("{device}: {text}");
         match self {
@@ -156,45 +153,35 @@ impl Error {
         matches!(self, Error::Memory { place: "device", .. })
     }
 
-    // Of data: a problem's name is put before these when it is known.
+    // Errors of data: a problem's name is put before these when it is known.
 
     pub(crate) fn new(what: impl Into<String>) -> Error {
         Error::Input { origin: String::new(), what: what.into() }
     }
 
-    /// Of an array or a number; the text follows its name.
+    /// An error of an array or a number; the text follows its name.
     pub(crate) fn of(name: &str, text: impl Display) -> Error {
         Error::new(format!("{name}{text}"))
     }
 
-    /// Of an array that has too few elements, or too many.
     pub(crate) fn length(name: &str, needed: u64, found: u64) -> Error {
         Error::of(name, format!(" needs {needed} elements, has {found}"))
     }
 
-    /// Of a number that another one bounds.
     pub(crate) fn exceeds(name: &str, found: usize, limit: &str, most: usize) -> Error {
         Error::of(name, format!(" = {found} exceeds {limit} = {most}"))
     }
 
-    /// Of a range of igp that is empty or not within the problem.
     pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> Error {
         Error::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
     }
 }
 
-/// How like a name has to be to what was given, by Jaro and Winkler, to be what was meant.
-const LIKE: f64 = 0.75;
-
 fn meant(nearest: &str) -> String {
     if nearest.is_empty() { "; ".into() } else { format!(": did you mean `{nearest}`? ") }
 }
 
-fn lead(origin: &str) -> String {
-    if origin.is_empty() { String::new() } else { format!("{origin}: ") }
-}
-
-/// Bytes as messages have them.
+/// Bytes as messages show them.
 pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }

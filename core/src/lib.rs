@@ -25,6 +25,8 @@ pub mod error;
 #[doc(hidden)]
 pub mod offdiag;
 #[doc(hidden)]
+pub mod os;
+#[doc(hidden)]
 pub mod problem;
 #[doc(hidden)]
 pub mod progress;
@@ -34,8 +36,6 @@ pub mod ranks;
 pub mod reference;
 #[doc(hidden)]
 pub mod schedule;
-#[doc(hidden)]
-pub mod system;
 
 #[doc(hidden)]
 pub use gpp_cpu::stop;
@@ -49,7 +49,7 @@ pub use crate::calculator::matrix::{FoundMatrix, MatrixBands};
 pub use crate::calculator::placed::Placed;
 #[doc(inline)]
 pub use crate::calculator::{
-    Aqsm, Bands, Calculator, Formula, Found, Screening, Sizes, Workspace, on_gpu,
+    Bands, Calculator, Formula, Found, MatrixRef, Screening, Sizes, Workspace, on_gpu,
 };
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;

@@ -1,6 +1,6 @@
-//! How far long work is, for whoever wants to show it.
+//! Progress of long work on the host, for a program that shows bars.
 
-/// A step of long work is done; the work ends when this is dropped.
+/// A bar; dropping it ends the work.
 pub trait Bar: Send + Sync {
     fn step(&self);
 }
@@ -9,23 +9,16 @@ impl Bar for () {
     fn step(&self) {}
 }
 
-/// Makes a [`Bar`] of so many steps of what is named.
+/// Makes a [`Bar`] with a name and so many steps.
 pub type MakeBar = fn(&str, u64) -> Box<dyn Bar>;
 
-/// What shows how far long work is.
+/// How bars are made, if they are shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress(Option<MakeBar>);
+pub struct Progress(pub Option<MakeBar>);
 
 impl Progress {
-    /// Shows nothing.
     pub const NONE: Progress = Progress(None);
 
-    /// Shows what `make` makes.
-    pub fn by(make: MakeBar) -> Progress {
-        Progress(Some(make))
-    }
-
-    /// A bar of `steps`.
     pub fn bar(self, what: &str, steps: u64) -> Box<dyn Bar> {
         self.0.map_or_else(|| Box::new(()) as Box<dyn Bar>, |make| make(what, steps))
     }

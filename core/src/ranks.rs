@@ -1,4 +1,4 @@
-//! The processes that share a run, as whoever started them describes them, or this one alone.
+//! The MPI ranks that share a run, or this process alone.
 
 use std::ops::Range;
 
@@ -6,32 +6,28 @@ use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
 
-/// The processes of a run, seen from one of them. What is collective here is called by all of them, in
-/// the same order.
+/// The ranks of a run, seen from one of them. All ranks call what is collective, in the same order.
 pub trait Ranks: Sync {
     fn rank(&self) -> usize;
 
     fn size(&self) -> usize;
 
-    /// Which one of those on this host, and how many these are.
+    /// The index of this rank on its host, and how many ranks there are on it.
     fn local(&self) -> (usize, usize);
 
-    /// Waits until all are here. Collective.
+    /// Waits for all. Collective.
     fn barrier(&self);
 
-    /// What each gives, in the order of the ranks, for rank 0; none for the others. Collective.
+    /// On rank 0 the bytes of each rank, in their order. Collective.
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
 
-    /// What rank 0 gives, for all. Collective.
+    /// The bytes of rank 0. Collective.
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
 
-    /// Ends all of several processes at once, this one too, with this exit code.
+    /// Ends all of several ranks at once, this one too, with this exit code.
     fn abort(&self, code: u8);
 
-    /// A part of them, the first `size`; none for the others. Collective.
-    fn first(&self, size: usize) -> Option<Box<dyn Ranks>>;
-
-    /// The least of what they have. Collective.
+    /// The least of all numbers. Collective.
     fn least(&self, own: u64) -> u64 {
         let all = self.gather(&own.to_ne_bytes()).unwrap_or_default();
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, u64::from_ne_bytes);
@@ -39,9 +35,9 @@ pub trait Ranks: Sync {
         read(self.broadcast(least.to_ne_bytes().to_vec()))
     }
 
-    /// The code of the first process that has one, for all. Collective.
+    /// The code of the first rank that has one. Collective.
     fn first_code(&self, own: Option<i32>) -> Option<i32> {
-        // Any number may be a code, 0 too: a caller's progress stops a calculation by it.
+        // Any `i32` may be a code, 0 too: a caller's progress stops a calculation by it.
         const NONE: i64 = i64::MAX;
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(NONE, i64::from_ne_bytes);
         let all = self.gather(&own.map_or(NONE, i64::from).to_ne_bytes()).unwrap_or_default();
@@ -49,13 +45,13 @@ pub trait Ranks: Sync {
         i32::try_from(read(self.broadcast(first.to_ne_bytes().to_vec()))).ok()
     }
 
-    /// The part of so many things that is this one's: neighbours, as many as the others have or one more.
+    /// This rank's range of so many items: as many as each other rank has, or one more.
     fn share(&self, of: usize) -> Range<usize> {
         let bound = |rank: usize| rank * of / self.size();
         bound(self.rank())..bound(self.rank() + 1)
     }
 
-    /// How many of all have each of these: for what several processes may share. Collective.
+    /// How many ranks have each of these. Collective.
     fn having(&self, own: &[String]) -> Vec<usize> {
         let all = self.gather(own.join("\n").as_bytes()).unwrap_or_default();
         let all = self.broadcast(all.join(&b'\n'));
@@ -63,12 +59,12 @@ pub trait Ranks: Sync {
         own.iter().map(|one| all.lines().filter(|line| line == one).count()).collect()
     }
 
-    /// Whether this is rank 0, which reports.
+    /// Whether this is rank 0, which prints.
     fn is_root(&self) -> bool {
         self.rank() == 0
     }
 
-    /// How messages name this process: nothing where it is alone.
+    /// How messages name this rank; none if it is alone.
     fn name(&self) -> Option<String> {
         (self.size() > 1).then(|| {
             let host = sysinfo::System::host_name().unwrap_or("an unknown host".into());
@@ -77,6 +73,7 @@ pub trait Ranks: Sync {
     }
 }
 
+/// One process without MPI.
 pub struct Alone;
 
 impl Ranks for Alone {
@@ -103,15 +100,9 @@ impl Ranks for Alone {
     }
 
     fn abort(&self, _: u8) {}
-
-    fn first(&self, _: usize) -> Option<Box<dyn Ranks>> {
-        Some(Box::new(Alone))
-    }
 }
 
-// What all processes of a run have to have alike.
-
-/// Fails on all of them where one has something else than rank 0, by a hash of it. Collective.
+/// Fails on all ranks if the text of one differs from that of rank 0, by a hash. Collective.
 pub fn require_same(ranks: &dyn Ranks, what: &str, own: &str) -> Result<()> {
     if ranks.size() == 1 {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Items → workers → sums in the order of items. Items are the slabs of a problem or the groups of bands n of a matrix.
+//! Items → workers → sums in the order of items. Items are slabs of a problem, or chunks of bands n of a matrix.
 //!
-//! A queue deals the items, each to a worker that has room for it. A worker may have several steps in flight: a GPU
-//! uploads one while it sums another. An item goes to the worker that had it in the last run, where its arrays may still
-//! be. Sums are handed on in the order of items, whoever finished them first, so bits do not depend on workers.
+//! A queue deals each item to a worker that has room for it, the worker of the last run if possible, where its arrays may
+//! still be. A worker may have several steps in flight: a GPU uploads one while it sums another. Sums are returned in the
+//! order of items, so bits do not depend on workers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,8 +14,7 @@ use gpp_cpu::stop::Stop;
 use crate::devices::{Done, spawned};
 use crate::error::{Error, Result};
 
-/// A worker as the scheduler knows it: items go in, their sums `S` come out in the same order. An item has one step or
-/// several.
+/// A worker: items go in, their sums `S` come out in the same order. An item has one step or several.
 pub trait Pipeline<S>: Send {
     /// The device, as errors of several workers name it.
     fn device(&self) -> &str;
@@ -23,23 +22,22 @@ pub trait Pipeline<S>: Send {
     /// Whether another step may begin; it may if none is in flight.
     fn has_room(&self) -> bool;
 
-    /// Begins the next step of an item, and reports to `done` which part of the item is finished. Returns whether the step
-    /// is the item's last.
+    /// Begins the next step of an item, and reports the finished fraction of the item to `done`. Returns whether the
+    /// step is the item's last.
     fn begin(&mut self, item: usize, done: Done) -> Result<bool>;
 
     /// Waits for the step that was begun first. Returns the sums of its item if that is complete.
     fn finish(&mut self, done: Done) -> Result<Option<S>>;
 }
 
-/// What is to be done in a run.
 pub struct Run<'r> {
     /// Ascending numbers of items.
     pub items: Vec<usize>,
     pub homes: &'r mut Homes,
-    /// How many items may be dealt before the first of them is handed on: so many sums wait in memory.
+    /// How many items may be dealt before the sums of the first are returned: so many sums wait in memory.
     pub ahead: usize,
     pub done: Done<'r>,
-    /// Once it is asked no step begins, and items in flight are lost.
+    /// Once it is asked, no step begins, and items in flight are lost.
     pub stop: &'r Stop,
 }
 
@@ -51,8 +49,8 @@ pub struct Homes {
     pub moves: bool,
 }
 
-/// Runs all items, and hands the sums of each to `take`, on this thread and in the order of items. A single worker is
-/// driven by this thread, several by a thread each. Returns the code of the stop that ended the run, if one did.
+/// Runs all items, and calls `take` with the sums of each on this thread, in the order of items. A single worker runs on
+/// this thread, several on a thread each. Returns the code of the stop that ended the run, if one did.
 pub fn each<S: Send>(
     mut workers: Vec<&mut dyn Pipeline<S>>,
     run: Run,
@@ -64,7 +62,7 @@ pub fn each<S: Send>(
         waiting.insert(at, sums);
         while let Some(sums) = waiting.remove(&next) {
             next += 1;
-            queue.hand_on();
+            queue.change(|state| state.returned += 1);
             take(sums)?;
         }
         Ok(())
@@ -134,26 +132,21 @@ fn worker_loop<S>(
     }
 }
 
-/// A worker that leaves: others may have waited for it. After a panic nothing more is dealt.
+/// Wakes the other workers when one ends, and ends the run after a panic.
 struct Leaves<'q>(&'q WorkQueue<'q>);
 
 impl Drop for Leaves<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.end();
-        }
-        let _state = self.0.state();
-        self.0.changed.notify_all();
+        self.0.change(|state| state.ended |= thread::panicking());
     }
 }
 
-/// The items of a run that nobody has taken yet.
 pub struct WorkQueue<'r> {
     items: Vec<usize>,
     ahead: usize,
     state: Mutex<State<'r>>,
     changed: Condvar,
-    /// Finished items, and the bits of the part of its item that each worker has done.
+    /// Finished items, and the bits of the finished fraction of each worker's item.
     finished: AtomicUsize,
     parts: Vec<AtomicU64>,
     done: Done<'r>,
@@ -163,7 +156,8 @@ pub struct WorkQueue<'r> {
 struct State<'r> {
     homes: &'r mut Homes,
     dealt: Vec<bool>,
-    handed_on: usize,
+    /// How many sums were returned.
+    returned: usize,
     ended: bool,
 }
 
@@ -174,7 +168,7 @@ impl<'r> WorkQueue<'r> {
         WorkQueue {
             items,
             ahead,
-            state: Mutex::new(State { homes, dealt, handed_on: 0, ended: false }),
+            state: Mutex::new(State { homes, dealt, returned: 0, ended: false }),
             changed: Condvar::new(),
             finished: AtomicUsize::new(0),
             parts: (0..workers).map(|_| AtomicU64::new(0)).collect(),
@@ -183,9 +177,9 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// The index in the list of the item that a worker takes next: one of its own, else one that nobody had, else the last
-    /// one of the worker with most left, unless it has only one. A worker that `waits` has nothing in flight: it
-    /// sleeps until there is an item for it, or none is left.
+    /// The index of the item that a worker takes next: one of its own, else one that nobody had, else the last one of the
+    /// worker with most left, unless it has only one. A worker that `waits` has nothing in flight: it sleeps until there is
+    /// an item for it, or none is left.
     pub fn next(&self, worker: usize, waits: bool) -> Option<usize> {
         let mut state = self.state();
         loop {
@@ -193,9 +187,9 @@ impl<'r> WorkQueue<'r> {
                 return None;
             }
             let near = |home: Option<usize>| {
-                let State { homes, dealt, handed_on, .. } = &*state;
-                let end = self.items.len().min(handed_on.saturating_add(self.ahead));
-                (*handed_on..end).filter(move |&at| !dealt[at] && homes.of[self.items[at]] == home)
+                let State { homes, dealt, returned, .. } = &*state;
+                let end = self.items.len().min(returned.saturating_add(self.ahead));
+                (*returned..end).filter(move |&at| !dealt[at] && homes.of[self.items[at]] == home)
             };
             let of_busiest = || {
                 let left = |worker: &usize| near(Some(*worker)).count();
@@ -215,15 +209,13 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// The sums of the next item are handed on.
-    pub fn hand_on(&self) {
-        self.state().handed_on += 1;
-        self.changed.notify_all();
+    /// Deals nothing more.
+    fn end(&self) {
+        self.change(|state| state.ended = true);
     }
 
-    /// Deals nothing more.
-    pub fn end(&self) {
-        self.state().ended = true;
+    fn change(&self, change: impl FnOnce(&mut State<'r>)) {
+        change(&mut self.state());
         self.changed.notify_all();
     }
 
@@ -237,14 +229,14 @@ impl<'r> WorkQueue<'r> {
 
     fn finished(&self, worker: usize) {
         self.finished.fetch_add(1, Ordering::Relaxed);
-        // The end of a single item is the caller's own.
+        // The caller reports the end of a single item.
         if self.items.len() > 1 {
             self.progress(worker, 0.0);
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State<'r>> {
-        // Every change is whole, whatever a thread that panicked did before or after.
+        // Every change is atomic, so a panic leaves the state intact.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,8 +10,8 @@ use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
 use crate::problem::{Bands, FallbackPairs, Slab, Task};
-use crate::simd::{Complex, WIDTH, add_to, reciprocal, tree};
-use crate::work::{CHAIN, Compensated};
+use crate::simd::{Complex, WIDTH, add_to, reciprocal, splat};
+use crate::work::{CHAIN, Compensated, add_lanes};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
@@ -67,27 +67,25 @@ impl<'a> Row<'a> {
     }
 }
 
+/// At most eight numbers, filled up.
+#[inline(always)]
+pub fn filled_up(numbers: &[Complex64], rest: Complex64) -> [Complex64; WIDTH] {
+    let mut all = [rest; WIDTH];
+    all[..numbers.len()].copy_from_slice(numbers);
+    all
+}
+
 /// The definition in the vectors of `S`; `RECIPROCAL` has approximate reciprocals for divisions.
 #[derive(Clone, Copy)]
 pub struct Definition<S: Simd, const RECIPROCAL: bool> {
-    token: S,
-    limits: Limits,
+    pub token: S,
+    pub limits: Limits,
 }
 
 impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     #[inline(always)]
-    pub fn new(token: S, limits: Limits) -> Self {
-        Definition { token, limits }
-    }
-
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
-    #[inline(always)]
     fn one_over(&self, z2: S::f64s) -> S::f64s {
-        if RECIPROCAL { reciprocal(self.token, z2) } else { self.splat(1.0) / z2 }
+        if RECIPROCAL { reciprocal(self.token, z2) } else { splat(self.token, 1.0) / z2 }
     }
 
     /// Adds the terms of a row to the sums of its energy.
@@ -98,18 +96,13 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let blocks = (&row.wtilde[..whole], &row.eps[..whole], &row.aqsn[..whole]);
         self.blocks(blocks, band, &mut lanes);
         if whole < row.wtilde.len() {
-            // The last few, filled up with pairs of no weight.
-            let mut wtilde = [Complex64::ONE; WIDTH];
-            let (mut eps, mut aqsn) = ([Complex64::ZERO; WIDTH], [Complex64::ZERO; WIDTH]);
-            let rest = row.wtilde.len() - whole;
-            wtilde[..rest].copy_from_slice(&row.wtilde[whole..]);
-            eps[..rest].copy_from_slice(&row.eps[whole..]);
-            aqsn[..rest].copy_from_slice(&row.aqsn[whole..]);
+            // The last few, and pairs of no weight.
+            let wtilde = filled_up(&row.wtilde[whole..], Complex64::ONE);
+            let eps = filled_up(&row.eps[whole..], Complex64::ZERO);
+            let aqsn = filled_up(&row.aqsn[whole..], Complex64::ZERO);
             self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            sum.add(tree(&lanes));
-        }
+        add_lanes(sums, &lanes);
     }
 
     /// Adds whole blocks of ω̃, eps and `aqsn` to the sums of each chain and value.
@@ -124,7 +117,7 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let count = wtilde.len();
         let (eps, aqsn) = (&eps[..count], &aqsn[..count]);
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-            let mut sums = [self.splat(0.0); VALUES];
+            let mut sums = [splat(token, 0.0); VALUES];
             for ig in (lane..count).step_by(WIDTH) {
                 let end = ig + S::f64s::LEN;
                 let wtilde = Complex::load(token, &wtilde[ig..end]);
@@ -145,15 +138,15 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     fn term(&self, pair: [Complex<S>; 2], aqsn: Complex<S>, band: Band) -> [S::f64s; VALUES] {
         let [sch, ssx] = self.sch_ssx(pair, band.w);
         let m = Complex::splat(self.token, band.aqsm).conj_mul(aqsn);
-        let asx = (m * ssx).scale(self.splat(-band.vcoul * band.occ));
-        let ach = (m * sch).scale(self.splat(0.5 * band.vcoul));
+        let asx = m * ssx * (-band.vcoul * band.occ);
+        let ach = m * sch * (0.5 * band.vcoul);
         [asx.re, asx.im, ach.re, ach.im]
     }
 
     /// `sch` and `ssx` of pairs with these ω̃ and eps at an energy.
     #[inline(always)]
     pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: f64) -> [Complex<S>; 2] {
-        let (token, w) = (self.token, self.splat(w));
+        let (token, w) = (self.token, splat(self.token, w));
         let wtilde2 = wtilde * wtilde;
         let omega2 = wtilde2 * eps;
         let (d, s) = (w - wtilde.re, w + wtilde.re);
@@ -162,18 +155,17 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         // ω̃·conj(wdiff)/|wdiff|².
         let delw = (wtilde * Complex::new(d, wtilde.im)).scale(self.one_over(wdiffr));
         let delwr = delw.norm_sqr();
-        let is_far = self.splat(self.limits.limittwo).simd_lt(wdiffr);
-        let is_first = is_far & delwr.simd_lt(self.splat(self.limits.limitone));
-        let is_some = is_first | self.splat(TOL_ZERO).simd_lt(delwr);
+        let is_far = wdiffr.simd_gt(self.limits.limittwo);
+        let is_first = is_far & delwr.simd_lt(self.limits.limitone);
+        let is_some = is_first | delwr.simd_gt(TOL_ZERO);
         // w² − ω̃² or −2ω̃(w + ω̃).
         let first = Complex::new(d.mul_add(s, im2), -wtilde2.im);
-        let second = (wtilde * Complex::new(s, wtilde.im)).scale(self.splat(-2.0));
+        let second = wtilde * Complex::new(s, wtilde.im) * -2.0;
         let z = Complex::select(is_first, first, second);
         let ssx = (omega2 * Complex::new(z.re, -z.im)).scale(self.one_over(z.norm_sqr()));
-        let sexcut = self.splat(self.limits.sexcut);
-        let bound = sexcut * sexcut * eps.norm_sqr();
+        let bound = eps.norm_sqr() * (self.limits.sexcut * self.limits.sexcut);
         // What is not a number is cut off like what is too large.
-        let is_kept = self.splat(0.0).simd_le(w) | ssx.norm_sqr().simd_le(bound);
+        let is_kept = w.simd_ge(0.0) | ssx.norm_sqr().simd_le(bound);
         let ssx = ssx.keep(token, is_some & is_kept);
         let sch = (delw * eps).keep(token, is_first);
         [sch, ssx]
@@ -189,50 +181,36 @@ pub fn add_fallback<S: Simd, const NW: usize>(
     (igp, ig): (usize, &Range<usize>),
     totals: &mut [Compensated],
 ) {
-    let first = igp * task.bands.ncouls;
-    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
-    let begin = all.partition_point(|&pair| (pair as usize) < first + ig.start);
-    let end = all.partition_point(|&pair| (pair as usize) < first + ig.end);
-    let mut at = begin;
-    while at < end && !task.stop.is_asked() {
-        let pairs = &all[at..end.min(at + WIDTH)];
-        add_pairs::<S, NW>(token, task, igp, pairs, totals);
-        at += WIDTH;
-    }
-}
-
-/// Adds at most [`WIDTH`] pairs; the rest of the vector has no weight.
-#[inline(always)]
-fn add_pairs<S: Simd, const NW: usize>(
-    token: S,
-    task: &Task,
-    igp: usize,
-    pairs: &[u32],
-    totals: &mut [Compensated],
-) {
     let (bands, slab) = (&task.bands, &task.slab);
-    let definition = Definition::<S, true>::new(token, bands.limits);
+    let definition = Definition::<S, true> { token, limits: bands.limits };
     let first = igp * bands.ncouls;
-    let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
-    for (lane, &pair) in pairs.iter().enumerate() {
-        (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
-    }
-    for begin in (0..bands.nbands).step_by(CHAIN) {
-        let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
-        for n in begin..bands.nbands.min(begin + CHAIN) {
-            let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
-            let mut aqsn = [Complex64::ZERO; WIDTH];
-            for (lane, &pair) in pairs.iter().enumerate() {
-                aqsn[lane] = column[pair as usize - first];
-            }
-            for e in 0..NW {
-                let band = Band::of(bands, slab, igp, n, e);
-                let lanes = &mut lanes[e * VALUES..][..VALUES];
-                definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
-            }
+    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
+    let [begin, end] = [ig.start, ig.end]
+        .map(|bound| all.partition_point(|&pair| (pair as usize) < first + bound));
+    for pairs in all[begin..end].chunks(WIDTH) {
+        if task.stop.is_asked() {
+            return;
         }
-        for (total, lanes) in totals.iter_mut().zip(&lanes[..NW * VALUES]) {
-            total.add(tree(lanes));
+        // The rest of the vector has no weight.
+        let (mut wtilde, mut eps) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
+        for (lane, &pair) in pairs.iter().enumerate() {
+            (wtilde[lane], eps[lane]) = (slab.wtilde[pair as usize], slab.eps[pair as usize]);
+        }
+        for begin in (0..bands.nbands).step_by(CHAIN) {
+            let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
+            for n in begin..bands.nbands.min(begin + CHAIN) {
+                let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
+                let mut aqsn = [Complex64::ZERO; WIDTH];
+                for (lane, &pair) in pairs.iter().enumerate() {
+                    aqsn[lane] = column[pair as usize - first];
+                }
+                for e in 0..NW {
+                    let band = Band::of(bands, slab, igp, n, e);
+                    let lanes = &mut lanes[e * VALUES..][..VALUES];
+                    definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+                }
+            }
+            add_lanes(totals, &lanes[..NW * VALUES]);
         }
     }
 }

@@ -11,8 +11,8 @@ use gpp_kernels::sigma::real::{Interval, MIN_DISTANCE, MOMENTS};
 use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
-use crate::problem::{CHUNK, Clusters};
-use crate::simd::{Complex, WIDTH, add_to, array, load, prefetch, registers, store};
+use crate::problem::{CHUNK, Clusters, Parts};
+use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, store};
 
 /// Where moments give the sums at some energies, and of which terms.
 pub struct FarField<S: Simd> {
@@ -61,51 +61,45 @@ pub trait Expansion<S: Simd>: Sized {
     );
 }
 
-/// Real and imaginary parts of a moment, for the bands of a chunk.
-pub type Moment = [[f64; CHUNK]; 2];
-
+/// Parts `at` in each lane.
 #[inline(always)]
-fn moment<S: Simd>(token: S, [re, im]: &Moment, at: usize) -> Complex<S> {
-    Complex::new(S::f64s::splat(token, re[at]), S::f64s::splat(token, im[at]))
+fn splat_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
+    Complex::new(splat(token, re[at]), splat(token, im[at]))
 }
 
-/// The bands of a row from `lane` on.
+/// Parts from `at` on.
 #[inline(always)]
-fn elements<S: Simd>(token: S, row: &[f64; 2 * CHUNK], lane: usize) -> Complex<S> {
-    let (re, im) = row.split_at(CHUNK);
-    Complex::new(load(token, &re[lane..]), load(token, &im[lane..]))
+fn load_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
+    Complex::new(load(token, &re[at..]), load(token, &im[at..]))
+}
+
+#[inline(always)]
+fn store_at<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, at: usize) {
+    store(token, z.re, &mut re[at..]);
+    store(token, z.im, &mut im[at..]);
+}
+
+/// Adds a moment of the bands from `lane` on.
+#[inline(always)]
+fn add_moment<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, lane: usize) {
+    add_to(token, z.re, &mut re[lane..]);
+    add_to(token, z.im, &mut im[lane..]);
 }
 
 /// Pairs whose factors stay in the first cache.
-const BLOCK: usize = 16;
-
-/// A number of each pair of a block, real and imaginary parts.
-type OfBlock = [[f64; BLOCK]; 2];
-
-/// The number of pair `at` of a block in each lane.
-#[inline(always)]
-fn of_pair<S: Simd>(token: S, [re, im]: &OfBlock, at: usize) -> Complex<S> {
-    Complex::new(S::f64s::splat(token, re[at]), S::f64s::splat(token, im[at]))
-}
+const BLOCK: usize = CHUNK;
 
 /// A block of pairs, taken apart.
+#[derive(Default)]
 struct Block {
     ig: [usize; BLOCK],
     igp: [usize; BLOCK],
     vcoul: [f64; BLOCK],
-    wtilde: OfBlock,
-    eps: OfBlock,
+    wtilde: Parts,
+    eps: Parts,
 }
 
 impl Block {
-    const EMPTY: Block = Block {
-        ig: [0; BLOCK],
-        igp: [0; BLOCK],
-        vcoul: [0.0; BLOCK],
-        wtilde: [[0.0; BLOCK]; 2],
-        eps: [[0.0; BLOCK]; 2],
-    };
-
     /// One by one, since the numbers of a pair are next to each other.
     #[inline(never)]
     fn gather<W: Copy + Into<Complex64>>(&mut self, poles: &[Pole<W>], vcoul_loc: &[f64]) {
@@ -118,19 +112,17 @@ impl Block {
         }
     }
 
-    /// Matrix elements M of pair `at` for a vector of the bands of a chunk.
+    /// Matrix elements M of pair `at` for the bands of a chunk from `lane` on.
     #[inline(always)]
     fn m<S: Simd>(
         &self,
         token: S,
-        of: &Clusters,
-        chunk: usize,
+        (of, chunk): (&Clusters, usize),
         at: usize,
         lane: usize,
     ) -> Complex<S> {
-        let aqsn = of.aqsn.row(chunk, self.ig[at]);
-        let aqsm = of.aqsm.row(chunk, self.igp[at]);
-        elements(token, aqsm, lane).conj_mul(elements(token, aqsn, lane))
+        let aqsn = load_at(token, of.aqsn.row(chunk, self.ig[at]), lane);
+        load_at(token, of.aqsm.row(chunk, self.igp[at]), lane).conj_mul(aqsn)
     }
 }
 
@@ -153,67 +145,55 @@ pub struct Chebyshev<S: Simd> {
     limits: Limits,
 }
 
-/// Where a comparison holds, and where its contrary does; neither where rounding cannot tell.
-struct Certain<S: Simd> {
-    yes: S::mask64s,
-    no: S::mask64s,
-}
-
 impl<S: Simd> Chebyshev<S> {
+    /// Where `x` is above another number, and where it is not; neither where rounding cannot tell.
     #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
+    fn above(&self, x: S::f64s, other: S::f64s) -> [S::mask64s; 2] {
+        [x.simd_gt(other * (1.0 + MARGIN)), x.simd_lt(other * (1.0 - MARGIN))]
     }
 
+    /// Where a pole takes the first branch, and where it does not.
     #[inline(always)]
-    fn above(&self, x: S::f64s, other: S::f64s) -> Certain<S> {
-        let yes = (other * self.splat(1.0 + MARGIN)).simd_lt(x);
-        Certain { yes, no: x.simd_lt(other * self.splat(1.0 - MARGIN)) }
-    }
-
-    /// Whether a pole takes the first branch.
-    #[inline(always)]
-    fn takes_first(&self, w: S::f64s, wtilde: f64) -> Certain<S> {
-        let d = w - self.splat(wtilde);
+    fn takes_first(&self, w: S::f64s, wtilde: f64) -> [S::mask64s; 2] {
+        let d = w - wtilde;
         let d2 = d * d;
-        let gamma = self.above(d2, self.splat(self.limits.limittwo));
-        let ratio = self.above(d2 * self.splat(self.limits.limitone), self.splat(wtilde * wtilde));
-        Certain { yes: gamma.yes & ratio.yes, no: gamma.no | ratio.no }
+        let gamma = self.above(d2, splat(self.token, self.limits.limittwo));
+        let ratio = self.above(d2 * self.limits.limitone, splat(self.token, wtilde * wtilde));
+        [gamma[0] & ratio[0], gamma[1] | ratio[1]]
     }
 
-    /// Whether the cutoff takes `ssx` of a pole where `w < 0`.
+    /// Where the cutoff takes `ssx` of a pole if `w < 0`, and where it does not.
     #[inline(always)]
-    fn is_cut(&self, w: S::f64s, wtilde: f64, first: S::mask64s) -> Certain<S> {
-        let pole = self.splat(wtilde);
-        let sum = self.splat(self.limits.sexcut) * (w + pole).abs();
+    fn is_cut(&self, w: S::f64s, wtilde: f64, first: S::mask64s) -> [S::mask64s; 2] {
+        let pole = splat(self.token, wtilde);
+        let sum = (w + pole).abs() * self.limits.sexcut;
         let size = first.select(pole * pole, pole);
-        let bound = first.select((w - pole).abs() * sum, sum * self.splat(2.0));
+        let bound = first.select((w - pole).abs() * sum, sum * 2.0);
         self.above(size, bound)
     }
 
     #[inline(always)]
     fn is_within_bounds(&self, w: S::f64s) -> S::mask64s {
-        self.splat(self.low).simd_le(w) & w.simd_le(self.splat(self.high))
+        w.simd_ge(self.low) & w.simd_le(self.high)
     }
 
     /// Whether moments give the sums of `1/(w − ω̃)`.
     #[inline(always)]
     fn converges(&self, w: S::f64s) -> S::mask64s {
-        let away = (w - self.splat(self.mid)).abs();
-        self.splat(MIN_DISTANCE * self.half).simd_le(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * self.half))
+        let away = (w - self.mid).abs();
+        away.simd_ge(MIN_DISTANCE * self.half) & away.simd_le(MAX_DISTANCE * self.half)
     }
 
     /// The weights of the moments for `1/(w − ω̃)`, and `r`.
     #[inline(always)]
     fn weights(&self, w: S::f64s) -> ([S::f64s; MOMENTS], S::f64s) {
-        let (one, zero) = (self.splat(1.0), self.splat(0.0));
-        let x = w - self.splat(self.mid);
-        let s = x * self.splat(1.0 / self.half);
+        let one = splat(self.token, 1.0);
+        let x = w - self.mid;
+        let s = x * (1.0 / self.half);
         let root = s.mul_add(s, -one).sqrt();
-        let sign = x.simd_lt(zero).select(-one, one);
+        let sign = x.simd_lt(0.0).select(-one, one);
         let step = sign / (s.abs() + root);
-        let first = sign / (root * self.splat(self.half));
+        let first = sign / (root * self.half);
         let mut power = first + first;
         let mut weights = array!(MOMENTS, _k => first);
         for weight in &mut weights[1..] {
@@ -222,29 +202,12 @@ impl<S: Simd> Chebyshev<S> {
         }
         (weights, root)
     }
-
-    /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, of the weights for the two and each `r`.
-    #[inline(always)]
-    fn difference(
-        &self,
-        w: S::f64s,
-        (q, q_root): ([S::f64s; MOMENTS], S::f64s),
-        (p, p_root): ([S::f64s; MOMENTS], S::f64s),
-    ) -> [S::f64s; MOMENTS] {
-        let product = q_root * p_root * (q_root + p_root);
-        let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
-        let first = w.abs() * self.splat(scale) / product;
-        let mut sums = array!(MOMENTS, k => q[k] + p[k]);
-        // Below they have the same sign.
-        sums[0] = self.splat(self.mid).simd_lt(w.abs()).select(first, sums[0]);
-        sums
-    }
 }
 
 impl<S: Simd> Expansion<S> for Chebyshev<S> {
     type Cluster = Interval;
     type Wtilde = f64;
-    type Moments = [Moment; MOMENTS];
+    type Moments = [Parts; MOMENTS];
 
     fn pairs(part: &Interval) -> Range<usize> {
         part.begin as usize..part.end as usize
@@ -267,24 +230,21 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     ) -> Self::Moments {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
-        let (half, one, mid) = (self.splat(0.5), self.splat(1.0), self.splat(self.mid));
-        let scale = self.splat(2.0 / (self.high - self.low));
-        let mut block = Block::EMPTY;
-        let mut weight: OfBlock = [[0.0; BLOCK]; 2];
+        let scale = 2.0 / (self.high - self.low);
+        let mut block = Block::default();
+        let mut weight = Parts::default();
         // T_k(t) for k from 1 on.
         let mut polynomials = [[0.0; BLOCK]; MOMENTS - 1];
         for (begin, own) in (0..).step_by(BLOCK).zip(poles.chunks(BLOCK)) {
             block.gather(own, vcoul_loc);
             for at in (0..BLOCK).step_by(S::f64s::LEN) {
                 let wtilde = load(token, &block.wtilde[0][at..]);
-                let factor = half * load(token, &block.vcoul[at..]) * wtilde;
-                for part in 0..2 {
-                    let eps = load(token, &block.eps[part][at..]);
-                    store(token, factor * eps, &mut weight[part][at..]);
-                }
-                let t = (wtilde - mid) * scale;
+                let factor = load(token, &block.vcoul[at..]) * 0.5 * wtilde;
+                let eps = load_at(token, &block.eps, at);
+                store_at(token, eps.scale(factor), &mut weight, at);
+                let t = (wtilde - self.mid) * scale;
                 let twice = t + t;
-                let (mut before, mut now) = (one, t);
+                let (mut before, mut now) = (splat(token, 1.0), t);
                 for polynomial in &mut polynomials {
                     store(token, now, &mut polynomial[at..]);
                     (before, now) = (now, twice.mul_add(now, -before));
@@ -294,17 +254,16 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
             for lane in (0..CHUNK).step_by(S::f64s::LEN) {
                 let mut sums = array!(MOMENTS, _k => Complex::zero(token));
                 for at in 0..own.len() {
-                    let m = block.m(token, clusters, chunk, at, lane);
-                    let u = of_pair(token, &weight, at) * m;
+                    let m = block.m(token, (clusters, chunk), at, lane);
+                    let u = splat_at(token, &weight, at) * m;
                     sums[0] = sums[0] + u;
                     for k in 1..MOMENTS {
-                        let polynomial = self.splat(polynomials[k - 1][at]);
+                        let polynomial = splat(token, polynomials[k - 1][at]);
                         sums[k] = sums[k].add_scaled(u, polynomial);
                     }
                 }
-                for (sum, [re, im]) in sums.into_iter().zip(&mut moments) {
-                    add_to(token, sum.re, &mut re[lane..]);
-                    add_to(token, sum.im, &mut im[lane..]);
+                for (sum, moment) in sums.into_iter().zip(&mut moments) {
+                    add_moment(token, sum, moment, lane);
                 }
             }
         }
@@ -314,17 +273,17 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     #[inline(always)]
     fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
         let (low, high) = (self.takes_first(w, self.low), self.takes_first(w, self.high));
-        let first = low.yes & high.yes;
+        let first = low[0] & high[0];
         // A pole at w itself has neither branch.
-        let second = low.no & high.no & !self.is_within_bounds(w);
+        let second = low[1] & high[1] & !self.is_within_bounds(w);
         let holds = first & self.converges(w) | second;
         if !occupied {
             return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
         }
-        let negative = w.simd_lt(self.splat(0.0));
+        let negative = w.simd_lt(0.0);
         let (low, high) = (self.is_cut(w, self.low, first), self.is_cut(w, self.high, first));
-        let cut = negative & low.yes & high.yes;
-        let kept = low.no & high.no & !self.is_within_bounds(-w);
+        let cut = negative & low[0] & high[0];
+        let kept = low[1] & high[1] & !self.is_within_bounds(-w);
         let ssx = (!negative | kept) & self.converges(-w);
         FarField { holds: holds & (cut | ssx), first, ssx: ssx & !cut }
     }
@@ -344,21 +303,24 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
         (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
         (asx, ach): (&mut Complex<S>, &mut Complex<S>),
     ) {
-        let (token, zero, first) = (self.token, self.splat(0.0), holds & first);
-        let q = self.weights(w);
+        let (token, zero, first) = (self.token, splat(self.token, 0.0), holds & first);
+        let (q, q_root) = self.weights(w);
         for k in 0..MOMENTS {
-            let weight = first.select(q.0[k], zero);
-            *ach = ach.add_scaled(moment(token, &moments[k], at), weight);
+            let weight = first.select(q[k], zero);
+            *ach = ach.add_scaled(splat_at(token, &moments[k], at), weight);
         }
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
-            let p = self.weights(-w);
-            let both = self.difference(w, q, p);
-            let occ = self.splat(-occ);
+            let (p, p_root) = self.weights(-w);
+            // The weights for `1/(w − ω̃) − 1/(w + ω̃)`. Up to the middle the first ones have the same sign.
+            let mut both = array!(MOMENTS, k => q[k] + p[k]);
+            let scale = 4.0 * (self.mid / self.half) / self.half / self.half;
+            let of_first = w.abs() * scale / (q_root * p_root * (q_root + p_root));
+            both[0] = w.abs().simd_gt(self.mid).select(of_first, both[0]);
             for k in 0..MOMENTS {
-                let weight = first.select(both[k], p.0[k]) * occ;
+                let weight = first.select(both[k], p[k]) * -occ;
                 let weight = (holds & ssx).select(weight, zero);
-                *asx = asx.add_scaled(moment(token, &moments[k], at), weight);
+                *asx = asx.add_scaled(splat_at(token, &moments[k], at), weight);
             }
         }
     }
@@ -377,24 +339,12 @@ pub struct Powers<S: Simd> {
     sexcut: f64,
 }
 
-/// The weights of the moments for `1/(w − ω̃)`: `first`, and `step` times as much for each that follows.
-struct Series<S: Simd> {
-    first: Complex<S>,
-    step: Complex<S>,
-}
-
 impl<S: Simd> Powers<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
     #[inline(always)]
     fn converges(&self, away: S::f64s) -> S::mask64s {
         let least = MIN_DISTANCE_OF_POWERS * self.radius;
-        self.splat(least * least).simd_le(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE))
+        away.simd_ge(least * least) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE)
     }
 
     /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
@@ -405,17 +355,16 @@ impl<S: Simd> Powers<S> {
         [away, opposite]: [S::f64s; 2],
         first: S::mask64s,
     ) -> [S::mask64s; 2] {
-        let negative = w.simd_lt(self.splat(0.0));
+        let negative = w.simd_lt(0.0);
         if (!negative).all_true() {
             return [negative, !negative];
         }
         let (away, opposite) = (away.sqrt(), opposite.sqrt());
         let bound = |room: f64, rounding: f64| {
-            let room = self.splat(room);
-            let sum = self.splat(self.sexcut * rounding) * (opposite + room);
+            let sum = (opposite + room) * (self.sexcut * rounding);
             first.select(sum * (away + room), sum + sum)
         };
-        let of = |size: f64| first.select(self.splat(size * size), self.splat(size));
+        let of = |size: f64| first.select(splat(self.token, size * size), splat(self.token, size));
         let [small, large] = self.sizes;
         let cut = bound(self.radius, 1.0 + MARGIN).simd_lt(of(small));
         let kept = of(large).simd_lt(bound(-self.radius, 1.0 - MARGIN));
@@ -425,34 +374,28 @@ impl<S: Simd> Powers<S> {
     /// Squares of `|w ∓ z₀|`.
     #[inline(always)]
     fn away(&self, w: S::f64s) -> [S::f64s; 2] {
-        let (re, im2) = (self.splat(self.middle.re), self.splat(self.middle.im * self.middle.im));
+        let Complex64 { re, im } = self.middle;
         let (away, opposite) = (w - re, w + re);
-        [away.mul_add(away, im2), opposite.mul_add(opposite, im2)]
+        [away.mul_add(away, im * im), opposite.mul_add(opposite, im * im)]
     }
 
+    /// The weight of the first moment for `1/(w − ω̃)`, and the factor from each to the next.
     #[inline(always)]
-    fn series(&self, w: S::f64s) -> Series<S> {
-        let d = w - self.splat(self.middle.re);
-        let im = self.splat(self.middle.im);
-        let over = self.splat(1.0) / d.mul_add(d, im * im);
-        let first = Complex::new(d, im).scale(over);
-        Series { first, step: first.scale(self.splat(self.radius)) }
+    fn series(&self, w: S::f64s) -> (Complex<S>, Complex<S>) {
+        let d = w - self.middle.re;
+        let im = splat(self.token, self.middle.im);
+        let first = Complex::new(d, im).scale(splat(self.token, 1.0) / d.mul_add(d, im * im));
+        (first, first * self.radius)
     }
 
-    /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`.
+    /// What all moments of a band but the first give, before it is multiplied by the first weight.
     #[inline(always)]
-    fn difference(&self, q: &Series<S>, opposite: &Series<S>) -> Complex<S> {
-        Complex::splat(self.token, self.middle * -2.0) * (q.first * opposite.first)
-    }
-
-    /// What all moments of a band but the first give, before it is multiplied by [`Series::first`].
-    #[inline(always)]
-    fn tail(&self, series: &Series<S>, moments: &[Moment; POWERS], at: usize) -> Complex<S> {
-        let mut sum = moment(self.token, &moments[POWERS - 1], at);
+    fn tail(&self, step: Complex<S>, moments: &[Parts; POWERS], at: usize) -> Complex<S> {
+        let mut sum = splat_at(self.token, &moments[POWERS - 1], at);
         for k in (1..POWERS - 1).rev() {
-            sum = moment(self.token, &moments[k], at).add_product(sum, series.step);
+            sum = splat_at(self.token, &moments[k], at).add_product(sum, step);
         }
-        sum * series.step
+        sum * step
     }
 }
 
@@ -467,30 +410,28 @@ const _: () = assert!(POWERS.is_multiple_of(MANY) && MANY.is_multiple_of(FEW));
 #[inline(always)]
 fn add_powers<S: Simd, const COUNT: usize>(
     token: S,
-    powers: &[OfBlock; MANY],
+    powers: &[Parts; MANY],
     u: &mut [Complex<S>],
-    moments: &mut [Moment],
+    moments: &mut [Parts],
     lane: usize,
 ) {
     let mut sums = array!(COUNT, _k => Complex::zero(token));
     for (at, u) in u.iter_mut().enumerate() {
         sums[0] = sums[0] + *u;
         for k in 1..COUNT {
-            sums[k] = sums[k].add_product(*u, of_pair(token, &powers[k - 1], at));
+            sums[k] = sums[k].add_product(*u, splat_at(token, &powers[k - 1], at));
         }
-        *u = *u * of_pair(token, &powers[COUNT - 1], at);
+        *u = *u * splat_at(token, &powers[COUNT - 1], at);
     }
     for k in 0..COUNT {
-        let [re, im] = &mut moments[k];
-        add_to(token, sums[k].re, &mut re[lane..]);
-        add_to(token, sums[k].im, &mut im[lane..]);
+        add_moment(token, sums[k], &mut moments[k], lane);
     }
 }
 
 impl<S: Simd> Expansion<S> for Powers<S> {
     type Cluster = Disc;
     type Wtilde = Complex64;
-    type Moments = [Moment; POWERS];
+    type Moments = [Parts; POWERS];
 
     fn pairs(disc: &Disc) -> Range<usize> {
         disc.begin as usize..disc.end as usize
@@ -528,29 +469,22 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     ) -> Self::Moments {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; POWERS];
-        let (half, scale) = (self.splat(0.5), self.splat(1.0 / self.radius));
         let middle = Complex::splat(token, self.middle);
-        let mut block = Block::EMPTY;
-        let mut weight: OfBlock = [[0.0; BLOCK]; 2];
+        let mut block = Block::default();
+        let mut weight = Parts::default();
         // ζ^k for k from 1 on.
-        let mut powers: [OfBlock; MANY] = [[[0.0; BLOCK]; 2]; MANY];
+        let mut powers = [Parts::default(); MANY];
         for (begin, own) in (0..).step_by(BLOCK).zip(poles.chunks(BLOCK)) {
             block.gather(own, vcoul_loc);
             for at in (0..BLOCK).step_by(S::f64s::LEN) {
-                let complex = |[re, im]: &OfBlock| {
-                    Complex::<S>::new(load(token, &re[at..]), load(token, &im[at..]))
-                };
-                let wtilde = complex(&block.wtilde);
-                let vcoul = half * load(token, &block.vcoul[at..]);
-                let factor = (wtilde * complex(&block.eps)).scale(vcoul);
-                store(token, factor.re, &mut weight[0][at..]);
-                store(token, factor.im, &mut weight[1][at..]);
-                let (re, im) = (wtilde.re - middle.re, wtilde.im - middle.im);
-                let zeta = Complex::<S>::new(re, im).scale(scale);
+                let wtilde: Complex<S> = load_at(token, &block.wtilde, at);
+                let vcoul = load(token, &block.vcoul[at..]) * 0.5;
+                let factor = wtilde * load_at(token, &block.eps, at);
+                store_at(token, factor.scale(vcoul), &mut weight, at);
+                let zeta = (wtilde - middle) * (1.0 / self.radius);
                 let mut power = zeta;
-                for [re, im] in &mut powers {
-                    store(token, power.re, &mut re[at..]);
-                    store(token, power.im, &mut im[at..]);
+                for powers in &mut powers {
+                    store_at(token, power, powers, at);
                     power = power * zeta;
                 }
             }
@@ -558,17 +492,18 @@ impl<S: Simd> Expansion<S> for Powers<S> {
             for lane in (0..CHUNK).step_by(S::f64s::LEN) {
                 let mut u = array!(BLOCK, _at => Complex::zero(token));
                 for at in 0..own.len() {
-                    let m = block.m(token, clusters, chunk, at, lane);
-                    u[at] = m * of_pair(token, &weight, at);
+                    let m = block.m(token, (clusters, chunk), at, lane);
+                    u[at] = m * splat_at(token, &weight, at);
                 }
                 let u = &mut u[..own.len()];
                 let mut first = 0;
                 while first < POWERS {
+                    let moments = &mut moments[first..];
                     if registers::<S>() >= 32 {
-                        add_powers::<S, MANY>(token, &powers, u, &mut moments[first..], lane);
+                        add_powers::<S, MANY>(token, &powers, u, moments, lane);
                         first += MANY;
                     } else {
-                        add_powers::<S, FEW>(token, &powers, u, &mut moments[first..], lane);
+                        add_powers::<S, FEW>(token, &powers, u, moments, lane);
                         first += FEW;
                     }
                 }
@@ -580,9 +515,9 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     #[inline(always)]
     fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
         let [away, opposite] = self.away(w);
-        let first = self.splat(self.first).simd_lt(away);
+        let first = away.simd_gt(self.first);
         // A pole at w itself has neither branch.
-        let second = away.simd_lt(self.splat(self.second)) & self.splat(self.outside).simd_lt(away);
+        let second = away.simd_lt(self.second) & away.simd_gt(self.outside);
         let holds = first & self.converges(away) | second;
         if !occupied {
             return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
@@ -596,13 +531,12 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     #[inline(always)]
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s {
         let [away, opposite] = self.away(w);
-        let first = self.splat(self.first).simd_lt(away)
-            & away.simd_le(self.splat(MAX_DISTANCE * MAX_DISTANCE));
+        let first = away.simd_gt(self.first) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE);
         if !occupied {
             return first;
         }
         let [_, kept] = self.cut(w, [away, opposite], first);
-        first & kept & self.splat(self.outside).simd_lt(opposite)
+        first & kept & opposite.simd_gt(self.outside)
     }
 
     #[inline(always)]
@@ -615,27 +549,21 @@ impl<S: Simd> Expansion<S> for Powers<S> {
         (asx, ach): (&mut Complex<S>, &mut Complex<S>),
     ) {
         let (token, first) = (self.token, holds & first);
-        let q = self.series(w);
-        let of_first = moment(token, &moments[0], at);
-        let tail = self.tail(&q, moments, at);
-        *ach = *ach + (q.first * (of_first + tail)).keep(token, first);
+        let (q, step) = self.series(w);
+        let of_first = splat_at(token, &moments[0], at);
+        let tail = self.tail(step, moments, at);
+        *ach = *ach + (q * (of_first + tail)).keep(token, first);
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
-            let p = self.series(-w);
-            let weight = Complex::select(first, self.difference(&q, &p), p.first);
-            let sum = (p.first * self.tail(&p, moments, at)).add_product(weight, of_first);
-            let sum = sum + (q.first * tail).keep(token, first);
-            *asx = asx.add_scaled(sum.keep(token, holds & ssx), self.splat(-occ));
+            let (p, step) = self.series(-w);
+            // The first weight for `1/(w − ω̃) − 1/(w + ω̃)`.
+            let both = Complex::splat(token, self.middle * -2.0) * (q * p);
+            let weight = Complex::select(first, both, p);
+            let sum = (p * self.tail(step, moments, at)).add_product(weight, of_first);
+            let sum = sum + (q * tail).keep(token, first);
+            *asx = asx.add_scaled(sum.keep(token, holds & ssx), splat(token, -occ));
         }
     }
-}
-
-/// The numbers of a vector, and zeros.
-#[inline(always)]
-pub fn numbers<S: Simd>(token: S, vector: S::f64s) -> [f64; WIDTH] {
-    let mut numbers = [0.0; WIDTH];
-    store(token, vector, &mut numbers);
-    numbers
 }
 
 #[cfg(test)]

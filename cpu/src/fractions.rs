@@ -6,22 +6,13 @@
 
 use fearless_simd::prelude::*;
 
-use crate::planned::{BandSums, Fraction, PairSums, PairVector, Span, over_bands};
-use crate::simd::{Complex, array, reciprocal, reciprocals, registers};
+use crate::planned::{BandSums, Fraction, PairSums, PairVector, PerBand, Span, over_bands};
+use crate::simd::{Complex, array, reciprocal, reciprocals, registers, splat};
 
 /// Poles of any kind: see [`gpp_kernels::versions::v10`].
 ///
 /// `1/z = conj(z)/|z|²` has the pair's own `Im ω̃`, so a sum over `M·q` is two sums of `M` times something real.
 pub struct AnyPoles;
-
-/// What the loops over bands need of poles.
-struct AnyPole<S: Simd> {
-    token: S,
-    re: S::f64s,
-    /// Square of the imaginary part.
-    im2: S::f64s,
-    largest2: S::f64s,
-}
 
 /// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
 /// sums of `M` times that number and of `M·Re f`.
@@ -43,9 +34,9 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
     }
 
     #[inline(always)]
-    fn end_chain(&mut self, token: S) {
-        self.factor.end_chain(token);
-        self.re.end_chain(token);
+    fn end_chain(&mut self, token: S, compensated: bool) {
+        self.factor.end_chain(token, compensated);
+        self.re.end_chain(token, compensated);
     }
 
     /// The sum of energy `e`, for `im = Im ω̃`.
@@ -56,123 +47,64 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
     }
 }
 
-struct Denominators<S: Simd> {
-    /// `w − Re ω̃`, `w + Re ω̃`.
-    d: S::f64s,
-    s: S::f64s,
-    /// `|w − ω̃|²`, `|w + ω̃|²`.
-    d2: S::f64s,
-    s2: S::f64s,
-}
-
-impl<S: Simd> AnyPole<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
-    #[inline(always)]
-    fn denominators(&self, w: S::f64s) -> Denominators<S> {
-        let (d, s) = (w - self.re, w + self.re);
-        Denominators { d, s, d2: d.mul_add(d, self.im2), s2: s.mul_add(s, self.im2) }
-    }
-
-    /// Adds a band that nothing cuts off.
-    #[inline(always)]
-    fn plain<const NW: usize>(
-        &self,
-        (e, m, w): (usize, Complex<S>, S::f64s),
-        q: &mut Split<S, NW>,
-        y: &mut Split<S, NW>,
-    ) {
-        let Denominators { d, s, d2, s2 } = self.denominators(w);
-        // Neither is zero: regular poles are on no occupied energy.
-        let [one_q, one_p] = reciprocals(self.token, [d2, s2], registers::<S>() >= 32);
-        let one_q = d2.simd_le(self.largest2).select(self.splat(0.0), one_q);
-        let re = d * one_q;
-        q.add(e, m, one_q, re);
-        y.add(e, m, one_q + one_p, (-s).mul_add(one_p, re));
-    }
-
-    /// Adds a band of any occupation and any energy.
-    #[inline(always)]
-    fn occupied<const NW: usize>(
-        &self,
-        sexcut: f64,
-        (e, m, w, occ): (usize, Complex<S>, S::f64s, S::f64s),
-        q: &mut Split<S, NW>,
-        y: &mut Split<S, NW>,
-    ) {
-        let zero = self.splat(0.0);
-        let Denominators { d, s, d2, s2 } = self.denominators(w);
-        let size2 = self.re.mul_add(self.re, self.im2);
-        let bound = size2 / self.splat(sexcut);
-        let near = d2.simd_le(self.largest2);
-        let z2 = near.select(size2 * self.splat(4.0), d2) * s2;
-        let cut = w.simd_lt(zero) & z2.simd_lt(bound * bound);
-        // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
-        let cut = cut | occ.simd_le(zero);
-        let one_q = near.select(zero, reciprocal(self.token, d2));
-        let one_p = cut.select(zero, reciprocal(self.token, s2));
-        let re = d * one_q;
-        q.add(e, m, one_q, re);
-        let m = m.scale(cut.select(zero, occ));
-        y.add(e, m, one_q + one_p, (-s).mul_add(one_p, re));
-    }
-
-    #[inline(always)]
-    fn empty<const NW: usize>(
-        &self,
-        (e, m, w): (usize, Complex<S>, S::f64s),
-        q: &mut Split<S, NW>,
-    ) {
-        let d = w - self.re;
-        let d2 = d.mul_add(d, self.im2);
-        let near = d2.simd_le(self.largest2);
-        let one = near.select(self.splat(0.0), reciprocal(self.token, d2));
-        q.add(e, m, one, d * one);
-    }
-
-    /// Adds far bands: of no two energies is a pole near.
-    #[inline(always)]
-    fn far<const NW: usize>(&self, m: Complex<S>, w: [S::f64s; NW], q: &mut Split<S, NW>) {
-        let d = array!(NW, e => w[e] - self.re);
-        let d2 = array!(NW, e => d[e].mul_add(d[e], self.im2));
-        let one = reciprocals(self.token, d2, registers::<S>() >= 32);
-        for e in 0..NW {
-            q.add(e, m, one[e], d[e] * one[e]);
-        }
-    }
-}
-
 impl Fraction for AnyPoles {
     #[inline(always)]
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
-        let (token, plan, sexcut) = (pairs.token, pairs.plan, pairs.limits.sexcut);
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        let (token, bands) = (pairs.token, pairs.block.bands);
+        let sexcut = pairs.block.task.bands.limits.sexcut;
+        let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
+        let has_registers = registers::<S>() >= 32;
         let Complex { re, im } = pairs.wtilde;
-        let pole = AnyPole { token, re, im2: im * im, largest2: pairs.largest2() };
+        let im2 = im * im;
         let (mut q, mut y) = (Split::<S, NW>::zero(token), Split::<S, NW>::zero(token));
-        over_bands!(pairs, 0, plan.plain, [q, y], band => {
+        over_bands!(pairs, 0, bands.plain, [q, y], band => {
             for e in 0..NW {
-                pole.plain((e, band.m, band.w[e]), &mut q, &mut y);
+                let (d, s) = (band.w[e] - re, band.w[e] + re);
+                let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
+                // Neither is zero: regular poles are on no occupied energy.
+                let [one_q, one_p] = reciprocals(token, [d2, s2], has_registers);
+                let one_q = d2.simd_le(largest2).select(zero, one_q);
+                let of_q = d * one_q;
+                q.add(e, band.m, one_q, of_q);
+                y.add(e, band.m, one_q + one_p, (-s).mul_add(one_p, of_q));
             }
         });
-        over_bands!(pairs, plan.plain, plan.occupied, [q, y], band => {
-            let occ = pairs.splat(band.occ);
+        over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+            let size2 = re.mul_add(re, im2);
+            let bound = size2 / sexcut;
             for e in 0..NW {
-                pole.occupied(sexcut, (e, band.m, band.w[e], occ), &mut q, &mut y);
+                let (d, s) = (band.w[e] - re, band.w[e] + re);
+                let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
+                let near = d2.simd_le(largest2);
+                let z2 = near.select(size2 * 4.0, d2) * s2;
+                let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
+                // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
+                let cut = cut | band.occ.simd_le(0.0);
+                let one_q = near.select(zero, reciprocal(token, d2));
+                let one_p = cut.select(zero, reciprocal(token, s2));
+                let of_q = d * one_q;
+                q.add(e, band.m, one_q, of_q);
+                let m = band.m.scale(cut.select(zero, band.occ));
+                y.add(e, m, one_q + one_p, (-s).mul_add(one_p, of_q));
             }
         });
-        let half = (pairs.weight * pairs.wtilde).scale(pairs.splat(0.5));
-        let minus = pairs.splat(-1.0);
-        let asx = array!(NW, e => (half * y.sum(e, im)).scale(minus));
-        over_bands!(pairs, plan.occupied, plan.far_begin, [q], band => {
+        let half = pairs.weight * pairs.wtilde * 0.5;
+        let asx = array!(NW, e => half * y.sum(e, im) * -1.0);
+        over_bands!(pairs, bands.occupied, bands.far_begin, [q], band => {
             for e in 0..NW {
-                pole.empty((e, band.m, band.w[e]), &mut q);
+                let d = band.w[e] - re;
+                let d2 = d.mul_add(d, im2);
+                let one = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+                q.add(e, band.m, one, d * one);
             }
         });
-        over_bands!(pairs, plan.far_begin, plan.order.len(), [q], band => {
-            pole.far(band.m, band.w, &mut q);
+        // Of no two energies is a pole near.
+        over_bands!(pairs, bands.far_begin, bands.occ.len(), [q], band => {
+            let d = array!(NW, e => band.w[e] - re);
+            let one = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), has_registers);
+            for e in 0..NW {
+                q.add(e, band.m, one[e], d[e] * one[e]);
+            }
         });
         PairSums { asx, ach: array!(NW, e => half * q.sum(e, im)) }
     }
@@ -194,25 +126,20 @@ struct RealPole<S: Simd> {
 }
 
 impl<S: Simd> RealPole<S> {
-    #[inline(always)]
-    fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
     /// `s`, the denominator `z`, and whether the pole is near; it is not if that `is_clear`.
     #[inline(always)]
     fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
         let (d, s) = (w - self.wtilde, w + self.wtilde);
         let near = d.abs().simd_le(self.largest);
-        let first = if is_clear { d } else { near.select(self.wtilde * self.splat(-2.0), d) };
+        let first = if is_clear { d } else { near.select(self.wtilde * -2.0, d) };
         (s, first * s, near)
     }
 
     /// Whether no pole is near an energy of a span: differences keep their order when they are rounded.
     #[inline(always)]
     fn is_clear(&self, [least, largest]: Span) -> bool {
-        let below = self.largest.simd_lt(self.splat(least) - self.wtilde);
-        let above = (self.splat(largest) - self.wtilde).simd_lt(-self.largest);
+        let below = self.largest.simd_lt(splat(self.token, least) - self.wtilde);
+        let above = (splat(self.token, largest) - self.wtilde).simd_lt(-self.largest);
         (below | above).all_true()
     }
 
@@ -232,92 +159,23 @@ impl<S: Simd> RealPole<S> {
         for e in 0..NW {
             let (s, _, near) = all[e];
             y.chain[e] = y.chain[e].add_scaled(m, one[e]);
-            let s = if is_clear { s } else { near.select(self.splat(0.0), s) };
+            let s = if is_clear { s } else { near.select(splat(self.token, 0.0), s) };
             q.chain[e] = q.chain[e].add_scaled(m, s * one[e]);
         }
     }
-
-    /// Adds a band of any occupation and any energy.
-    #[inline(always)]
-    fn occupied(
-        &self,
-        sexcut: f64,
-        m: Complex<S>,
-        (w, occ): (S::f64s, S::f64s),
-        q: &mut Complex<S>,
-        y: &mut Complex<S>,
-    ) {
-        let zero = self.splat(0.0);
-        let (_, z, near) = self.denominator(w, false);
-        let bound = self.wtilde * self.wtilde / self.splat(sexcut);
-        let cut = w.simd_lt(zero) & (z * z).simd_lt(bound * bound);
-        *y = y.add_scaled(m, cut.select(zero, reciprocal(self.token, z)) * occ);
-        *q = q.add_scaled(m, near.select(zero, reciprocal(self.token, w - self.wtilde)));
-    }
-
-    #[inline(always)]
-    fn empty(&self, m: Complex<S>, w: S::f64s, q: &mut Complex<S>) {
-        let d = w - self.wtilde;
-        let near = d.abs().simd_le(self.largest);
-        *q = q.add_scaled(m, near.select(self.splat(0.0), reciprocal(self.token, d)));
-    }
-
-    /// Adds an empty band near which no pole is.
-    #[inline(always)]
-    fn clear<const NW: usize>(&self, m: Complex<S>, w: [S::f64s; NW], q: &mut BandSums<S, NW>) {
-        let one = reciprocals(self.token, array!(NW, e => w[e] - self.wtilde), true);
-        for e in 0..NW {
-            q.chain[e] = q.chain[e].add_scaled(m, one[e]);
-        }
-    }
-
-    /// Adds a far band to sums of `M/(x² − h²)` and `M·x/(x² − h²)`, with `x` between two energies, less
-    /// `ω̃`, and half of their difference, `h`; or of `M/(w − ω̃)` for other energies.
-    #[inline(always)]
-    fn far<const NW: usize>(
-        &self,
-        (half, square): (S::f64s, S::f64s),
-        m: Complex<S>,
-        w: [S::f64s; NW],
-        sums: &mut BandSums<S, NW>,
-    ) {
-        let mut e = 0;
-        if NW > 1 {
-            let x = w[0] + (half - self.wtilde);
-            let one = self.splat(1.0) / x.mul_add(x, -square);
-            sums.chain[0] = sums.chain[0].add_scaled(m, one);
-            sums.chain[1] = sums.chain[1].add_scaled(m, x * one);
-            e = 2;
-        }
-        while e < NW {
-            let one = reciprocal(self.token, w[e] - self.wtilde);
-            sums.chain[e] = sums.chain[e].add_scaled(m, one);
-            e += 1;
-        }
-    }
-}
-
-/// Sums of `M/(w − ω̃)` of those that [`RealPole::far`] makes.
-#[inline(always)]
-fn joined<S: Simd, const NW: usize>(sums: &BandSums<S, NW>, half: S::f64s) -> [Complex<S>; NW] {
-    let mut joined = array!(NW, e => sums.sum(e));
-    if NW > 1 {
-        let (one, x) = (joined[0].scale(half), joined[1]);
-        joined[0] = x + one;
-        joined[1] = Complex::new(x.re - one.re, x.im - one.im);
-    }
-    joined
 }
 
 impl Fraction for RealPoles {
     #[inline(always)]
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
-        let (token, plan, sexcut) = (pairs.token, pairs.plan, pairs.limits.sexcut);
-        let pole = RealPole { token, wtilde: pairs.wtilde.re, largest: pairs.largest2().sqrt() };
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+        let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
+        let sexcut = pairs.block.task.bands.limits.sexcut;
+        let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
+        let pole = RealPole { token, wtilde, largest };
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
-        let [of_plain, of_empty] = pairs.spans;
+        let [of_plain, of_empty] = &bands.spans;
         over_bands!(
-            pairs, of_plain, 0, plan.plain, [q, y],
+            pairs, of_plain, 0, bands.plain, [q, y],
             span => pole.is_clear(*span),
             band => {
                 pole.plain(true, band.m, band.w, &mut q, &mut y);
@@ -326,35 +184,63 @@ impl Fraction for RealPoles {
                 pole.plain(false, band.m, band.w, &mut q, &mut y);
             }
         );
-        over_bands!(pairs, plan.plain, plan.occupied, [q, y], band => {
-            let occ = pairs.splat(band.occ);
+        over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+            let bound = wtilde * wtilde / sexcut;
             for e in 0..NW {
-                let energy = (band.w[e], occ);
-                pole.occupied(sexcut, band.m, energy, &mut q.chain[e], &mut y.chain[e]);
+                let (_, z, near) = pole.denominator(band.w[e], false);
+                let cut = band.w[e].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
+                // Of an empty band nothing needs `y`, which is infinite where its energy is −ω̃.
+                let cut = cut | band.occ.simd_le(0.0);
+                let one = cut.select(zero, reciprocal(token, z));
+                y.chain[e] = y.chain[e].add_scaled(band.m, one * band.occ);
+                let one = near.select(zero, reciprocal(token, band.w[e] - wtilde));
+                q.chain[e] = q.chain[e].add_scaled(band.m, one);
             }
         });
-        let weight = pairs.weight.scale(pole.wtilde);
-        let omega2 = weight.scale(-pole.wtilde);
+        let weight = pairs.weight.scale(wtilde);
+        let omega2 = weight.scale(-wtilde);
         let asx = array!(NW, e => omega2 * y.sum(e));
         over_bands!(
-            pairs, of_empty, plan.occupied, plan.far_begin, [q],
+            pairs, of_empty, bands.occupied, bands.far_begin, [q],
             span => pole.is_clear(*span),
             band => {
-                pole.clear(band.m, band.w, &mut q);
+                let one = reciprocals(token, array!(NW, e => band.w[e] - wtilde), true);
+                for e in 0..NW {
+                    q.chain[e] = q.chain[e].add_scaled(band.m, one[e]);
+                }
             },
             {
                 for e in 0..NW {
-                    pole.empty(band.m, band.w[e], &mut q.chain[e]);
+                    let d = band.w[e] - wtilde;
+                    let one = d.abs().simd_le(largest).select(zero, reciprocal(token, d));
+                    q.chain[e] = q.chain[e].add_scaled(band.m, one);
                 }
             }
         );
-        let (half, square) = (pairs.splat(plan.half), pairs.splat(plan.half * plan.half));
+        // With x between two energies, less ω̃, and half of their difference, h: sums of `M/(x² − h²)` and `M·x/(x² − h²)`
+        // for these two, of `M/(w − ω̃)` for another.
+        let (half, square) = (splat(token, bands.half), bands.half * bands.half);
         let mut far = BandSums::<S, NW>::zero(token);
-        over_bands!(pairs, plan.far_begin, plan.order.len(), [far], band => {
-            pole.far((half, square), band.m, band.w, &mut far);
+        over_bands!(pairs, bands.far_begin, bands.occ.len(), [far], band => {
+            if NW > 1 {
+                let x = band.w[0] + (half - wtilde);
+                let one = splat(token, 1.0) / x.mul_add(x, -square);
+                far.chain[0] = far.chain[0].add_scaled(band.m, one);
+                far.chain[1] = far.chain[1].add_scaled(band.m, x * one);
+            }
+            let mut e = if NW > 1 { 2 } else { 0 };
+            while e < NW {
+                let one = reciprocal(token, band.w[e] - wtilde);
+                far.chain[e] = far.chain[e].add_scaled(band.m, one);
+                e += 1;
+            }
         });
-        let far = joined(&far, half);
-        let half = weight.scale(pairs.splat(0.5));
+        let mut far = array!(NW, e => far.sum(e));
+        if NW > 1 {
+            let (one, x) = (far[0].scale(half), far[1]);
+            (far[0], far[1]) = (x + one, x - one);
+        }
+        let half = weight * 0.5;
         PairSums { asx, ach: array!(NW, e => half * (q.sum(e) + far[e])) }
     }
 }

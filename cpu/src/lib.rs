@@ -7,9 +7,10 @@
 //! - [`pool`], [`stop`]: how many threads there are, what they compute in, and how a caller stops them
 //! - [`problem`]: what is read, and in which order
 //! - [`work`]: how threads share the work; compensated sums
-//! - [`definition`]: terms by the definition
-//! - [`planned`], [`fractions`]: terms of regular poles with what the GPU's later versions do
-//! - [`expansion`], [`sigma`]: many energies, by moments of clusters of poles
+//! - `definition`: terms by the definition
+//! - `planned`, `fractions`: terms of regular poles with what the GPU's later versions do
+//! - `lists`: the same for lists of pairs, with bands in vectors
+//! - `expansion`, `sigma`: many energies, by moments of clusters of poles
 //! - [`poles`]: terms as matrices
 
 #![allow(
@@ -21,14 +22,15 @@
     reason = "an index of energies or moments is that of several arrays, in loops that are unrolled"
 )]
 
-pub mod definition;
-pub mod expansion;
-pub mod fractions;
-pub mod planned;
+mod definition;
+mod expansion;
+mod fractions;
+mod lists;
+mod planned;
 pub mod poles;
 pub mod pool;
 pub mod problem;
-pub mod sigma;
+mod sigma;
 pub mod simd;
 pub mod stop;
 pub mod versions;

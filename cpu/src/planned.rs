@@ -1,23 +1,21 @@
 //! The tiles of versions that follow the plan: regular pairs in vectors by a [`Fraction`], the others by the
-//! definition.
-
-use std::borrow::Cow;
+//! definition. The lanes of a vector hold eight pairs with one band, whose numbers are [`f64`], or one pair with eight
+//! bands, whose numbers are [`Line`](crate::simd::Line)s ([`crate::lists`]).
 
 use fearless_simd::prelude::*;
-use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
-use crate::definition::{FEW, add_fallback};
-use crate::problem::{FallbackPairs, Plan, Task};
-use crate::simd::{Complex, WIDTH, add_to, array, load, prefetch, tree};
-use crate::work::{CHAIN, Compensated, Tile};
+use crate::definition::{add_fallback, filled_up};
+use crate::problem::{Slab, Task};
+use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat};
+use crate::work::{CHAIN, Compensated, Tile, add_lanes};
 
 /// How the terms of regular poles are written.
 pub trait Fraction {
     /// The sums of each pair of a vector over all bands.
-    fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW>;
+    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 }
 
 /// What pairs sum over the bands.
@@ -28,135 +26,209 @@ pub struct PairSums<S: Simd, const NW: usize> {
     pub ach: [Complex<S>; NW],
 }
 
-/// Adds the sums of a tile to `sums`, `(nw · VALUES, igp)`.
-#[inline(always)]
-pub fn sum<F: Fraction, S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
-    match task.bands.nw {
-        1 => sum_energies::<F, S, 1>(token, task, tile, sums),
-        2 => sum_energies::<F, S, 2>(token, task, tile, sums),
-        _ => sum_energies::<F, S, 3>(token, task, tile, sums),
+impl<S: Simd, const NW: usize> PairSums<S, NW> {
+    /// Adds them to the sums of each value and chain, from chain `lane` on.
+    #[inline(always)]
+    pub fn add_to(&self, token: S, lane: usize, lanes: &mut [[f64; WIDTH]]) {
+        for e in 0..NW {
+            let (asx, ach) = (self.asx[e], self.ach[e]);
+            for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
+                add_to(token, sum, &mut lanes[e * VALUES + value][lane..]);
+            }
+        }
     }
 }
 
+/// A number of each band of a row.
+pub trait PerBand: Copy {
+    /// Bands of a row: one, the same in all lanes, or one for each chain.
+    const BANDS: usize;
+    /// Rows of a [`Span`], which divide [`CHAIN`].
+    const SPAN: usize;
+    /// `ig` that are summed for one `igp` after the other.
+    const BLOCK: usize;
+
+    /// `number` of each band of a row.
+    fn of(number: impl Fn(usize) -> f64) -> Self;
+
+    /// The numbers from `lane` on.
+    fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s;
+
+    /// Adds the regular pairs of a block to the sums of each value and chain.
+    fn add_block<F: Fraction, S: Simd, const NW: usize>(
+        token: S,
+        block: &Block<Self>,
+        lanes: &mut [[f64; WIDTH]],
+    );
+}
+
+/// The pairs of an `igp` and [`PerBand::BLOCK`] of a tile's `ig`, with all bands.
+pub struct Block<'a, R> {
+    pub task: &'a Task<'a>,
+    pub tile: &'a Tile,
+    pub igp: usize,
+    /// The first `ig`.
+    pub ig: usize,
+    /// Matrix elements of G′, `(rows)`.
+    pub aqsm: &'a [[R; 2]],
+    pub bands: &'a BandRows<R>,
+}
+
+/// Adds the sums of a tile to totals `(nw · VALUES, igp)`.
 #[inline(always)]
-fn sum_energies<F: Fraction, S: Simd, const NW: usize>(
+pub fn sum<F: Fraction, R: PerBand, S: Simd>(
     token: S,
     task: &Task,
     tile: &Tile,
-    sums: &mut [f64],
+    totals: &mut [Compensated],
 ) {
-    let (plan, fallback) = task.plan.expect("checked before");
-    let panels = task.panels.expect("checked before");
-    let ncouls = task.bands.ncouls;
-    let (wx, occ) = ordered::<NW>(task, &plan);
-    let empty = plan.occupied * NW..plan.far_begin * NW;
-    let spans = [spans::<NW>(&wx[..plan.plain * NW]), spans::<NW>(&wx[empty])];
-    let aqsm: Vec<Cow<[Complex64]>> = tile.igp.clone().map(|igp| aqsm(task, &plan, igp)).collect();
+    match task.bands.nw {
+        1 => sum_energies::<F, R, S, 1>(token, task, tile, totals),
+        2 => sum_energies::<F, R, S, 2>(token, task, tile, totals),
+        _ => sum_energies::<F, R, S, 3>(token, task, tile, totals),
+    }
+}
 
+#[inline(always)]
+fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
+    token: S,
+    task: &Task,
+    tile: &Tile,
+    totals: &mut [Compensated],
+) {
+    let (_, fallback) = task.plan.expect("checked before");
+    let bands = &BandRows::<R>::of::<NW>(task);
+    let aqsm: Vec<Vec<[R; 2]>> = tile.igp.clone().map(|igp| aqsm(task, igp)).collect();
     // The sums of each chain, value and igp.
     let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
-    for ig in tile.ig.clone().step_by(WIDTH) {
-        let aqsn = panels.panel(ig / WIDTH);
-        for (at, igp) in tile.igp.clone().enumerate() {
+    for ig in tile.ig.clone().step_by(R::BLOCK) {
+        let lanes = lanes.chunks_exact_mut(NW * VALUES);
+        for ((igp, aqsm), lanes) in tile.igp.clone().zip(&aqsm).zip(lanes) {
             if task.stop.is_asked() {
                 return;
             }
-            let block = Block::of(task, &fallback, igp, ig);
-            prefetch_next(task, tile, igp, ig);
-            let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];
-            let vcoul = S::f64s::splat(token, task.slab.vcoul_loc[igp]);
-            for lane in (0..WIDTH.min(ncouls - ig)).step_by(S::f64s::LEN) {
-                let pairs = PairVector {
-                    token,
-                    wtilde: Complex::load(token, &block.wtilde[lane..]),
-                    weight: Complex::load(token, &block.eps[lane..]).scale(vcoul),
-                    aqsn,
-                    lane,
-                    aqsm: &aqsm[at],
-                    wx: &wx,
-                    occ: &occ,
-                    spans: &spans,
-                    plan: &plan,
-                    limits: task.bands.limits,
-                };
-                let of_pairs = F::sums::<S, NW>(&pairs);
-                for e in 0..NW {
-                    let (asx, ach) = (of_pairs.asx[e], of_pairs.ach[e]);
-                    for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-                        add_to(token, sum, &mut lanes[e * VALUES + value][lane..]);
-                    }
-                }
-            }
+            R::add_block::<F, S, NW>(token, &Block { task, tile, igp, ig, aqsm, bands }, lanes);
         }
     }
-    for (at, igp) in tile.igp.clone().enumerate() {
-        let mut totals = [Compensated::default(); FEW * VALUES];
-        for (total, lanes) in totals.iter_mut().zip(&lanes[at * NW * VALUES..][..NW * VALUES]) {
-            total.add(tree(lanes));
-        }
-        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), &mut totals);
-        let sums = &mut sums[at * NW * VALUES..][..NW * VALUES];
-        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
+    add_lanes(totals, &lanes);
+    for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
+        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), totals);
     }
 }
 
-/// Energies and occupations in the plan's order.
-fn ordered<'a, const NW: usize>(task: &'a Task, plan: &Plan) -> (Cow<'a, [f64]>, Cow<'a, [f64]>) {
-    let (wx, occ) = (task.bands.wx, task.bands.occ);
-    if plan.order.is_sorted() {
-        return (wx.into(), occ.into());
+/// The bands in rows, in the plan's order. A row with bands of two classes belongs to the other occupied bands, or to
+/// the empty ones that are not far, whose loops take any band.
+pub struct BandRows<R> {
+    /// Energies, `(nw, rows)`.
+    pub wx: Vec<R>,
+    pub occ: Vec<R>,
+    /// Plain rows, the first.
+    pub plain: usize,
+    /// The end of the other occupied rows.
+    pub occupied: usize,
+    /// The first far row.
+    pub far_begin: usize,
+    /// See [`crate::problem::Plan::half`].
+    pub half: f64,
+    /// Of the plain rows, and of the empty ones that are not far.
+    pub spans: [Vec<Span>; 2],
+}
+
+impl<R: PerBand> BandRows<R> {
+    #[inline(never)]
+    fn of<const NW: usize>(task: &Task) -> BandRows<R> {
+        let (plan, _) = task.plan.expect("checked before");
+        let (order, nbands) = (plan.order, plan.order.len());
+        let firsts = || (0..nbands).step_by(R::BANDS);
+        // Past the last band there are more like it, without matrix elements.
+        let w = |at: usize, e: usize| task.bands.wx[order[at.min(nbands - 1)] * NW + e];
+        let wx = |first| (0..NW).map(move |e| R::of(|band| w(first + band, e)));
+        let occ = |first| R::of(|band| order.get(first + band).map_or(0.0, |&n| task.bands.occ[n]));
+        let plain = plan.plain / R::BANDS;
+        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(R::BANDS));
+        let spans = |begin: usize, end: usize| -> Vec<Span> {
+            let [begin, end] = [begin, end].map(|row| (row * R::BANDS).min(nbands));
+            let energies = |n: &usize| &task.bands.wx[n * NW..][..NW];
+            let wider = |[least, most]: Span, &w: &f64| [least.min(w), most.max(w)];
+            let none = [f64::INFINITY, f64::NEG_INFINITY];
+            let spans = order[begin..end].chunks(R::SPAN * R::BANDS);
+            spans.map(|bands| bands.iter().flat_map(energies).fold(none, wider)).collect()
+        };
+        BandRows {
+            wx: firsts().flat_map(wx).collect(),
+            occ: firsts().map(occ).collect(),
+            plain,
+            occupied,
+            far_begin,
+            half: plan.half,
+            spans: [spans(0, plain), spans(occupied, far_begin)],
+        }
     }
-    let energies = plan.order.iter().flat_map(|&n| &wx[n * NW..(n + 1) * NW]).copied();
-    (energies.collect(), plan.order.iter().map(|&n| occ[n]).collect())
 }
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
-fn aqsm<'a>(task: &Task<'a>, plan: &Plan, igp: usize) -> Cow<'a, [Complex64]> {
-    let nbands = task.bands.nbands;
-    let own = &task.slab.aqsm[igp * nbands..][..nbands];
-    if plan.order.is_sorted() {
-        return own.into();
+#[inline(never)]
+fn aqsm<R: PerBand>(task: &Task, igp: usize) -> Vec<[R; 2]> {
+    let (plan, _) = task.plan.expect("checked before");
+    let own = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
+    let rows = plan.order.chunks(R::BANDS).map(|row| {
+        let element = |at: usize| row.get(at).map_or(Complex64::ZERO, |&n| own[n]);
+        [R::of(|at| element(at).re), R::of(|at| element(at).im)]
+    });
+    rows.collect()
+}
+
+/// One band for all lanes, which have neighbouring `ig`.
+impl PerBand for f64 {
+    const BANDS: usize = 1;
+    const SPAN: usize = CHAIN / 2;
+    const BLOCK: usize = WIDTH;
+
+    fn of(number: impl Fn(usize) -> f64) -> f64 {
+        number(0)
     }
-    plan.order.iter().map(|&n| own[n]).collect()
-}
 
-/// Eight neighbouring pairs of an `igp`: a harmless pole of weight zero for each that is not regular.
-struct Block {
-    wtilde: [Complex64; WIDTH],
-    eps: [Complex64; WIDTH],
-}
+    #[inline(always)]
+    fn vector<S: Simd>(&self, token: S, _: usize) -> S::f64s {
+        splat(token, *self)
+    }
 
-impl Block {
-    fn of(task: &Task, fallback: &FallbackPairs, igp: usize, ig: usize) -> Block {
-        let ncouls = task.bands.ncouls;
-        let count = WIDTH.min(ncouls - ig);
-        let first = igp * ncouls + ig;
-        let mut block =
-            Block { wtilde: [Complex64::new(HARMLESS, 0.0); WIDTH], eps: [Complex64::ZERO; WIDTH] };
-        block.wtilde[..count].copy_from_slice(&task.slab.wtilde[first..first + count]);
-        block.eps[..count].copy_from_slice(&task.slab.eps[first..first + count]);
-        let mut bits = fallback.bits(ncouls, igp, ig);
-        while bits != 0 {
-            let at = bits.trailing_zeros() as usize;
-            block.wtilde[at] = Complex64::new(HARMLESS, 0.0);
-            block.eps[at] = Complex64::ZERO;
-            bits &= bits - 1;
+    #[inline(always)]
+    fn add_block<F: Fraction, S: Simd, const NW: usize>(
+        token: S,
+        block: &Block<f64>,
+        lanes: &mut [[f64; WIDTH]],
+    ) {
+        let &Block { task, igp, ig, .. } = block;
+        let aqsn = task.panels.expect("checked before").panel(ig / WIDTH);
+        let (wtilde, eps) = regular(block);
+        for lane in (0..WIDTH.min(task.bands.ncouls - ig)).step_by(S::f64s::LEN) {
+            let wtilde = Complex::load(token, &wtilde[lane..]);
+            let weight = Complex::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
+            let pairs = PairVector { token, block, wtilde, weight, aqsn, lane };
+            F::sums::<S, f64, NW>(&pairs).add_to(token, lane, lanes);
         }
-        block
     }
 }
 
-/// Prefetches the pairs that are summed after these.
-#[inline(always)]
-fn prefetch_next(task: &Task, tile: &Tile, igp: usize, ig: usize) {
-    let (igp, ig) = match igp + 1 {
-        next if next < tile.igp.end => (next, ig),
-        _ => (tile.igp.start, ig + WIDTH),
-    };
-    let ncouls = task.bands.ncouls;
-    let pairs = igp * ncouls + ig.min(ncouls)..igp * ncouls + (ig + WIDTH).min(ncouls);
-    prefetch(&task.slab.wtilde[pairs.clone()]);
-    prefetch(&task.slab.eps[pairs]);
+/// ω̃ and eps of eight neighbouring pairs of an `igp`: a harmless pole of weight zero for each that is not regular.
+fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
+    let &Block { task, tile, igp, ig, .. } = block;
+    let (_, fallback) = task.plan.expect("checked before");
+    let (Slab { wtilde, eps, .. }, ncouls) = (task.slab, task.bands.ncouls);
+    let count = WIDTH.min(ncouls - ig);
+    let pairs = |igp: usize| igp * ncouls + ig..igp * ncouls + ig + count;
+    let mut poles = filled_up(&wtilde[pairs(igp)], HARMLESS.into());
+    let mut weights = filled_up(&eps[pairs(igp)], Complex64::ZERO);
+    let bits = fallback.bits(ncouls, igp, ig);
+    for at in (0..WIDTH).filter(|at| bits >> at & 1 == 1) {
+        (poles[at], weights[at]) = (HARMLESS.into(), Complex64::ZERO);
+    }
+    // Those that are summed next.
+    let next = pairs((igp + 1).min(tile.igp.end - 1));
+    prefetch(&wtilde[next.clone()]);
+    prefetch(&eps[next]);
+    (poles, weights)
 }
 
 /// Sums of some energies over bands, compensated after each chain of [`CHAIN`] bands.
@@ -175,16 +247,18 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
         BandSums { chain: zero, total: zero, lost: zero }
     }
 
-    /// Adds the chain to the total, and what that rounds off to what is lost (D. E. Knuth, TAOCP 2,
-    /// 4.2.2, theorem B).
+    /// Adds the chain to the total, and if it is to be compensated what that rounds off to what is lost (D. E. Knuth,
+    /// TAOCP 2, 4.2.2, theorem B).
     #[inline(always)]
-    pub fn end_chain(&mut self, token: S) {
+    pub fn end_chain(&mut self, token: S, compensated: bool) {
         for e in 0..NW {
-            let (chain, total, lost) = (self.chain[e], self.total[e], self.lost[e]);
-            let (re, lost_re) = two_sum::<S>(total.re, chain.re);
-            let (im, lost_im) = two_sum::<S>(total.im, chain.im);
-            self.total[e] = Complex::new(re, im);
-            self.lost[e] = lost + Complex::new(lost_re, lost_im);
+            let (chain, total) = (self.chain[e], self.total[e]);
+            let sum = total + chain;
+            if compensated {
+                let own = sum - total;
+                self.lost[e] = self.lost[e] + ((total - (sum - own)) + (chain - own));
+            }
+            self.total[e] = sum;
             self.chain[e] = Complex::zero(token);
         }
     }
@@ -196,16 +270,8 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
     }
 }
 
-/// `a + b` and what it rounds off.
-#[inline(always)]
-fn two_sum<S: Simd>(a: S::f64s, b: S::f64s) -> (S::f64s, S::f64s) {
-    let sum = a + b;
-    let own = sum - a;
-    (sum, (a - (sum - own)) + (b - own))
-}
-
-/// Goes through the bands of `begin..end` in chains and compensates the sums after each. With spans, `$clear` is done
-/// for the bands of those of which `$is_clear` holds, and `$body` for the others. A function with a closure would be
+/// Goes through the rows of `begin..end` in chains and ends the sums' chains after each. With spans, `$clear` is done
+/// for the rows of those of which `$is_clear` holds, and `$body` for the others. A function with a closure would be
 /// compiled without the instructions of the level.
 macro_rules! over_bands {
     ($pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
@@ -222,8 +288,8 @@ macro_rules! over_bands {
     ) => {
         let mut spans = $spans.iter();
         $crate::planned::over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
-            for begin in chain.clone().step_by($crate::planned::SPAN) {
-                let stop = chain.end.min(begin + $crate::planned::SPAN);
+            for begin in chain.clone().step_by(R::SPAN) {
+                let stop = chain.end.min(begin + R::SPAN);
                 if spans.next().is_some_and(|$span| $is_clear) {
                     for row in $pairs.rows::<NW>(begin, stop) {
                         let $band = $pairs.band(row);
@@ -244,7 +310,9 @@ macro_rules! over_bands {
             let $chain = begin..end.min(begin + $crate::work::CHAIN);
             begin = $chain.end;
             $body
-            $($sum.end_chain($pairs.token);)+
+            // Rows of several bands are few: to compensate short chains would take as long as some of their terms.
+            let compensated = R::BANDS == 1 || $chain.len() == $crate::work::CHAIN;
+            $($sum.end_chain($pairs.token, compensated);)+
         }
     };
 }
@@ -253,89 +321,65 @@ pub(crate) use over_bands;
 /// The least and the largest energy of neighbouring bands.
 pub type Span = [f64; 2];
 
-/// Bands of a span.
-pub const SPAN: usize = CHAIN / 2;
-
-/// The spans of bands with these energies, `(nw, bands)`, in their order.
-fn spans<const NW: usize>(wx: &[f64]) -> Vec<Span> {
-    let wider = |[least, largest]: Span, &w: &f64| [least.min(w), largest.max(w)];
-    let none = [f64::INFINITY, f64::NEG_INFINITY];
-    wx.chunks(SPAN * NW).map(|span| span.iter().fold(none, wider)).collect()
-}
-
-/// A vector of neighbouring `ig` of one `igp`, and the bands that they are summed over, in the plan's order.
+/// Pairs in lanes, or one pair in all of them, and the bands that they are summed over.
 #[derive(Clone, Copy)]
-pub struct PairVector<'a, S: Simd> {
+pub struct PairVector<'a, S: Simd, R> {
     pub token: S,
+    pub block: &'a Block<'a, R>,
     /// ω̃ of the regular pairs; of others a pole that harms nothing.
     pub wtilde: Complex<S>,
     /// vcoul · eps of the regular pairs; zero for others.
     pub weight: Complex<S>,
     /// Matrix elements of G: a panel of [`crate::problem::IgPanels`].
-    pub aqsn: &'a [f64],
-    /// The first of the pairs in the panel.
+    pub aqsn: &'a [Lines],
+    /// The first of the lanes in rows of the panel.
     pub lane: usize,
-    /// Matrix elements of G′, `(nbands)`.
-    pub aqsm: &'a [Complex64],
-    /// Energies, `(nw, nbands)`.
-    pub wx: &'a [f64],
-    pub occ: &'a [f64],
-    /// Spans of the plain bands, and of the empty ones that are not far.
-    pub spans: &'a [Vec<Span>; 2],
-    pub plan: &'a Plan<'a>,
-    pub limits: Limits,
 }
 
-/// A band: M for each pair, and the energies.
+/// A band for all lanes, or one for each.
 pub struct Band<S: Simd, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: Complex<S>,
-    /// Matrix elements of G.
     pub aqsn: Complex<S>,
-    /// Matrix element of G′, the same in each lane.
     pub aqsm: Complex<S>,
     pub w: [S::f64s; NW],
-    pub occ: f64,
+    pub occ: S::f64s,
 }
 
-/// `aqsn` of the panel, `aqsm`, energies and occupation of a band.
-type Row<'a, const NW: usize> = ((&'a [f64; 2 * WIDTH], &'a Complex64), (&'a [f64; NW], &'a f64));
+/// `aqsn` of the panel, `aqsm`, energies and occupations of a row.
+type RowOf<'a, R, const NW: usize> = ((&'a Lines, &'a [R; 2]), (&'a [R; NW], &'a R));
 
-impl<S: Simd> PairVector<'_, S> {
-    #[inline(always)]
-    pub fn splat(&self, value: f64) -> S::f64s {
-        S::f64s::splat(self.token, value)
-    }
-
-    /// The bands `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
+impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
+    /// The rows `begin..end` in memory. An iterator over [`Band`]s would be stepped by functions of the library,
     /// without the instructions of the level.
     #[inline(always)]
     pub fn rows<const NW: usize>(
         &self,
         begin: usize,
         end: usize,
-    ) -> impl Iterator<Item = Row<'_, NW>> {
-        let (aqsn, _) = self.aqsn.as_chunks::<{ 2 * WIDTH }>();
-        let (wx, _) = self.wx.as_chunks::<NW>();
-        let elements = aqsn[begin..end].iter().zip(&self.aqsm[begin..end]);
-        elements.zip(wx[begin..end].iter().zip(&self.occ[begin..end]))
+    ) -> impl Iterator<Item = RowOf<'_, R, NW>> {
+        let &Block { aqsm, bands, .. } = self.block;
+        let (wx, _) = bands.wx.as_chunks::<NW>();
+        let elements = self.aqsn[begin..end].iter().zip(&aqsm[begin..end]);
+        elements.zip(wx[begin..end].iter().zip(&bands.occ[begin..end]))
     }
 
     #[inline(always)]
-    pub fn band<const NW: usize>(&self, row: Row<'_, NW>) -> Band<S, NW> {
-        let ((aqsn, aqsm), (wx, &occ)) = row;
-        let lane = self.lane.min(WIDTH - S::f64s::LEN);
-        let re = load(self.token, &aqsn[lane..]);
-        let aqsn = Complex::new(re, load(self.token, &aqsn[WIDTH + lane..]));
-        let aqsm = Complex::splat(self.token, *aqsm);
-        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w: array!(NW, e => self.splat(wx[e])), occ }
+    pub fn band<const NW: usize>(&self, row: RowOf<'_, R, NW>) -> Band<S, NW> {
+        let (token, lane) = (self.token, self.lane);
+        let ((aqsn, [re, im]), (wx, occ)) = row;
+        let aqsn = Complex::of_lines(token, aqsn, lane);
+        let aqsm = Complex::new(re.vector(token, lane), im.vector(token, lane));
+        let w = array!(NW, e => wx[e].vector(token, lane));
+        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w, occ: occ.vector(token, lane) }
     }
 
     /// Largest `|wdiff|²` that takes the second branch.
     #[inline(always)]
     pub fn largest2(&self) -> S::f64s {
-        let two = self.splat(self.limits.limittwo);
-        let one = self.wtilde.norm_sqr() / self.splat(self.limits.limitone);
+        let limits = self.block.task.bands.limits;
+        let two = splat(self.token, limits.limittwo);
+        let one = self.wtilde.norm_sqr() / limits.limitone;
         two.simd_lt(one).select(one, two)
     }
 }

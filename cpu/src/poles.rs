@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, filled_up};
 use crate::simd::{Complex, Level, WIDTH, at_level, store};
 
 /// Real parts, imaginary parts, and their sums: element (ig, igp) of each at `ig + stride · igp`.
@@ -39,14 +39,8 @@ pub fn make(
     ssx: Option<Planes>,
 ) {
     match ssx {
-        Some(ssx) => {
-            let mut planes = [sch, ssx];
-            at_level!(level, token => fill(token, pairs, w, limits, &mut planes));
-        }
-        None => {
-            let mut planes = [sch];
-            at_level!(level, token => fill(token, pairs, w, limits, &mut planes));
-        }
+        Some(ssx) => at_level!(level, token => fill(token, pairs, w, limits, &mut [sch, ssx])),
+        None => at_level!(level, token => fill(token, pairs, w, limits, &mut [sch])),
     }
 }
 
@@ -60,45 +54,38 @@ fn fill<S: Simd, const N: usize>(
     planes: &mut [Planes; N],
 ) {
     let Pairs { wtilde, eps, ncouls, ref ig, stride } = *pairs;
-    let definition = Definition::<S, true>::new(token, limits);
-    let (count, columns) = (ig.len(), wtilde.len() / ncouls);
-    for igp in 0..columns {
+    let definition = Definition::<S, true> { token, limits };
+    let count = ig.len();
+    for igp in 0..wtilde.len() / ncouls {
         let from = igp * ncouls + ig.start;
         let (wtilde, eps) = (&wtilde[from..from + count], &eps[from..from + count]);
-        let to = igp * stride;
-        let mut at = 0;
-        while at + S::f64s::LEN <= count {
-            let pair = [Complex::load(token, &wtilde[at..]), Complex::load(token, &eps[at..])];
+        for at in (0..count).step_by(S::f64s::LEN) {
+            let is_whole = at + S::f64s::LEN <= count;
+            let pair = if is_whole {
+                [Complex::load(token, &wtilde[at..]), Complex::load(token, &eps[at..])]
+            } else {
+                // The last few, and pairs of no weight.
+                let wtilde = filled_up(&wtilde[at..], Complex64::ONE);
+                [
+                    Complex::load(token, &wtilde),
+                    Complex::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
+                ]
+            };
             let terms = definition.sch_ssx(pair, w);
             for value in 0..N {
-                let (parts, to) = (parts(terms[value]), to + at);
+                let Complex { re, im } = terms[value];
+                let parts = [re, im, re + im];
                 for part in 0..3 {
-                    store(token, parts[part], &mut planes[value][part][to..]);
-                }
-            }
-            at += S::f64s::LEN;
-        }
-        if at < count {
-            // The last few, filled up with pairs of no weight.
-            let (mut last, mut weights) = ([Complex64::ONE; WIDTH], [Complex64::ZERO; WIDTH]);
-            last[..count - at].copy_from_slice(&wtilde[at..]);
-            weights[..count - at].copy_from_slice(&eps[at..]);
-            let pair = [Complex::load(token, &last), Complex::load(token, &weights)];
-            let terms = definition.sch_ssx(pair, w);
-            for value in 0..N {
-                let parts = parts(terms[value]);
-                for part in 0..3 {
-                    let mut all = [0.0; WIDTH];
-                    store(token, parts[part], &mut all);
-                    planes[value][part][to + at..to + count].copy_from_slice(&all[..count - at]);
+                    let to = &mut planes[value][part][igp * stride + at..igp * stride + count];
+                    if is_whole {
+                        store(token, parts[part], to);
+                    } else {
+                        let mut all = [0.0; WIDTH];
+                        store(token, parts[part], &mut all);
+                        to.copy_from_slice(&all[..count - at]);
+                    }
                 }
             }
         }
     }
-}
-
-/// Real part, imaginary part, and their sum.
-#[inline(always)]
-fn parts<S: Simd>(z: Complex<S>) -> [S::f64s; 3] {
-    [z.re, z.im, z.re + z.im]
 }

@@ -13,7 +13,7 @@ use std::thread::yield_now;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// How many threads a version runs, where nobody sets their number.
+/// How many threads a version runs if nobody sets their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Threads {
     /// One for each core.
@@ -46,17 +46,17 @@ pub struct Team {
     /// What the environment asks for.
     asked: Option<usize>,
     room: Room,
-    /// Those that have started, each of another number of threads.
+    /// Those that have started, each with another number of threads.
     pools: Mutex<Vec<Arc<Pool>>>,
 }
 
 impl Team {
-    /// Of a process with this room; the environment comes first.
+    /// For a process with this room; the environment comes first.
     pub fn new(room: Room) -> Team {
         Team { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
     }
 
-    /// Has all versions run so many threads from now on, 1 to [`MOST`]; 0 takes that back.
+    /// All versions run so many threads from now on, 1 to [`MOST`]; 0 restores the default.
     pub fn set(&self, threads: usize) {
         self.set.store(threads, Ordering::Relaxed);
         self.started().clear();
@@ -67,20 +67,18 @@ impl Team {
     }
 
     pub fn count(&self, threads: Threads) -> usize {
-        let by_room = match threads {
-            Threads::Cores => self.room.cores,
-            Threads::All => self.room.all,
-        };
-        match self.set.load(Ordering::Relaxed) {
-            0 => self.asked.unwrap_or(by_room),
-            set => set,
+        match (self.set.load(Ordering::Relaxed), self.asked, threads) {
+            (0, Some(asked), _) => asked,
+            (0, None, Threads::Cores) => self.room.cores,
+            (0, None, Threads::All) => self.room.all,
+            (set, ..) => set,
         }
     }
 
     /// Those threads, started when they are first asked for.
     ///
     /// # Errors
-    /// Where the system gives no threads.
+    /// The system gives no threads.
     pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>, ThreadPoolBuildError> {
         let (count, mut pools) = (self.count(threads), self.started());
         if let Some(pool) = pools.iter().find(|pool| pool.threads() == count) {
@@ -103,23 +101,6 @@ pub struct Pool(ThreadPool);
 /// Bytes of a thread's stack: as many as a program's first thread has, if nothing limits it.
 pub const STACK: usize = 8 << 20;
 
-/// Starts rayon's own threads, which whatever runs on no other pool computes on: so many, else as many as
-/// `OMP_NUM_THREADS` says, else as there is room for. If they have been started, they stay.
-///
-/// # Errors
-/// The system gives no threads.
-pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
-    static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
-    let start = || {
-        let named =
-            ThreadPoolBuilder::new().num_threads(threads.or_else(of_environment).unwrap_or(0));
-        let started = starting(|| named.build_global());
-        // Without a source it says that somebody else has started them.
-        started.or_else(|error| error.source().map_or(Ok(()), |why| Err(why.to_string())))
-    };
-    STARTED.get_or_init(start).clone()
-}
-
 /// How often a thread looks for what others do before it sleeps.
 const LOOKS: usize = 100;
 
@@ -127,7 +108,7 @@ impl Pool {
     /// So many threads, one at least.
     ///
     /// # Errors
-    /// Where the system gives no threads.
+    /// The system gives no threads.
     pub fn new(threads: usize) -> Result<Pool, ThreadPoolBuildError> {
         let named = ThreadPoolBuilder::new().thread_name(|at| format!("gpp-cpu-{at}"));
         starting(|| named.num_threads(threads.max(1)).stack_size(STACK).build()).map(Pool)
@@ -151,12 +132,8 @@ impl Pool {
             result = Some(work());
             done.store(true, Ordering::Release);
         };
-        self.beside(work, || {
-            let mut looks = 0..LOOKS;
-            while looks.next().is_some() && !done.load(Ordering::Acquire) {
-                yield_now();
-            }
-        });
+        let is_running = |_: &usize| !done.load(Ordering::Acquire);
+        self.beside(work, || (0..LOOKS).take_while(is_running).for_each(|_| yield_now()));
         result.expect("a panic goes on here")
     }
 
@@ -169,8 +146,21 @@ impl Pool {
     }
 }
 
-// How many threads a process has room for: CPUs and their cores, as far as its mask and its cgroup leave
-// it any, and its share of them where other processes of the host have the same mask.
+/// Starts rayon's own threads, which whatever runs on no other pool computes on: so many, else as many as
+/// `OMP_NUM_THREADS` says, else as there is room for. If they have been started, they stay.
+///
+/// # Errors
+/// The system gives no threads.
+pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
+    static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
+    let count = threads.or_else(of_environment).unwrap_or(0);
+    let start = || starting(|| ThreadPoolBuilder::new().num_threads(count).build_global());
+    let started = STARTED.get_or_init(|| {
+        // Without a source it says that somebody else has started them.
+        start().or_else(|error| error.source().map_or(Ok(()), |why| Err(why.to_string())))
+    });
+    started.clone()
+}
 
 /// How many threads a process may run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,27 +175,22 @@ impl Room {
     /// What the calling thread's mask and its cgroup leave a process that is alone on its host.
     pub fn here() -> Room {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
-        Room { cores: cores(&mask(), sibling).clamp(1, all), all }
+        // A core is known by its lowest CPU.
+        let core = |id: usize| {
+            let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
+            let siblings = std::fs::read_to_string(path).unwrap_or_default();
+            numbers(&siblings).into_iter().min().unwrap_or(id)
+        };
+        let cores = mask().into_iter().map(core).collect::<BTreeSet<usize>>().len();
+        Room { cores: cores.clamp(1, all), all }
     }
 }
 
-/// The CPUs that the calling thread may use, by their numbers; none where the system is not Linux.
+/// The CPUs that the calling thread may use, by their numbers; none if the system is not Linux.
 pub fn mask() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     numbers(list.unwrap_or_default())
-}
-
-/// How many cores these CPUs are of, each known by its lowest CPU.
-fn cores(mask: &[usize], lowest: impl Fn(usize) -> Option<usize>) -> usize {
-    let core = |&id: &usize| lowest(id).unwrap_or(id);
-    mask.iter().map(core).collect::<BTreeSet<usize>>().len()
-}
-
-/// The lowest CPU of a CPU's core, where the system tells it.
-fn sibling(id: usize) -> Option<usize> {
-    let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
-    numbers(&std::fs::read_to_string(path).ok()?).into_iter().min()
 }
 
 /// The numbers of a list as Linux writes it, `0-3,8`.
@@ -218,14 +203,30 @@ fn numbers(list: &str) -> Vec<usize> {
 }
 
 // What POSIX has a thread inherit from the one that starts it: a floating-point environment, with traps and a rounding
-// mode, and a mask of signals.
+// mode, and a mask of signals. Both are restored for the caller.
+
+#[cfg(not(target_os = "linux"))]
+pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
 
 /// Does work in the default floating-point environment, and restores the thread's own one.
+#[cfg(target_os = "linux")]
 pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
-    struct Restored(control::Word);
-    impl Drop for Restored {
+    /// As long as the C library's `fenv_t` on any architecture.
+    #[repr(C, align(16))]
+    struct Environment([u8; 256]);
+    unsafe extern "C" {
+        fn fegetenv(environment: *mut Environment) -> i32;
+        fn fesetenv(environment: *const Environment) -> i32;
+    }
+    /// `FE_DFL_ENV` of glibc and musl.
+    const DEFAULT: *const Environment = std::ptr::without_provenance(usize::MAX);
+
+    impl Drop for Environment {
         fn drop(&mut self) {
-            control::set(&self.0);
+            // SAFETY: the environment that `fegetenv` has filled in.
+            unsafe { fesetenv(self) };
         }
     }
     /// The compiler moves no arithmetic out of a function that it does not see through.
@@ -233,120 +234,37 @@ pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
     fn run<R>(work: impl FnOnce() -> R) -> R {
         work()
     }
-    let _restored = Restored(control::get());
-    control::set(&control::DEFAULT);
+    let mut own = Environment([0; 256]);
+    // SAFETY: there is room for the environment, and the default is the library's own.
+    unsafe {
+        fegetenv(&mut own);
+        fesetenv(DEFAULT);
+    }
     run(work)
 }
 
 /// Starts threads, which compute in the default floating-point environment and leave signals to the caller's threads.
 pub fn starting<R>(start: impl FnOnce() -> R) -> R {
+    #[cfg(not(unix))]
+    return in_default_environment(start);
+    #[cfg(unix)]
     in_default_environment(|| {
-        #[cfg(unix)]
-        let _restored = signals::blocked();
-        start()
+        use libc::*;
+        // Signals that a thread raises by a fault of its own, and that of profilers, which count each thread.
+        let of_thread = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF];
+        // SAFETY: a mask is plain bytes, which `sigfillset` and `pthread_sigmask` fill in; the signals are the system's.
+        let own = unsafe {
+            let (mut blocked, mut own) = (std::mem::zeroed(), std::mem::zeroed());
+            sigfillset(&mut blocked);
+            of_thread.iter().for_each(|&signal| _ = sigdelset(&mut blocked, signal));
+            pthread_sigmask(SIG_BLOCK, &blocked, &mut own);
+            own
+        };
+        let started = start();
+        // SAFETY: the mask that the system has filled in.
+        unsafe { pthread_sigmask(SIG_SETMASK, &own, std::ptr::null_mut()) };
+        started
     })
-}
-
-#[cfg(unix)]
-mod signals {
-    use std::mem::zeroed;
-    use std::ptr::null_mut;
-
-    /// Signals that a thread raises by a fault of its own, and that of profilers, which count each thread.
-    const OWN: [i32; 8] = [
-        libc::SIGSEGV,
-        libc::SIGBUS,
-        libc::SIGFPE,
-        libc::SIGILL,
-        libc::SIGTRAP,
-        libc::SIGABRT,
-        libc::SIGSYS,
-        libc::SIGPROF,
-    ];
-
-    /// Restores a mask when it is dropped.
-    pub struct Restored(libc::sigset_t);
-
-    impl Drop for Restored {
-        fn drop(&mut self) {
-            // SAFETY: a mask that the system has filled in.
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, null_mut()) };
-        }
-    }
-
-    /// Blocks all others on this thread.
-    pub fn blocked() -> Restored {
-        // SAFETY: a mask is plain bytes, which `sigfillset` and `pthread_sigmask` fill in; the signals are the
-        // system's own.
-        unsafe {
-            let (mut mask, mut own) = (zeroed(), zeroed());
-            libc::sigfillset(&mut mask);
-            OWN.iter().for_each(|&signal| _ = libc::sigdelset(&mut mask, signal));
-            libc::pthread_sigmask(libc::SIG_BLOCK, &mask, &mut own);
-            Restored(own)
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod control {
-    use std::arch::asm;
-
-    /// MXCSR.
-    pub type Word = u32;
-
-    pub const DEFAULT: Word = 0x1f80;
-
-    pub fn get() -> Word {
-        let mut word = 0;
-        // SAFETY: stores four bytes in a variable of four.
-        unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
-        word
-    }
-
-    pub fn set(word: &Word) {
-        // SAFETY: loads what the CPU has stored, or its default: neither has a reserved bit.
-        unsafe { asm!("ldmxcsr [{}]", in(reg) word, options(nostack, preserves_flags)) };
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-mod control {
-    use std::arch::asm;
-
-    /// FPCR and FPSR.
-    pub type Word = [u64; 2];
-
-    pub const DEFAULT: Word = [0, 0];
-
-    pub fn get() -> Word {
-        let (control, status);
-        // SAFETY: reads two registers.
-        unsafe {
-            asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack, preserves_flags));
-            asm!("mrs {}, fpsr", out(reg) status, options(nomem, nostack, preserves_flags));
-        }
-        [control, status]
-    }
-
-    pub fn set([control, status]: &Word) {
-        // SAFETY: writes what was read, or the defaults.
-        unsafe {
-            asm!("msr fpcr, {}", in(reg) *control, options(nostack, preserves_flags));
-            asm!("msr fpsr, {}", in(reg) *status, options(nostack, preserves_flags));
-        }
-    }
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod control {
-    pub type Word = ();
-
-    pub const DEFAULT: Word = ();
-
-    pub fn get() -> Word {}
-
-    pub fn set(_: &Word) {}
 }
 
 #[cfg(test)]

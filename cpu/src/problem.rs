@@ -11,7 +11,7 @@ use gpp_kernels::sigma::real::Interval;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::simd::WIDTH;
+use crate::simd::{Line, Lines, WIDTH};
 use crate::stop::Stop;
 
 /// The bands of a problem, in its own order.
@@ -59,6 +59,9 @@ pub struct Plan<'a> {
     pub half: f64,
     /// What all contributing poles have in common.
     pub poles: Poles,
+    /// Whether the terms of the [static pole](gpp_kernels::lists::STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to
+    /// the last digit, at all energies.
+    pub has_static: bool,
 }
 
 /// The pairs of a slab that only the definition sums: see [`gpp_kernels::plan::Plan`].
@@ -106,7 +109,7 @@ pub struct Clusters<'a> {
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub bands: Bands<'a>,
-    /// `aqsn` packed by `ig`, for versions that [need](crate::versions::Needs) it.
+    /// `aqsn` packed, for versions that [need](crate::versions::Needs) it.
     pub panels: Option<&'a IgPanels>,
     pub slab: Slab<'a>,
     /// The plan and the slab's fallback pairs, for versions that follow one.
@@ -123,10 +126,8 @@ impl Task<'_> {
         self.slab.vcoul_loc.len()
     }
 
-    /// Fails if the arrays do not have the sizes that go with each other.
-    ///
     /// # Panics
-    /// So that the kernels need not check each index.
+    /// If the arrays do not have the sizes that go with each other.
     pub fn check(&self) {
         let Bands { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
         let ngpown = self.ngpown();
@@ -151,72 +152,83 @@ impl Task<'_> {
             assert_eq!(fallback.mask.len(), words, "words of the fallback pairs");
         }
         if let Some(panels) = self.panels {
-            let needed = ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH;
-            let has_size = panels.nbands == nbands && panels.values.len() == needed;
-            assert!(has_size, "aqsn packed with other dimensions");
+            let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);
+            assert_eq!((panels.of_panel, panels.rows.len()), (rows, count * rows), "packed aqsn");
         }
-        if let Some(Clusters { pairs, aqsn, aqsm }) = self.clusters {
-            let chunks = nbands.div_ceil(CHUNK) * 2 * CHUNK;
+        if let Some(Clusters { aqsn, aqsm, .. }) = self.clusters {
             for (panels, rows) in [(aqsn, ncouls), (aqsm, ngpown)] {
-                let has_size = panels.rows == rows && panels.values.len() == rows * chunks;
-                assert!(has_size, "matrix elements packed with other dimensions");
+                let needed = (rows, rows * nbands.div_ceil(CHUNK));
+                assert_eq!((panels.rows, panels.values.len()), needed, "packed matrix elements");
             }
-            let is_in = |ig: u32, igp: u32| (ig as usize) < ncouls && (igp as usize) < ngpown;
-            let (are_in, end, count) = match pairs {
-                Pairs::Real(poles, clusters) => (
-                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
-                    clusters.iter().map(|cluster| cluster.end).max(),
-                    poles.len(),
-                ),
-                Pairs::Any(poles, clusters) => (
-                    poles.par_iter().all(|pole| is_in(pole.ig, pole.igp)),
-                    clusters.iter().map(|cluster| cluster.end).max(),
-                    poles.len(),
-                ),
-            };
-            assert!(are_in && end.unwrap_or(0) as usize <= count, "pairs of clusters");
         }
     }
 }
 
-/// Matrix elements of G in panels of [`WIDTH`] `ig`, each with all its bands one after the other:
-/// `(WIDTH, 2, nbands, ⌈ncouls/WIDTH⌉)`, real parts before imaginary ones. What is past `ncouls` is zero.
+/// What the lanes of a vector have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// Neighbouring `ig` of one band.
+    Ig,
+    /// Bands next to each other in the order that is summed, of one `ig`.
+    Bands,
+}
+
+/// Matrix elements of G in panels: of [`WIDTH`] `ig`, with a row for each band, or of one `ig`, with a row for
+/// [`WIDTH`] bands. What is past the last `ig` or band is zero.
 ///
-/// The loop over bands of one panel then reads one stretch of memory, 100 KB for 800 bands, which stays in the second
-/// cache for all `igp` that are summed with it.
+/// The loop over bands of one panel then reads one stretch of memory: 100 KB for 800 bands and eight `ig`, which stays
+/// in the second cache for all `igp` that are summed with it.
 pub struct IgPanels {
-    values: Vec<f64>,
-    nbands: usize,
+    rows: Vec<Lines>,
+    pub lanes: Lanes,
+    /// Rows of a panel.
+    of_panel: usize,
 }
 
 impl IgPanels {
     /// Of `aqsn(ncouls, nbands)`, bands in this order, or in their own.
-    pub fn of(aqsn: &[Complex64], ncouls: usize, order: Option<&[usize]>) -> IgPanels {
+    pub fn of(
+        aqsn: &[Complex64],
+        ncouls: usize,
+        order: Option<&[usize]>,
+        lanes: Lanes,
+    ) -> IgPanels {
         let nbands = aqsn.len() / ncouls;
-        let mut values = vec![0.0; ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH];
-        values.par_chunks_mut(nbands * 2 * WIDTH).enumerate().for_each(|(panel, to)| {
-            let ig = panel * WIDTH;
-            let count = WIDTH.min(ncouls - ig);
-            for (at, band) in to.chunks_exact_mut(2 * WIDTH).enumerate() {
-                let n = order.map_or(at, |order| order[at]);
-                let (re, im) = band.split_at_mut(WIDTH);
-                for (lane, value) in aqsn[n * ncouls + ig..][..count].iter().enumerate() {
-                    (re[lane], im[lane]) = (value.re, value.im);
+        let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
+        let mut rows = vec![[Line::ZERO; 2]; panels * of_panel];
+        rows.par_chunks_mut(of_panel).enumerate().for_each(|(panel, rows)| {
+            for at in 0..nbands {
+                let column = &aqsn[order.map_or(at, |order| order[at]) * ncouls..][..ncouls];
+                let (row, first, values) = match lanes {
+                    Lanes::Ig => (at, 0, column[panel * WIDTH..].iter().take(WIDTH)),
+                    Lanes::Bands => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
+                };
+                let [re, im] = &mut rows[row];
+                for (lane, value) in (first..).zip(values) {
+                    (re.0[lane], im.0[lane]) = (value.re, value.im);
                 }
             }
         });
-        IgPanels { values, nbands }
+        IgPanels { rows, lanes, of_panel }
     }
 
-    /// Panel number `panel`: `(WIDTH, 2, nbands)`.
+    /// Panels, and rows of each.
+    fn size(ncouls: usize, nbands: usize, lanes: Lanes) -> (usize, usize) {
+        match lanes {
+            Lanes::Ig => (ncouls.div_ceil(WIDTH), nbands),
+            Lanes::Bands => (ncouls, nbands.div_ceil(WIDTH)),
+        }
+    }
+
+    /// The rows of a panel.
     #[inline(always)]
-    pub fn panel(&self, panel: usize) -> &[f64] {
-        let size = self.nbands * 2 * WIDTH;
-        &self.values[panel * size..][..size]
+    pub fn panel(&self, panel: usize) -> &[Lines] {
+        &self.rows[panel * self.of_panel..][..self.of_panel]
     }
 
-    pub fn bytes(ncouls: usize, nbands: usize) -> u64 {
-        (ncouls.div_ceil(WIDTH) * nbands * 2 * WIDTH * size_of::<f64>()) as u64
+    pub fn bytes(ncouls: usize, nbands: usize, lanes: Lanes) -> u64 {
+        let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
+        (panels * of_panel * size_of::<Lines>()) as u64
     }
 }
 
@@ -224,27 +236,27 @@ impl IgPanels {
 pub const CHUNK: usize = 16;
 const _: () = assert!(CHUNK.is_multiple_of(WIDTH));
 
-/// A matrix of complex numbers whose columns are bands, in panels of [`CHUNK`] of them: of each row the real parts of
-/// the panel's bands, then the imaginary ones; zeros behind the last band.
+/// Real and imaginary parts for the bands of a panel.
+pub(crate) type Parts = [[f64; CHUNK]; 2];
+
+/// A matrix of complex numbers whose columns are bands, in panels of [`CHUNK`] of them: `(CHUNK, 2, rows, panels)`, real
+/// parts before imaginary ones, zeros behind the last band.
 #[derive(Clone, Debug)]
 pub struct BandPanels {
-    values: Vec<f64>,
+    values: Vec<Parts>,
     /// Numbers of a column.
     rows: usize,
 }
 
 impl BandPanels {
-    /// Of columns of `rows` numbers.
-    ///
     /// # Panics
-    /// If a column has another length.
+    /// If a column does not have `rows` numbers.
     pub fn of(columns: &[&[Complex64]], rows: usize) -> BandPanels {
         assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
-        let mut values = vec![0.0; columns.len().div_ceil(CHUNK) * rows * 2 * CHUNK];
-        let panels = values.par_chunks_mut((rows * 2 * CHUNK).max(1));
+        let mut values = vec![Parts::default(); columns.len().div_ceil(CHUNK) * rows];
+        let panels = values.par_chunks_mut(rows.max(1));
         panels.zip(columns.par_chunks(CHUNK)).for_each(|(panel, columns)| {
-            for (row, parts) in panel.chunks_exact_mut(2 * CHUNK).enumerate() {
-                let (re, im) = parts.split_at_mut(CHUNK);
+            for (row, [re, im]) in panel.iter_mut().enumerate() {
                 for ((re, im), column) in re.iter_mut().zip(im).zip(columns) {
                     (*re, *im) = (column[row].re, column[row].im);
                 }
@@ -255,20 +267,18 @@ impl BandPanels {
 
     /// Bytes of so many columns of `rows` numbers.
     pub fn bytes(columns: usize, rows: usize) -> u64 {
-        let of_row = columns.div_ceil(CHUNK) * 2 * CHUNK * size_of::<f64>();
-        (of_row as u64).saturating_mul(rows as u64)
+        ((columns.div_ceil(CHUNK) * size_of::<Parts>()) as u64).saturating_mul(rows as u64)
     }
 
     /// A row of a panel.
     #[inline(always)]
-    pub(crate) fn row(&self, panel: usize, row: usize) -> &[f64; 2 * CHUNK] {
-        let at = (panel * self.rows + row) * 2 * CHUNK;
-        self.values[at..at + 2 * CHUNK].try_into().expect("as long")
+    pub(crate) fn row(&self, panel: usize, row: usize) -> &Parts {
+        &self.values[panel * self.rows + row]
     }
 
     #[inline(always)]
     pub(crate) fn at(&self, band: usize, row: usize) -> Complex64 {
-        let parts = self.row(band / CHUNK, row);
-        Complex64::new(parts[band % CHUNK], parts[CHUNK + band % CHUNK])
+        let [re, im] = self.row(band / CHUNK, row);
+        Complex64::new(re[band % CHUNK], im[band % CHUNK])
     }
 }

@@ -21,10 +21,11 @@ use gpp_kernels::sigma::Pole;
 use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};
-use crate::expansion::{Chebyshev, Expansion, Powers, numbers};
-use crate::problem::{CHUNK, Clusters, Pairs, Task};
-use crate::simd::{Complex, Level, WIDTH, add_to, at_level, load, tree};
-use crate::work::{Compensated, Progress, map};
+use crate::expansion::{Chebyshev, Expansion, Powers};
+use crate::planned::PairSums;
+use crate::problem::{Bands, CHUNK, Clusters, Pairs, Task};
+use crate::simd::{Complex, Level, WIDTH, at_level, load, splat, store};
+use crate::work::{Compensated, Progress, add_lanes, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
 const SHARES: usize = 16;
@@ -75,7 +76,7 @@ fn add_share<S: Simd, E: Expansion<S>>(
     (chunk, first): (usize, usize),
     sums: &mut [Compensated],
 ) {
-    let bands = ChunkOfBands::of(task, chunk);
+    let bands = bands_of(task, chunk);
     let mut near = Vec::new();
     for cluster in clusters.iter().skip(first).step_by(SHARES.min(clusters.len())) {
         if task.stop.is_asked() {
@@ -87,45 +88,24 @@ fn add_share<S: Simd, E: Expansion<S>>(
             let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
             add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
         } else {
-            let energies = || 0..task.bands.nw;
-            let all = bands.range().flat_map(|n| energies().map(move |iw| Near::new(n, iw, false)));
-            near.extend(all);
+            for &(n, _) in &bands {
+                near.extend((0..task.bands.nw).map(|iw| Near { n, iw, is_first: false }));
+            }
         }
         add_near_field(token, task, of, own, &near, sums);
     }
 }
 
 /// The bands of a chunk, with their energies padded to whole vectors.
-struct ChunkOfBands {
-    first: usize,
-    count: usize,
-    energies: Vec<f64>,
-}
-
-impl ChunkOfBands {
-    fn of(task: &Task, chunk: usize) -> ChunkOfBands {
-        let nw = task.bands.nw;
-        let first = chunk * CHUNK;
-        let count = CHUNK.min(task.bands.nbands - first);
-        let length = nw.next_multiple_of(WIDTH);
-        let mut energies = vec![1.0; count * length];
-        let wx = task.bands.wx[first * nw..].chunks_exact(nw);
-        for (own, wx) in energies.chunks_exact_mut(length).zip(wx) {
-            own[..nw].copy_from_slice(wx);
-        }
-        ChunkOfBands { first, count, energies }
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.count
-    }
-
-    /// Those of band `at` of the chunk.
-    #[inline(always)]
-    fn energies(&self, at: usize) -> &[f64] {
-        let length = self.energies.len() / self.count;
-        &self.energies[at * length..(at + 1) * length]
-    }
+#[inline(never)]
+fn bands_of(task: &Task, chunk: usize) -> Vec<(usize, Vec<f64>)> {
+    let Bands { wx, nw, nbands, .. } = task.bands;
+    let energies = |n: usize| {
+        let mut energies = wx[n * nw..(n + 1) * nw].to_vec();
+        energies.resize(nw.next_multiple_of(WIDTH), 1.0);
+        (n, energies)
+    };
+    (chunk * CHUNK..nbands.min((chunk + 1) * CHUNK)).map(energies).collect()
 }
 
 /// Adds what the moments of a cluster give at each energy, and lists the bands and energies of its near field.
@@ -133,44 +113,47 @@ impl ChunkOfBands {
 fn add_far_field<S: Simd, E: Expansion<S>>(
     token: S,
     task: &Task,
-    bands: &ChunkOfBands,
+    bands: &[(usize, Vec<f64>)],
     (expansion, moments): (&E, &E::Moments),
     sums: &mut [Compensated],
     near: &mut Vec<Near>,
 ) {
-    let (zero, one) = (S::f64s::splat(token, 0.0), S::f64s::splat(token, 1.0));
+    let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
     let nw = task.bands.nw;
     let mut with_near = Vec::new();
     for begin in (0..nw).step_by(S::f64s::LEN) {
         let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
         let mut is_near = zero;
-        for (at, n) in bands.range().enumerate() {
-            let w = load(token, &bands.energies(at)[begin..]);
-            let occ = task.bands.occ[n];
+        for (at, (n, energies)) in bands.iter().enumerate() {
+            let w = load(token, &energies[begin..]);
+            let occ = task.bands.occ[*n];
             let far = expansion.far_field(w, occ != 0.0);
             is_near += far.holds.select(zero, one);
             expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
         }
         let count = S::f64s::LEN.min(nw - begin);
+        let mut lanes = [0.0; WIDTH];
         for (value, vector) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-            let lanes = numbers(token, vector);
+            store(token, vector, &mut lanes);
             for (iw, &sum) in (begin..).zip(&lanes[..count]) {
                 sums[iw * VALUES + value].add(sum);
             }
         }
-        if numbers(token, is_near)[..count].iter().any(|&count| count != 0.0) {
+        store(token, is_near, &mut lanes);
+        if lanes[..count].iter().any(|&bands| bands != 0.0) {
             with_near.push(begin);
         }
     }
-    for (at, n) in bands.range().enumerate() {
+    for &(n, ref energies) in bands {
         for &begin in &with_near {
             let count = S::f64s::LEN.min(nw - begin);
-            let w = load(token, &bands.energies(at)[begin..]);
+            let w = load(token, &energies[begin..]);
             let occupied = task.bands.occ[n] != 0.0;
             let far = expansion.far_field(w, occupied).holds.to_bitmask();
             let first = expansion.is_first(w, occupied).to_bitmask();
             let lanes = (0..count).filter(|lane| far >> lane & 1 == 0);
-            near.extend(lanes.map(|lane| Near::new(n, begin + lane, first >> lane & 1 == 1)));
+            let of_lane = |lane| Near { n, iw: begin + lane, is_first: first >> lane & 1 == 1 };
+            near.extend(lanes.map(of_lane));
         }
     }
 }
@@ -182,18 +165,12 @@ fn add_far_field<S: Simd, E: Expansion<S>>(
 //     ach += c·M·q     asx −= occ·c·M·(q − p) = 2·occ·(c·M·q)·(ω̃·p)
 
 /// A band and an energy in the near field of a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Near {
-    n: u32,
-    iw: u32,
+    n: usize,
+    iw: usize,
     /// Whether the first branch certainly holds for all pairs, and nothing is cut off.
     is_first: bool,
-}
-
-impl Near {
-    fn new(n: usize, iw: usize, is_first: bool) -> Near {
-        Near { n: n as u32, iw: iw as u32, is_first }
-    }
 }
 
 /// The pairs of a cluster with a band: what all energies have in common.
@@ -248,7 +225,7 @@ impl WithBand {
         [w, occ]: [f64; 2],
         sums: &mut [Compensated],
     ) {
-        let (w, one) = (S::f64s::splat(token, w), S::f64s::splat(token, 1.0));
+        let (w, one) = (splat(token, w), splat(token, 1.0));
         let mut lanes = [[0.0; WIDTH]; VALUES];
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
@@ -264,14 +241,10 @@ impl WithBand {
                     asx = asx.add_product(of_q, wtilde * p);
                 }
             }
-            let asx = asx.scale(S::f64s::splat(token, -2.0 * occ));
-            for (of, lanes) in [asx.re, asx.im, ach.re, ach.im].into_iter().zip(&mut lanes) {
-                add_to(token, of, &mut lanes[lane..]);
-            }
+            let asx = asx * (-2.0 * occ);
+            PairSums { asx: [asx], ach: [ach] }.add_to(token, lane, &mut lanes);
         }
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            sum.add(tree(&lanes));
-        }
+        add_lanes(sums, &lanes);
     }
 }
 
@@ -285,13 +258,12 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
     near: &[Near],
     sums: &mut [Compensated],
 ) {
-    let definition = Definition::<S, false>::new(token, task.bands.limits);
+    let definition = Definition::<S, false> { token, limits: task.bands.limits };
     let (mut pairs, mut of_band) = (WithBand::default(), None);
     for &Near { n, iw, is_first } in near {
         if task.stop.is_asked() {
             return;
         }
-        let (n, iw) = (n as usize, iw as usize);
         if of_band != Some(n) {
             pairs.fill((task, of), poles, n);
             of_band = Some(n);
@@ -300,20 +272,17 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
             pairs.weigh();
         }
         // The rest of `M` is with the pairs.
-        let (aqsm, vcoul) = (Complex64::ONE, 1.0);
         let w = task.bands.wx[n * task.bands.nw + iw];
-        let band = Band { aqsm, w, vcoul, occ: task.bands.occ[n] };
+        let band = Band { aqsm: Complex64::ONE, w, vcoul: 1.0, occ: task.bands.occ[n] };
         let sums = &mut sums[iw * VALUES..(iw + 1) * VALUES];
-        let mut begin = 0;
-        while begin < pairs.m.len() {
+        for begin in (0..pairs.m.len()).step_by(ROW) {
             let row = begin..pairs.m.len().min(begin + ROW);
-            begin = row.end;
             if is_first {
                 pairs.add_first(token, row, [band.w, band.occ], sums);
-                continue;
+            } else {
+                let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
+                definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
             }
-            let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
-            definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
         }
     }
 }

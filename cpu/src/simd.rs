@@ -5,7 +5,7 @@
 //! each term is `#[inline(always)]`: a function of its own would be compiled without the instructions of the level.
 
 use std::fmt;
-use std::ops::{Add, Mul};
+use std::ops::{Add, Mul, Sub};
 
 use fearless_simd::Level as Detected;
 use fearless_simd::prelude::*;
@@ -14,6 +14,24 @@ use num_complex::Complex64;
 /// Chains of additions of one value, whatever the level: one vector or several. So each chain adds the same terms at
 /// every level.
 pub const WIDTH: usize = 8;
+
+/// A number of each chain, in a cache line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Line(pub [f64; WIDTH]);
+
+/// Real parts, and imaginary ones.
+pub type Lines = [Line; 2];
+
+impl Line {
+    pub const ZERO: Line = Line([0.0; WIDTH]);
+
+    /// The numbers from `lane` on.
+    #[inline(always)]
+    pub fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s {
+        load(token, &self.0[lane.min(WIDTH - S::f64s::LEN)..])
+    }
+}
 
 /// The sum of eight numbers, in a tree.
 #[inline(always)]
@@ -32,10 +50,8 @@ macro_rules! array {
         }; $count];
         let mut at = 1;
         while at < $count {
-            array[at] = {
-                let $at = at;
-                $value
-            };
+            let $at = at;
+            array[at] = $value;
             at += 1;
         }
         array
@@ -62,6 +78,12 @@ const fn newton_steps<S: Simd>() -> usize {
     }
 }
 
+/// A number in each lane.
+#[inline(always)]
+pub fn splat<S: Simd>(token: S, value: f64) -> S::f64s {
+    S::f64s::splat(token, value)
+}
+
 /// The first numbers of a slice.
 #[inline(always)]
 pub fn load<S: Simd>(token: S, from: &[f64]) -> S::f64s {
@@ -84,7 +106,7 @@ pub fn add_to<S: Simd>(token: S, vector: S::f64s, to: &mut [f64]) {
 /// division. Of zero it is infinite and of infinity zero.
 #[inline(always)]
 pub fn reciprocal<S: Simd>(token: S, z: S::f64s) -> S::f64s {
-    let one = S::f64s::splat(token, 1.0);
+    let one = splat(token, 1.0);
     if newton_steps::<S>() == 0 {
         return one / z;
     }
@@ -110,7 +132,7 @@ pub fn reciprocals<S: Simd, const N: usize>(
     let mut one = z;
     let mut at = 0;
     while paired && at + 1 < N {
-        let both = S::f64s::splat(token, 1.0) / (z[at] * z[at + 1]);
+        let both = splat(token, 1.0) / (z[at] * z[at + 1]);
         (one[at], one[at + 1]) = (z[at + 1] * both, z[at] * both);
         at += 2;
     }
@@ -137,7 +159,7 @@ impl<S: Simd> Complex<S> {
     /// The same number in each lane.
     #[inline(always)]
     pub fn splat(token: S, z: Complex64) -> Self {
-        Complex { re: S::f64s::splat(token, z.re), im: S::f64s::splat(token, z.im) }
+        Complex { re: splat(token, z.re), im: splat(token, z.im) }
     }
 
     #[inline(always)]
@@ -152,6 +174,12 @@ impl<S: Simd> Complex<S> {
         let (low, high) = parts.split_at(S::f64s::LEN);
         let (re, im) = load(token, low).deinterleave(load(token, high));
         Complex { re, im }
+    }
+
+    /// The numbers from `lane` on.
+    #[inline(always)]
+    pub fn of_lines(token: S, [re, im]: &Lines, lane: usize) -> Self {
+        Complex { re: re.vector(token, lane), im: im.vector(token, lane) }
     }
 
     #[inline(always)]
@@ -206,6 +234,24 @@ impl<S: Simd> Add for Complex<S> {
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         Complex { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl<S: Simd> Sub for Complex<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Complex { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+
+impl<S: Simd> Mul<f64> for Complex<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, factor: f64) -> Self {
+        Complex { re: self.re * factor, im: self.im * factor }
     }
 }
 
@@ -274,18 +320,14 @@ impl Level {
     pub fn is_available(self) -> bool {
         let detected = Detected::new();
         match self {
-            Level::Scalar => true,
             #[cfg(target_arch = "aarch64")]
             Level::Neon => detected.as_neon().is_some(),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => detected.as_avx2().is_some(),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => detected.as_avx512().is_some(),
-            #[allow(unreachable_patterns, reason = "each architecture has levels of its own")]
-            _ => {
-                let _ = detected;
-                false
-            }
+            // Those of other architectures.
+            level => level == Level::Scalar,
         }
     }
 
@@ -309,34 +351,30 @@ impl fmt::Display for Level {
 /// Evaluates an expression at a level, with its instructions switched on and a token that shows that the CPU has them.
 /// Panics if it does not.
 macro_rules! at_level {
+    (@vectorize $token:ident => $value:expr) => {
+        ::fearless_simd::Simd::vectorize(
+            $token,
+            #[inline(always)]
+            move || $value,
+        )
+    };
     ($level:expr, $token:ident => $value:expr) => {{
+        use $crate::simd::{Level, at_level};
         let detected = ::fearless_simd::Level::new();
         match $level {
             #[cfg(target_arch = "x86_64")]
-            $crate::simd::Level::Avx512 if let Some($token) = detected.as_avx512() => {
-                ::fearless_simd::Simd::vectorize(
-                    $token,
-                    #[inline(always)]
-                    move || $value,
-                )
+            Level::Avx512 if let Some($token) = detected.as_avx512() => {
+                at_level!(@vectorize $token => $value)
             }
             #[cfg(target_arch = "x86_64")]
-            $crate::simd::Level::Avx2 if let Some($token) = detected.as_avx2() => {
-                ::fearless_simd::Simd::vectorize(
-                    $token,
-                    #[inline(always)]
-                    move || $value,
-                )
+            Level::Avx2 if let Some($token) = detected.as_avx2() => {
+                at_level!(@vectorize $token => $value)
             }
             #[cfg(target_arch = "aarch64")]
-            $crate::simd::Level::Neon if let Some($token) = detected.as_neon() => {
-                ::fearless_simd::Simd::vectorize(
-                    $token,
-                    #[inline(always)]
-                    move || $value,
-                )
+            Level::Neon if let Some($token) = detected.as_neon() => {
+                at_level!(@vectorize $token => $value)
             }
-            $crate::simd::Level::Scalar => {
+            Level::Scalar => {
                 let $token = ::fearless_simd::Fallback::new();
                 $value
             }
@@ -345,23 +383,3 @@ macro_rules! at_level {
     }};
 }
 pub(crate) use at_level;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_back() {
-        for level in Level::ALL {
-            assert_eq!(Level::by_name(&level.to_string()), Some(level));
-        }
-        assert_eq!(Level::by_name("sse"), None);
-    }
-
-    #[test]
-    fn the_best_is_available() {
-        assert!(Level::Scalar.is_available());
-        assert!(Level::best().is_available());
-        assert!(Level::available().is_sorted());
-    }
-}

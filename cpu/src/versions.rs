@@ -9,22 +9,22 @@ use gpp_kernels::versions::v0;
 
 use crate::definition::{Band, Definition, FEW, ROW, Row};
 use crate::fractions::{AnyPoles, RealPoles};
-use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, over_bands};
+use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, PerBand, over_bands};
 use crate::pool::{Pool, Threads};
-use crate::problem::Task;
+use crate::problem::{Lanes, Task};
 use crate::sigma;
-use crate::simd::{Complex, Level, array, at_level};
+use crate::simd::{Complex, Level, Line, array, at_level};
 use crate::work::{CHAIN, Compensated, Progress, Tile, Tiles, sum_tiles};
 
-/// A kernel of what adds the sums of a tile to a slice of `(nw · VALUES, igp)`, compiled for every level:
-/// `fn(token, &Task, &Tile, &mut [f64])`.
+/// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
+/// `fn(token, &Task, &Tile, &mut [Compensated])`.
 macro_rules! kernel {
     ($poles:expr, $sum:expr) => {
         Kernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, sums| {
-                    at_level!(level, token => $sum(token, task, tile, sums));
+                sum_tiles(task, tiles, progress, |tile, totals| {
+                    at_level!(level, token => $sum(token, task, tile, totals));
                 })
             },
         }
@@ -32,7 +32,7 @@ macro_rules! kernel {
 }
 
 /// The CPU's journey, in order.
-pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU];
+pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
 
 /// Any number of energies.
 pub static SIGMA: &[&Cpu] = &[&cells::CPU];
@@ -48,14 +48,12 @@ pub mod threads {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:threads",
-        change: "the reference's loops, igp shared out to a thread for each core",
-        source: "talk, processors, step 1",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:threads",
+            change: "the reference's loops, igp shared out to a thread for each core",
+            source: "talk, processors, step 1",
+        },
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
@@ -64,15 +62,14 @@ pub mod threads {
         kernels: &[Kernel {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, sums| sum(task, tile, sums))
+                sum_tiles(task, tiles, progress, |tile, totals| sum(task, tile, totals))
             },
         }],
     };
 
-    fn sum(task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum(task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-            let mut totals = [Compensated::default(); FEW * VALUES];
+        for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             let vcoul = slab.vcoul_loc[igp];
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 let aqsm = slab.aqsm[igp * bands.nbands + n];
@@ -101,7 +98,6 @@ pub mod threads {
                     }
                 }
             }
-            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -117,14 +113,12 @@ pub mod simd {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:simd",
-        change: "ig in vectors, conditions as selections",
-        source: "talk, processors, step 2",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:simd",
+            change: "ig in vectors, conditions as selections",
+            source: "talk, processors, step 2",
+        },
         threads: Threads::Cores,
         needs: Needs::SLAB,
         holds: FEW,
@@ -134,11 +128,10 @@ pub mod simd {
     };
 
     #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        let definition = Definition::<S, false>::new(token, bands.limits);
-        for (igp, sums) in tile.igp.clone().zip(sums.chunks_exact_mut(bands.nw * VALUES)) {
-            let mut totals = [Compensated::default(); FEW * VALUES];
+        let definition = Definition::<S, false> { token, limits: bands.limits };
+        for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
                 for iw in 0..bands.nw {
                     let band = Band::of(bands, slab, igp, n, iw);
@@ -148,7 +141,6 @@ pub mod simd {
                     }
                 }
             }
-            sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
         }
     }
 }
@@ -165,14 +157,12 @@ pub mod blocked {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:blocked",
-        change: "ig and bands blocked for the second and the first cache",
-        source: "talk, processors, step 3",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:blocked",
+            change: "ig and bands blocked for the second and the first cache",
+            source: "talk, processors, step 3",
+        },
         tiles: Tiles { igp: 8, ig: ROW },
         kernels: &[kernel!(Poles::Any, sum)],
         ..simd::CPU
@@ -182,11 +172,10 @@ pub mod blocked {
     const BANDS: usize = 32;
 
     #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, sums: &mut [f64]) {
+    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
         let (bands, slab) = (&task.bands, &task.slab);
-        let definition = Definition::<S, false>::new(token, bands.limits);
+        let definition = Definition::<S, false> { token, limits: bands.limits };
         let values = bands.nw * VALUES;
-        let mut totals = vec![Compensated::default(); sums.len()];
         for first in (0..bands.nbands).step_by(BANDS) {
             for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
                 if task.stop.is_asked() {
@@ -201,7 +190,6 @@ pub mod blocked {
                 }
             }
         }
-        sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum += total.value());
     }
 }
 
@@ -227,22 +215,49 @@ pub mod paired {
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "cpu:paired",
-        change: "sums over bands in registers, partial fractions, paired reciprocals",
-        source: "docs/cpu.md",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+        version: &Version {
+            id: "cpu:paired",
+            change: "sums over bands in registers, partial fractions, paired reciprocals",
+            source: "docs/cpu.md",
+        },
         threads: Threads::All,
-        needs: Needs { panels: true, plan: true, ..Needs::SLAB },
+        needs: Needs { panels: Some(Lanes::Ig), plan: true, ..Needs::SLAB },
         tiles: Tiles { igp: 16, ig: 512 },
         kernels: &[
-            kernel!(Poles::Real, planned::sum::<RealPoles, _>),
-            kernel!(Poles::Any, planned::sum::<AnyPoles, _>),
+            kernel!(Poles::Real, planned::sum::<RealPoles, f64, _>),
+            kernel!(Poles::Any, planned::sum::<AnyPoles, f64, _>),
         ],
         ..simd::CPU
+    };
+}
+
+pub mod statics {
+    //! cpu:static: lists of pairs, and bands in vectors.
+    //!
+    //! A third of real pairs has a pole of 1e12 eV, so far from all energies that a term is `eps·M` for each energy but
+    //! for a factor `1 + w/ω̃`. Sums of `eps·aqsn` over the static `ig` of an `igp` take two fused operations a number,
+    //! and are multiplied by `conj(aqsm)` once. Others have no weight, and nothing is done for them.
+    //!
+    //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
+    //! has eight bands of one pair instead (`cpu/src/lists.rs`).
+    //!
+    //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
+
+    use super::*;
+
+    pub static CPU: Cpu = Cpu {
+        version: &Version {
+            id: "cpu:static",
+            change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
+            source: "docs/cpu.md",
+        },
+        needs: Needs { panels: Some(Lanes::Bands), plan: true, ..Needs::SLAB },
+        kernels: &[
+            kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>),
+            kernel!(Poles::Any, planned::sum::<AnyPoles, Line, _>),
+        ],
+        ..paired::CPU
     };
 }
 
@@ -252,22 +267,20 @@ pub mod cells {
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
     //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-    //! number of energies ([`crate::sigma`]). Other than real poles lie in
+    //! number of energies (`cpu/src/sigma.rs`). Other than real poles lie in
     //! discs of the complex plane, whose moments do so too.
     //!
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
     use super::*;
 
-    pub static VERSION: Version = Version {
-        id: "sigma:cells",
-        change: "pairs sorted by pole: moments for all energies",
-        source: "docs/many-energies.md",
-    };
-
     pub static CPU: Cpu = Cpu {
-        version: &VERSION,
-        needs: Needs { aqsm: false, panels: false, plan: false, clusters: true },
+        version: &Version {
+            id: "sigma:cells",
+            change: "pairs sorted by pole: moments for all energies",
+            source: "docs/many-energies.md",
+        },
+        needs: Needs { aqsm: false, panels: None, plan: false, clusters: true },
         holds: 512,
         kernels: &[Kernel {
             poles: Poles::Any,
@@ -290,7 +303,7 @@ pub mod static_ch {
     pub static CPU: Cpu = Cpu {
         version: &VERSION,
         holds: 1,
-        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, _>)],
+        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, f64, _>)],
         ..paired::CPU
     };
 
@@ -299,28 +312,28 @@ pub mod static_ch {
 
     impl Fraction for StaticCh {
         #[inline(always)]
-        fn sums<S: Simd, const NW: usize>(pairs: &PairVector<S>) -> PairSums<S, NW> {
+        fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
             // Of aqsn times the real and times the imaginary part of aqsm.
             let mut sums = BandSums::<S, 2>::zero(pairs.token);
-            over_bands!(pairs, 0, pairs.plan.order.len(), [sums], band => {
+            over_bands!(pairs, 0, pairs.block.bands.occ.len(), [sums], band => {
                 sums.chain[0] = sums.chain[0].add_scaled(band.aqsn, band.aqsm.re);
                 sums.chain[1] = sums.chain[1].add_scaled(band.aqsn, band.aqsm.im);
             });
             let (re, im) = (sums.sum(0), sums.sum(1));
             let m = Complex::new(re.re + im.im, re.im - im.re);
-            let ach = pairs.weight.scale(pairs.splat(-0.5)) * m;
+            let ach = pairs.weight * -0.5 * m;
             PairSums { asx: [Complex::zero(pairs.token); NW], ach: array!(NW, _e => ach) }
         }
     }
 }
 
-/// What a version reads beside the bands and the slab.
+/// What a version reads in addition to the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
     pub aqsm: bool,
     /// [`Task::panels`], in the plan's order of bands if it follows one.
-    pub panels: bool,
+    pub panels: Option<Lanes>,
     /// [`Task::plan`].
     pub plan: bool,
     /// [`Task::clusters`].
@@ -329,7 +342,7 @@ pub struct Needs {
 
 impl Needs {
     /// The slab as it is.
-    pub const SLAB: Needs = Needs { aqsm: true, panels: false, plan: false, clusters: false };
+    pub const SLAB: Needs = Needs { aqsm: true, panels: None, plan: false, clusters: false };
 }
 
 /// What sums a slab, on the threads of the pool that it is called in.
@@ -401,10 +414,10 @@ impl Cpu {
         let nw = task.bands.nw;
         assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
         let Needs { aqsm, panels, plan, clusters } = self.needs;
-        assert!(!aqsm || !task.slab.aqsm.is_empty(), "{} needs aqsm", self.id());
-        assert!(!panels || task.panels.is_some(), "{} needs packed aqsn", self.id());
-        assert!(!plan || task.plan.is_some(), "{} needs a plan", self.id());
-        assert!(!clusters || task.clusters.is_some(), "{} needs clusters", self.id());
+        assert!(!aqsm || !task.slab.aqsm.is_empty(), "aqsm of {}", self.id());
+        assert_eq!(panels, task.panels.map(|panels| panels.lanes), "packed aqsn of {}", self.id());
+        assert!(!plan || task.plan.is_some(), "the plan of {}", self.id());
+        assert!(!clusters || task.clusters.is_some(), "clusters of {}", self.id());
         let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
         pool.install(|| {
             task.check();

@@ -11,6 +11,7 @@ use gpp_kernels::formula::VALUES;
 use rayon::prelude::*;
 
 use crate::problem::Task;
+use crate::simd::{WIDTH, tree};
 
 /// Is called with the fraction of the work that is done, now and then.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
@@ -31,21 +32,6 @@ pub struct Tile {
     pub ig: Range<usize>,
 }
 
-impl Tiles {
-    /// All tiles of so many `igp` and `ig`, the `ig` of the same `igp` next to each other.
-    pub fn of(self, ngpown: usize, ncouls: usize) -> Vec<Tile> {
-        let igp = ranges(ngpown, self.igp);
-        igp.flat_map(|igp| ranges(ncouls, self.ig).map(move |ig| Tile { igp: igp.clone(), ig }))
-            .collect()
-    }
-}
-
-fn ranges(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..count)
-        .step_by(most.min(count))
-        .map(move |begin| begin..count.min(begin.saturating_add(most)))
-}
-
 /// Results of `work` on all items, in their order, on the threads of the pool that this is called in.
 pub fn map<T: Sync, R: Send>(
     items: &[T],
@@ -62,21 +48,29 @@ pub fn map<T: Sync, R: Send>(
     all.collect()
 }
 
-/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to a slice of `(nw · VALUES, igp)`.
+/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
 pub fn sum_tiles(
     task: &Task,
     tiles: Tiles,
     progress: Progress,
-    sum: impl Fn(&Tile, &mut [f64]) + Sync,
+    sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
 ) -> Vec<f64> {
     let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let tiles = tiles.of(ngpown, task.bands.ncouls);
+    let ranges = |count: usize, most: usize| {
+        let begins = (0..count).step_by(most.min(count));
+        begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
+    };
+    // Those of the same igp next to each other.
+    let of_igp = |igp: Range<usize>| {
+        ranges(task.bands.ncouls, tiles.ig).map(move |ig| Tile { igp: igp.clone(), ig })
+    };
+    let tiles: Vec<Tile> = ranges(ngpown, tiles.igp).flat_map(of_igp).collect();
     let sums = map(&tiles, progress, |tile| {
-        let mut sums = vec![0.0; tile.igp.len() * values];
+        let mut totals = vec![Compensated::default(); tile.igp.len() * values];
         if !task.stop.is_asked() {
-            sum(tile, &mut sums);
+            sum(tile, &mut totals);
         }
-        sums
+        totals.iter().map(|total| total.value()).collect::<Vec<f64>>()
     });
     let mut totals = vec![Compensated::default(); ngpown * values];
     for (tile, sums) in tiles.iter().zip(&sums) {
@@ -118,6 +112,12 @@ impl Compensated {
     pub fn value(self) -> f64 {
         if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
     }
+}
+
+/// Adds the sum of each value's chains.
+#[inline(always)]
+pub fn add_lanes(totals: &mut [Compensated], lanes: &[[f64; WIDTH]]) {
+    totals.iter_mut().zip(lanes).for_each(|(total, lanes)| total.add(tree(lanes)));
 }
 
 #[cfg(test)]

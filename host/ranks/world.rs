@@ -6,7 +6,7 @@ use gpp_core::ranks::Ranks;
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
-use mpi::topology::{Color, SimpleCommunicator};
+use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
 use crate::error::{Result, invalid};
@@ -16,8 +16,8 @@ use crate::output;
 struct World {
     communicator: SimpleCommunicator,
     host: SimpleCommunicator,
-    /// Of the whole world. Dropped last: it ends MPI.
-    _universe: Option<Universe>,
+    /// Dropped last: it ends MPI.
+    _universe: Universe,
 }
 
 // SAFETY: collective calls come from the thread that joined; others only abort, which MPI's libraries take at
@@ -32,7 +32,7 @@ pub(super) fn join() -> Result<Box<dyn Ranks>> {
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());
-    let world = World { communicator, host, _universe: Some(universe) };
+    let world = World { communicator, host, _universe: universe };
     end_all_on_panic(&world);
     Ok(Box::new(world))
 }
@@ -101,13 +101,6 @@ impl Ranks for World {
 
     fn abort(&self, code: u8) {
         self.communicator.abort(code.into())
-    }
-
-    fn first(&self, size: usize) -> Option<Box<dyn Ranks>> {
-        let color = if self.rank() < size { Color::with_value(0) } else { Color::undefined() };
-        let communicator = self.communicator.split_by_color(color)?;
-        let host = communicator.split_shared(communicator.rank());
-        Some(Box::new(World { communicator, host, _universe: None }))
     }
 }
 

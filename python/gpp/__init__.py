@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _gpp  # type: ignore[attr-defined]
-from ._given import Array, Given, array
+from ._arrays import Array, CallArrays, array
 
 Complex: TypeAlias = NDArray[np.complex128]
 Real: TypeAlias = NDArray[np.float64]
@@ -182,10 +182,8 @@ class Calculator:
         Ctrl-C ends the calculation.
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
-        given = Given(self, stream, static_ch, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
-        screening, rest = given.screening(), (*given.bands(given.shape), (gamma, sexcut), given.call)
-        if given.has_matrices_there:
-            return Sums(*self._core.place(screening, given.call).sums(*rest))
+        arrays = CallArrays(self, stream, static_ch, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
+        screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
     def matrix(
@@ -219,9 +217,9 @@ class Calculator:
         calculator's is.
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
-        given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
-        core = self._core.place(given.screening(), given.call)
-        return _matrix(core, given, given.shape, (gamma, sexcut), at_bands)
+        arrays = CallArrays(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
+        core = self._core.place(arrays.screening(), arrays.call)
+        return _matrix(core, arrays, arrays.shape, (gamma, sexcut), at_bands)
 
     def place(
         self, wtilde: Array, eps: Array, vcoul: Array, igp_to_ig: Array, stream: int | None = None
@@ -232,11 +230,11 @@ class Calculator:
         Arguments and exceptions are those of `sums`. Matrices on the host are copied. Those on the GPU are used in place and
         must not change; they are copied to the host once.
         """
-        given = Given(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
+        arrays = CallArrays(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         for name in "wtilde", "eps":
-            if not given.has_matrices_there:
-                given.arrays[name] = given.arrays[name].copy(order="F")
-        return Placed(self, self._core.place(given.screening(), given.call), given.shape)
+            if not arrays.has_matrices_on_gpu:
+                arrays.arrays[name] = arrays.arrays[name].copy(order="F")
+        return Placed(self, self._core.place(arrays.screening(), arrays.call), arrays.shape)
 
     def workspace(
         self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
@@ -276,9 +274,9 @@ class Placed:
         static_ch: bool = False,
     ) -> Sums:
         """`Calculator.sums` with the placed screening."""
-        given = Given(self._calculator, stream, static_ch, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
+        arrays = CallArrays(self._calculator, stream, static_ch, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         with self._turn:
-            return Sums(*self._core.sums(*given.bands(self._shape), (gamma, sexcut), given.call))
+            return Sums(*self._core.sums(*arrays.bands(self._shape), (gamma, sexcut), arrays.call))
 
     def matrix(
         self,
@@ -293,19 +291,21 @@ class Placed:
         at_bands: bool = False,
     ) -> Matrices:
         """`Calculator.matrix` with the placed screening."""
-        given = Given(self._calculator, stream, False, a=a, e=e, occ=occ, omega=omega)
+        arrays = CallArrays(self._calculator, stream, False, a=a, e=e, occ=occ, omega=omega)
         with self._turn:
-            return _matrix(self._core, given, self._shape, (gamma, sexcut), at_bands)
+            return _matrix(self._core, arrays, self._shape, (gamma, sexcut), at_bands)
 
 
-def _matrix(core: Any, given: Given, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool) -> Matrices:
-    (a, *rest), omega = given.matrix(shape, at_bands)
-    count = len(given.arrays["a"])
+def _matrix(
+    core: Any, arrays: CallArrays, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool
+) -> Matrices:
+    (a, *rest), omega = arrays.matrix(shape, at_bands)
+    count = len(arrays.arrays["a"])
     # In memory l is the fastest.
     by_m = (2 if at_bands else len(omega), count, count)
     if not len(a):
         return Matrices(np.zeros(by_m, complex), np.zeros(by_m, complex), "cpu", 0.0)
-    sx, ch, version, seconds = core.matrix((a, *rest), omega, formula, given.call)
+    sx, ch, version, seconds = core.matrix((a, *rest), omega, formula, arrays.call)
     sx, ch = (of.reshape(by_m).transpose(0, 2, 1) for of in (sx, ch))
     return Matrices(sx, ch, version, seconds)
 

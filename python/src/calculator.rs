@@ -2,25 +2,25 @@
 
 use std::mem::transmute;
 
-use gpp_core::on_gpu::{self, DeviceMatrix};
-use gpp_core::{Aqsm, Bands, Formula, Found, MatrixBands, Screening, Sizes};
+use gpp_core::on_gpu::DeviceMatrix;
+use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening, Sizes};
 use num_complex::Complex64;
 use numpy::{AsSliceError, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::call::{Call, detached};
 
-/// A device, open, and the version to run there.
+/// An open device and the version to run there.
 #[pyclass(frozen)]
 pub struct Calculator(gpp_core::Calculator);
 
-/// A screening in place.
+/// A placed screening.
 #[pyclass]
 pub struct Placed {
     placed: gpp_core::Placed<'static>,
     calculator: gpp_core::Calculator,
-    /// What it refers to.
-    _held: Py<PyAny>,
+    /// The arrays that it refers to, dropped after it.
+    _arrays: Py<PyAny>,
 }
 
 type Array<'py> = Bound<'py, PyArray1<Complex64>>;
@@ -40,7 +40,7 @@ fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
 
 #[pymethods]
 impl Calculator {
-    /// Of 0 threads there are as many as there is room for.
+    /// 0 threads are the default.
     #[new]
     fn new(py: Python<'_>, device: &str, version: &str, threads: usize) -> PyResult<Calculator> {
         let open =
@@ -57,7 +57,6 @@ impl Calculator {
         self.0.threads()
     }
 
-    /// Of arrays of the host.
     fn sums<'py>(
         &self,
         py: Python<'py>,
@@ -67,28 +66,20 @@ impl Calculator {
         limits: (f64, f64),
         call: Call,
     ) -> PyResult<Sums<'py>> {
-        let (screening, bands, omega) = (screening.host()?, bands.host()?, omega.as_slice()?);
-        let formula = formula(limits);
-        let sum =
-            |calculator: &gpp_core::Calculator| calculator.sums(&screening, &bands, omega, formula);
-        Ok(sums_of(py, call.run(py, &self.0, sum)?))
+        let (screening, bands, omega) = (screening.view()?, bands.view()?, omega.as_slice()?);
+        let found = call.run(py, &self.0, |calculator| {
+            calculator.sums(&screening, &bands, omega, formula(limits))
+        })?;
+        Ok(sums_of(py, found))
     }
 
     fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<Placed> {
         let of: OfScreening<'_> = screening.extract(py)?;
-        let placed = match of.on_gpu()? {
-            Some(on_gpu) => call.run(py, &self.0, |calculator| {
-                // SAFETY: the arrays say that they are there, and what is returned holds them.
-                unsafe { calculator.place_on_gpu(&on_gpu) }
-            }),
-            None => {
-                // SAFETY: what is returned holds the arrays.
-                let of = unsafe { transmute::<Screening<'_>, Screening<'static>>(of.host()?) };
-                call.run(py, &self.0, |calculator| calculator.place(&of))
-            }
-        }?;
+        // SAFETY: what is returned holds the arrays.
+        let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(of.view()?) };
+        let placed = call.run(py, &self.0, |calculator| calculator.place(&view))?;
         drop(of);
-        Ok(Placed { placed, calculator: self.0.clone(), _held: screening })
+        Ok(Placed { placed, calculator: self.0.clone(), _arrays: screening })
     }
 
     /// Bytes on the host and on each GPU.
@@ -106,7 +97,7 @@ impl Calculator {
         Ok((found.host, found.device))
     }
 
-    /// Brings so many bytes of an argument that is on a GPU to the host.
+    /// Copies as many bytes of an argument that is on a GPU to the host.
     fn fetch<'py>(
         &self,
         py: Python<'py>,
@@ -134,20 +125,11 @@ impl Placed {
         limits: (f64, f64),
         call: Call,
     ) -> PyResult<Sums<'py>> {
-        let (placed, omega, formula) = (&mut self.placed, omega.as_slice()?, formula(limits));
-        let found = match bands.on_gpu()? {
-            // SAFETY: the arrays say that they are there, and are held by the caller.
-            Some(on_gpu) => call.run(py, &self.calculator, |calculator| unsafe {
-                calculator.sums_on_gpu(placed, &on_gpu, omega, formula)
-            }),
-            None => {
-                let bands = bands.host()?;
-                call.run(py, &self.calculator, |calculator| {
-                    calculator.sums_at(placed, &bands, omega, formula)
-                })
-            }
-        };
-        Ok(sums_of(py, found?))
+        let (placed, bands, omega) = (&mut self.placed, bands.view()?, omega.as_slice()?);
+        let found = call.run(py, &self.calculator, |calculator| {
+            calculator.sums_at(placed, &bands, omega, formula(limits))
+        })?;
+        Ok(sums_of(py, found))
     }
 
     fn matrix<'py>(
@@ -158,7 +140,10 @@ impl Placed {
         limits: (f64, f64),
         call: Call,
     ) -> PyResult<Matrices<'py>> {
-        let (placed, bands, omega) = (&mut self.placed, bands.host()?, omega.as_slice()?);
+        let OfMatrix(a, e, occ, at_bands) = &bands;
+        let (a, e, occ) = (a.as_slice()?, e.as_slice()?, occ.as_slice()?);
+        let bands = MatrixBands { a, e, occ, at_bands: *at_bands };
+        let (placed, omega) = (&mut self.placed, omega.as_slice()?);
         let found = call.run(py, &self.calculator, |calculator| {
             calculator.matrix_at(placed, &bands, omega, formula(limits))
         })?;
@@ -182,18 +167,12 @@ enum Matrix<'py> {
 }
 
 impl Matrix<'_> {
-    fn host(&self) -> Result<&[Complex64]> {
-        match self {
-            Matrix::Host(vector) => vector.as_slice(),
-            Matrix::Device { .. } => Ok(&[]),
-        }
-    }
-
-    fn device(&self) -> Option<DeviceMatrix> {
-        match *self {
-            Matrix::Host(_) => None,
-            Matrix::Device { at, ld } => Some(DeviceMatrix { at, ld }),
-        }
+    fn view(&self) -> Result<MatrixRef<'_>> {
+        Ok(match *self {
+            Matrix::Host(ref vector) => MatrixRef::Host(vector.as_slice()?),
+            // SAFETY: the array says that it is there, and whoever calls holds it.
+            Matrix::Device { at, ld } => MatrixRef::Device(unsafe { DeviceMatrix::new(at, ld) }),
+        })
     }
 }
 
@@ -208,61 +187,30 @@ struct OfScreening<'py>(
 );
 
 impl OfScreening<'_> {
-    /// With the matrices of the host.
-    fn host(&self) -> Result<Screening<'_>> {
+    fn view(&self) -> Result<Screening<'_>> {
         let OfScreening(wtilde, eps, vcoul, inv_igp_index, indinv) = self;
         Ok(Screening {
-            wtilde: wtilde.host()?,
-            eps: eps.host()?,
+            wtilde: wtilde.view()?,
+            eps: eps.view()?,
             vcoul: vcoul.as_slice()?,
             inv_igp_index: inv_igp_index.as_slice()?,
             indinv: indinv.as_slice()?,
         })
     }
-
-    /// With the matrices of a GPU, if they are there.
-    fn on_gpu(&self) -> Result<Option<on_gpu::Screening<'_>>> {
-        let (Some(wtilde), Some(eps)) = (self.0.device(), self.1.device()) else {
-            return Ok(None);
-        };
-        let Screening { vcoul, inv_igp_index, indinv, .. } = self.host()?;
-        Ok(Some(on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv }))
-    }
 }
 
-/// aqsn; aqsm, and whether it has a row for each G; e and occ.
+/// aqsn; aqsm, and whether it has the rows of G′ alone; e and occ.
 #[derive(FromPyObject)]
 struct OfBands<'py>(Matrix<'py>, Matrix<'py>, bool, Vector<'py, f64>, Vector<'py, f64>);
 
 impl OfBands<'_> {
-    /// With the matrices of the host.
-    fn host(&self) -> Result<Bands<'_>> {
-        let OfBands(aqsn, aqsm, is_whole, e, occ) = self;
-        let aqsm = aqsm.host()?;
-        let aqsm = if *is_whole { Aqsm::Whole(aqsm) } else { Aqsm::Local(aqsm) };
-        Ok(Bands { aqsn: aqsn.host()?, aqsm, e: e.as_slice()?, occ: occ.as_slice()? })
-    }
-
-    /// With the matrices of a GPU, if they are there.
-    fn on_gpu(&self) -> Result<Option<on_gpu::Bands<'_>>> {
-        let (Some(aqsn), Some(aqsm)) = (self.0.device(), self.1.device()) else {
-            return Ok(None);
-        };
-        let aqsm = if self.2 { on_gpu::Aqsm::Whole(aqsm) } else { on_gpu::Aqsm::Local(aqsm) };
-        let Bands { e, occ, .. } = self.host()?;
-        Ok(Some(on_gpu::Bands { aqsn, aqsm, e, occ }))
+    fn view(&self) -> Result<Bands<'_>> {
+        let OfBands(aqsn, aqsm, aqsm_local, e, occ) = self;
+        let (aqsn, aqsm, aqsm_local) = (aqsn.view()?, aqsm.view()?, *aqsm_local);
+        Ok(Bands { aqsn, aqsm, aqsm_local, e: e.as_slice()?, occ: occ.as_slice()? })
     }
 }
 
 /// a, e, occ, and whether the energies are those of the bands l.
 #[derive(FromPyObject)]
 struct OfMatrix<'py>(Vector<'py, Complex64>, Vector<'py, f64>, Vector<'py, f64>, bool);
-
-impl OfMatrix<'_> {
-    /// As the core has them.
-    fn host(&self) -> Result<MatrixBands<'_>> {
-        let OfMatrix(a, e, occ, at_bands) = self;
-        let (a, e, occ) = (a.as_slice()?, e.as_slice()?, occ.as_slice()?);
-        Ok(MatrixBands { a, e, occ, at_bands: *at_bands })
-    }
-}

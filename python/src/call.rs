@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::{Error, Stopped};
 
-/// The CUDA stream, whether the static CH is wanted, and the function that is told how far the call is.
+/// The CUDA stream, whether the static CH is wanted, and the progress callback.
 #[derive(FromPyObject)]
 pub struct Call(usize, bool, Option<Py<PyAny>>);
 
@@ -26,12 +26,11 @@ impl Call {
         work: impl FnOnce(&Calculator) -> Result<R> + Send,
     ) -> PyResult<R> {
         let Call(stream, static_ch, progress) = self;
-        let mut calculator = calculator.clone().with_static_ch(static_ch);
         // SAFETY: the caller says that it is a stream of the device.
-        calculator.set_stream(unsafe { ForeignStream::new(without_provenance_mut(stream)) });
+        let stream = unsafe { ForeignStream::new(without_provenance_mut(stream)) };
         let raised = Arc::new(OnceLock::new());
         let raises = raised.clone();
-        calculator.set_progress(move |part| {
+        let report = move |part: f64| {
             let asked = |py: Python<'_>| {
                 let called = py.check_signals().and_then(|()| match &progress {
                     Some(progress) => progress.bind(py).call1((part,))?.is_truthy(),
@@ -41,7 +40,9 @@ impl Call {
             };
             // An interpreter that ends waits for nothing.
             Python::try_attach(asked).unwrap_or(true).then_some(0)
-        });
+        };
+        let calculator = calculator.clone().with_static_ch(static_ch);
+        let calculator = calculator.with_stream(stream).with_progress(report);
         let found = detached(py, || work(&calculator));
         raised.get().map_or(found, |error| Err(error.clone_ref(py)))
     }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use gpp_core::catalogue;
+use gpp_core::os::memory;
 use gpp_core::problem::synthesis::Synthesis;
 use gpp_core::problem::{Problem, Source, Sums, file, systems};
 use gpp_core::progress::Progress;
-use gpp_core::system::memory;
 use num_complex::Complex64;
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;

@@ -247,12 +247,12 @@ def test_looking_at_arguments_takes_microseconds(cpu, tiny):
             times.append(time.perf_counter() - begin)
         return min(times)
 
-    from gpp._given import Given
+    from gpp._arrays import CallArrays
 
     arrays = {name: value for name, value in tiny.items() if isinstance(value, np.ndarray)}
 
     def looked_at():
-        given = Given(cpu, None, False, **arrays)
+        given = CallArrays(cpu, None, False, **arrays)
         given.screening()
         given.bands(given.shape)
 

@@ -5,7 +5,7 @@ import types
 import gpp
 import numpy as np
 import pytest
-from gpp._given import Given
+from gpp._arrays import CallArrays
 
 
 class OnDevice:
@@ -57,20 +57,20 @@ def test_arrays_of_a_gpu_as_the_core_takes_them(tiny):
     gaps = OnDevice(np.zeros((100, 8), complex, order="F")[:67])
     names = ["vcoul", "igp_to_ig"]
     given = {"wtilde": OnDevice(tiny["wtilde"], stream=7), "eps": gaps} | {name: OnDevice(tiny[name]) for name in names}
-    call = Given(calculator, None, False, **given)
+    call = CallArrays(calculator, None, False, **given)
     wtilde, eps, vcoul, columns, rows = call.screening()
     assert (wtilde.at, wtilde.ld, eps.at, eps.ld) == (1 << 40, 67, 1 << 40, 100)
     assert np.array_equal(vcoul, tiny["vcoul"]) and np.array_equal(rows, tiny["igp_to_ig"] + 1)
     assert np.array_equal(columns, np.arange(8) + 1) and rows.dtype == columns.dtype == np.int32
     assert calls == [("vcoul", 1 << 40, 67 * 8, 7), ("igp_to_ig", 1 << 40, 8 * 8, 7)]
-    assert call.call == (7, False, None) and call.has_matrices_there
-    assert Given(calculator, 3, False, **given).call[0] == 3
+    assert call.call == (7, False, None) and call.has_matrices_on_gpu
+    assert CallArrays(calculator, 3, False, **given).call[0] == 3
     with pytest.raises(gpp.Error, match="eps.* are of different streams; name one as stream"):
-        Given(calculator, None, False, **given | {"eps": OnDevice(tiny["eps"], stream=1)})
+        CallArrays(calculator, None, False, **given | {"eps": OnDevice(tiny["eps"], stream=1)})
     with pytest.raises(gpp.Error, match="wtilde and eps are in different memories"):
-        Given(calculator, None, False, **given | {"eps": tiny["eps"]}).screening()
+        CallArrays(calculator, None, False, **given | {"eps": tiny["eps"]}).screening()
     with pytest.raises(gpp.Error, match=r"wtilde needs shape .* found \(66, 8\)"):
-        Given(calculator, None, False, **given | {"wtilde": OnDevice(tiny["wtilde"][1:])}).screening()
+        CallArrays(calculator, None, False, **given | {"wtilde": OnDevice(tiny["wtilde"][1:])}).screening()
 
 
 def test_a_screening_in_place_has_the_same_sums(cpu, tiny):

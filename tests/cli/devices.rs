@@ -44,5 +44,5 @@ fn the_best_version_is_told_for_each_back_end() {
     let small = ["--system", "tiny", "--repeat", "1", "--warmup", "0", "--json", "-"];
     let ran = gpp().args(["-v", "best", "-d", "cpu"]).args(small).assert().success();
     let record: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
-    assert_eq!(record["results"][0]["version"], best(BackEnd::Cpu).id());
+    assert_eq!(record["results"][0]["version"], "cpu:paired");
 }

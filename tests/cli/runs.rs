@@ -150,7 +150,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
         .iter()
         .map(|r| r["version"].as_str().unwrap())
         .collect();
-    assert_eq!(ids, ["v1", "v2", "v3", catalogue::best(BackEnd::Cpu).id()]);
+    assert_eq!(ids, ["v1", "v2", "v3", "cpu:paired"]);
     let file = text(fixture_path("plain"));
     let small = ["-d", "cpu", "-r", "1", "-w", "0"];
     gpp().args(["table", "-v", "v0", "-i", &file]).args(small).assert().success();

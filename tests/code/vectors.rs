@@ -56,26 +56,16 @@ fn innermost(code: &[Instruction]) -> Vec<&[Instruction]> {
     innermost.map(|(&begin, &end)| &code[begin..=end]).collect()
 }
 
-/// Multiplications of FP64 numbers: all lanes, or one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Arithmetic {
-    packed: usize,
-    single: usize,
-}
-
-fn arithmetic(code: &[Instruction]) -> Arithmetic {
-    let mut found = Arithmetic::default();
-    for instruction in code {
+/// Multiplications of FP64 numbers: of all lanes (`pd`), or of one (`sd`).
+fn multiplications(code: &[Instruction], ending: &str) -> usize {
+    let multiplies = |instruction: &&Instruction| {
         let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
         let name = name.trim_start_matches('v');
         // What adds alone gathers what vectors have summed.
-        let multiplies = ["mul", "div", "fmadd", "fmsub", "fnmadd", "fnmsub", "sqrt"];
-        if multiplies.iter().any(|kind| name.starts_with(kind)) {
-            found.packed += usize::from(name.ends_with("pd"));
-            found.single += usize::from(name.ends_with("sd"));
-        }
-    }
-    found
+        let kinds = ["mul", "div", "fmadd", "fmsub", "fnmadd", "fnmsub", "sqrt"];
+        kinds.iter().any(|kind| name.starts_with(kind)) && name.ends_with(ending)
+    };
+    code.iter().filter(multiplies).count()
 }
 
 /// What is wrong with a function of vectors of so many numbers, whose callees are named by `called`.
@@ -89,21 +79,19 @@ fn faults(
     for name in calls.filter_map(target).filter_map(called) {
         // Closures and adapters of the library among them.
         let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::expansion gpp_cpu::fractions gpp_cpu::simd \
-                       gpp_cpu::planned::PairVector gpp_cpu::planned::BandSums core::array \
-                       core::iter";
+                       gpp_cpu::lists::static_sums gpp_cpu::planned::PairVector gpp_cpu::planned::PairSums \
+                       gpp_cpu::planned::BandSums gpp_cpu::planned::PerBand core::array core::iter";
         if strayed.split(' ').any(|path| name.contains(path)) || name.contains("{{closure}}") {
             faults.push(format!("calls {name}"));
         }
     }
     for body in innermost(code) {
-        let Arithmetic { packed, single } = arithmetic(body);
+        let [packed, single] = ["pd", "sd"].map(|ending| multiplications(body, ending));
         // A vector taken apart is an operation for each of its numbers; what is of a band alone, and
         // handed to all of them, is one.
         if single >= lanes {
-            faults.push(format!(
-                "the loop at {:#x} multiplies {single} times one number, {packed} times vectors",
-                body[0].ip()
-            ));
+            let at = body[0].ip();
+            faults.push(format!("the loop at {at:#x}: {single} of one number, {packed} of vectors"));
         }
     }
     faults
@@ -115,17 +103,15 @@ fn hot_loops_keep_their_vectors() {
     let file = object::File::parse(&*program).unwrap();
     let functions = functions(&file);
     let called = |address: u64| functions.get(&address).map(|function| function.name.clone());
-    // Those of cpu:paired are for real and for any poles, for 1 to 3 energies each.
+    // Some are for real poles or for any, and for 1 to 3 energies each.
     let in_vectors = [CPU, SIGMA].concat().into_iter().filter(|version| version.in_vectors);
     let kernels = in_vectors.map(|version| version.kernels.len()).sum::<usize>();
     assert!(kernels >= 5, "{kernels}");
     let mut strayed = Vec::new();
     for (level, registers, lanes) in [("avx2", "ymm", 4), ("avx512", "zmm", 8)] {
         let mut with_vectors = 0;
-        for function in functions.values() {
-            if !function.name.contains(&format!("vectorize_{level}")) {
-                continue;
-            }
+        let marked = format!("vectorize_{level}");
+        for function in functions.values().filter(|function| function.name.contains(&marked)) {
             let code = instructions(function.code, function.address);
             let found = faults(&code, lanes, called);
             strayed.extend(found.iter().map(|fault| format!("{}: {fault}", function.name)));

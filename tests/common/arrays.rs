@@ -5,7 +5,7 @@ use gpp::problem::file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Grid, Problem, Source, systems};
 use gpp_core::{
-    Aqsm, Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, Screening, Sizes,
+    Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening, Sizes,
 };
 use num_complex::Complex64;
 
@@ -32,21 +32,22 @@ impl Own {
 
     /// The bands, with the rows of `aqsm` that columns have.
     pub fn bands<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
-        Bands { aqsm: Aqsm::Local(problem.aqsm_local()), ..self.whole(problem) }
+        let aqsm = MatrixRef::Host(problem.aqsm_local());
+        Bands { aqsm, aqsm_local: true, ..self.whole(problem) }
     }
 
     /// The bands, with all rows.
     pub fn whole<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
-        let aqsm = Aqsm::Whole(&self.aqsmtemp);
-        Bands { aqsn: problem.aqsn(), aqsm, e: &self.e, occ: &self.occ }
+        let [aqsn, aqsm] = [problem.aqsn(), &self.aqsmtemp].map(MatrixRef::Host);
+        Bands { aqsn, aqsm, aqsm_local: false, e: &self.e, occ: &self.occ }
     }
 }
 
 pub fn screening(problem: &Problem) -> Screening<'_> {
     let h = problem.header();
     Screening {
-        wtilde: problem.wtilde(),
-        eps: problem.eps(),
+        wtilde: MatrixRef::Host(problem.wtilde()),
+        eps: MatrixRef::Host(problem.eps()),
         vcoul: &h.vcoul[..h.ncouls],
         inv_igp_index: &h.inv_igp_index[..h.ngpown],
         indinv: &h.indinv,
@@ -108,12 +109,13 @@ impl Arrays {
 
     pub fn screening(&self) -> Screening<'_> {
         let Arrays { wtilde, eps, vcoul, inv_igp_index, indinv, .. } = self;
+        let (wtilde, eps) = (MatrixRef::Host(wtilde), MatrixRef::Host(eps));
         Screening { wtilde, eps, vcoul, inv_igp_index, indinv }
     }
 
     pub fn bands(&self) -> Bands<'_> {
-        let aqsn = &self.elements[..self.vcoul.len() * self.e.len()];
-        Bands { aqsn, aqsm: Aqsm::Whole(aqsn), e: &self.e, occ: &self.occ }
+        let aqs = MatrixRef::Host(&self.elements[..self.vcoul.len() * self.e.len()]);
+        Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &self.e, occ: &self.occ }
     }
 
     pub fn matrix(&self) -> MatrixBands<'_> {
@@ -136,7 +138,7 @@ pub fn versions() -> impl Iterator<Item = &'static str> {
 #[inline(never)]
 pub fn all(
     versions: impl Iterator<Item = &'static str>,
-    calculator: &mut Calculator,
+    calculator: &Calculator,
     arrays: &Arrays,
 ) -> gpp_core::Result<(Vec<Found>, FoundMatrix)> {
     let (screening, formula) = (arrays.screening(), Formula::default());
@@ -144,7 +146,7 @@ pub fn all(
     let mut placed = calculator.place(&screening)?;
     let mut found = Vec::new();
     for version in versions {
-        calculator.set_version(version)?;
+        let calculator = calculator.clone().with_version(version)?;
         found.push(calculator.sums(&screening, &bands, omega, formula)?);
         found.push(calculator.sums_at(&mut placed, &bands, omega, formula)?);
     }

@@ -1,7 +1,6 @@
 /* A stand-in for the driver's library: devices in the host's memory whose work is done when it is
    enqueued. It ends the process where a call is made without the context that it belongs to, or where
-   something outlives its context. Copies from registered memory are done when something is waited for.
-   FAKE_REGISTER is what cuMemHostRegister returns. FAKE_DEVICES is the number of devices, FAKE_INIT what cuInit returns.
+   something outlives its context. FAKE_DEVICES is the number of devices, FAKE_INIT what cuInit returns.
 
    Its one kernel, whatever the image: out[i] = value + i + offset[0] for i in 0..blocks * threads, with the
    parameters (out: *u32, value: u32) and the module's variable offset, of 16 bytes. Where FAKE_LAUNCH is the
@@ -15,7 +14,6 @@
 typedef int Code;
 typedef unsigned long long Address;
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201,
-       REGISTERED = 712,
        INVALID_PTX = 218, NOT_FOUND = 500 };
 
 typedef struct { int device, retained, live; } Context;
@@ -77,34 +75,7 @@ static Code destroy(void *handle) {
     return OK;
 }
 
-/* Registered memory, and copies from there that have not been done. */
-enum { RANGES = 64, COPIES = 64 };
-typedef struct { const char *at; size_t bytes; } Range;
-typedef struct { char *to; const char *from; size_t bytes; Context *of; } Copy;
-static Range registered[RANGES];
-static Copy copies[COPIES];
-
-static int entry_with(const char *at, size_t bytes) {
-    int entry = RANGES - 1;
-    for (; entry >= 0; entry--) {
-        Range of = registered[entry];
-        if (of.at && at < of.at + of.bytes && of.at < at + bytes) break;
-    }
-    return entry;
-}
-static void wait_for_copies(void) {
-    pthread_mutex_lock(&lock);
-    for (int copy = 0; copy < COPIES; copy++)
-        if (copies[copy].of == current && copies[copy].bytes) {
-            memcpy(copies[copy].to, copies[copy].from, copies[copy].bytes);
-            copies[copy].bytes = 0;
-        }
-    pthread_mutex_unlock(&lock);
-}
-
 __attribute__((destructor)) static void all_released(void) {
-    for (int entry = 0; entry < RANGES; entry++)
-        if (registered[entry].at) fail("memory is still registered");
     for (int device = 0; device < 8; device++)
         if (contexts[device].retained) fail("a context is not released");
 }
@@ -181,12 +152,6 @@ Code cuDevicePrimaryCtxRelease_v2(int device) {
 }
 Code cuCtxSetCurrent(Context *context) { CALL; current = context; return OK; }
 Code cuCtxGetCurrent(Context **context) { CALL; *context = current; return OK; }
-Code cuCtxSynchronize(void) {
-    CALL;
-    if (!current) return INVALID_CONTEXT;
-    wait_for_copies();
-    return OK;
-}
 Code cuMemGetInfo_v2(size_t *free, size_t *total) {
     CALL;
     if (!current) return INVALID_CONTEXT;
@@ -243,7 +208,6 @@ Code cuMemAllocHost_v2(void **at, size_t bytes) { CALL; return allocate(at, byte
 Code cuMemFree_v2(Address at) {
     CALL;
     mine((Thing *)at - 1);
-    wait_for_copies();
     pthread_mutex_lock(&lock);
     int entry = memory_with(at);
     if (entry >= 0) memories[entry].at = NULL;
@@ -251,72 +215,16 @@ Code cuMemFree_v2(Address at) {
     return destroy((Thing *)at - 1);
 }
 Code cuMemFreeHost(void *at) { CALL; mine((Thing *)at - 1); return destroy((Thing *)at - 1); }
-Code cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
-    CALL;
-    const char *code = getenv("FAKE_REGISTER");
-    if (!current) fail("memory is registered without a context");
-    if (code || !bytes || flags != 1) return code ? atoi(code) : INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    int entry = 0, is_new = entry_with(at, bytes) < 0;
-    while (entry < RANGES && registered[entry].at) entry++;
-    if (is_new && entry < RANGES) registered[entry] = (Range){at, bytes};
-    pthread_mutex_unlock(&lock);
-    return !is_new ? REGISTERED : entry < RANGES ? OK : OUT_OF_MEMORY;
-}
-Code cuMemHostUnregister(void *at) {
-    CALL;
-    if (!current) fail("memory is unregistered without a context");
-    pthread_mutex_lock(&lock);
-    int entry = entry_with(at, 1);
-    if (entry < 0 || registered[entry].at != at) fail("memory is unregistered that is not registered");
-    for (int copy = 0; copy < COPIES; copy++)
-        if (copies[copy].bytes && entry_with(copies[copy].from, copies[copy].bytes) == entry)
-            fail("memory is unregistered before a copy from there is done");
-    /* Ends the process where the memory is there no more. */
-    for (size_t byte = 0; byte < registered[entry].bytes; byte += 4096) ((volatile char *)at)[byte];
-    registered[entry].at = NULL;
-    pthread_mutex_unlock(&lock);
-    return OK;
-}
 Code cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
     CALL;
     mine(stream);
-    pthread_mutex_lock(&lock);
-    int copy = entry_with(from, bytes) >= 0 ? 0 : COPIES;
-    while (copy < COPIES && copies[copy].bytes) copy++;
-    if (copy < COPIES) copies[copy] = (Copy){(char *)to, from, bytes, current};
-    else memcpy((void *)to, from, bytes);
-    pthread_mutex_unlock(&lock);
+    memcpy((void *)to, from, bytes);
     return OK;
 }
 Code cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream) {
     CALL;
     mine(stream);
-    wait_for_copies();
     memcpy(to, (void *)from, bytes);
-    return OK;
-}
-/* From a device to the host, column by column. */
-typedef struct {
-    size_t source_x, source_y;
-    int source_kind;
-    const void *source_host;
-    Address source;
-    void *source_array;
-    size_t source_pitch, to_x, to_y;
-    int to_kind;
-    char *to;
-    Address to_device;
-    void *to_array;
-    size_t to_pitch, width, height;
-} Copy2D;
-Code cuMemcpy2DAsync_v2(const Copy2D *copy, void *stream) {
-    CALL;
-    mine(stream);
-    wait_for_copies();
-    if (copy->source_kind != 2 || copy->to_kind != 1 || copy->width > copy->source_pitch) return INVALID_VALUE;
-    for (size_t at = 0; at < copy->height; at++)
-        memcpy(copy->to + at * copy->to_pitch, (char *)copy->source + at * copy->source_pitch, copy->width);
     return OK;
 }
 Code cuMemsetD8Async(Address at, unsigned char byte, size_t bytes, void *stream) {
@@ -396,7 +304,6 @@ Code cuLaunchKernel(
     if (grid_y * grid_z * block_y * block_z != 1 || extra) return INVALID_VALUE;
     /* What is launched with shared memory does without it here. */
     if (dynamic && !launches()) return INVALID_VALUE;
-    wait_for_copies();
     if (launches()) {
         launches()(function->name, parameters, grid_x, block_x, function + 1);
         return OK;
@@ -412,7 +319,7 @@ Code cuStreamCreateWithPriority(Thing **stream, unsigned flags, int priority) {
     return flags || priority ? INVALID_VALUE : OK;
 }
 Code cuStreamDestroy_v2(Thing *stream) { CALL; mine(stream); return destroy(stream); }
-Code cuStreamSynchronize(Thing *stream) { CALL; mine(stream); wait_for_copies(); return OK; }
+Code cuStreamSynchronize(Thing *stream) { CALL; mine(stream); return OK; }
 /* The event may be of another context. */
 Code cuStreamWaitEvent(Thing *stream, Thing *event, unsigned flags) {
     CALL;

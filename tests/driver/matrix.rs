@@ -4,7 +4,7 @@ use gpp::devices::gpu::driver::Context;
 use gpp_core::offdiag::Task;
 use gpp_core::offdiag::emulated::emulated;
 use gpp_core::offdiag::versions::find;
-use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening, on_gpu};
+use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -21,32 +21,27 @@ pub fn of_a_caller() -> Outcome {
     let problem = made([100, 5, 19, 2], Kind::Mixed, 21);
     let elements = Given::of(&problem, BANDS, 4);
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-    let Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = given;
-    let ncouls = vcoul.len();
+    let ncouls = given.vcoul.len();
     let there = |values: &[Complex64]| There::new((&context, &stream), values, ncouls, ncouls + 2);
-    let [wtilde, eps, a] = [there(wtilde)?, there(eps)?, there(&elements.all)?];
-    let on_gpu =
-        on_gpu::Screening { wtilde: wtilde.matrix, eps: eps.matrix, vcoul, inv_igp_index, indinv };
+    let [wtilde, eps, a] = [there(problem.wtilde())?, there(problem.eps())?, there(&elements.all)?];
+    let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
     let right = |found: FoundMatrix| {
         let version = find(found.version).expect("a version");
         let expected = emulated(&Task::new(&problem, &elements), version);
         assert!(found.sums == expected && found.seconds > 0.0);
     };
     for device in ["gpu:0", "gpu:0,1,2"] {
-        let mut calculator = Calculator::open(device)?;
+        let calculator = Calculator::open(device)?;
         let bands = MatrixBands { a: &elements.all, e: &own.e, occ: &own.occ, at_bands: false };
         right(calculator.matrix(&given, &bands, &own.omega, formula)?);
         let mut placed = vec![calculator.place(&given)?];
-        // SAFETY: they are there to the end, and nobody writes them.
-        let fetched = unsafe {
-            let fetched = calculator.fetch_matrix("a", a.matrix, [ncouls, own.e.len() * BANDS]);
-            // Several devices take no array of one.
-            assert_eq!(fetched.is_ok(), device == "gpu:0");
-            if fetched.is_ok() {
-                placed.push(calculator.place_on_gpu(&on_gpu)?);
-            }
-            fetched.unwrap_or_else(|_| elements.all.clone())
-        };
+        let fetched = calculator.on_host("a", a.matrix(), [ncouls, own.e.len() * BANDS]);
+        // Several devices take no array of one.
+        assert_eq!(fetched.is_ok(), device == "gpu:0");
+        if fetched.is_ok() {
+            placed.push(calculator.place(&on_gpu)?);
+        }
+        let fetched = fetched.unwrap_or(elements.all[..].into());
         let bands = MatrixBands { a: &fetched, ..bands };
         let at = |calculator: &Calculator, placed: &mut Placed| {
             calculator.matrix_at(placed, &bands, &own.omega, formula)
@@ -54,10 +49,9 @@ pub fn of_a_caller() -> Outcome {
         for placed in &mut placed {
             right(at(&calculator, placed)?);
         }
-        calculator.set_progress(|_| Some(5));
-        let stopped = at(&calculator, &mut placed[0]).err();
+        let stops = calculator.clone().with_progress(|_| Some(5));
+        let stopped = at(&stops, &mut placed[0]).err();
         assert!(matches!(stopped, Some(Error::Stopped { code: 5, .. })));
-        calculator.clear_progress();
         let mut none = elements.all.clone();
         none[ncouls * 99 + 7].re = f64::INFINITY;
         let bands = MatrixBands { a: &none, ..bands };

@@ -7,8 +7,8 @@ use gpp::devices::gpu::driver::{Buffer, Context, Stream};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::Grid;
-use gpp_core::on_gpu::{self, DeviceMatrix};
-use gpp_core::{Aqsm, Bands, Calculator, Screening};
+use gpp_core::on_gpu::DeviceMatrix;
+use gpp_core::{Bands, Calculator, MatrixRef, Screening};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -16,8 +16,8 @@ use crate::common::arrays::{Own, formula, screening, synthesised};
 
 /// A matrix on the device, `ld` elements from one column to the next.
 pub struct There {
-    _buffer: Buffer<Complex64>,
-    pub matrix: DeviceMatrix,
+    buffer: Buffer<Complex64>,
+    ld: usize,
 }
 
 impl There {
@@ -33,8 +33,13 @@ impl There {
         let all: Vec<Complex64> = values.chunks_exact(rows).flat_map(column).collect();
         let buffer = context.upload("a matrix", &all, stream)?;
         stream.synchronize()?;
-        let at = buffer.pointer().addr() as u64;
-        Ok(There { _buffer: buffer, matrix: DeviceMatrix { at, ld } })
+        Ok(There { buffer, ld })
+    }
+
+    pub fn matrix(&self) -> MatrixRef<'static> {
+        let at = self.buffer.pointer().addr() as u64;
+        // SAFETY: tests keep it to their end, and nobody writes it.
+        MatrixRef::Device(unsafe { DeviceMatrix::new(at, self.ld) })
     }
 }
 
@@ -46,26 +51,18 @@ pub fn stays() -> Outcome {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
         let problem = synthesised(name, Grid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-        let Screening { wtilde, eps, vcoul, inv_igp_index, indinv } = given;
-        let (ncouls, nbands) = (vcoul.len(), own.e.len());
+        let (ncouls, nbands) = (given.vcoul.len(), own.e.len());
         // Dense, so that kernels read the caller's own; or not.
         for ld in [ncouls, ncouls + 3] {
             let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ld);
-            let [wtilde, eps] = [matrix(wtilde)?, matrix(eps)?];
+            let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
             for gpu in ALL {
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_static_ch(true);
                 let mut placed = calculator.place(&given)?;
-                let on_gpu = on_gpu::Screening {
-                    wtilde: wtilde.matrix,
-                    eps: eps.matrix,
-                    vcoul,
-                    inv_igp_index,
-                    indinv,
-                };
-                // SAFETY: they are there to the end, and nobody writes them.
-                let mut there = unsafe { calculator.place_on_gpu(&on_gpu) }?;
+                let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+                let mut there = calculator.place(&on_gpu)?;
                 for (call, (shift, fewer)) in
                     [(0.0, 0), (0.0, 0), (0.7, 0), (0.7, 1), (0.0, 0)].into_iter().enumerate()
                 {
@@ -77,16 +74,16 @@ pub fn stays() -> Outcome {
                     let mut elements = of_bands(problem.aqsn());
                     elements[call] *= 2.0;
                     let rows = of_bands(&own.aqsmtemp);
-                    let bands = Bands { aqsn: &elements, aqsm: Aqsm::Whole(&rows), e, occ };
+                    let host = MatrixRef::Host(&problem.aqsn()[..ncouls * nbands]);
+                    let [aqsn_host, aqsm_host] = [&elements, &rows].map(|of| MatrixRef::Host(of));
+                    let bands =
+                        Bands { aqsn: aqsn_host, aqsm: aqsm_host, aqsm_local: false, e, occ };
                     let each = calculator.sums(&given, &bands, &omega, formula)?;
                     let kept = calculator.sums_at(&mut placed, &bands, &omega, formula)?;
-                    let bands = Bands { aqsn: &problem.aqsn()[..ncouls * nbands], ..bands };
+                    let bands = Bands { aqsn: host, ..bands };
                     let own_each = calculator.sums(&given, &bands, &omega, formula)?;
-                    let aqsm = on_gpu::Aqsm::Whole(aqsm.matrix);
-                    let bands = on_gpu::Bands { aqsn: aqsn.matrix, aqsm, e, occ };
-                    // SAFETY: as above.
-                    let on_gpu =
-                        unsafe { calculator.sums_on_gpu(&mut there, &bands, &omega, formula) }?;
+                    let bands = Bands { aqsn: aqsn.matrix(), aqsm: aqsm.matrix(), ..bands };
+                    let on_gpu = calculator.sums_at(&mut there, &bands, &omega, formula)?;
                     let same = [(&each, &kept), (&own_each, &on_gpu)].map(|(expected, found)| {
                         same_bits(&expected.sums, &found.sums)
                             && expected.static_ch.is_some()
@@ -129,22 +126,18 @@ pub fn settled() -> Outcome {
     let on = (&context, &stream);
     let problem = synthesised("tiny", Grid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-    let Screening { vcoul, inv_igp_index, indinv, .. } = given;
-    let ncouls = vcoul.len();
+    let ncouls = given.vcoul.len();
     let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ncouls);
-    let [wtilde, eps] = [matrix(given.wtilde)?, matrix(given.eps)?];
+    let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
-    let (wtilde, eps) = (wtilde.matrix, eps.matrix);
-    let on_gpu = on_gpu::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
-    // SAFETY: they are there to the end, and nobody writes them.
-    let mut there = unsafe { calculator.place_on_gpu(&on_gpu) }?;
-    let aqsm = on_gpu::Aqsm::Whole(aqsm.matrix);
-    let bands = on_gpu::Bands { aqsn: aqsn.matrix, aqsm, e: &own.e, occ: &own.occ };
+    let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+    let mut there = calculator.place(&on_gpu)?;
+    let (aqsn, aqsm) = (aqsn.matrix(), aqsm.matrix());
+    let bands = Bands { aqsn, aqsm, aqsm_local: false, e: &own.e, occ: &own.occ };
     let mut before = counts();
     for call in 0..5 {
-        // SAFETY: as above.
-        unsafe { calculator.sums_on_gpu(&mut there, &bands, &own.omega, formula) }?;
+        calculator.sums_at(&mut there, &bands, &own.omega, formula)?;
         let after = counts();
         let [calls, made] = [after[0] - before[0], after[1] - before[1]];
         let is_settled = call <= 1 || calls <= MOST_CALLS && made == 0;

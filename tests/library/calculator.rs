@@ -5,27 +5,31 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::{Grid, Sums};
 use gpp_core::ranks::{Alone, Ranks};
-use gpp_core::{Aqsm, Bands, Calculator, Found, MatrixBands, Screening, Sizes};
+use gpp_core::{Bands, Calculator, Found, MatrixBands, MatrixRef, Screening, Sizes};
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 
+/// By arrays of the call and by a screening that is placed, the bits of the program.
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
         let problem = synthesised(name, Grid::Count(nw));
-        let own = Own::of(&problem);
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let host = Host::new();
         for listed in catalogue::versions() {
             // Versions for GPUs are emulated.
             let expected = Engine::whole(&host, &problem).unwrap().run(listed.kernel).unwrap().sums;
             let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
+            let mut placed = calculator.place(&given).unwrap();
             for bands in [own.whole(&problem), own.bands(&problem)] {
-                let found = calculator
-                    .sums(&screening(&problem), &bands, &own.omega, formula(&problem))
-                    .unwrap();
-                assert_eq!(found.version, listed.id());
-                assert_eq!(found.sums, expected, "{name}, {nw} energies, {}", listed.id());
+                for found in [
+                    calculator.sums(&given, &bands, &own.omega, formula).unwrap(),
+                    calculator.sums_at(&mut placed, &bands, &own.omega, formula).unwrap(),
+                ] {
+                    assert_eq!(found.version, listed.id());
+                    assert_eq!(found.sums, expected, "{name}, {nw} energies, {}", listed.id());
+                }
             }
         }
     }
@@ -43,27 +47,30 @@ fn best_is_chosen_by_the_problem() {
     }
 }
 
+/// An array with a number that is none.
+fn with_hole(array: &[Complex64], at: usize) -> Vec<Complex64> {
+    let mut array = array.to_vec();
+    array[at].re = f64::NAN;
+    array
+}
+
 #[test]
 fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     let problem = synthesised("tiny", Grid::Count(2));
     let own = Own::of(&problem);
     let calculator = Calculator::open("cpu").unwrap();
-    let bands = own.bands(&problem);
-    let right = screening(&problem);
+    let (right, bands) = (screening(&problem), own.bands(&problem));
     let sums = |screening: &Screening, bands: &Bands, omega: &[f64]| {
         calculator.sums(screening, bands, omega, formula(&problem)).map(|found| found.sums)
     };
     let expected = sums(&right, &bands, &own.omega).unwrap();
-    let mut hole = right.wtilde.to_vec();
-    hole[7].re = f64::NAN;
-    let none = Vec::new();
+    let few = MatrixRef::Host(&problem.aqsn()[..5]);
     for (screening, of, omega, named) in [
-        (Screening { wtilde: &hole, ..right }, bands, &own.omega[..], "wtilde(ig,igp) is NaN"),
-        (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega, "inv_igp_index"),
+        (Screening { inv_igp_index: &[0], ..right }, bands, &own.omega[..], "inv_igp_index"),
         (Screening { vcoul: &[], ..right }, bands, &own.omega, "wtilde(ig,igp) needs"),
-        (right, Bands { aqsn: &bands.aqsn[..5], ..bands }, &own.omega, "aqsn(ig,n) needs"),
+        (right, Bands { aqsn: few, ..bands }, &own.omega, "aqsn(ig,n) needs"),
         (right, Bands { e: &[], ..bands }, &own.omega, "occ(n) needs 0"),
-        (right, bands, &none, "the length of omega must be at least 1, found 0"),
+        (right, bands, &[], "the length of omega must be at least 1, found 0"),
         (right, bands, &[f64::INFINITY], "omega(0) is inf"),
     ] {
         let error = sums(&screening, &of, omega).unwrap_err().to_string();
@@ -73,50 +80,40 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     let error = |of: gpp::error::Result<Calculator>| of.err().expect("an error").to_string();
     assert!(error(Calculator::open("gpu:0,0")).contains("gpu:0 twice"));
     assert!(error(Calculator::open("cpi")).contains("did you mean `cpu`?"));
-    let mut calculator = Calculator::open("cpu").unwrap().with_version("v3").unwrap();
-    let unknown = calculator.set_version("v99").unwrap_err().to_string();
-    assert!(unknown.contains("unknown version"), "{unknown}");
-    let found = calculator.sums(&right, &bands, &own.omega, formula(&problem)).unwrap();
-    assert_eq!(found.version, "v3");
+    assert!(error(calculator.with_version("v99")).contains("unknown version"));
 }
 
-/// Indices count from 0, or from 1 after [`Calculator::set_index_base`]; a row of `aqsm` is that of the array given.
+/// Indices count from 0, or from 1 by [`Calculator::with_index_base`]; a row of `aqsm` is that of the array given.
 #[test]
 fn places_are_those_of_the_arrays_given() {
     let problem = synthesised("tiny", Grid::Count(2));
-    let own = Own::of(&problem);
-    let right = screening(&problem);
+    let (own, formula) = (Own::of(&problem), formula(&problem));
+    let (right, bands, local) = (screening(&problem), own.whole(&problem), own.bands(&problem));
     let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
     let row = right.indinv[right.inv_igp_index[2] as usize - 1] as usize - 1;
-    let with_hole = |array: &[Complex64], at: usize| {
-        let mut array = array.to_vec();
-        array[at].re = f64::NAN;
-        array
-    };
-    let whole = with_hole(&own.aqsmtemp, 4 * ncouls + row);
-    let local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
+    let aqsm = with_hole(&own.aqsmtemp, 4 * ncouls + row);
+    let aqsm_local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
     let aqsn = with_hole(problem.aqsn(), 3 * ncouls + 5);
-    let wtilde = with_hole(right.wtilde, 2 * ncouls + 6);
-    let bands = Bands { aqsm: Aqsm::Whole(&whole), ..own.bands(&problem) };
-    let rest = Aqsm::Local(problem.aqsm_local());
+    let wtilde = with_hole(problem.wtilde(), 2 * ncouls + 6);
+    let [aqsm, aqsm_local, aqsn, wtilde] =
+        [&aqsm, &aqsm_local, &aqsn, &wtilde].map(|of| MatrixRef::Host(of));
     for base in [0, 1] {
-        let mut calculator = Calculator::open("cpu").unwrap();
-        calculator.set_index_base(base);
+        let calculator = Calculator::open("cpu").unwrap().with_index_base(base);
         for (screening, bands, name, at) in [
-            (right, bands, "aqsm(ig,n)", [row, 4]),
-            (right, Bands { aqsm: Aqsm::Local(&local), ..bands }, "aqsm(igp,n)", [2, 4]),
-            (right, Bands { aqsn: &aqsn, aqsm: rest, ..bands }, "aqsn(ig,n)", [5, 3]),
-            (Screening { wtilde: &wtilde, ..right }, bands, "wtilde(ig,igp)", [6, 2]),
+            (right, Bands { aqsm, ..bands }, "aqsm(ig,n)", [row, 4]),
+            (right, Bands { aqsm: aqsm_local, ..local }, "aqsm(igp,n)", [2, 4]),
+            (right, Bands { aqsn, ..local }, "aqsn(ig,n)", [5, 3]),
+            (Screening { wtilde, ..right }, bands, "wtilde(ig,igp)", [6, 2]),
         ] {
-            let at = at.map(|at| at + base);
-            let said = format!("{name} is NaN");
-            let place = format!("at ({},{})", at[0], at[1]);
-            let by_sums = calculator.sums(&screening, &bands, &own.omega, formula(&problem));
-            let by_place = calculator.place(&screening).and_then(|mut placed| {
-                calculator.sums_at(&mut placed, &bands, &own.omega, formula(&problem))
-            });
+            let [first, second] = at.map(|at| at + base);
+            let place = format!("at ({first},{second})");
+            let by_sums = calculator.sums(&screening, &bands, &own.omega, formula);
+            let by_place = calculator
+                .place(&screening)
+                .and_then(|mut at| calculator.sums_at(&mut at, &bands, &own.omega, formula));
             for error in [by_sums, by_place].map(|found| found.unwrap_err().to_string()) {
-                assert!(error.contains(&said) && error.contains(&place), "{place}: {error}");
+                let is_said = error.contains(&format!("{name} is NaN")) && error.contains(&place);
+                assert!(is_said, "{place}: {error}");
             }
         }
     }
@@ -127,31 +124,25 @@ fn places_are_those_of_the_arrays_given() {
 fn a_screening_that_stays_in_place_gives_the_same_bits() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
         let problem = synthesised(name, Grid::Count(nw));
-        let own = Own::of(&problem);
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         for version in ["best", "cpu:threads", "v9", "sigma:cells"] {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
-            let mut placed = calculator.place(&screening(&problem)).unwrap();
+            let mut placed = calculator.place(&given).unwrap();
             for state in 0..3 {
                 let omega: Vec<f64> = own.omega.iter().map(|w| w + 0.7 * state as f64).collect();
                 let nbands = own.e.len() - state;
-                fn part(all: &[Complex64], of: usize, nbands: usize) -> &[Complex64] {
-                    &all[..all.len() / of * nbands]
-                }
-                let part = |all| part(all, own.e.len(), nbands);
-                let aqsm = match state {
-                    0 => Aqsm::Local(part(problem.aqsm_local())),
-                    _ => Aqsm::Whole(part(&own.aqsmtemp)),
-                };
+                let aqsm_local = state == 0;
+                let aqsm = if aqsm_local { problem.aqsm_local() } else { &own.aqsmtemp };
+                let [aqsn, aqsm] = [problem.aqsn(), aqsm]
+                    .map(|all| MatrixRef::Host(&all[..all.len() / own.e.len() * nbands]));
                 let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
-                let bands = Bands { aqsn: part(problem.aqsn()), aqsm, e, occ };
-                let formula = formula(&problem);
-                let each = calculator.sums(&screening(&problem), &bands, &omega, formula).unwrap();
+                let bands = Bands { aqsn, aqsm, aqsm_local, e, occ };
+                let each = calculator.sums(&given, &bands, &omega, formula).unwrap();
                 let stays = calculator.sums_at(&mut placed, &bands, &omega, formula).unwrap();
                 assert_eq!((stays.sums, stays.version), (each.sums, each.version));
             }
             let other = Calculator::open("cpu").unwrap();
-            let error =
-                other.sums_at(&mut placed, &own.bands(&problem), &own.omega, formula(&problem));
+            let error = other.sums_at(&mut placed, &own.bands(&problem), &own.omega, formula);
             assert!(error.unwrap_err().to_string().contains("another calculator"));
         }
     }
@@ -166,7 +157,7 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
     let mut wtilde = problem.wtilde().to_vec();
     wtilde[5] = Complex64::new(w, w.abs() * 1e-60);
     wtilde[9] = Complex64::new(-w - 0.25, 0.0);
-    let thin = Screening { wtilde: &wtilde, ..screening(&problem) };
+    let thin = Screening { wtilde: MatrixRef::Host(&wtilde), ..screening(&problem) };
     let bands = own.bands(&problem);
     let calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&thin).unwrap();
@@ -199,11 +190,12 @@ fn arrays_on_a_gpu_take_more_memory() {
 fn a_rank_without_work_sums_to_zero() {
     let problem = synthesised("tiny", Grid::Count(3));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-    let all = own.whole(&problem);
-    let no_columns = Screening { wtilde: &[], eps: &[], inv_igp_index: &[], ..given };
-    let no_g = Screening { vcoul: &[], wtilde: &[], eps: &[], ..given };
-    let none = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), e: &[], occ: &[] };
-    let of_no_g = Bands { aqsn: &[], aqsm: Aqsm::Whole(&[]), ..all };
+    let (all, empty) = (own.whole(&problem), MatrixRef::Host(&[]));
+    let no_columns = Screening { wtilde: empty, eps: empty, inv_igp_index: &[], ..given };
+    let no_g = Screening { vcoul: &[], wtilde: empty, eps: empty, ..given };
+    let none = Bands { aqsn: empty, aqsm: empty, aqsm_local: false, e: &[], occ: &[] };
+    let of_no_g = Bands { aqsn: empty, aqsm: empty, ..all };
+    let few = MatrixRef::Host(&problem.wtilde()[..1]);
     for version in ["best", "v3", "v13", "sigma:cells", "cpu:threads"] {
         let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
         let calculator = calculator.with_static_ch(true);
@@ -222,15 +214,13 @@ fn a_rank_without_work_sums_to_zero() {
         }
         // Nor is what is not empty then taken.
         for (screening, bands, named) in [
-            (Screening { wtilde: &given.wtilde[..1], ..no_columns }, all, "wtilde(ig,igp) needs 0"),
+            (Screening { wtilde: few, ..no_columns }, all, "wtilde(ig,igp) needs 0"),
             (given, Bands { aqsn: all.aqsn, ..none }, "aqsn(ig,n) needs 0"),
             (no_columns, Bands { occ: &[], ..all }, "occ(n)"),
         ] {
             let error = calculator.sums(&screening, &bands, &own.omega, formula).unwrap_err();
             assert!(error.to_string().contains(named), "{named}: {error}");
         }
-        let error = calculator.sums(&no_columns, &all, &[f64::NAN; 3], formula).unwrap_err();
-        assert!(error.to_string().contains("omega(0) is NaN"), "{error}");
     }
     let calculator = Calculator::open("cpu").unwrap();
     let of = |a| MatrixBands { a, e: &own.e, occ: &own.occ, at_bands: false };

@@ -62,10 +62,6 @@ impl Ranks for OneOfFour {
     fn abort(&self, _: u8) {
         panic!("no rank fails")
     }
-
-    fn first(&self, _: usize) -> Option<Box<dyn Ranks>> {
-        None
-    }
 }
 
 /// Few bands, so that slabs are nearly all there is: 33 MB of them.

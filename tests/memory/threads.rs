@@ -10,14 +10,13 @@ struct Group {
     size: usize,
     barrier: Barrier,
     sent: Mutex<Vec<Vec<u8>>>,
-    part: Mutex<Option<Arc<Group>>>,
 }
 
 impl Group {
     /// So many of them.
     fn of(size: usize) -> Arc<Group> {
-        let (sent, part) = (Mutex::new(vec![Vec::new(); size]), Mutex::new(None));
-        Arc::new(Group { size, barrier: Barrier::new(size), sent, part })
+        let sent = Mutex::new(vec![Vec::new(); size]);
+        Arc::new(Group { size, barrier: Barrier::new(size), sent })
     }
 }
 
@@ -77,15 +76,5 @@ impl Ranks for OnThread {
 
     fn abort(&self, _: u8) {
         panic!("no rank fails")
-    }
-
-    fn first(&self, size: usize) -> Option<Box<dyn Ranks>> {
-        if self.is_root() {
-            *self.group.part.lock().unwrap() = Some(Group::of(size));
-        }
-        self.barrier();
-        let group = self.group.part.lock().unwrap().clone().unwrap();
-        self.barrier();
-        (self.rank < size).then(|| Box::new(OnThread { rank: self.rank, group }) as _)
     }
 }

@@ -76,3 +76,21 @@ fn static_pairs_and_pairs_without_terms() {
         check(&problem);
     }
 }
+
+/// Energies that are not ω − e(n): v14 sums static pairs like others if their differences depend on the band.
+#[test]
+fn static_pairs_at_energies_of_other_differences() {
+    let v14 = catalogue::find("v14").unwrap().kernel;
+    for (shift, has_static) in [(0.0, true), (0.3, false), (300.0, false)] {
+        let shifted = |wtilde: &mut [Complex64], wx: &mut [f64], _: &mut [f64]| {
+            wtilde.iter_mut().step_by(3).for_each(|pole| *pole = lists::STATIC.into());
+            // Of each band the second of two energies.
+            for (n, w) in wx.iter_mut().skip(1).step_by(2).enumerate() {
+                *w -= shift * n as f64;
+            }
+        };
+        let problem = changed(made([9, 40, 70, 2], Kind::Real, 21), shifted).unwrap();
+        assert_eq!(v14.batches(&problem).first().plan().has_static(), has_static, "{shift}");
+        check(&problem);
+    }
+}

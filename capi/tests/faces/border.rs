@@ -31,12 +31,9 @@ impl Draw {
         all[self.below(all.len())]
     }
 
-    fn number(&mut self) -> f64 {
-        f64::from(self.0.next_u32()) / f64::from(u32::MAX)
-    }
-
-    fn complex(&mut self, len: usize) -> Vec<Complex> {
-        (0..len).map(|_| Complex { re: 0.1 + self.number(), im: self.number() }).collect()
+    fn complex(&mut self, len: usize, re: f64) -> Vec<Complex> {
+        let mut number = || f64::from(self.0.next_u32()) / f64::from(u32::MAX);
+        (0..len).map(|_| Complex { re: re + number(), im: number() }).collect()
     }
 }
 
@@ -71,8 +68,6 @@ fn arguments(draw: &mut Draw) -> Arguments {
         values.leak().as_mut_ptr()
     }
     let rows = NCOULS as i64;
-    let mut wtilde = draw.complex(NCOULS * NGPOWN);
-    wtilde.iter_mut().for_each(|mode| mode.re += 20.0);
     let (e, occ) = (array(vec![-3.0, -1.0, 1.0, 2.0]), array(vec![1.0, 1.0, 0.5, 0.0]));
     // With room for a matrix.
     let sums = || array(vec![UNTOUCHED; MOST]);
@@ -81,9 +76,9 @@ fn arguments(draw: &mut Draw) -> Arguments {
             ncouls: rows,
             ngpown: NGPOWN as i64,
             ng: rows,
-            wtilde: array(wtilde),
+            wtilde: array(draw.complex(NCOULS * NGPOWN, 20.1)),
             ld_wtilde: rows,
-            eps: array(draw.complex(NCOULS * NGPOWN)),
+            eps: array(draw.complex(NCOULS * NGPOWN, 0.1)),
             ld_eps: rows,
             vcoul: array(vec![1.0; NCOULS]),
             inv_igp_index: array(vec![2, 1, 5]),
@@ -92,9 +87,9 @@ fn arguments(draw: &mut Draw) -> Arguments {
         },
         bands: Bands {
             nbands: NBANDS as i64,
-            aqsn: array(draw.complex(NCOULS * NBANDS)),
+            aqsn: array(draw.complex(NCOULS * NBANDS, 0.1)),
             ld_aqsn: rows,
-            aqsm: array(draw.complex(NCOULS * NBANDS)),
+            aqsm: array(draw.complex(NCOULS * NBANDS, 0.1)),
             ld_aqsm: rows,
             aqsm_local: 0,
             e,
@@ -104,7 +99,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
         matrix: MatrixBands {
             bands: BANDS as i64,
             nbands: NBANDS as i64,
-            a: array(draw.complex(NCOULS * NBANDS * BANDS)),
+            a: array(draw.complex(NCOULS * NBANDS * BANDS, 0.1)),
             ld_a: rows,
             e,
             occ,

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -74,50 +73,4 @@ pub fn compile<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Outcome {
     run(Command::new(compiler).current_dir(folder).args(arguments)).map(drop)
-}
-
-/// `cargo cinstall` installs what the package's metadata says: here of a package that has it, and the files,
-/// but one function alone.
-pub fn installed() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let manifest = fs::read_to_string(package().join("Cargo.toml"))?;
-    let begin = manifest.find("[package.metadata.capi").ok_or("no metadata")?;
-    let end = manifest.find("[lints]").ok_or("no lints")?;
-    let head = concat!(
-        "[package]\nname = \"gpp-c\"\nedition = \"2024\"\nversion = \"",
-        env!("CARGO_PKG_VERSION"),
-        "\"\n[lib]\nname = \"gpp_c\"\n[features]\ncapi = []\n[workspace]\n"
-    );
-    let function = "#[unsafe(no_mangle)]\npub extern \"C\" fn gpp_none() {}\n";
-    let files = [
-        ("Cargo.toml", head.to_string() + &manifest[begin..end]),
-        ("src/lib.rs", function.into()),
-        ("build.rs", fs::read_to_string(package().join("build.rs"))?),
-        ("include/gpp.h", fs::read_to_string(package().join("include/gpp.h"))?),
-        ("fortran/gpp.f90", fs::read_to_string(package().join("fortran/gpp.f90"))?),
-    ];
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
-        fs::write(path, text)?;
-    }
-    let mut command = cargo();
-    command.current_dir(folder.path()).args(["cinstall", "--release", "--offline"]);
-    command.args(["--prefix", "/usr", "--libdir", "/usr/lib", "--destdir"]).arg(folder.path());
-    command.env("CARGO_TARGET_DIR", folder.path().join("target"));
-    run(&mut command)?;
-    for file in [
-        "include/gpp.h",
-        "lib/libgpp.a",
-        "lib/libgpp.so",
-        "lib/pkgconfig/gpp.pc",
-        "share/gpp/gpp.f90",
-    ] {
-        assert!(folder.path().join("usr").join(file).exists(), "no {file}");
-    }
-    let shared = folder.path().join("usr/lib/libgpp.so");
-    let dynamic = run(Command::new("readelf").arg("--dynamic").arg(shared))?;
-    let dynamic = String::from_utf8(dynamic.stdout)?;
-    assert!(dynamic.contains("soname: [libgpp.so"), "{dynamic}");
-    Ok(())
 }

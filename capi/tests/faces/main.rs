@@ -33,9 +33,8 @@ fn main() {
     let no_flang = missing(&[fortran::FLANG], "GPP_REQUIRE_FLANG");
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
     let no_gpu = no_elf || c::no_gpu();
-    let no_cargo_c = missing(&["cargo-cinstall"], "GPP_REQUIRE_CARGO_C");
     type Test = (&'static str, fn() -> Outcome, bool);
-    let trials: [Test; 15] = [
+    let trials: [Test; 14] = [
         ("the header is what cbindgen makes", header::generated, false),
         ("the header is C and C++", header::compiles, false),
         ("the shared library shows nothing but gpp_", c::symbols, no_elf),
@@ -50,7 +49,6 @@ fn main() {
         ("arrays in Fortran, by gfortran", || fortran::arrays("gfortran"), no_elf || no_fortran),
         ("arrays in Fortran, by flang", || fortran::arrays(fortran::FLANG), no_elf || no_flang),
         ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),
-        ("cargo cinstall", built::installed, no_cargo_c),
     ];
     let trial = |(name, test, ignored): Test| Trial::test(name, test).with_ignored_flag(ignored);
     let trials = trials.into_iter().map(trial).collect();

@@ -1,10 +1,10 @@
-//! Arrays as a GW code has them, made up: 40 G vectors, of which 12 are this rank's G′, and 10 bands.
+//! Synthetic arrays as a GW code has them: 40 G vectors, of which 12 are this rank's G′, and 10 bands.
 
 use num_complex::Complex64;
 
-pub const NCOULS: usize = 40;
-pub const NGPOWN: usize = 12;
-pub const NBANDS: usize = 10;
+const NCOULS: usize = 40;
+const NGPOWN: usize = 12;
+const NBANDS: usize = 10;
 
 /// Arrays of one rank.
 pub struct Arrays {
@@ -26,19 +26,14 @@ pub struct Arrays {
 
 impl Arrays {
     pub fn new() -> Arrays {
-        let pair = |at: usize| (at % NCOULS, at / NCOULS);
-        let wtilde = |at| {
-            let (ig, igp) = pair(at);
-            Complex64::new(8.0 + 0.3 * ig as f64 + 0.2 * igp as f64, 0.0)
-        };
-        let eps = |at| {
-            let (ig, igp) = pair(at);
-            let far = ig.abs_diff(3 * igp) as f64;
-            Complex64::new(0.6 * (-0.2 * far).exp(), 0.01)
+        let pairs = || (0..NGPOWN).flat_map(|igp| (0..NCOULS).map(move |ig| (ig, igp)));
+        let wtilde = |(ig, igp)| Complex64::new(8.0 + 0.3 * ig as f64 + 0.2 * igp as f64, 0.0);
+        let eps = |(ig, igp): (usize, usize)| {
+            Complex64::new(0.6 * (-0.2 * ig.abs_diff(3 * igp) as f64).exp(), 0.01)
         };
         Arrays {
-            wtilde: (0..NCOULS * NGPOWN).map(wtilde).collect(),
-            eps: (0..NCOULS * NGPOWN).map(eps).collect(),
+            wtilde: pairs().map(wtilde).collect(),
+            eps: pairs().map(eps).collect(),
             vcoul: (0..NCOULS).map(|ig| 4.0 / (1.0 + ig as f64)).collect(),
             inv_igp_index: (0..NGPOWN as i32).map(|igp| 1 + 3 * igp).collect(),
             indinv: (1..=NCOULS as i32).collect(),

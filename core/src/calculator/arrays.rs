@@ -1,22 +1,33 @@
-//! A caller's arrays, the problem that they make, and errors in his words.
+//! A caller's arrays, the header that they make, and errors in the caller's words.
 
 use gpp_kernels::arrays::Layout;
 use num_complex::Complex64;
 
+use crate::calculator::Calculator;
+use crate::calculator::on_gpu::DeviceMatrix;
 use crate::error::{Error, Result};
 use crate::problem;
 use crate::problem::header::MOST_ENERGIES;
 use crate::problem::memory::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX, require, zeros};
 use crate::problem::{Header, Matrix, Unmasked};
 
+/// A column-major matrix of complex numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum MatrixRef<'a> {
+    /// On the host, without gaps between columns.
+    Host(&'a [Complex64]),
+    /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
+    Device(DeviceMatrix),
+}
+
 /// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;
 /// indices are 1-based, as in BerkeleyGW and the mini-app.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
     /// Plasmon poles ω̃ in eV, `wtilde_array(ncouls, ngpown)`.
-    pub wtilde: &'a [Complex64],
+    pub wtilde: MatrixRef<'a>,
     /// `δ − ε⁻¹`, `I_eps_array(ncouls, ngpown)`.
-    pub eps: &'a [Complex64],
+    pub eps: MatrixRef<'a>,
     /// Coulomb interaction of each G, `(ncouls)`; its length says how many there are.
     pub vcoul: &'a [f64],
     /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
@@ -26,22 +37,16 @@ pub struct Screening<'a> {
     pub indinv: &'a [i32],
 }
 
-/// Matrix elements of G′.
-#[derive(Clone, Copy, Debug)]
-pub enum Aqsm<'a> {
-    /// `aqsmtemp(ncouls, nbands)`: all rows, from which those of G′ are copied.
-    Whole(&'a [Complex64]),
-    /// `(ngpown, nbands)`: only the rows of G′.
-    Local(&'a [Complex64]),
-}
-
 /// The bands that are summed over.
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
     /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
-    pub aqsn: &'a [Complex64],
-    /// Matrix elements of G′.
-    pub aqsm: Aqsm<'a>,
+    pub aqsn: MatrixRef<'a>,
+    /// Matrix elements of G′: `aqsmtemp(ncouls, nbands)`, from which the rows of G′ are copied, or these rows
+    /// alone, `(ngpown, nbands)`.
+    pub aqsm: MatrixRef<'a>,
+    /// Whether `aqsm` has the rows of G′ alone.
+    pub aqsm_local: bool,
     /// Energy of each band in eV, `(nbands)`; its length says how many there are.
     pub e: &'a [f64],
     /// Occupation of each band, 0 to 1, `(nbands)`.
@@ -65,26 +70,16 @@ impl Default for Formula {
     }
 }
 
-/// A screening and a band whose sums are zero at all energies: the G′ has no row.
-pub const NOTHING: (Screening<'static>, Bands<'static>) = (
-    Screening {
-        wtilde: &[Complex64::ONE],
-        eps: &[Complex64::ZERO],
-        vcoul: &[1.0],
-        inv_igp_index: &[1],
-        indinv: &[0],
-    },
-    Bands { aqsn: &[Complex64::ONE], aqsm: Aqsm::Whole(&[Complex64::ONE]), e: &[0.0], occ: &[1.0] },
-);
-
 /// How messages call the problem.
 pub const NAME: &str = "the arrays given";
 
-/// A screening's part of a header.
-pub fn screening_header(screening: &Screening) -> Header {
+/// A screening's part of a header, checked if it has pairs. Of all rows it has those of this rank's G′ alone.
+pub fn screening_header(screening: &Screening) -> Result<Header> {
     let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
-    Header {
-        gvec_ng: screening.indinv.len(),
+    let gvec_ng = screening.indinv.len();
+    require_small(Extents { nbands: 1, ngpown, ncouls, nw: 1 }, gvec_ng)?;
+    let header = Header {
+        gvec_ng,
         ncoul: ncouls,
         epsmpi_ngpown_max: ngpown,
         ispin: 1,
@@ -94,11 +89,20 @@ pub fn screening_header(screening: &Screening) -> Header {
         indinv: screening.indinv.to_vec(),
         vcoul: screening.vcoul.to_vec(),
         ..Header::default()
+    };
+    if [ncouls, ngpown].contains(&0) {
+        return Ok(header);
     }
+    // A band and an energy that no problem has, for the check.
+    let header = header_of(header, &[0.0], &[0.0], Formula::default());
+    header.validate().map_err(wrong)?;
+    let rows = header.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
+    let inv_igp_index = (1..).take(ngpown).collect();
+    Ok(Header { gvec_ng: ngpown, indinv: rows, inv_igp_index, ..header }.without_masked())
 }
 
-/// The header of a screening's with bands.
-pub fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
+/// The header of a screening's with bands and energies.
+pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
     let nbands = e.len();
     Header {
         sig_ntband: nbands,
@@ -115,37 +119,39 @@ pub fn header(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> 
     }
 }
 
-/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: those given, if none is left out.
+/// Matrix elements of the G′ of a header, `(ngpown, nbands)`: the caller's own if they are `local` and no column is
+/// masked.
 ///
 /// # Safety
-/// It may refer to them, and has to be dropped before they are.
-pub unsafe fn aqsm_local(aqsm: Aqsm, header: &Header) -> Result<Matrix> {
-    match (aqsm, &header.unmasked) {
-        (Aqsm::Whole(whole), _) => {
-            AQSMTEMP.check(header.extents(), whole.len()).map_err(wrong)?;
+/// The result may refer to them, and is dropped before they are.
+pub unsafe fn aqsm_local(aqsm: &[Complex64], local: bool, header: &Header) -> Result<Matrix> {
+    let extents = header.extents();
+    match &header.unmasked {
+        _ if !local => {
+            AQSMTEMP.check(extents, aqsm.len()).map_err(wrong)?;
             let rows: Vec<_> = header.rows().collect();
-            taken(whole.chunks_exact(header.ncouls), header, |igp| rows[igp])
+            picked(aqsm.chunks_exact(header.ncouls), header, |igp| rows[igp])
         }
         // SAFETY: this function's own contract.
-        (Aqsm::Local(local), None) => Ok(unsafe { Matrix::kept(local) }),
-        (Aqsm::Local(local), Some(Unmasked { all, columns })) => {
-            let extents = Extents { ngpown: *all, ..header.extents() };
-            AQSM_LOCAL.check(extents, local.len()).map_err(wrong)?;
-            taken(local.chunks_exact(*all), header, |igp| Some(columns[igp]))
+        None => Ok(unsafe { Matrix::kept(aqsm) }),
+        Some(Unmasked { all, columns }) => {
+            AQSM_LOCAL.check(Extents { ngpown: *all, ..extents }, aqsm.len()).map_err(wrong)?;
+            picked(aqsm.chunks_exact(*all), header, |igp| Some(columns[igp]))
         }
     }
 }
 
-/// Of each band the element that each G′ of a header has there, `(ngpown, nbands)`; zero for one without.
-fn taken<'a>(
+/// Of each band the element in the row of each G′, `(ngpown, nbands)`; zero for a G′ without a row.
+fn picked<'a>(
     bands: impl Iterator<Item = &'a [Complex64]>,
     header: &Header,
     row: impl Fn(usize) -> Option<usize>,
 ) -> Result<Matrix> {
     let mut all = zeros(AQSM_LOCAL.name, header.ngpown * header.nbands)?;
     for (to, from) in all.chunks_exact_mut(header.ngpown).zip(bands) {
-        let element = |igp: usize| row(igp).map_or(Complex64::ZERO, |row| from[row]);
-        to.iter_mut().enumerate().for_each(|(igp, to)| *to = element(igp));
+        for (igp, to) in to.iter_mut().enumerate() {
+            *to = row(igp).map_or(Complex64::ZERO, |row| from[row]);
+        }
     }
     Ok(all.into())
 }
@@ -165,12 +171,13 @@ pub fn check_omega(nw: usize) -> Result<()> {
     }
 }
 
-/// Fails if the host has no room for what calls have of such a problem beside the caller's matrices: small arrays, and
-/// what its energies are in the problem and in its batches; `ng` is the length of `indinv`.
+/// Fails if the host has no room for [`small`] and an `indinv` of length `ng`.
 pub fn require_small(extents: Extents, ng: usize) -> Result<()> {
     require(NAME, small(extents) + 8 * ng as u64)
 }
 
+/// Bytes that a call takes in addition to the caller's matrices: small arrays, and what its energies are in the
+/// problem and in its batches.
 pub fn small(extents: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = extents;
     let energies = |of| WX.bytes(of, Layout::Original);
@@ -178,60 +185,39 @@ pub fn small(extents: Extents) -> u64 {
     64 * numbers + 4 * energies(extents) + 12 * energies(batch(extents))
 }
 
-/// So many energies as a batch has at most.
+/// As many energies as a batch has at most.
 pub fn batch(extents: Extents) -> Extents {
     Extents { nw: extents.nw.min(MOST_TOGETHER), ..extents }
 }
 
-// Errors in the words of the caller: his names of arrays, and indices from the base that he counts from.
-
-/// How the caller of a function knows what it is given.
-#[derive(Clone, Copy)]
-pub struct Words<'a> {
-    /// The index of a first element.
-    pub base: usize,
-    /// The screening's, if `aqsm` has a row for each G.
-    pub whole: Option<&'a Header>,
-}
-
-impl Words<'_> {
-    /// This error with names and indices of the caller's.
-    pub fn say(self, error: Error) -> Error {
-        match error {
-            Error::Input { origin, what } if origin == NAME => {
-                Error::Input { origin, what: self.put_into(&what) }
-            }
-            other => other,
+impl Calculator {
+    /// An error of a problem with the caller's names of arrays, and indices that count as the caller's. If `aqsm` has
+    /// a row for each G, `whole` is the screening's header, whose rows are named.
+    pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
+        let Error::Input { origin, what } = error else { return error };
+        if origin != NAME {
+            return Error::Input { origin, what };
         }
-    }
-
-    /// Indices are the numbers in parentheses, `(3)` or `(3,5)`.
-    fn put_into(self, text: &str) -> String {
-        let is_row = text.starts_with("aqsm_local");
-        let mut said = String::new();
-        for (at, part) in text.split('(').enumerate() {
-            if at > 0 {
-                said.push('(');
-            }
-            let indices = part.split_once(')').and_then(|(inner, rest)| {
-                let indices: Option<Vec<usize>> =
-                    inner.split(',').map(|i| i.parse().ok()).collect();
-                Some((indices?, rest))
-            });
-            let Some((mut indices, rest)) = indices else {
-                said.push_str(part);
-                continue;
-            };
-            if let (true, Some(header)) = (is_row, self.whole) {
+        // Indices are the numbers in parentheses, `(3)` or `(3,5)`.
+        let indices_of = |part: &str| -> Option<String> {
+            let (inner, rest) = part.split_once(')')?;
+            let indices = inner.split(',').map(|index| index.parse().ok());
+            let mut indices: Vec<usize> = indices.collect::<Option<_>>()?;
+            if let Some(header) = whole.filter(|_| what.starts_with("aqsm_local")) {
                 indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
             }
-            let indices: Vec<_> =
-                indices.iter().map(|i| (i + self.base).saturating_sub(1).to_string()).collect();
-            said += &format!("{}){rest}", indices.join(","));
+            let of_caller = |i: &usize| (i + self.index_base).saturating_sub(1).to_string();
+            Some(format!("{}){rest}", indices.iter().map(of_caller).collect::<Vec<_>>().join(",")))
+        };
+        let mut parts = what.split('(');
+        let mut said = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            said = said + "(" + &indices_of(part).unwrap_or_else(|| part.to_string());
         }
-        let aqsm = if self.whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
+        let aqsm = if whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
         let said = said.replace("aqsm_local(igp,n)", aqsm);
-        NAMES.iter().fold(said, |said, [name, own]| said.replace(name, own))
+        let what = NAMES.iter().fold(said, |said, [name, own]| said.replace(name, own));
+        Error::Input { origin, what }
     }
 }
 

@@ -42,7 +42,7 @@ pub struct FoundMatrix {
 
 impl Calculator {
     /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
-    /// version, whatever [`Calculator::set_version`] names. `a` is read in place, column by column. A GPU
+    /// version, whatever [`Calculator::with_version`] names. `a` is read in place, column by column. A GPU
     /// keeps nothing of it for the next call.
     ///
     /// # Errors
@@ -58,11 +58,10 @@ impl Calculator {
         self.matrix_at(&mut self.place(screening)?, bands, omega, formula)
     }
 
-    /// The same with a screening that this calculator has placed.
+    /// [`Calculator::matrix`] with a screening that this calculator has placed.
     ///
     /// # Errors
-    /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has
-    /// placed.
+    /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has placed.
     pub fn matrix_at(
         &self,
         placed: &mut Placed,
@@ -72,21 +71,27 @@ impl Calculator {
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
         self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
-            let [ncouls, ngpown] = placed.extents();
+            let [ncouls, ngpown] = placed.dimensions();
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
-            require_own(bands, elements.bands(), omega)?;
+            let (count, found) = (elements.bands(), omega.len());
+            if bands.at_bands && found != count {
+                let needs = format!("needs an energy for each of {count} bands, with at_bands");
+                let what = format!("{needs}; found {found}");
+                return Err(Error::Input { origin: "omega".into(), what });
+            }
             if ngpown == 0 {
                 let planes = if bands.at_bands { 2 } else { omega.len() };
-                let count = 2 * elements.bands() * elements.bands() * planes;
-                require("the matrices", (count * size_of::<Complex64>()) as u64)?;
-                let sums = MatrixSums::zero(elements.bands(), planes);
+                let numbers = 2 * count * count * planes;
+                require("the matrices", (numbers * size_of::<Complex64>()) as u64)?;
+                let sums = MatrixSums::zero(count, planes);
                 return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
             }
             let own = bands.at_bands.then(|| once_each(omega));
             let each = own.as_ref().map_or(omega, |(each, _)| each);
             let small = [bands.e, bands.occ];
-            // SAFETY: it goes at the end of this call, which the borrows outlast.
-            let problem = unsafe { self.problem(placed, small, None, each, formula) }?;
+            // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
+            let problem = unsafe { placed.problem(small, None, each, formula) };
+            let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
             let task = Task { at, stop, ..Task::new(&problem, &elements) };
             let found = match self.opened.host() {
@@ -98,14 +103,4 @@ impl Calculator {
             Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
         })
     }
-}
-
-/// Fails if bands at their own energies have not one for each.
-fn require_own(bands: &MatrixBands, count: usize, omega: &[f64]) -> Result<()> {
-    if !bands.at_bands || omega.len() == count {
-        return Ok(());
-    }
-    let found = omega.len();
-    let what = format!("needs an energy for each of {count} bands, with at_bands; found {found}");
-    Err(Error::Input { origin: "omega".into(), what })
 }

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub struct Opened {
     host: Option<Host>,
     gpus: Vec<(Gpu, usize)>,
-    team: Arc<Team>,
+    pub team: Arc<Team>,
     /// The process that has opened them.
     process: u32,
 }
@@ -30,7 +30,8 @@ impl Opened {
         let team = Arc::new(Team::new(Room::here()));
         let open = |indices: &[usize]| -> Result<Vec<(Gpu, usize)>> {
             let open = |&index: &usize| Ok((Gpu::open(index)?, index));
-            let opened = apart(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
+            let opened =
+                on_own_thread(|| indices.iter().map(open).collect::<Result<_>>(), || ())?.0?;
             // They make what is laid out for GPUs.
             start_rayon(None).map_err(Error::threads)?;
             Ok(opened)
@@ -43,16 +44,12 @@ impl Opened {
             },
             Choice::Gpus(indices) => open(indices)?,
             Choice::AllGpus => {
-                let count = apart(Gpu::count, || ())?.0?;
+                let count = on_own_thread(Gpu::count, || ())?.0?;
                 open(&(0..count).collect::<Vec<_>>())?
             }
         };
         let host = gpus.is_empty().then(|| Host::with_team(Level::best(), team.clone()));
         Ok(Opened { host, gpus, team, process: process::id() })
-    }
-
-    pub fn team(&self) -> &Team {
-        &self.team
     }
 
     /// Does what the CPU computes, on its threads.
@@ -61,8 +58,8 @@ impl Opened {
         self.pool()?.install(work)
     }
 
-    /// Does the work of a call: on the CPU's threads, or for GPUs on one of its own. The caller's thread tells
-    /// how far it is meanwhile.
+    /// Does the work of a call: on the CPU's threads, or for GPUs on one of its own. Meanwhile the caller's thread
+    /// reports progress.
     pub fn called<R: Send>(
         &self,
         tell: Option<&Tell>,
@@ -70,23 +67,29 @@ impl Opened {
     ) -> Result<R> {
         self.require_process()?;
         let progress = &Progress::default();
-        let watch = Watch { done: &|part| progress.done(part), stop: &progress.stop };
+        let done = &|part: f64| _ = progress.part.fetch_max(part.to_bits(), Ordering::Relaxed);
+        let watch = Watch { done, stop: &progress.stop };
         let Some(tell) = tell else {
             let work = || work(watch);
-            return if self.is_host() { self.computed(work) } else { apart(work, || ())?.0 };
+            return match &self.host {
+                Some(_) => self.computed(work),
+                None => on_own_thread(work, || ())?.0,
+            };
         };
-        progress.tell(tell);
+        progress.report(tell);
         watch.check()?;
         let (ended, end) = mpsc::channel();
-        // What it owns goes in a panic, and nobody waits for it.
+        // A panic drops the sender, which ends the wait.
         let work = move || _ = ended.send(work(watch));
         let wait = || progress.wait(tell, &end);
-        let result =
-            if self.is_host() { self.pool()?.beside(work, wait) } else { apart(work, wait)?.1 };
+        let result = match &self.host {
+            Some(_) => self.pool()?.beside(work, wait),
+            None => on_own_thread(work, wait)?.1,
+        };
         result.expect("a panic goes on here")
     }
 
-    /// Does work for a GPU on the caller's thread, whose context and floating-point environment stay his.
+    /// Does work for a GPU on the caller's thread, which has its context and floating-point environment afterwards.
     pub fn here<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.require_process()?;
         let _visit = Visit::begin();
@@ -122,7 +125,7 @@ impl Opened {
         self.all().count()
     }
 
-    /// The GPU with its index, if it is one alone.
+    /// The only GPU, with its index.
     pub fn gpu(&self) -> Option<(&Gpu, usize)> {
         match &self.gpus[..] {
             [(gpu, index)] => Some((gpu, *index)),
@@ -130,17 +133,12 @@ impl Opened {
         }
     }
 
-    /// The CPU, if it is that.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }
 
     pub fn gpus(&self) -> Vec<&Gpu> {
         self.gpus.iter().map(|(gpu, _)| gpu).collect()
-    }
-
-    pub fn is_host(&self) -> bool {
-        self.host.is_some()
     }
 }
 
@@ -153,13 +151,13 @@ impl Drop for Opened {
             mem::forget((gpus, self.host.take(), self.team.clone()));
         } else if !gpus.is_empty() {
             // Without a thread they go here.
-            let _ = apart(|| drop(gpus), || ());
+            let _ = on_own_thread(|| drop(gpus), || ());
         }
     }
 }
 
 /// Does work on a thread of its own, and something else meanwhile.
-fn apart<R: Send, M>(
+fn on_own_thread<R: Send, M>(
     work: impl FnOnce() -> R + Send,
     meanwhile: impl FnOnce() -> M,
 ) -> Result<(R, M)> {
@@ -171,30 +169,23 @@ fn apart<R: Send, M>(
     })
 }
 
-// Tells a caller, on his own thread, how far a calculation is, and has it stop when he says so.
-
-/// A caller's function.
+/// A caller's function: see [`Calculator::with_progress`](crate::Calculator::with_progress).
 pub type Tell = Arc<dyn Fn(f64) -> Option<i32> + Send + Sync>;
 
 /// How often it is called.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// One calculation.
+/// How far a call is.
 #[derive(Default)]
-pub struct Progress {
+struct Progress {
     /// The bits of the largest part that is done: those of positive numbers have their order.
     part: AtomicU64,
-    pub stop: Stop,
+    stop: Stop,
 }
 
 impl Progress {
-    /// A part is done, from 0 to 1.
-    pub fn done(&self, part: f64) {
-        self.part.fetch_max(part.to_bits(), Ordering::Relaxed);
-    }
-
-    /// Calls the caller's function, unless it has had it stop.
-    pub fn tell(&self, tell: &Tell) {
+    /// Calls the caller's function, unless it has asked to stop.
+    fn report(&self, tell: &Tell) {
         if !self.stop.is_asked()
             && let Some(code) = tell(f64::from_bits(self.part.load(Ordering::Relaxed)))
         {
@@ -202,11 +193,11 @@ impl Progress {
         }
     }
 
-    /// Waits for a result, and tells how far it is; none comes of a thread that panicked.
-    pub fn wait<R>(&self, tell: &Tell, result: &Receiver<Result<R>>) -> Option<Result<R>> {
+    /// Waits for a result, and reports; none comes of a thread that panicked.
+    fn wait<R>(&self, tell: &Tell, result: &Receiver<Result<R>>) -> Option<Result<R>> {
         loop {
             match result.recv_timeout(EVERY) {
-                Err(RecvTimeoutError::Timeout) => self.tell(tell),
+                Err(RecvTimeoutError::Timeout) => self.report(tell),
                 Ok(result) => {
                     if result.is_ok() {
                         tell(1.0);

@@ -1,4 +1,4 @@
-//! What a device shows of itself while it works, and a thread that reads it again and again.
+//! Clocks, power and temperature of a device while it works, and a thread that samples them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -6,29 +6,26 @@ use std::thread;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What shows clocks, power and temperature of a device.
+/// What reads clocks, power and temperature of a device: NVML, or a test's script.
 pub trait Gauge: Send + Sync {
-    /// What it shows now. Reading takes its time: NVML around 5 ms.
+    /// The present values. NVML takes about 5 ms.
     fn read(&self) -> Reading;
 
-    /// The limit of the power in watts.
     fn power_limit_w(&self) -> Option<f64>;
 }
 
-/// What a gauge shows; `None` if it does not know.
+/// `None` stands for unknown values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Clock of the multiprocessors in MHz.
     pub sm_mhz: Option<f64>,
-    /// Clock of the memory in MHz.
     pub memory_mhz: Option<f64>,
-    /// Power of the board in watts.
+    /// Power of the whole board in watts.
     pub power_w: Option<f64>,
     /// Temperature of the chip in °C.
     pub temperature_c: Option<f64>,
     /// Energy in joules since some moment.
     pub energy_j: Option<f64>,
-    /// What holds the clock back, by name; empty if nothing does.
+    /// The reasons that lower the clock.
     pub held_back: Option<Vec<&'static str>>,
 }
 
@@ -48,41 +45,35 @@ impl Look {
     }
 }
 
-/// From one look to the next, in addition to the time that it takes.
+/// Between two samples.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// After so many looks the pauses are twice as long, after twice as many three times, …: of an hour there are
-/// no more than some ten thousand looks.
-const LONGER: usize = 1000;
-
-/// A thread that reads a gauge until this is dropped.
+/// A thread that samples a gauge until [`Watch::end`].
 pub struct Watch {
     gauge: Arc<dyn Gauge>,
     first: Look,
-    /// None if the system gave no thread.
+    /// None if the system starts no thread.
     thread: Option<JoinHandle<Vec<Look>>>,
     ends: Sender<()>,
 }
 
 impl Watch {
-    /// Looks once, then again and again.
     pub fn begin(gauge: Arc<dyn Gauge>) -> Watch {
         let first = Look::at(gauge.as_ref());
         let (ends, end) = channel();
-        let reads = Arc::clone(&gauge);
-        let look = move || {
+        let sampled = Arc::clone(&gauge);
+        let sample = move || {
             let mut looks = Vec::new();
-            let pause = |looks: &Vec<Look>| PAUSE * (1 + looks.len() / LONGER) as u32;
-            while end.recv_timeout(pause(&looks)) == Err(RecvTimeoutError::Timeout) {
-                looks.push(Look::at(reads.as_ref()));
+            while end.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                looks.push(Look::at(sampled.as_ref()));
             }
             looks
         };
-        let thread = thread::Builder::new().name("gauge".into()).spawn(look).ok();
+        let thread = thread::Builder::new().name("gauge".into()).spawn(sample).ok();
         Watch { gauge, first, thread, ends }
     }
 
-    /// The looks in their order, the last one taken now.
+    /// All samples in order, the last one taken now.
     pub fn end(self) -> Vec<Look> {
         drop(self.ends);
         let meanwhile = self.thread.map_or(Vec::new(), |thread| thread.join().unwrap_or_default());

@@ -1,14 +1,13 @@
 //! The CPU as a device: versions for CPUs in its vectors, those for GPUs emulated.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as MapEntry;
-use std::ops::{Add, Range};
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::{Pool, Room, Team, Threads};
 use gpp_cpu::problem::{BandPanels, IgPanels, Task};
+use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::emulator;
@@ -19,16 +18,78 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue;
-pub use crate::devices::Host;
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, SlabSums, Upload, Watch, Worker,
-    of_layouts,
+    Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry,
+    grid,
 };
-use crate::error::Result;
-use crate::problem::layout::{BandArrays, Laid, MadePairs, preparation};
+use crate::error::{Error, Result};
+use crate::problem::layout::{Laid, preparation};
 use crate::problem::memory::AQSM_LOCAL;
 use crate::problem::vectors::{Order, SortedSlab};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
+
+/// The CPU with its threads and vectors.
+pub struct Host {
+    info: DeviceInfo,
+    level: Level,
+    team: Arc<Team>,
+}
+
+impl Host {
+    /// With its widest vectors.
+    #[expect(clippy::new_without_default, reason = "it asks the system for threads and memory")]
+    pub fn new() -> Host {
+        Host::at(Level::best())
+    }
+
+    /// With the vectors of a level.
+    pub fn at(level: Level) -> Host {
+        Host::with_team(level, Arc::new(Team::new(Room::here())))
+    }
+
+    /// With the vectors of a level, and these threads.
+    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
+        assert!(level.is_available(), "this CPU has no {level}");
+        Host { info: info(team.count(Threads::All)), level, team }
+    }
+
+    /// This CPU with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Host {
+        self.team.set(threads);
+        Host::with_team(self.level, self.team)
+    }
+
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    /// The threads that versions run, started at the first use.
+    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
+        self.team.pool(threads).map_err(Error::threads)
+    }
+}
+
+fn info(threads: usize) -> DeviceInfo {
+    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing()
+        .with_cpu(CpuRefreshKind::nothing())
+        .with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind).ok();
+    let cpu = system.as_ref().and_then(|system| system.cpus().first());
+    let name = cpu.map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
+    DeviceInfo {
+        id: HOST.into(),
+        name: name.unwrap_or("unknown CPU").into(),
+        multiprocessors: threads as u32,
+        memory_bytes: system.as_ref().map_or(0, |system| system.total_memory()),
+        ..DeviceInfo::default()
+    }
+}
 
 impl Device for Host {
     fn info(&self) -> &DeviceInfo {
@@ -43,12 +104,7 @@ impl Device for Host {
         Some(self)
     }
 
-    fn workspace(
-        &self,
-        problem: Outline,
-        versions: &[catalogue::Kernel],
-        slab: Extents,
-    ) -> HostWorkspace {
+    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
         let Extents { nbands, ncouls, .. } = slab;
         let cpus = || versions.iter().filter_map(|version| version.cpu());
         let of_sums = |cpu: &'static Cpu| {
@@ -56,29 +112,31 @@ impl Device for Host {
             let nw = batches.next().map_or(0, |batch| batch.len());
             cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
         };
-        let mut own = HostWorkspace::default();
-        if cpus().any(|cpu| cpu.needs.clusters) {
-            let slab = SortedSlab::bytes_while_made(slab, problem.poles);
-            own = HostWorkspace { bands: BandPanels::bytes(nbands, ncouls), slab };
-        }
-        if cpus().any(|cpu| cpu.needs.panels) {
+        let if_any = |needs: fn(&Needs) -> bool, bytes: &dyn Fn() -> u64| {
+            if cpus().any(|cpu| needs(&cpu.needs)) { bytes() } else { 0 }
+        };
+        let chunks = if_any(|needs| needs.clusters, &|| BandPanels::bytes(nbands, ncouls));
+        let panels = cpus().filter_map(|cpu| cpu.needs.panels);
+        let panels = panels.map(|lanes| IgPanels::bytes(ncouls, nbands, lanes)).max().unwrap_or(0);
+        let sorted = || SortedSlab::bytes_while_made(slab, problem.poles);
+        let swapped = || AQSM_LOCAL.bytes(slab, Layout::Swapped);
+        let fallback = || FallbackPairs::bytes_while_made(slab);
+        let all = [
             // Of both there is one at a time.
-            own.bands = own.bands.max(IgPanels::bytes(ncouls, nbands));
-        }
-        if cpus().any(|cpu| cpu.needs.aqsm) {
-            let swapped = AQSM_LOCAL.bytes(slab, Layout::Swapped);
-            own.slab = own.slab.saturating_add(swapped + FallbackPairs::bytes_while_made(slab));
-        }
-        own.slab = own.slab.saturating_add(cpus().map(of_sums).max().unwrap_or(0));
-        // What was made for one version stays for the next.
-        of_layouts(problem, versions, slab).fold(own, HostWorkspace::add)
+            chunks.max(panels),
+            if_any(|needs| needs.clusters, &sorted),
+            if_any(|needs| needs.aqsm, &swapped),
+            if_any(|needs| needs.aqsm, &fallback),
+            cpus().map(of_sums).max().unwrap_or(0),
+            bytes_laid_out(problem, versions, slab),
+        ];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         Ok(Box::new(OnHost {
             host: self,
             problem,
-            bands: HashMap::new(),
             panels: None,
             chunks: None,
             slab: SlabArrays::default(),
@@ -87,18 +145,16 @@ impl Device for Host {
     }
 }
 
-/// A worker. What a kernel reads in addition to the problem's own arrays is made when one first needs it.
+/// A worker. Arrays that a version for CPUs reads in addition to the problem's own are made at the first use.
 struct OnHost<'a> {
     host: &'a Host,
     problem: &'a Problem,
-    /// The arrays of bands in each layout for GPUs.
-    bands: HashMap<Layout, BandArrays<'a>>,
-    /// The matrix elements of G as vectors read them, of one order of bands at a time.
+    /// The matrix elements of G for versions for CPUs, in one order of bands.
     panels: Option<(Order, IgPanels)>,
     /// The same in chunks of bands, for pairs sorted by their poles.
     chunks: Option<BandPanels>,
     slab: SlabArrays,
-    /// Of the slab that was begun.
+    /// The sums of the slab that was begun.
     summed: Option<SlabSums>,
 }
 
@@ -106,26 +162,12 @@ struct OnHost<'a> {
 #[derive(Default)]
 struct SlabArrays {
     of: Option<(Id, Range<usize>)>,
-    /// Matrix elements of G′ in layouts other than the slab's own.
-    aqsm_local: HashMap<Layout, Vec<Complex64>>,
-    /// What kernels for GPUs read of its pairs, with what that depends on in addition to the slab.
-    pairs: HashMap<(Layout, Poles), MadePairs>,
-    /// For kernels that take any poles, and for those that take real ones: at these energies.
-    fallback: HashMap<Poles, ((Id, Range<usize>), FallbackPairs)>,
+    /// Matrix elements of G′ with bands fastest.
+    aqsm: Option<Vec<Complex64>>,
+    /// At a batch, for kernels that take these poles.
+    fallback: Option<((Id, Range<usize>), Poles, FallbackPairs)>,
     /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
-}
-
-impl SlabArrays {
-    /// Lays its matrix elements out for a layout.
-    fn lay_out(&mut self, problem: &Problem, slab: SlabView<'_>, layout: Layout) -> Result<()> {
-        if !self.aqsm_local.contains_key(&layout)
-            && let Cow::Owned(made) = preparation(layout).aqsm_local(slab, problem.order())?
-        {
-            self.aqsm_local.insert(layout, made);
-        }
-        Ok(())
-    }
 }
 
 impl Worker for OnHost<'_> {
@@ -155,39 +197,26 @@ impl Worker for OnHost<'_> {
     fn finish(&mut self) -> Result<SlabSums> {
         Ok(self.summed.take().expect("a slab was begun"))
     }
-
-    fn forget(&mut self) {
-        self.slab = SlabArrays::default();
-    }
 }
 
 impl OnHost<'_> {
-    /// Runs a GPU version's kernels: the blocks of a grid side by side, the threads of a block in turn.
+    /// Runs a GPU version's kernels: the blocks of a grid in parallel, the threads of a block in turn.
     fn emulate(
-        &mut self,
+        &self,
         slab: SlabView<'_>,
         batch: &Batch,
         gpu: &Gpu,
         watch: Watch,
     ) -> Result<SlabSums> {
-        let (problem, made) = (self.problem, &mut self.slab);
-        let (bands, order) = (problem.bands(), problem.order());
+        let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
         let kernel = batch.plan().kernel(gpu);
-        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        let of_bands = match self.bands.entry(layout) {
-            MapEntry::Occupied(there) => &*there.into_mut(),
-            MapEntry::Vacant(none) => &*none.insert(prepared.of_bands(bands, order)?),
-        };
+        let prepared = preparation(kernel.layout);
+        let of_bands = &prepared.of_bands(bands, order)?;
         let wx = &prepared.energies(bands, batch);
-        made.lay_out(problem, slab, layout)?;
-        let own = made.aqsm_local.get(&layout).map(Vec::as_slice);
-        let aqsm_local = own.or(slab.aqsm_local().whole()).expect("laid out above");
-        let (key, at) = ((layout, kernel.poles), prepared.pairs_at(batch, kernel));
-        if made.pairs.get(&key).is_none_or(|(of, _)| *of != at) {
-            made.pairs.insert(key, (at, prepared.pairs(problem, slab, batch, kernel)));
-        }
-        let (_, pairs) = &made.pairs[&key];
-        let Launch { kernel, entry, grid } = Launch::of(gpu, problem, batch, slab, pairs)?;
+        let aqsm_local = &prepared.aqsm_local(slab, order)?;
+        let pairs = &prepared.pairs(problem, slab, batch, kernel);
+        let grid = grid(gpu, problem, batch, slab, pairs)?;
+        let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
         let constant = &batch.plan().wx;
 
@@ -202,10 +231,9 @@ impl OnHost<'_> {
                 if watch.stop.is_asked() {
                     return;
                 }
-                // SAFETY: the launch contract. Bands and slab checked their arrays, `arguments` that they
-                // have the kernel's layout and what goes with it, and borrows them; `Launch::of` checked
-                // the dimensions; the launches keep the entry's energies within nw; there is room for the
-                // sums of all blocks.
+                // SAFETY: the launch contract. Bands and slab checked their arrays; `arguments` checked that they have the
+                // kernel's layout, and borrows them; `grid` checked the dimensions; the launches keep the entry's
+                // energies within nw; there is room for the sums of all blocks.
                 unsafe { (entry.body)(arguments.address(), constant.as_ptr(), block, grid) };
                 (watch.done)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
@@ -231,15 +259,15 @@ impl OnHost<'_> {
         let pool = host.pool(cpu.threads)?;
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
         let made = &self.slab;
-        let aqsm = made.aqsm_local.get(&Layout::Swapped).filter(|_| needs.aqsm);
-        let panels = self.panels.as_ref().filter(|_| needs.panels);
-        let fallback = made.fallback.get(&poles).filter(|_| needs.plan);
+        let aqsm = made.aqsm.as_ref().filter(|_| needs.aqsm);
+        let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
+        let fallback = made.fallback.as_ref().filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
             bands: vectors::bands(problem.bands(), batch),
             panels: panels.map(|(_, panels)| panels),
             slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
-            plan: fallback.map(|(_, fallback)| vectors::plan(plan, fallback)),
+            plan: fallback.map(|(_, _, fallback)| vectors::plan(plan, fallback)),
             clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
@@ -250,8 +278,7 @@ impl OnHost<'_> {
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Makes what a version for CPUs needs: matrix elements, and of the slab the fallback pairs at a batch of those that
-    /// kernels take, or its sorted pairs.
+    /// Makes the arrays that a version for CPUs needs.
     fn prepare(
         &mut self,
         slab: SlabView<'_>,
@@ -262,19 +289,24 @@ impl OnHost<'_> {
         let (problem, made) = (self.problem, &mut self.slab);
         let order = Order::of(problem.order(), needs.plan);
         // There is room for the matrix elements of G in one order only.
-        if needs.panels && self.panels.as_ref().is_none_or(|(of, _)| *of != order) {
-            (self.panels, self.chunks) = (None, None);
-            self.panels = Some((order, vectors::panels(problem, order)?));
+        if let Some(lanes) = needs.panels {
+            let is_it = |(of, panels): &(Order, IgPanels)| *of == order && panels.lanes == lanes;
+            if !self.panels.as_ref().is_some_and(is_it) {
+                (self.panels, self.chunks) = (None, None);
+                self.panels = Some((order, vectors::panels(problem, order, lanes)?));
+            }
         }
         if needs.clusters && self.chunks.is_none() {
             self.panels = None;
             self.chunks = Some(vectors::chunks(problem));
         }
-        if needs.aqsm {
-            made.lay_out(problem, slab, Layout::Swapped)?;
+        if needs.aqsm && made.aqsm.is_none() {
+            let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
+            made.aqsm = Some(swapped.into_owned());
         }
-        if needs.plan && made.fallback.get(&poles).is_none_or(|(at, _)| *at != batch.id()) {
-            made.fallback.insert(poles, (batch.id(), problem.fallback(slab, batch, poles)));
+        let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
+        if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {
+            made.fallback = Some((batch.id(), poles, problem.fallback(slab, batch, poles)));
         }
         if needs.clusters {
             made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));

@@ -1,32 +1,28 @@
-//! Where the kernels run.
+//! Where kernels run: devices, and their workers.
 
 pub mod gauge;
 pub mod gpu;
 pub mod host;
 
-use std::collections::HashSet;
 use std::fmt;
-use std::ops::Add;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use gpp_cpu::pool::{Pool, Room, STACK, Team, Threads, starting};
-use gpp_cpu::simd::Level;
+use gpp_cpu::pool::{STACK, starting};
 use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::arrays::Layout;
-use gpp_kernels::kernel::{Dimensions, Exceeded};
-use gpp_kernels::kernel::{Entry, Gpu, Kernel};
+use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, Gpu, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
+use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{AQSM_LOCAL, Of};
-use crate::problem::{Batch, Extents, Matrix, Outline, Problem, SlabView};
+use crate::problem::{Batch, Extents, Outline, Problem, SlabView};
 
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
@@ -35,29 +31,21 @@ pub trait Device: Sync {
         self.info().back_end()
     }
 
-    /// What is known of one of a kernel's entries here.
+    /// What is known of one of a kernel's entries on this device.
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
-    /// Loads an entry that is needed next while the next run goes on.
-    fn prepare(&self, _entry: &Entry) {}
-
-    /// Bytes that are free for arrays on a device with a memory of its own.
+    /// Bytes that are free for arrays, on a device with separate memory.
     fn free_memory(&self) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// What the host's memory has to hold in addition to a problem's arrays while these versions run here, one after
-    /// the other, on slabs of these dimensions.
-    fn workspace(
-        &self,
-        _: Outline,
-        _versions: &[catalogue::Kernel],
-        _slab: Extents,
-    ) -> HostWorkspace {
-        HostWorkspace::default()
+    /// Bytes of the host's memory, in addition to a problem's arrays, while these versions run one after the other on
+    /// slabs of these dimensions.
+    fn workspace(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> u64 {
+        0
     }
 
-    /// What shows its clocks, power and temperature, if anything does.
+    /// What reads its clocks, power and temperature, if anything does.
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
         None
     }
@@ -73,8 +61,8 @@ pub trait Device: Sync {
 
 /// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
 pub trait Worker: Send {
-    /// Takes memory for slabs of so many `igp` at most, about so many in all: as many as there is room for
-    /// stay in place. Without it there is room for one.
+    /// Takes memory for slabs of at most so many `igp`, about so many in all: as many as there is room for stay on the
+    /// device. Without this call there is room for one.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
     }
@@ -94,16 +82,9 @@ pub trait Worker: Send {
         false
     }
 
-    /// Page-locks memory for as long as the result lives, which owns it: slabs there are uploaded without a
-    /// copy. None if that is of no use, and if the system refuses it.
-    fn lock(&self, _memory: Arc<Matrix>) -> Option<Locked> {
-        None
-    }
-
     /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included, and uploads what is
-    /// not in place. After this returns, the device reads only what is [locked](Worker::lock): dropping the lock waits
-    /// until that has ended. A CPU reports its progress to `watch`. If this fails, the slab is not in flight, and those
-    /// begun before still are.
+    /// not in place. After this returns, the arguments are no longer read. A CPU reports its progress to `watch`. After a
+    /// failure the slab is not in flight, and those begun before still are.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -112,36 +93,25 @@ pub trait Worker: Send {
         watch: Watch,
     ) -> Result<()>;
 
-    /// Has all in place that [`Worker::begin`] would put there, kernels included, so that it does nothing but
-    /// launch.
+    /// Places all that [`Worker::begin`] would place, kernels included, so that it only launches.
     fn ready(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) -> Result<()> {
         Ok(())
     }
 
-    /// Makes what the host makes of a slab for the batch that begins next, while another is in flight.
-    fn look_ahead(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) {}
-
-    /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such
-    /// as sorted pairs; what finds no room is made each time. Without it there are few.
+    /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such as
+    /// sorted pairs.
     fn keep(&mut self, _bytes: u64) {}
 
-    /// The sums of the slab that was begun first, which is no longer in flight, even if this fails.
+    /// The sums of the slab that was begun first, which is then no longer in flight, even after a failure.
     fn finish(&mut self) -> Result<SlabSums>;
-
-    /// Forgets what is in place of slabs, none of which is in flight.
-    fn forget(&mut self);
 }
-
-/// Holds memory page-locked, and owns it.
-pub type Locked = Box<dyn Send>;
 
 /// The result of one calculation on a slab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlabSums {
     /// `(groups, values)`: the values are the parts of `asx`, then of `ach`, energy by energy.
     pub values: Vec<f64>,
-    /// Groups of `igp`, in their order: one if the kernel has one sum of the slab, as many as there are `igp` in
-    /// kernels for CPUs.
+    /// Groups of `igp`: one if the kernel has one sum of the slab, each `igp` in kernels for CPUs.
     pub groups: usize,
     /// Time of the calculation, data already in place.
     pub seconds: f64,
@@ -152,56 +122,43 @@ pub struct SlabSums {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Upload {
-    /// Bytes; none if all was in place.
     pub bytes: u64,
-    /// From the first to the last of them.
+    /// From begin to end.
     pub seconds: f64,
 }
 
-impl Upload {
-    /// This and another one, one after the other.
-    #[must_use]
-    pub fn and(self, other: Upload) -> Upload {
-        Upload { bytes: self.bytes + other.bytes, seconds: self.seconds + other.seconds }
-    }
-}
-
 impl SlabSums {
-    /// Of all energies, from those of its batches in their order; none without any.
+    /// The sums at all energies, from those of its batches in their order; none without any.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
-        let join = |mut all: SlabSums, next: SlabSums| {
+        batches.into_iter().reduce(|mut all, next| {
             assert_eq!(all.groups, next.groups, "groups of a slab");
             all.values.extend(next.values);
             all.seconds += next.seconds;
-            all.upload = all.upload.and(next.upload);
+            all.upload.bytes += next.upload.bytes;
+            all.upload.seconds += next.upload.seconds;
             all
-        };
-        batches.into_iter().reduce(join)
-    }
-
-    /// One of the values, of each group.
-    pub fn of_value(&self, value: usize) -> &[f64] {
-        &self.values[value * self.groups..][..self.groups]
+        })
     }
 }
 
+/// The name of the CPU.
 pub const HOST: &str = "cpu";
 
 /// What is known of a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceInfo {
     /// `cpu`, `gpu:0`, `gpu:1`, …
     pub id: String,
     /// Model.
     pub name: String,
-    /// Driver version, of a GPU.
+    /// Driver version of a GPU.
     pub driver: Option<String>,
-    /// Compute capability, of a GPU.
+    /// Compute capability of a GPU.
     pub compute_capability: Option<String>,
-    /// Streaming multiprocessors, or threads of the host.
+    /// Streaming multiprocessors, or threads of the CPU.
     pub multiprocessors: u32,
-    /// Of a GPU, `GPU-…`.
+    /// `GPU-…` of a GPU.
     pub uuid: Option<String>,
     /// Highest clock in MHz, if known.
     pub clock_mhz: Option<u32>,
@@ -212,7 +169,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// Whether it has the instructions of a version.
     pub fn runs(&self, gpu: &Gpu) -> bool {
-        let capability = self.compute_capability.as_ref().and_then(|told| told.parse().ok());
+        let capability = self.compute_capability.as_ref().and_then(|text| text.parse().ok());
         capability.is_none_or(|capability: f64| capability >= gpu.capability)
     }
 
@@ -231,131 +188,42 @@ pub struct KernelInfo {
     pub local_bytes: Option<u32>,
     /// Static shared memory of a block in bytes.
     pub shared_bytes: Option<u32>,
-    /// Warps that fit on a multiprocessor.
+    /// Warps that fit on an SM.
     pub warps_per_sm: Option<u32>,
 }
 
-// The CPU with its threads and vectors; its worker is in host.rs.
-
-pub struct Host {
-    info: DeviceInfo,
-    level: Level,
-    team: Arc<Team>,
-}
-
-impl Host {
-    /// With the widest vectors that it has.
-    pub fn new() -> Host {
-        Host::at(Level::best())
-    }
-
-    /// With the vectors of a level.
-    pub fn at(level: Level) -> Host {
-        Host::with_team(level, Arc::new(Team::new(Room::here())))
-    }
-
-    /// With the vectors of a level, and these threads.
-    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
-        assert!(level.is_available(), "this processor has no {level}");
-        Host { info: info(team.count(Threads::All)), level, team }
-    }
-
-    /// This host with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Host {
-        self.team.set(threads);
-        Host::with_team(self.level, self.team)
-    }
-
-    /// The vectors that it is used with.
-    pub fn level(&self) -> Level {
-        self.level
-    }
-
-    /// How many threads its versions run.
-    pub fn team(&self) -> &Team {
-        &self.team
-    }
-
-    /// The threads that versions run, started when they are first asked for.
-    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
-        self.team.pool(threads).map_err(Error::threads)
-    }
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Host::new()
-    }
-}
-
-fn info(threads: usize) -> DeviceInfo {
-    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
-    let system = System::new_with_specifics(
-        RefreshKind::nothing()
-            .with_cpu(CpuRefreshKind::nothing())
-            .with_memory(MemoryRefreshKind::nothing().with_ram()),
+/// The grid of a launch, in the emulator and on a GPU: `gpu`'s kernels at a batch of energies on a slab and its pairs.
+pub fn grid(
+    gpu: &Gpu,
+    problem: &Problem,
+    batch: &Batch,
+    slab: SlabView,
+    pairs: &Pairs,
+) -> Result<Grid> {
+    let kernel = batch.plan().kernel(gpu);
+    let header = problem.header();
+    // Neither kernel nor driver would notice.
+    assert!(
+        slab.igp().end <= header.ngpown
+            && slab.ncouls() == header.ncouls
+            && slab.nbands() == header.nbands,
+        "the slab is part of the problem"
     );
-    let name = system
-        .as_ref()
-        .ok()
-        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_string()));
-    DeviceInfo {
-        id: HOST.into(),
-        name: name.filter(|name| !name.is_empty()).unwrap_or("unknown processor".into()),
-        driver: None,
-        compute_capability: None,
-        multiprocessors: threads as u32,
-        uuid: None,
-        clock_mhz: None,
-        memory_bytes: system.map_or(0, |system| system.total_memory()),
+    assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
+    let extents = pairs.counted(Dimensions {
+        nbands: header.nbands as u32,
+        ngpown: slab.len() as u32,
+        ncouls: slab.ncouls() as u32,
+        nw: batch.nw() as u32,
+        fallback_begins: &[],
+        clusters: 0,
+    });
+    if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
+        let origin = format!("{} on {}", gpu.id(), problem.name());
+        let what = format!("the kernel takes fewer than {below} {what}, found {count}");
+        return Err(Error::Input { origin, what });
     }
-}
-
-// How a kernel runs on a slab, in the emulator and on a GPU.
-
-/// A kernel, its entry for so many energies, and the grid of each launch.
-pub struct Launch<'a> {
-    /// The kernel that sums problems of these poles.
-    pub kernel: &'a Kernel,
-    pub entry: &'static Entry,
-    pub grid: Grid,
-}
-
-impl<'a> Launch<'a> {
-    /// Of the kernels of `gpu` at some energies, with what they read of the slab's pairs.
-    pub fn of(
-        gpu: &'a Gpu,
-        problem: &Problem,
-        batch: &Batch,
-        slab: SlabView,
-        pairs: &Pairs,
-    ) -> Result<Launch<'a>> {
-        let kernel = batch.plan().kernel(gpu);
-        let (header, nw) = (problem.header(), batch.nw());
-        // Neither kernel nor driver would notice.
-        assert!(
-            slab.igp().end <= header.ngpown
-                && slab.ncouls() == header.ncouls
-                && slab.nbands() == header.nbands,
-            "the slab is of the problem"
-        );
-        assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
-        let extents = pairs.counted(Dimensions {
-            nbands: header.nbands as u32,
-            ngpown: slab.len() as u32,
-            ncouls: slab.ncouls() as u32,
-            nw: nw as u32,
-            fallback_begins: &[],
-            clusters: 0,
-        });
-        if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
-            let origin = format!("{} on {}", gpu.id(), problem.name());
-            let what = format!("the kernel takes fewer than {below} {what}, found {count}");
-            return Err(Error::Input { origin, what });
-        }
-        Ok(Launch { kernel, entry: entry(kernel, nw), grid: kernel.grid(&extents) })
-    }
+    Ok(kernel.grid(&extents))
 }
 
 /// The entry of `kernel` for `nw` energies.
@@ -363,60 +231,21 @@ pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }
 
-// What versions take of the host's memory in addition to a problem's arrays, known before they take it.
-
-/// Bytes in addition to the arrays of a problem.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostWorkspace {
-    /// As long as there is a worker.
-    pub bands: u64,
-    /// While a slab is worked on.
-    pub slab: u64,
-}
-
-impl HostWorkspace {
-    /// What two need that are there one after the other.
-    #[must_use]
-    pub fn or(self, other: HostWorkspace) -> HostWorkspace {
-        HostWorkspace { bands: self.bands.max(other.bands), slab: self.slab.max(other.slab) }
-    }
-}
-
-impl Add for HostWorkspace {
-    type Output = HostWorkspace;
-
-    fn add(self, other: HostWorkspace) -> HostWorkspace {
-        HostWorkspace {
-            bands: self.bands.saturating_add(other.bands),
-            slab: self.slab.saturating_add(other.slab),
-        }
-    }
-}
-
-/// What kernels for GPUs read that is laid out for them, layout by layout: those that sum a problem for these
-/// versions, in slabs of these dimensions.
-pub fn of_layouts(
-    problem: Outline,
-    versions: &[catalogue::Kernel],
-    slab: Extents,
-) -> impl Iterator<Item = HostWorkspace> {
-    let of_version = |version: &catalogue::Kernel| version.first(problem);
-    let kernels: Vec<(&Kernel, usize)> = versions.iter().filter_map(of_version).collect();
-    Layout::ALL.into_iter().filter_map(move |layout| {
-        let those = kernels.iter().filter(|(kernel, _)| kernel.layout == layout);
-        let nw = those.map(|(_, nw)| *nw).max()?;
-        let slab = Extents { nw, ..slab };
-        // A part of a slab has its rows far apart, so that the original layout is one of its own too.
+/// Bytes of the arrays that kernels of these versions for GPUs read, in one layout at a time, for slabs of these
+/// dimensions.
+fn bytes_laid_out(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
+    let of_kernel = |(kernel, nw): (&Kernel, usize)| {
+        let (layout, slab) = (kernel.layout, Extents { nw, ..slab });
+        // The rows of a part of a slab are not contiguous, so that the original layout too is a copy.
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
         let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
         let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
-        Some(HostWorkspace { bands, slab: aqsm_local.saturating_add(pairs) })
-    })
+        bands.saturating_add(aqsm_local).saturating_add(pairs)
+    };
+    versions.iter().filter_map(|version| version.first(problem)).map(of_kernel).max().unwrap_or(0)
 }
 
-// The names of devices.
-
-/// The devices of a command line.
+/// The devices that a user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The first GPU, or the CPU if there is none.
@@ -439,24 +268,17 @@ impl Choice {
     }
 }
 
-/// Names of devices; numbers stand for N and M.
-pub const NAMED: [&str; 4] = ["auto", "gpu", "gpu:all", HOST];
-
 impl FromStr for Choice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Choice> {
         let unknown = || {
-            let mut error = Error::unknown(
-                "device",
-                text,
-                ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST],
-            );
-            let gpu = text.to_lowercase().strip_prefix("cuda").map(|index| format!("gpu{index}"));
-            if let (Error::Unknown { nearest, .. }, Some(gpu)) = (&mut error, gpu)
-                && gpu.parse::<Choice>().is_ok()
+            let known = ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST];
+            let mut error = Error::unknown("device", text, known);
+            if let Error::Unknown { nearest, .. } = &mut error
+                && let Some(index) = text.to_lowercase().strip_prefix("cuda")
             {
-                *nearest = gpu;
+                *nearest = format!("gpu{index}");
             }
             error
         };
@@ -465,19 +287,18 @@ impl FromStr for Choice {
             None if text == "gpu" => Ok(Choice::Gpus(vec![0])),
             None if text == HOST => Ok(Choice::Cpu),
             Some(("gpu", "all")) => Ok(Choice::AllGpus),
-            Some(("gpu", indices)) => {
-                let indices: Vec<usize> = indices
-                    .split(',')
-                    .map(|index| index.parse().map_err(|_| unknown()))
-                    .collect::<Result<_>>()?;
-                let mut seen = HashSet::new();
-                match indices.iter().find(|&index| !seen.insert(index)) {
-                    Some(twice) => Err(Error::Input {
-                        origin: format!("--device {text}"),
-                        what: format!("names gpu:{twice} twice"),
-                    }),
-                    None => Ok(Choice::Gpus(indices)),
+            Some(("gpu", list)) => {
+                let mut indices = Vec::new();
+                for index in list.split(',') {
+                    let index: usize = index.parse().map_err(|_| unknown())?;
+                    if indices.contains(&index) {
+                        let (origin, what) =
+                            (format!("--device {text}"), format!("names gpu:{index} twice"));
+                        return Err(Error::Input { origin, what });
+                    }
+                    indices.push(index);
                 }
+                Ok(Choice::Gpus(indices))
             }
             _ => Err(unknown()),
         }
@@ -498,11 +319,10 @@ impl fmt::Display for Choice {
     }
 }
 
-// Progress and stop of a calculation, and the threads of its workers.
-
-/// Called with the part of a calculation that is done, from any thread and in any order.
+/// Called with the fraction of a calculation that is done, from any thread and in any order.
 pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
 
+/// Progress and stop of a calculation.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub done: Done<'a>,

@@ -91,7 +91,7 @@ struct InFlight {
 
 /// The modules of a task's kernels.
 struct Kernels {
-    first: [(&'static str, Arc<Loaded>); 2],
+    first: [Arc<Loaded>; 2],
     fallback: Arc<Loaded>,
     gather: Arc<Loaded>,
     second: Arc<Loaded>,
@@ -187,45 +187,37 @@ impl<'a> OnGpu<'a> {
         let launches = Launches::of(&place, &self.shape, nbands, limits, batch, sums);
         let Kernels { shared, .. } = self.kernels;
         let stream = &slot.stream;
-        let (symbol, module) = &self.kernels.first[kind];
-        let function = module.module.function(symbol)?;
-        function.allow_shared(shared[0])?;
+        let kernel = &self.kernels.first[kind];
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
             let (arguments, tile) = (launches.first, self.shape.version.tile_u);
-            let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
-            function.launch_sharing(stream, blocks, tile.threads(), shared[0], &pointers)?;
+            let grid = [arguments.blocks(tile), tile.threads(), shared[0]];
+            kernel.function.launch(stream, grid, &arguments.pointers())?;
             if *columns > 0 {
-                let (arguments, function) = (
-                    launches.fallback,
-                    self.kernels.fallback.module.function(FallbackPairs::SYMBOL)?,
-                );
-                let pointers = arguments.pointers();
-                function.launch(stream, arguments.blocks(), FallbackPairs::THREADS, &pointers)?;
+                let arguments = launches.fallback;
+                let grid = [arguments.blocks(), FallbackPairs::THREADS, 0];
+                self.kernels.fallback.function.launch(stream, grid, &arguments.pointers())?;
             }
             if batch.gathers {
-                let (arguments, function) =
-                    (launches.gather, self.kernels.gather.module.function(PackV::SYMBOL)?);
-                let pointers = arguments.pointers();
-                function.launch(stream, arguments.blocks(), PackV::THREADS, &pointers)?;
+                let arguments = launches.gather;
+                let grid = [arguments.blocks(), PackV::THREADS, 0];
+                self.kernels.gather.function.launch(stream, grid, &arguments.pointers())?;
             }
             let (arguments, tile) = (launches.second, self.shape.version.tile_sigma);
-            let function = self.kernels.second.module.function(self.shape.version.symbol_sigma)?;
-            function.allow_shared(shared[1])?;
-            let (blocks, pointers) = (arguments.blocks(tile), arguments.pointers());
-            function.launch_sharing(stream, blocks, tile.threads(), shared[1], &pointers)
+            let grid = [arguments.blocks(tile), tile.threads(), shared[1]];
+            self.kernels.second.function.launch(stream, grid, &arguments.pointers())
         }
     }
 }
 
 impl Kernels {
     fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
-        let module = |symbol: &'static str| gpu.modules.get(symbol);
+        let module = |symbol| gpu.load(symbol);
         let version = shape.version;
         let [hole, exchange] = version.symbols_u[usize::from(!shape.real)];
         Ok(Kernels {
-            first: [(hole, module(hole)?), (exchange, module(exchange)?)],
+            first: [module(hole)?, module(exchange)?],
             fallback: module(FallbackPairs::SYMBOL)?,
             gather: module(PackV::SYMBOL)?,
             second: module(version.symbol_sigma)?,
@@ -412,12 +404,11 @@ impl Pipeline<Sums> for OnGpu<'_> {
             slots: self.shape.slots,
             count: 2 * iw.len() as u32,
         };
-        let function = self.kernels.fold.module.function(Fold::SYMBOL)?;
         // SAFETY: the arguments are the kernel's, their arrays of the shape's dimensions and of this device; the sums
         // are written before it in its stream.
         unsafe {
-            let pointers = arguments.pointers();
-            function.launch(&slot.stream, arguments.blocks(), Fold::THREADS, &pointers)?;
+            let grid = [arguments.blocks(), Fold::THREADS, 0];
+            self.kernels.fold.function.launch(&slot.stream, grid, &arguments.pointers())?;
         }
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;

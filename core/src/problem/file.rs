@@ -14,13 +14,13 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::error::{Error, Result};
+use crate::os::output::{self, replace};
 use crate::problem::header::{Header, at_most, in_range};
 use crate::problem::memory::{self, Extents, Of};
 use crate::problem::{
     Bands, Grid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis, wrong,
 };
 use crate::progress::{Bar, Progress};
-use crate::system::output::{self, replace};
 
 #[cfg(target_endian = "big")]
 compile_error!("the file format is little-endian and is read into memory as it stands");

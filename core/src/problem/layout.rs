@@ -238,9 +238,6 @@ fn padded(array: &Array, of: Extents) -> usize {
 /// Which batch, and what poles kernels take.
 pub type PairsAt = ((Id, Range<usize>), Poles);
 
-/// What was made of a slab's pairs, and what it depends on besides the slab.
-pub type MadePairs = (Option<PairsAt>, Arc<Pairs>);
-
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum Pairs {
     /// Nothing.

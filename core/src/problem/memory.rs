@@ -11,7 +11,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-pub use crate::system::memory::{free, require, zeros};
+pub use crate::os::memory::{free, require, zeros};
 
 #[derive(Debug)]
 pub struct Array {

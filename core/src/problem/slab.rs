@@ -151,11 +151,6 @@ impl Slab {
         self.nbands
     }
 
-    /// `wtilde` and `eps`, to own where they are: the arrays that are page-locked.
-    pub fn shared(&self) -> [Arc<Matrix>; 2] {
-        [self.wtilde.clone(), self.eps.clone()]
-    }
-
     /// `wtilde`, `eps` and `aqsm_local`, copied if others own them as well.
     pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
         [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]

@@ -1,7 +1,8 @@
 //! The arrays for versions made for CPUs, borrowed from a problem; see [`gpp_cpu::problem`].
 
 use gpp_cpu::problem::{
-    BandPanels, Bands as BandsView, Clusters, FallbackPairs as Fallback, IgPanels, Plan, Slab,
+    BandPanels, Bands as BandsView, Clusters, FallbackPairs as Fallback, IgPanels, Lanes, Plan,
+    Slab,
 };
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
@@ -40,6 +41,7 @@ pub fn plan<'a>(plan: &'a BandPlan, fallback: &'a FallbackPairs) -> (Plan<'a>, F
         far_begin: plan.far_begin,
         half: plan.half,
         poles: plan.poles,
+        has_static: plan.has_static(),
     };
     let FallbackPairs { mask, pairs, begins } = fallback;
     (of_bands, Fallback { mask, pairs, begins })
@@ -61,14 +63,14 @@ impl Order {
 }
 
 /// Packs the matrix elements of G.
-pub fn panels(problem: &Problem, order: Order) -> Result<IgPanels> {
+pub fn panels(problem: &Problem, order: Order, lanes: Lanes) -> Result<IgPanels> {
     let h = problem.header();
     memory::require(
         &format!("{} in blocks for vectors", memory::AQSN.name),
-        IgPanels::bytes(h.ncouls, h.nbands),
+        IgPanels::bytes(h.ncouls, h.nbands, lanes),
     )?;
     let order = (order == Order::Plan).then(|| problem.order().bands());
-    Ok(IgPanels::of(problem.aqsn(), h.ncouls, order))
+    Ok(IgPanels::of(problem.aqsn(), h.ncouls, order, lanes))
 }
 
 /// The matrix elements of G in chunks of bands.

@@ -57,7 +57,7 @@ fn only_the_items_of_a_run_are_dealt_a_few_ahead() {
         [some.next(0, false), some.next(0, false), some.next(1, false)],
         [Some(1), None, Some(0)]
     );
-    some.hand_on();
+    some.change(|state| state.returned += 1);
     assert_eq!(some.next(1, true), Some(2));
     assert_eq!((some.next(0, true), some.next(1, true)), (None, None));
     let ended = queue(&mut homes, vec![0, 1, 2], 2, 2);

@@ -38,7 +38,7 @@ fn far_fields_of_real_poles_are_those_of_one_number() {
         let vectors = Chebyshev::of(Fallback::new(), &part, LIMITS).unwrap();
         for w in energies() {
             for occupied in [false, true] {
-                let found = way_of(vectors.far_field(vectors.splat(w), occupied));
+                let found = way_of(vectors.far_field(splat(Fallback::new(), w), occupied));
                 assert_eq!(
                     found,
                     far_field(w, &part, occupied, &LIMITS),
@@ -78,7 +78,7 @@ fn far_fields_of_complex_poles_are_those_of_one_number() {
         );
         for &w in &energies {
             for occupied in [false, true] {
-                let found = way_of(lanes.far_field(lanes.splat(w), occupied));
+                let found = way_of(lanes.far_field(splat(Fallback::new(), w), occupied));
                 assert_eq!(found, one.far_field(w, occupied), "{w:e} {disc:?} {occupied}");
                 seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
             }
@@ -102,7 +102,7 @@ fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
         let bounds = Powers::of(Fallback::new(), &disc, LIMITS).unwrap();
         for &w in energies.iter().chain(&[2.9, 3.1, 1e99, 1e101, -1e101]) {
             for occupied in [false, true] {
-                if !bounds.is_first(bounds.splat(w), occupied).test(0) {
+                if !bounds.is_first(splat(Fallback::new(), w), occupied).test(0) {
                     seen[2] += 1;
                     continue;
                 }

@@ -26,15 +26,6 @@ fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
 }
 
 #[test]
-fn a_core_counts_once() {
-    // The second CPU of core c is c + 8, as most systems number them.
-    let lowest = |id| Some(id % 8);
-    assert_eq!(cores(&(0..16).collect::<Vec<_>>(), lowest), 8);
-    assert_eq!(cores(&[0, 1, 8, 9, 10], lowest), 3);
-    assert_eq!(cores(&[3, 16], |_| None), 2);
-}
-
-#[test]
 fn lists_are_read_as_linux_writes_them() {
     assert_eq!(numbers("\t0-3,8\n"), [0, 1, 2, 3, 8]);
     assert!(numbers("").is_empty());

@@ -1,41 +1,42 @@
-//! A GPU, through its driver.
+//! A GPU.
 
-pub mod ceilings;
 pub mod driver;
 pub(crate) mod modules;
 #[cfg(feature = "nvml")]
 pub mod nvml;
+pub mod peaks;
 pub mod resident;
 pub(crate) mod uploads;
 mod worker;
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use gpp_kernels::versions;
 
 use crate::devices::DeviceInfo;
 use crate::devices::gpu::driver::{Context, DeviceAttribute, driver_version};
+use crate::devices::gpu::modules::Loaded;
 pub use crate::devices::gpu::modules::Ptx;
-use crate::devices::gpu::modules::{Loaded, Modules};
 use crate::error::{Error, Result};
-use crate::system::output;
+use crate::os::output;
 
-/// What the kernels' PTX has in common, and the kernels by their symbols, packed; none if the build found
-/// no compiler for them.
+/// The PTX outside of kernels, and the kernels by symbol, packed; none if the build found no compiler for them.
 const PACKED: (&str, &[(&str, &[u8])]) = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
-/// Why there are no kernels in this build, where there are none.
+/// Why this build has no kernels, if it has none.
 pub const NO_KERNELS: Option<&str> = option_env!("GPP_NO_KERNELS");
 
-/// The compiler that built the kernels in the program: `rustc 1.96.0, LLVM 22.1.8`.
+/// The compiler of the kernels: `rustc 1.96.0, LLVM 22.1.8`.
 pub const KERNELS_BY: Option<&str> = option_env!("GPP_KERNELS_BY");
 
+/// The kernels in the program.
 pub fn own() -> Ptx {
     Ptx::packed(PACKED.0, PACKED.1)
 }
 
-/// The kernels to load: those in the program, or those of the file that `GPP_PTX` names.
+/// The kernels to load: those in the program, or in the file that `GPP_PTX` names.
 pub fn kernels() -> Result<Ptx> {
     let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(own()) };
     let text = output::text(path.as_ref()).map_err(|e| Error::Input {
@@ -45,45 +46,40 @@ pub fn kernels() -> Result<Ptx> {
     Ok(Ptx::new(text))
 }
 
-/// What tells the code of a kernel from others', of those that [`kernels`] has: see [`Ptx::hash`].
+/// [`Ptx::hash`] of one of the [`kernels`].
 pub fn hash(symbol: &str) -> Option<String> {
     static KERNELS: LazyLock<Option<Ptx>> = LazyLock::new(|| kernels().ok());
     KERNELS.as_ref()?.hash(symbol)
 }
 
-/// A GPU, which loads each kernel when it is first asked for. Threads may share it.
+/// A GPU, which threads may share.
 pub struct Gpu {
-    pub(crate) modules: Modules,
     info: DeviceInfo,
     pub(crate) context: Context,
-    /// Looked for when it is first wanted.
+    ptx: Ptx,
+    /// Each kernel is loaded at its first use.
+    loaded: Mutex<HashMap<String, Arc<Loaded>>>,
     #[cfg(feature = "nvml")]
     gauge: OnceLock<Option<Arc<nvml::OfNvml>>>,
 }
-
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<Gpu>();
-};
 
 impl Gpu {
     pub fn open(index: usize) -> Result<Gpu> {
         Gpu::limited(index, None)
     }
 
-    /// Opens GPU `index`, of whose memory no more than `most` bytes are taken for arrays.
+    /// Opens GPU `index`, and takes at most `most` bytes of its memory for arrays.
     pub fn limited(index: usize, most: Option<u64>) -> Result<Gpu> {
         Gpu::with_kernels(index, most, kernels()?)
     }
 
     /// The same with other kernels of the same names and parameters.
-    pub fn with_kernels(index: usize, most: Option<u64>, kernels: Ptx) -> Result<Gpu> {
+    pub fn with_kernels(index: usize, most: Option<u64>, ptx: Ptx) -> Result<Gpu> {
         let count = Gpu::count()?;
         if index >= count {
             let last = count - 1;
-            return Err(Error::NoGpu {
-                why: format!("gpu:{index} was asked for, the last one is gpu:{last}"),
-            });
+            let why = format!("gpu:{index} was asked for, the last one is gpu:{last}");
+            return Err(Error::NoGpu { why });
         }
         let context = Context::open(index)?;
         let context = most.map_or(context.clone(), |most| context.limited(most));
@@ -99,18 +95,18 @@ impl Gpu {
             clock_mhz: Some(context.attribute(DeviceAttribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
         };
-        let modules = Modules::new(kernels, context.clone());
         Ok(Gpu {
-            modules,
             info,
             context,
+            ptx,
+            loaded: Mutex::default(),
             #[cfg(feature = "nvml")]
             gauge: OnceLock::new(),
         })
     }
 
-    /// The same for one of so many processes that share the device: an equal part of the memory that is free when
-    /// all have opened it.
+    /// For one of so many processes that share the GPU: takes at most an equal part of the memory that is free once all
+    /// have opened it.
     pub fn shared(self, processes: usize) -> Result<Gpu> {
         if processes < 2 {
             return Ok(self);
@@ -132,7 +128,8 @@ impl Gpu {
         self.context.stream(what)
     }
 
-    fn module(&self, symbol: &str) -> Result<Arc<Loaded>> {
+    /// A kernel, loaded if it is not yet. Fails if this GPU lacks its instructions.
+    pub(crate) fn load(&self, symbol: &str) -> Result<Arc<Loaded>> {
         if let Some((gpu, ..)) = versions::find(symbol)
             && !self.info.runs(gpu)
         {
@@ -141,20 +138,23 @@ impl Gpu {
                 format!("has compute capability {has}, {} needs {:.1}", gpu.id(), gpu.capability);
             return Err(Error::Input { origin: self.info.id.clone(), what });
         }
-        self.modules.get(symbol)
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.get(symbol) {
+            return Ok(kernel.clone());
+        }
+        let ptx = self.ptx.module(symbol).ok_or_else(|| {
+            Error::driver(format!("look-up of kernel {symbol}"), "the PTX has none of this name")
+        })?;
+        let function = self.context.function(&ptx, symbol)?;
+        let kernel = Arc::new(Loaded { function, table: Arc::default() });
+        loaded.insert(symbol.into(), kernel.clone());
+        Ok(kernel)
     }
 }
 
-// When this process launched its first calculation.
+/// When this process launched its first calculation, kernels compiled and data in place.
+static FIRST_LAUNCH: OnceLock<Instant> = OnceLock::new();
 
-static FIRST: OnceLock<Instant> = OnceLock::new();
-
-/// A calculation is about to be launched; only the first counts.
-fn now() {
-    FIRST.get_or_init(Instant::now);
-}
-
-/// When it was, kernels compiled and data in place; none before.
 pub fn first_launch() -> Option<Instant> {
-    FIRST.get().copied()
+    FIRST_LAUNCH.get().copied()
 }

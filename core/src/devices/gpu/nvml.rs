@@ -1,5 +1,4 @@
-//! NVML, the driver's own gauge: `libnvidia-ml.so.1`, opened when it is first needed. If it is missing or
-//! answers nothing, nothing is known.
+//! Clock, power and temperature by NVML, `libnvidia-ml.so.1`, opened at the first use. Without it nothing is known.
 
 use std::sync::OnceLock;
 
@@ -14,12 +13,12 @@ use crate::devices::gauge::{Gauge, Reading};
 
 pub struct OfNvml {
     device: Device<'static>,
-    /// Whether it tells the power of the moment; others tell the mean of a second at most.
+    /// Whether it reports the present power, not only the mean of up to a second.
     instant: bool,
 }
 
 impl OfNvml {
-    /// The GPU of this UUID, `GPU-…`: NVML and CUDA count GPUs differently.
+    /// The GPU with this UUID: NVML and CUDA number GPUs differently.
     pub fn of(uuid: &str) -> Option<OfNvml> {
         static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
         let nvml = NVML.get_or_init(|| Nvml::init().ok()).as_ref()?;
@@ -33,12 +32,14 @@ impl OfNvml {
 impl Gauge for OfNvml {
     fn read(&self) -> Reading {
         let OfNvml { device, instant } = self;
-        let power = || device.power_usage().ok().map(f64::from);
-        let power = if *instant { instant_power(device) } else { power() };
+        let milliwatts = match instant {
+            true => instant_power(device),
+            false => device.power_usage().ok().map(f64::from),
+        };
         Reading {
             sm_mhz: device.clock_info(Clock::SM).ok().map(f64::from),
             memory_mhz: device.clock_info(Clock::Memory).ok().map(f64::from),
-            power_w: power.map(|milliwatts| milliwatts / 1e3),
+            power_w: milliwatts.map(|milliwatts| milliwatts / 1e3),
             temperature_c: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
             energy_j: device.total_energy_consumption().ok().map(|mj| mj as f64 / 1e3),
             held_back: device.current_throttle_reasons().ok().map(names),
@@ -50,10 +51,10 @@ impl Gauge for OfNvml {
     }
 }
 
+/// The present power in milliwatts.
 fn instant_power(device: &Device) -> Option<f64> {
-    let asked = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
-    let answer = device.field_values_for(&asked).ok()?.pop()?.ok()?.value.ok()?;
-    match answer {
+    let fields = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
+    match device.field_values_for(&fields).ok()?.pop()?.ok()?.value.ok()? {
         SampleValue::F64(value) => Some(value),
         SampleValue::U32(value) => Some(value.into()),
         SampleValue::U64(value) => Some(value as f64),
@@ -61,19 +62,17 @@ fn instant_power(device: &Device) -> Option<f64> {
     }
 }
 
-/// Reasons of NVML that hold a clock back against its setting.
-const REASONS: [(ThrottleReasons, &str); 7] = [
-    (ThrottleReasons::SW_POWER_CAP, "power cap"),
-    (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
-    (ThrottleReasons::SYNC_BOOST, "sync boost"),
-    (ThrottleReasons::SW_THERMAL_SLOWDOWN, "thermal (software)"),
-    (ThrottleReasons::HW_THERMAL_SLOWDOWN, "thermal (hardware)"),
-    (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
-    (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display clocks"),
-];
-
-/// Idle GPUs and clocks that somebody set are held back by nothing.
+/// The reasons that lower a clock below its setting; an idle GPU and clocks that a user set have none.
 fn names(reasons: ThrottleReasons) -> Vec<&'static str> {
-    let named = REASONS.iter().filter(|(reason, _)| reasons.contains(*reason));
-    named.map(|(_, name)| *name).collect()
+    let all = [
+        (ThrottleReasons::SW_POWER_CAP, "power cap"),
+        (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
+        (ThrottleReasons::SYNC_BOOST, "sync boost"),
+        (ThrottleReasons::SW_THERMAL_SLOWDOWN, "thermal (software)"),
+        (ThrottleReasons::HW_THERMAL_SLOWDOWN, "thermal (hardware)"),
+        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
+        (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display clocks"),
+    ];
+    let named = all.into_iter().filter(|(reason, _)| reasons.contains(*reason));
+    named.map(|(_, name)| name).collect()
 }

@@ -1,4 +1,4 @@
-//! A GPU as a device, and its worker: its streams with the arrays of slabs, and the launches. The arrays of bands are in [`super::uploads`].
+//! A GPU as a device, and its worker: stream slots with the arrays of slabs, and launches.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +11,6 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, Gpu as Kernels, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
-use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::SecondStageArguments;
 use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
@@ -19,7 +18,6 @@ use num_complex::Complex64;
 use crate::catalogue;
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::Gauge;
-use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
     Buffer, Context, Event, FunctionAttribute, Pinned, Stream, Transfer,
 };
@@ -27,202 +25,16 @@ use crate::devices::gpu::modules::Holding;
 #[cfg(feature = "nvml")]
 use crate::devices::gpu::nvml::OfNvml;
 use crate::devices::gpu::uploads::{
-    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
+    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
 };
+use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
-    Device, DeviceInfo, HostWorkspace, KernelInfo, Launch, Locked, SlabSums, Upload, Watch, Worker,
-    entry, of_layouts,
+    Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::memory::{Extents, Of};
-use crate::problem::{Batch, Id, Matrix, Outline, Problem, SlabView};
-
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<OnGpu>();
-};
-
-pub struct OnGpu<'a> {
-    pub(super) gpu: &'a Gpu,
-    pub(super) problem: &'a Problem,
-    pub(super) bands: BandBuffers,
-    pub(super) pairs: PairsCache,
-    pub(super) slots: Vec<StreamSlot>,
-    /// Lanes with work under way, the first one begun in front; behind them the others, that which was
-    /// used last at the end.
-    pub(super) turns: VecDeque<usize>,
-    pub(super) under_way: usize,
-    /// The energies that it is at.
-    pub(super) at: Option<(Id, Range<usize>)>,
-    pub(super) ring: Ring,
-    /// Matrix elements that are on the GPU already.
-    pub(super) on_gpu: Option<&'a GpuElements>,
-    pub(super) repack: Repack,
-    /// Whether only one layout is in place at a time.
-    pub(super) one_layout: bool,
-    /// Whether there are more slabs than slots.
-    pub(super) streams: bool,
-}
-
-impl<'a> OnGpu<'a> {
-    /// A worker for slabs of a problem.
-    pub(super) fn new(gpu: &'a Gpu, problem: &'a Problem, slot: StreamSlot) -> OnGpu<'a> {
-        OnGpu {
-            gpu,
-            problem,
-            bands: BandBuffers::default(),
-            pairs: PairsCache::default(),
-            slots: vec![slot],
-            turns: [0].into(),
-            under_way: 0,
-            at: None,
-            ring: Ring::default(),
-            on_gpu: None,
-            repack: Repack::default(),
-            one_layout: false,
-            streams: false,
-        }
-    }
-
-    /// The slot for a slab: where it is in place, or an empty one, or that which was used longest ago.
-    fn slot_for(&mut self, slab: SlabView) -> usize {
-        let free =
-            || (self.under_way..self.turns.len()).map(|at| (at, &self.slots[self.turns[at]]));
-        let in_place = free().find(|(_, slot)| slot.slab.holds(slab));
-        let empty = || free().find(|(_, slot)| slot.slab.is_empty());
-        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a slot is free");
-        let slot = self.turns.remove(at).expect("found above");
-        self.turns.insert(self.under_way, slot);
-        slot
-    }
-
-    /// Puts a slab in place, for a kernel at a batch or for any; the slot, and how many bytes it takes.
-    pub(super) fn placed(
-        &mut self,
-        slab: SlabView,
-        kernel: Option<(&Kernel, &Batch)>,
-    ) -> Result<(usize, u64)> {
-        let at = self.slot_for(slab);
-        let slot = &mut self.slots[at];
-        let made = kernel.and_then(|(kernel, batch)| {
-            let lacks = slot.slab.lacks_pairs(slab, batch, kernel);
-            lacks.then(|| self.pairs.of(self.problem, slab, (batch, kernel)))
-        });
-        let mut to = Uploads {
-            context: &self.gpu.context,
-            stream: &slot.stream,
-            begin: &slot.uploads[0],
-            problem: self.problem,
-            ring: &mut self.ring,
-            on_gpu: self.on_gpu,
-            repack: &mut self.repack,
-            one_layout: self.one_layout,
-            bytes: 0,
-        };
-        slot.slab.place(&mut to, &self.bands, slab)?;
-        if let Some((kernel, batch)) = kernel {
-            self.bands.want(&mut to, kernel.layout, batch)?;
-            slot.slab.want(&mut to, slab, (batch, kernel), made)?;
-        }
-        let bytes = to.bytes;
-        if bytes > 0 {
-            slot.uploads[1].record(&slot.stream)?;
-        }
-        Ok((at, bytes))
-    }
-
-    /// Begins to sum a slab at a batch of energies by a version's kernels.
-    pub(super) fn launch(
-        &mut self,
-        slab: SlabView<'_>,
-        batch: &Batch,
-        gpu: &Kernels,
-    ) -> Result<()> {
-        let loaded = self.gpu.module(entry(batch.plan().kernel(gpu), batch.nw()).symbol)?;
-        let loaded_second = self.gpu.module(reduction::SYMBOL)?;
-        let plan = batch.plan();
-        assert!(
-            self.under_way == 0 || self.at.as_ref() == Some(&batch.id()),
-            "what is under way is of one batch"
-        );
-        self.at = Some(batch.id());
-        let (at, uploaded) = self.placed(slab, Some((plan.kernel(gpu), batch)))?;
-        let before = self.under_way.checked_sub(1).map(|last| self.turns[last]);
-        let (bands, slots) = (&self.bands, &mut self.slots);
-        let (slot, before) = match before {
-            Some(before) => {
-                let [slot, before] = slots.get_disjoint_mut([at, before]).expect("two slots");
-                (slot, Some(&before.stream))
-            }
-            None => (&mut slots[at], None),
-        };
-        let pairs = slot.slab.pairs(plan.kernel(gpu)).made();
-        let Launch { kernel, entry, grid } = Launch::of(gpu, self.problem, batch, slab, pairs)?;
-
-        let values = batch.nw() * VALUES;
-        let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
-        slot.poison(&self.gpu.context, partials, sums)?;
-        let function = loaded.module.function(entry.symbol)?;
-        let second_stage = loaded_second.module.function(reduction::SYMBOL)?;
-        // Held until the kernels are done: nobody fills the table with others meanwhile.
-        let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
-        let holding = reads.then(|| {
-            let wx = &plan.wx[..];
-            loaded.table.holding(wx, || function.set(plan::SYMBOL, wx, &slot.stream))
-        });
-        let holding = holding.transpose()?;
-        let second = SecondStageArguments {
-            partials: slot.partials(),
-            count: grid.per_group(),
-            sums: slot.sums(),
-        };
-
-        self.gpu.modules.finish();
-        crate::devices::gpu::now();
-        let launch_all = || -> Result<()> {
-            let stream = &slot.stream;
-            // Kernels at the same time would take each other's place, and the first be done last.
-            before.map_or(Ok(()), |before| stream.wait_for(before))?;
-            slot.kernels[0].record(stream)?;
-            for iw in kernel.launches(batch.nw()) {
-                let arguments = kernel_arguments(kernel, iw, (self.problem, batch, bands, slot));
-                // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded
-                // whole in the kernel's layout with what goes with it, in this stream or before; nobody
-                // writes them, and only this stream the partial sums; the table is held. `Launch::of`
-                // looked at the extents. The arguments are those of the entry, whose module is of this
-                // context.
-                unsafe {
-                    function.launch(stream, grid.blocks(), grid.threads, &arguments.pointers())?;
-                }
-            }
-            // SAFETY: the launch contract: one block for each value of each group, of which the launches
-            // before store `count` partial sums; `sums` holds as many.
-            unsafe {
-                second_stage.launch(stream, sums as u32, reduction::THREADS, &second.pointers())?;
-            }
-            slot.kernels[1].record(stream)
-        };
-        let done = launch_all();
-        // Whatever failed, nothing that was launched runs on when the table is let go.
-        done.inspect_err(|_| _ = slot.stream.synchronize())?;
-        let results = slot.results.take().expect("there is room for the sums");
-        slot.under_way = Some(UnderWay {
-            version: gpu.id(),
-            groups: grid.groups as usize,
-            blocks: grid.blocks(),
-            uploaded,
-            sums,
-            results: results.download(sums, &slot.room, &slot.stream)?,
-            _holding: holding,
-        });
-        self.gpu.modules.begin();
-        self.under_way += 1;
-        Ok(())
-    }
-}
-
-// A GPU as a device.
+use crate::problem::{Batch, Id, Outline, Problem, SlabView};
 
 impl Device for Gpu {
     fn info(&self) -> &DeviceInfo {
@@ -230,17 +42,15 @@ impl Device for Gpu {
     }
 
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo> {
-        let module = self.module(entry.symbol)?;
-        let function = module.module.function(entry.symbol)?;
-        let threads = kernel.threads;
-        let attribute = |attribute| function.attribute(attribute).map(Some);
-        let blocks = function.blocks_per_multiprocessor(threads)?;
+        let loaded = self.load(entry.symbol)?;
+        let attribute = |attribute| loaded.function.attribute(attribute).map(Some);
+        let blocks = loaded.function.blocks_per_multiprocessor(kernel.threads)?;
         Ok(KernelInfo {
             symbol: entry.symbol.into(),
             registers: attribute(FunctionAttribute::NumRegisters)?,
             local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
             shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
-            warps_per_sm: Some(blocks * threads / WARP),
+            warps_per_sm: Some(blocks * kernel.threads / WARP),
         })
     }
 
@@ -248,17 +58,10 @@ impl Device for Gpu {
         Ok(Some(self.context.memory()?.0))
     }
 
-    fn workspace(
-        &self,
-        problem: Outline,
-        versions: &[catalogue::Kernel],
-        slab: Extents,
-    ) -> HostWorkspace {
-        // What is laid out goes when it is uploaded. Fallback pairs stay, those of all slabs.
-        let laid =
-            of_layouts(problem, versions, slab).fold(HostWorkspace::default(), HostWorkspace::or);
-        let bands = PairsCache::most(problem, versions) + Ring::MOST;
-        laid + HostWorkspace { bands, slab: 0 }
+    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
+        let laid_out = bytes_laid_out(problem, versions, slab);
+        // The fallback pairs of all slabs stay.
+        laid_out.saturating_add(PairsCache::most(problem, versions) + Ring::MOST)
     }
 
     #[cfg(feature = "nvml")]
@@ -267,60 +70,212 @@ impl Device for Gpu {
         gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 
-    fn prepare(&self, entry: &Entry) {
-        self.modules.want(entry.symbol);
-    }
-
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnGpu::new(self, problem, StreamSlot::new(&self.context)?)))
+        Ok(Box::new(OnGpu::new(self, problem, Arrays::new(&self.context, None)?)))
     }
 }
 
-/// The arguments of a kernel, at the slab and the batch in place, from energy `iw` on.
-fn kernel_arguments(
-    kernel: &Kernel,
-    iw: u32,
-    (problem, batch, bands, slot): (&Problem, &Batch, &BandBuffers, &StreamSlot),
-) -> Box<dyn Arguments> {
-    let bands = bands.in_layout(kernel.layout);
-    let SlabPointers { igp, wtilde, eps, vcoul_loc, aqsm_local } = slot.slab.pointers(kernel);
-    let (header, limits) = (problem.header(), problem.limits());
-    let common = PaperArguments {
-        wtilde,
-        eps,
-        aqsn: bands.aqsn(),
-        aqsm_local,
-        wx: bands.energies(),
-        vcoul_loc,
-        occ: bands.occ(),
-        partials: slot.partials(),
-        nbands: header.nbands as u32,
-        ngpown: igp as u32,
-        ncouls: header.ncouls as u32,
-        nw: batch.nw() as u32,
-        iw,
-        limittwo: limits.limittwo,
-        limitone: limits.limitone,
-        sexcut: limits.sexcut,
-    };
-    let pairs = slot.slab.pairs(kernel);
-    pairs.made().arguments(common, (batch, kernel), &pairs.pointers())
+/// A worker for slabs of a problem.
+pub struct OnGpu<'a> {
+    gpu: &'a Gpu,
+    problem: &'a Problem,
+    /// A caller's matrix elements on the GPU.
+    pub on_gpu: Option<&'a GpuElements>,
+    pub arrays: Arrays,
+    /// Slots: first those in flight in the order of their launches, then the others, the last one used at the end.
+    order: VecDeque<usize>,
+    in_flight: usize,
+    /// The batch of energies in flight.
+    batch: Option<(Id, Range<usize>)>,
+    /// Whether there are more slabs than slots.
+    streams: bool,
 }
 
-// What a worker on a GPU does for the engine.
+/// Arrays on the GPU, in one layout at a time, and what their uploads go through.
+pub struct Arrays {
+    bands: BandBuffers,
+    pub slots: Vec<StreamSlot>,
+    pub pairs: PairsCache,
+    ring: Ring,
+    pub repack: Repack,
+}
 
-/// Lanes that slabs stream through: one's upload runs under the other's kernels.
+impl Arrays {
+    /// None in place. `on_gpu` are addresses of a caller's `wtilde` and `eps`.
+    pub fn new(context: &Context, on_gpu: Option<[u64; 2]>) -> Result<Arrays> {
+        let mut slot = StreamSlot::new(context)?;
+        slot.slab.on_gpu = on_gpu;
+        let (bands, pairs, ring, repack) = Default::default();
+        Ok(Arrays { bands, slots: vec![slot], pairs, ring, repack })
+    }
+}
+
+impl<'a> OnGpu<'a> {
+    pub fn new(gpu: &'a Gpu, problem: &'a Problem, arrays: Arrays) -> OnGpu<'a> {
+        let order = (0..arrays.slots.len()).collect();
+        let (in_flight, batch, streams) = (0, None, false);
+        OnGpu { gpu, problem, on_gpu: None, arrays, order, in_flight, batch, streams }
+    }
+
+    /// Chooses a slot for a slab, next in the order: the one where it is in place, or an empty one, or the one not used
+    /// for the longest time.
+    fn slot_for(&mut self, slab: SlabView) -> usize {
+        let free = || {
+            let free = self.order.iter().enumerate().skip(self.in_flight);
+            free.map(|(at, &slot)| (at, &self.arrays.slots[slot].slab))
+        };
+        let in_place = free().find(|(_, buffers)| buffers.holds(slab));
+        let empty = || free().find(|(_, buffers)| buffers.which.is_none());
+        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a slot is free");
+        let slot = self.order.remove(at).expect("found above");
+        self.order.insert(self.in_flight, slot);
+        slot
+    }
+
+    /// Enqueues the uploads of what a kernel at a batch reads of a slab. Returns the slot, and the bytes uploaded.
+    fn place(&mut self, slab: SlabView, run: Run) -> Result<(usize, u64)> {
+        let at = self.slot_for(slab);
+        let Arrays { bands, slots, pairs, ring, repack } = &mut self.arrays;
+        let slot = &mut slots[at];
+        let is_there = slot.slab.holds(slab) && slot.slab.pairs.is_of(run);
+        let made = (!is_there).then(|| pairs.of(self.problem, slab, run));
+        let mut to = Uploads {
+            context: &self.gpu.context,
+            stream: &slot.stream,
+            begin: &slot.uploads[0],
+            problem: self.problem,
+            ring,
+            on_gpu: self.on_gpu,
+            repack,
+            bytes: 0,
+        };
+        slot.slab.begin(&mut to, bands.is_empty(), slab)?;
+        bands.want(&mut to, run)?;
+        slot.slab.want(&mut to, slab, run, made)?;
+        let bytes = to.bytes;
+        if bytes > 0 {
+            slot.uploads[1].record(&slot.stream)?;
+        }
+        Ok((at, bytes))
+    }
+
+    /// Begins to sum a slab at a batch of energies by a version's kernels.
+    pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &Kernels) -> Result<()> {
+        let (plan, kernel) = (batch.plan(), batch.plan().kernel(gpu));
+        let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
+        let second_stage = self.gpu.load(reduction::SYMBOL)?;
+        assert!(
+            self.in_flight == 0 || self.batch.as_ref() == Some(&batch.id()),
+            "all slabs in flight are at one batch"
+        );
+        self.batch = Some(batch.id());
+        let (at, uploaded) = self.place(slab, Run { batch, kernel })?;
+        let pairs = self.arrays.slots[at].slab.pairs.made();
+        let grid = grid(gpu, self.problem, batch, slab, pairs)?;
+        let values = batch.nw() * VALUES;
+        let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
+        self.arrays.slots[at].poison(&self.gpu.context, partials, sums)?;
+
+        let slot = &self.arrays.slots[at];
+        // Until the kernels are done nobody fills the table with other energies.
+        let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let holding = reads.then(|| {
+            let fill = || loaded.function.set(plan::SYMBOL, &plan.wx[..], &slot.stream);
+            loaded.table.holding(&plan.wx, fill)
+        });
+        let holding = holding.transpose()?;
+        let second = SecondStageArguments {
+            partials: slot.partials(),
+            count: grid.per_group(),
+            sums: slot.sums(),
+        };
+        FIRST_LAUNCH.get_or_init(std::time::Instant::now);
+        let launch_all = || -> Result<()> {
+            let stream = &slot.stream;
+            if let Some(before) = self.in_flight.checked_sub(1) {
+                // Kernels that run at the same time slow each other down, and the first would end last.
+                stream.wait_for(&self.arrays.slots[self.order[before]].stream)?;
+            }
+            slot.kernels[0].record(stream)?;
+            for iw in kernel.launches(batch.nw()) {
+                let arguments = self.arguments(kernel, iw, batch, slot);
+                let grid = [grid.blocks(), grid.threads, 0];
+                // SAFETY: the launch contract. Bands and slab checked their arrays, which were uploaded whole in the
+                // kernel's layout, in this stream or before; nobody writes them, and only this stream the partial sums;
+                // the table is held. `grid` checked the dimensions. The arguments are the entry's, whose module
+                // belongs to this context.
+                unsafe { loaded.function.launch(stream, grid, &arguments.pointers())? };
+            }
+            let grid = [sums as u32, reduction::THREADS, 0];
+            // SAFETY: the launch contract: one block for each value of each group, of which the launches above store
+            // `count` partial sums; `sums` has room for as many.
+            unsafe { second_stage.function.launch(stream, grid, &second.pointers())? };
+            slot.kernels[1].record(stream)
+        };
+        // After a failure too, no kernel may still run when the table is released.
+        launch_all().inspect_err(|_| _ = slot.stream.synchronize())?;
+        let slot = &mut self.arrays.slots[at];
+        let results = slot.results.take().expect("there is room for the sums");
+        slot.in_flight = Some(InFlight {
+            version: gpu.id(),
+            groups: grid.groups as usize,
+            blocks: grid.blocks(),
+            uploaded,
+            sums,
+            results: results.download(sums, &slot.room, &slot.stream)?,
+            _holding: holding,
+        });
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// The arguments of a kernel for the slab in a slot, from energy `iw` on.
+    fn arguments(
+        &self,
+        kernel: &Kernel,
+        iw: u32,
+        batch: &Batch,
+        slot: &StreamSlot,
+    ) -> Box<dyn Arguments> {
+        let (bands, slab) = (&self.arrays.bands, &slot.slab);
+        let (_, igp) = slab.which.as_ref().expect("a slab is in place");
+        let [wtilde, eps] = match slab.on_gpu {
+            // Other arrays take their place.
+            _ if preparation(kernel.layout).replaces() => [ptr::null(); 2],
+            Some(on_gpu) => on_gpu.map(|at| ptr::without_provenance(at as usize)),
+            None => [pointer(&slab.wtilde), pointer(&slab.eps)],
+        };
+        let (header, limits) = (self.problem.header(), self.problem.limits());
+        let common = PaperArguments {
+            wtilde,
+            eps,
+            aqsn: bands.aqsn(),
+            aqsm_local: pointer(&slab.aqsm_local),
+            wx: pointer(&bands.wx),
+            vcoul_loc: pointer(&slab.vcoul_loc),
+            occ: pointer(&bands.occ),
+            partials: slot.partials(),
+            nbands: header.nbands as u32,
+            ngpown: igp.len() as u32,
+            ncouls: header.ncouls as u32,
+            nw: batch.nw() as u32,
+            iw,
+            limittwo: limits.limittwo,
+            limitone: limits.limitone,
+            sexcut: limits.sexcut,
+        };
+        slab.pairs.made().arguments(common, (batch, kernel), &slab.pairs.pointers())
+    }
+}
+
+/// Slots that slabs stream through: one's upload runs under the other's kernels.
 const STREAMING: usize = 2;
-
-/// Bytes of an array that is page-locked at least: smaller ones are soon copied, and share pages with others.
-const LOCKED: usize = 1 << 20;
 
 impl Worker for OnGpu<'_> {
     fn expect(&mut self, igp: usize, slabs: usize) -> Result<()> {
         let extents = Extents { ngpown: igp, ..self.problem.extents() };
         let (bands, slab) = (extents.device_bytes(Of::Bands), extents.device_bytes(Of::Slab));
         let (free, _) = self.gpu.context.memory()?;
-        let room = free.saturating_sub(bands) / slab;
         let needed = bands + STREAMING as u64 * slab;
         if needed > free {
             let what =
@@ -328,13 +283,12 @@ impl Worker for OnGpu<'_> {
             return Err(Error::memory("device", &what, needed, free, None));
         }
         // If not all find room, none stays until its next turn.
-        self.streams = room < slabs as u64;
+        self.streams = free.saturating_sub(bands) / slab < slabs as u64;
         let slots = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
-        while self.slots.len() < slots {
-            self.turns.push_back(self.slots.len());
-            self.slots.push(StreamSlot::new(&self.gpu.context)?);
+        while self.arrays.slots.len() < slots {
+            self.order.push_back(self.arrays.slots.len());
+            self.arrays.slots.push(StreamSlot::new(&self.gpu.context)?);
         }
-        self.one_layout = true;
         Ok(())
     }
 
@@ -343,19 +297,11 @@ impl Worker for OnGpu<'_> {
     }
 
     fn depth(&self) -> usize {
-        self.slots.len().min(STREAMING)
+        self.arrays.slots.len().min(STREAMING)
     }
 
     fn streams(&self) -> bool {
         self.streams
-    }
-
-    fn lock(&self, memory: Arc<Matrix>) -> Option<Locked> {
-        if size_of_val(&memory[..]) < LOCKED {
-            return None;
-        }
-        let registered = self.gpu.context.register(memory).ok()?;
-        Some(Box::new(registered))
     }
 
     fn begin(
@@ -375,58 +321,48 @@ impl Worker for OnGpu<'_> {
         kernel: catalogue::Kernel,
     ) -> Result<()> {
         let kernel = batch.plan().kernel(kernel.require_gpu()?);
-        self.gpu.module(entry(kernel, batch.nw()).symbol)?;
-        self.gpu.module(reduction::SYMBOL)?;
-        let (at, _) = self.placed(slab, Some((kernel, batch)))?;
-        self.slots[at].stream.synchronize()
-    }
-
-    fn look_ahead(&mut self, slab: SlabView<'_>, batch: &Batch, kernel: catalogue::Kernel) {
-        let Some(kernel) = kernel.gpu().map(|gpu| batch.plan().kernel(gpu)) else { return };
-        self.pairs.look_ahead(self.problem, slab, (batch, kernel));
+        self.gpu.load(entry(kernel, batch.nw()).symbol)?;
+        self.gpu.load(reduction::SYMBOL)?;
+        let (at, _) = self.place(slab, Run { batch, kernel })?;
+        self.arrays.slots[at].stream.synchronize()
     }
 
     fn keep(&mut self, bytes: u64) {
-        self.pairs.grant(bytes);
+        self.arrays.pairs.granted = bytes;
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let first = self.turns.pop_front().expect("there is a slot");
-        self.turns.push_back(first);
-        self.under_way -= 1;
-        self.slots[first].finish()
-    }
-
-    fn forget(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.slab.forget());
+        let first = self.order.pop_front().expect("there is a slot");
+        self.order.push_back(first);
+        self.in_flight -= 1;
+        self.arrays.slots[first].finish()
     }
 }
 
-// A slot: a stream with memory for a slab and its sums. Work of one slot runs in order, uploads and kernels
-// of two beside each other.
-
-/// Partial sums begin at a multiple of so many numbers, as memory of their own would.
+/// Partial sums begin at a multiple of so many numbers, as separate memory would.
 const ALIGNED: usize = 32;
 
+/// A stream with memory for a slab and its sums. Uploads of one slot run during the kernels of another.
 pub struct StreamSlot {
-    /// First, so that what was launched is done before the rest goes.
-    pub under_way: Option<UnderWay>,
-    pub slab: SlabBuffers,
-    /// Sums, and partial sums behind them.
+    /// First, so that what was launched is done before the rest is dropped.
+    in_flight: Option<InFlight>,
+    slab: SlabBuffers,
+    /// Sums, then partial sums.
     room: Buffer<f64>,
+    /// Where the partial sums begin.
     partials: usize,
     results: Option<Pinned<f64>>,
-    pub uploads: [Event; 2],
-    pub kernels: [Event; 2],
+    /// Begin and end.
+    uploads: [Event; 2],
+    kernels: [Event; 2],
     pub stream: Stream,
 }
 
-/// What was launched and not waited for.
-pub struct UnderWay {
+struct InFlight {
     version: &'static str,
     groups: usize,
     blocks: u32,
-    /// Bytes uploaded before it.
+    /// Bytes uploaded for it.
     uploaded: u64,
     sums: usize,
     results: Transfer<f64>,
@@ -434,10 +370,9 @@ pub struct UnderWay {
 }
 
 impl StreamSlot {
-    /// With nothing in place.
-    pub fn new(context: &Context) -> Result<StreamSlot> {
+    fn new(context: &Context) -> Result<StreamSlot> {
         Ok(StreamSlot {
-            under_way: None,
+            in_flight: None,
             slab: SlabBuffers::default(),
             room: context.buffer("partial sums", 0)?,
             partials: 0,
@@ -448,13 +383,12 @@ impl StreamSlot {
         })
     }
 
-    /// Has room for so many partial sums and sums, all NaN, which no comparison passes, until a kernel
-    /// writes them.
-    pub fn poison(&mut self, context: &Context, partials: usize, sums: usize) -> Result<()> {
-        // What was there goes before more is taken: there may be no room for both.
+    /// Makes room for partial sums and sums, all NaN, which no comparison passes, until a kernel writes them.
+    fn poison(&mut self, context: &Context, partials: usize, sums: usize) -> Result<()> {
         self.partials = sums.next_multiple_of(ALIGNED);
         let length = self.partials + partials;
         if self.room.len() < length {
+            // The old memory is freed first: there may be no room for both.
             self.room = context.buffer("partial sums", 0)?;
             self.room = context.buffer("partial sums", length)?;
         }
@@ -464,198 +398,111 @@ impl StreamSlot {
         self.room.poison(length, &self.stream)
     }
 
-    pub fn sums(&self) -> *mut f64 {
+    fn sums(&self) -> *mut f64 {
         self.room.pointer()
     }
 
-    pub fn partials(&self) -> *mut f64 {
+    fn partials(&self) -> *mut f64 {
         self.sums().wrapping_add(self.partials)
     }
 
     /// Waits for the sums.
-    pub fn finish(&mut self) -> Result<SlabSums> {
-        let UnderWay { version, groups, blocks, uploaded, sums, results, _holding } =
-            self.under_way.take().expect("launched");
-        // Whatever failed, nothing runs on when the energies are let go.
+    fn finish(&mut self) -> Result<SlabSums> {
+        let InFlight { version, groups, blocks, uploaded, sums, results, _holding } =
+            self.in_flight.take().expect("launched");
+        // After a failure too, no kernel may still run when the table is released.
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
-        let seconds_of_kernels = seconds(&self.kernels, version)?;
         let upload = match uploaded {
             0 => Upload::default(),
             bytes => Upload { bytes, seconds: seconds(&self.uploads, "the uploads")? },
         };
-        let values = results[..sums].to_vec();
+        let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
         self.results = Some(results);
-        Ok(SlabSums { values, groups, seconds: seconds_of_kernels, blocks: Some(blocks), upload })
+        Ok(SlabSums { values, groups, seconds: seconds(&self.kernels, version)?, blocks, upload })
     }
 }
 
-// The arrays of a slab on a GPU: they stay until the next slab takes their place. Each layout is made when a kernel first wants it; that of sorted pairs has the device to
-// itself.
-
+/// The arrays of a slab on a GPU in one layout, in memory that the next slab reuses.
 #[derive(Default)]
-struct MatrixBuffer {
-    room: Option<Buffer<Complex64>>,
-    of: Option<(Id, Range<usize>)>,
-}
-
-impl MatrixBuffer {
-    /// Has it filled with that of this identity if it is another one.
-    fn want(
-        &mut self,
-        of: (Id, Range<usize>),
-        fill: impl FnOnce(&mut Option<Buffer<Complex64>>) -> Result<()>,
-    ) -> Result<()> {
-        if self.of.as_ref() != Some(&of) {
-            self.of = None;
-            fill(&mut self.room)?;
-            self.of = Some(of);
-        }
-        Ok(())
-    }
-
-    /// Where it is; null if it was not wanted.
-    fn pointer(&self) -> *const Complex64 {
-        if self.of.is_some() { pointer(&self.room) } else { ptr::null() }
-    }
-}
-
-/// A slab, in memory that the next one takes over.
-#[derive(Default)]
-pub struct SlabBuffers {
-    /// Which one is in place, by the identity of its pairs.
+struct SlabBuffers {
+    /// The slab in place, by the identity of its pairs.
     which: Option<(Id, Range<usize>)>,
-    wtilde: MatrixBuffer,
-    eps: MatrixBuffer,
-    /// If a caller has both, in place of these.
+    layout: Option<Layout>,
+    /// The matrix elements in place.
+    elements: Option<(Id, Range<usize>)>,
+    has_poles: bool,
+    wtilde: Option<Buffer<Complex64>>,
+    eps: Option<Buffer<Complex64>>,
+    /// Addresses of a caller's arrays in place of these.
     on_gpu: Option<[u64; 2]>,
     vcoul_loc: Option<Buffer<f64>>,
-    /// In each layout that was wanted.
-    aqsm_local: Vec<(Layout, MatrixBuffer)>,
-    /// For the kernels of a layout that take any poles, and for those that take real ones.
-    pairs: Vec<((Layout, Poles), PairBuffers)>,
-}
-
-/// What kernels read of a slab in place; `wtilde` and `eps` are null if others take their place.
-pub struct SlabPointers {
-    pub igp: usize,
-    pub wtilde: *const Complex64,
-    pub eps: *const Complex64,
-    pub vcoul_loc: *const f64,
-    pub aqsm_local: *const Complex64,
-}
-
-/// What is there by this name, or now.
-fn entry_mut<K: PartialEq, V: Default>(all: &mut Vec<(K, V)>, key: K) -> &mut V {
-    let at = all.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
-        all.push((key, V::default()));
-        all.len() - 1
-    });
-    &mut all[at].1
+    aqsm_local: Option<Buffer<Complex64>>,
+    pairs: PairBuffers,
 }
 
 impl SlabBuffers {
-    /// Has kernels read `wtilde` and `eps` of the slab that is to be placed if a caller has them on the GPU.
-    pub fn read_at(&mut self, pairs: [u64; 2]) {
-        self.on_gpu = Some(pairs);
-    }
-
     /// Whether this slab is in place, whatever its matrix elements.
-    pub fn holds(&self, slab: SlabView) -> bool {
+    fn holds(&self, slab: SlabView) -> bool {
         self.which == Some(slab.pairs_id())
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.which.is_none()
+    fn forget(&mut self) {
+        (self.which, self.elements, self.has_poles) = (None, None, false);
+        self.pairs.forget();
     }
 
-    pub fn forget(&mut self) {
-        self.which = None;
-        let others = self.aqsm_local.iter_mut().map(|(_, matrix)| matrix);
-        let matrices = others.chain([&mut self.wtilde, &mut self.eps]);
-        matrices.for_each(|matrix| matrix.of = None);
-        self.pairs.iter_mut().for_each(|(_, pairs)| pairs.forget());
-    }
-
-    /// Enqueues what all layouts have in common, if it is not in place.
-    pub fn place(&mut self, to: &mut Uploads, bands: &BandBuffers, slab: SlabView) -> Result<()> {
+    /// Enqueues what all layouts have in common if another slab is in place. `is_first` if the bands are not in place.
+    fn begin(&mut self, to: &mut Uploads, is_first: bool, slab: SlabView) -> Result<()> {
         if self.holds(slab) {
             return Ok(());
         }
         self.forget();
         if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
-            (self.wtilde, self.eps) = Default::default();
-            self.pairs.retain(|((layout, _), _)| !preparation(*layout).replaces());
-            let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
-            let is_first = bands.is_empty();
-            let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-            // The caller's arrays need no room; the rest is looked at one by one.
-            let is_on_gpu = self.on_gpu.is_some() || to.on_gpu.is_some();
-            to.require("arrays", if is_on_gpu { 0 } else { all })?;
+            *self = SlabBuffers { on_gpu: self.on_gpu, ..SlabBuffers::default() };
+            // One error for all arrays; a caller's on the GPU need no room, so the others are checked one by one.
+            if self.on_gpu.is_none() && to.on_gpu.is_none() {
+                let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
+                let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+                to.require("arrays", all)?;
+            }
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
         self.which = Some(slab.pairs_id());
         Ok(())
     }
 
-    /// Whether `slab` lacks what a kernel at a batch reads of its pairs: to be given to [`SlabBuffers::want`].
-    pub fn lacks_pairs(&self, slab: SlabView, batch: &Batch, kernel: &Kernel) -> bool {
-        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
-        !(self.holds(slab) && of_kernel.is_some_and(|(_, pairs)| pairs.is_of(batch, kernel)))
-    }
-
-    /// Enqueues what a kernel lacks of `slab`, which is in place, at a batch, with what was made of its pairs where
-    /// it [lacks](SlabBuffers::lacks_pairs) that.
-    pub fn want(
+    /// Enqueues what a kernel at a batch lacks of the slab in place; `made` of its pairs if it lacks them.
+    fn want(
         &mut self,
         to: &mut Uploads,
         slab: SlabView,
-        (batch, kernel): (&Batch, &Kernel),
+        run: Run,
         made: Option<Arc<Pairs>>,
     ) -> Result<()> {
-        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
-        let mut others = self.aqsm_local.iter().map(|(of, _)| *of).filter(|of| *of != layout);
-        if to.makes_room(layout, &mut others) {
-            self.aqsm_local.retain(|(of, _)| *of == layout);
-            self.pairs.retain(|((of, _), _)| preparation(*of).replaces() == prepared.replaces());
+        let (layout, prepared) = (run.kernel.layout, preparation(run.kernel.layout));
+        if self.layout.replace(layout) != Some(layout) {
+            // Sorted pairs and `wtilde` with `eps` take each other's room.
+            (self.elements, self.pairs) = Default::default();
         }
-        let order = to.problem.order();
-        let aqsm_local = entry_mut(&mut self.aqsm_local, layout);
-        aqsm_local.want(slab.id(), |room| match to.on_gpu {
-            Some(on_gpu) => on_gpu.lay_aqsm(to, layout, room),
-            None => to.fill("aqsm_local", room, &prepared.aqsm_local(slab, order)?, 0),
-        })?;
+        if self.elements != Some(slab.id()) {
+            self.elements = None;
+            match to.on_gpu {
+                Some(on_gpu) => on_gpu.lay_aqsm(to, layout, &mut self.aqsm_local)?,
+                None => {
+                    let values = prepared.aqsm_local(slab, to.problem.order())?;
+                    to.fill("aqsm_local", &mut self.aqsm_local, &values, 0)?;
+                }
+            }
+            self.elements = Some(slab.id());
+        }
         if prepared.replaces() {
-            (self.wtilde, self.eps) = Default::default();
-        } else if self.on_gpu.is_none() {
-            let of = slab.pairs_id();
-            self.wtilde.want(of.clone(), |room| to.fill("wtilde", room, slab.wtilde(), 0))?;
-            self.eps.want(of, |room| to.fill("eps", room, slab.eps(), 0))?;
+            (self.wtilde, self.eps, self.has_poles) = Default::default();
+        } else if self.on_gpu.is_none() && !self.has_poles {
+            to.fill("wtilde", &mut self.wtilde, slab.wtilde(), 0)?;
+            to.fill("eps", &mut self.eps, slab.eps(), 0)?;
+            self.has_poles = true;
         }
-        let pairs = entry_mut(&mut self.pairs, (layout, kernel.poles));
-        made.map_or(Ok(()), |made| pairs.fill(to, (batch, kernel), made))
-    }
-
-    /// What a kernel reads of the slab in place.
-    pub fn pointers(&self, kernel: &Kernel) -> SlabPointers {
-        let (_, igp) = self.which.clone().expect("a slab is in place");
-        let of_layout = self.aqsm_local.iter().find(|(of, _)| *of == kernel.layout);
-        let (_, aqsm_local) = of_layout.expect("the layout was wanted");
-        let [wtilde, eps] = match self.on_gpu.filter(|_| !preparation(kernel.layout).replaces()) {
-            Some(on_gpu) => on_gpu.map(|at| ptr::without_provenance(at as usize)),
-            None => [self.wtilde.pointer(), self.eps.pointer()],
-        };
-        let is_there = [wtilde, eps].iter().all(|matrix| !matrix.is_null());
-        let replaces = preparation(kernel.layout).replaces();
-        let (vcoul_loc, aqsm_local) = (pointer(&self.vcoul_loc), aqsm_local.pointer());
-        assert!(!aqsm_local.is_null() && is_there != replaces, "the layout was wanted");
-        SlabPointers { igp: igp.len(), wtilde, eps, vcoul_loc, aqsm_local }
-    }
-
-    /// What a kernel's layout made of its pairs.
-    pub fn pairs(&self, kernel: &Kernel) -> &PairBuffers {
-        let of_kernel = self.pairs.iter().find(|(key, _)| *key == (kernel.layout, kernel.poles));
-        let (_, pairs) = of_kernel.expect("the layout was wanted");
-        pairs
+        made.map_or(Ok(()), |made| self.pairs.fill(to, run, made))
     }
 }

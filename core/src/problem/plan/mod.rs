@@ -229,11 +229,17 @@ impl BandPlan {
     }
 
     /// Whether the terms of the [static pole](STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit, at
-    /// all energies.
+    /// all energies, with the same `w/ω̃` from the first energy to another for all bands.
     pub fn has_static(&self) -> bool {
         let Limits { limittwo, limitone, sexcut } = self.limits;
         // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
         let is_far = self.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
+        // Energies of Bands::with_energies need not be ω − e(n).
+        let is_spaced = |w: &[f64]| {
+            let above = |(a, b): (&f64, &f64)| (a - w[0]) - (b - self.wx[0]);
+            w.iter().zip(&self.wx).map(above).all(|more| more.abs() <= 1e-17 * STATIC)
+        };
+        let is_far = is_far && self.wx.chunks(self.nw).all(is_spaced);
         is_far && limitone >= 4.0 && limittwo <= 1e-2 * STATIC * STATIC && sexcut >= 1.01
     }
 

@@ -1,23 +1,21 @@
-//! Memory of the device.
+//! Memory of the device, and memory of the host that it copies from and to.
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use cust::context::{Context, CurrentContext};
+use cust::context::Context;
 use cust::error::CudaResult;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceSlice, LockedBuffer};
-use cust::sys::CUresult;
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
 use crate::devices::gpu::driver::library;
 use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream, Taken};
 use crate::error::{Error, Result};
+use crate::os::memory::zeros;
 
-/// `T`s in the device's memory. They are freed when dropped, which the driver does once all work of
-/// the device is done.
+/// An array in the device's memory. The driver frees it once all work of the device is done.
 pub struct Buffer<T> {
     /// At least one byte, so that there always is an address.
     memory: InContext<DeviceBuffer<u8>>,
@@ -35,15 +33,21 @@ impl<T: Pod> Buffer<T> {
         length: usize,
     ) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
-        // SAFETY: whatever the memory holds is a `T`, and the host sees it through copies only.
-        let memory =
-            InContext::new(context, || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) })
-                .of(|| format!("allocation of {bytes} bytes for {what}"))
-                .map_err(|error| too_little(error, what, bytes as u64))?;
+        // SAFETY: any bytes are a `T`, and the host sees them through copies only.
+        let allocate = || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
+        let memory = InContext::new(context, allocate)
+            .of(|| format!("allocation of {bytes} bytes for {what}"))
+            .map_err(|error| {
+                if !library::is_out_of_memory() {
+                    return error;
+                }
+                let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
+                Error::memory("device", what, bytes as u64, free, None)
+            })?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
-    /// Where it is, for kernels: not to be followed on the host.
+    /// The address for kernels, not to be followed on the host.
     pub fn pointer(&self) -> *mut T {
         ptr::without_provenance_mut(self.memory.peek().as_device_ptr().as_raw() as usize)
     }
@@ -56,27 +60,14 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    pub fn bytes(&self) -> usize {
-        self.length * size_of::<T>()
-    }
-
-    pub(super) fn what(&self) -> &'static str {
-        self.what
-    }
-
-    /// The first elements, as bytes.
-    pub(super) fn first(&self, elements: usize) -> DeviceSlice<u8> {
-        self.part(0, elements)
-    }
-
-    /// Some elements from number `at` on, as bytes.
-    pub(super) fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
+    /// The bytes of some elements, from element `at` on.
+    fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
         let end = at.checked_add(elements).filter(|&end| end <= self.length);
         let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
         self.memory.peek().index(at * size_of::<T>()..end * size_of::<T>())
     }
 
-    /// Enqueues a fill of the first `length` elements with ones, NaN to whoever reads them as `f64`.
+    /// Enqueues a fill of the first `length` elements with one bits, which as `f64` are NaN.
     pub fn poison(&self, length: usize, stream: &Stream) -> Result<()> {
         self.fill(0xff, length, stream)
     }
@@ -86,50 +77,28 @@ impl<T: Pod> Buffer<T> {
     }
 
     fn fill(&self, byte: u8, length: usize, stream: &Stream) -> Result<()> {
-        let fill = || {
-            let stream = stream.get()?;
-            // SAFETY: the memory is not freed before the device is done with it, and any bytes are a
-            // `T`.
-            unsafe { self.first(length).set_8_async(byte, stream) }
-        };
+        // SAFETY: the memory is freed after the device's work, and any bytes are a `T`.
+        let fill = || unsafe { self.part(0, length).set_8_async(byte, stream.get()?) };
         fill().of(|| format!("fill of {}", self.what))
     }
 
-    /// Copies `values` to the first elements, once all work before in `stream` is done, and waits
-    /// for it.
+    /// Copies `values` to the first elements after all earlier work in `stream`, and waits for it.
     pub fn upload(&self, values: &[T], stream: &Stream) -> Result<()> {
-        copy_in(&mut self.first(values.len()), bytemuck::cast_slice(values), stream)
+        copy_in(&mut self.part(0, values.len()), bytemuck::cast_slice(values), stream)
             .of(|| format!("upload of {}", self.what))
     }
 
-    /// Copies the first `length` elements back, once all work before in `stream` is done.
+    /// Copies the first `length` elements to the host after all earlier work in `stream`.
     pub fn download(&self, length: usize, stream: &Stream) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); length];
-        let source = self.first(length);
-        let mut copy = || {
-            let stream = stream.get()?;
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-            // SAFETY: the stream is waited for before the values are looked at or dropped.
-            let copied = unsafe { source.async_copy_to(bytes, stream) };
-            stream.synchronize().and(copied)
-        };
-        copy().of(|| format!("download of {}", self.what))?;
+        let bytes = bytemuck::cast_slice_mut(&mut values);
+        copy_out(&self.part(0, length), bytes, stream)
+            .of(|| format!("download of {}", self.what))?;
         Ok(values)
     }
 }
 
-/// The error of an allocation that found no room, with what is free; others as they are.
-fn too_little(error: Error, what: &str, needed: u64) -> Error {
-    if library::last_code() != OUT_OF_MEMORY {
-        return error;
-    }
-    let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
-    Error::memory("device", what, needed, free, None)
-}
-
-const OUT_OF_MEMORY: i32 = CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
-
-/// Copies to memory of the device and waits for it.
+/// Copies to the device and waits for it.
 pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the source is borrowed.
@@ -137,12 +106,18 @@ pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) ->
     stream.synchronize().and(copied)
 }
 
-// Memory of the host that the device copies from and to by itself.
+/// Copies to the host and waits for it.
+fn copy_out(from: &DeviceSlice<u8>, to: &mut [u8], stream: &Stream) -> CudaResult<()> {
+    let stream = stream.get()?;
+    // SAFETY: the stream is waited for while the destination is borrowed.
+    let copied = unsafe { from.async_copy_to(to, stream) };
+    stream.synchronize().and(copied)
+}
 
-/// Page-locked memory of the host. A transfer takes it until the copy is done, so nobody can look at
-/// it meanwhile, and whoever forgets a transfer only loses the memory.
+/// Page-locked memory of the host. A transfer owns it until the copy is done, so nobody can access it meanwhile; a
+/// transfer that is forgotten leaks it.
 pub struct Pinned<T> {
-    /// At least one byte, and so at the start of a page.
+    /// At least one byte.
     memory: InContext<LockedBuffer<u8>>,
     /// The end of its last transfer.
     done: Event,
@@ -164,13 +139,12 @@ impl<T: Pod> Pinned<T> {
         Ok(Pinned { memory, done, length, what, elements: PhantomData })
     }
 
-    /// Enqueues a copy of the first `length` elements to the first ones of `to`, which is of the same
-    /// context.
+    /// Enqueues a copy of the first `length` elements to the first ones of `to`, a buffer of the same context.
     pub fn upload(self, length: usize, to: &Buffer<T>, stream: &Stream) -> Result<Transfer<T>> {
         self.upload_part(length, to, 0, stream)
     }
 
-    /// Enqueues a copy of the bytes of `length` elements of `to`, to those from number `at` on.
+    /// Enqueues a copy of the bytes of `length` elements of `to`, to those from element `at` on.
     pub fn upload_part<U: Pod>(
         self,
         length: usize,
@@ -178,33 +152,25 @@ impl<T: Pod> Pinned<T> {
         at: usize,
         stream: &Stream,
     ) -> Result<Transfer<T>> {
-        let mut device = to.part(at, length);
         let host = &self.memory.peek()[..length * size_of::<U>()];
-        let enqueued = stream
-            .get()
-            // SAFETY: the transfer holds the host's memory until the copy is done; the device's is not
-            // freed before.
-            .and_then(|stream| unsafe { device.async_copy_from(host, stream) })
-            .of(|| format!("upload of {}", to.what()));
+        // SAFETY: the transfer owns the host's memory until the copy is done, and the device's is not freed before.
+        let copy = || unsafe { to.part(at, length).async_copy_from(host, stream.get()?) };
+        let enqueued = copy().of(|| format!("upload of {}", to.what));
         Transfer::new(self, enqueued, stream)
     }
 
-    /// Enqueues a copy of the first `length` elements of `from`, which is of the same context, to the
-    /// first ones here.
+    /// Enqueues a copy of the first `length` elements of `from`, a buffer of the same context, to the first ones here.
     pub fn download(
         mut self,
         length: usize,
         from: &Buffer<T>,
         stream: &Stream,
     ) -> Result<Transfer<T>> {
-        let device = from.first(length);
         let bytes = size_of_val(&self[..length]);
         let host = &mut self.memory.peek_mut()[..bytes];
-        let enqueued = stream
-            .get()
-            // SAFETY: as in `upload`.
-            .and_then(|stream| unsafe { device.async_copy_to(host, stream) })
-            .of(|| format!("download of {}", from.what()));
+        // SAFETY: as in `upload_part`.
+        let mut copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
+        let enqueued = copy().of(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
     }
 }
@@ -224,33 +190,28 @@ impl<T: Pod> DerefMut for Pinned<T> {
     }
 }
 
-/// A copy under way, which holds the memory of the host.
-#[must_use = "who drops a transfer waits for it"]
+/// A copy in progress; dropping it waits.
+#[must_use = "dropping a transfer waits for it"]
 pub struct Transfer<T> {
-    /// There until [`Transfer::wait`] gives it back.
+    /// None once waited for.
     pinned: Option<Pinned<T>>,
 }
 
 impl<T> Transfer<T> {
-    /// Marks the end of what was enqueued last in `stream`; if that fails, nothing is under way
-    /// when this returns.
+    /// Marks the end of what was enqueued last in `stream`. If that fails, waits for the stream.
     fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &Stream) -> Result<Transfer<T>> {
-        match enqueued.and_then(|()| pinned.done.record(stream)) {
-            Ok(()) => Ok(Transfer { pinned: Some(pinned) }),
-            Err(error) => {
-                let _ = stream.synchronize();
-                Err(error)
-            }
-        }
+        let marked = enqueued.and_then(|()| pinned.done.record(stream));
+        marked.inspect_err(|_| _ = stream.synchronize())?;
+        Ok(Transfer { pinned: Some(pinned) })
     }
 
-    /// Waits for the copy and gives the memory back.
+    /// Waits for the copy and returns the memory.
     pub fn wait(self) -> Result<Pinned<T>> {
         let what = self.pinned.as_ref().expect("taken below only").what;
         self.wait_for(what)
     }
 
-    /// The same where errors call what comes before the copy `what`.
+    /// [`Transfer::wait`], with a name for errors of what precedes the copy.
     pub fn wait_for(mut self, what: &str) -> Result<Pinned<T>> {
         let pinned = self.pinned.take().expect("taken here only");
         pinned.done.wait(what)?;
@@ -266,92 +227,9 @@ impl<T> Drop for Transfer<T> {
     }
 }
 
-// Memory of the host that is page-locked where it is.
+// A caller's memory on a device, and the context that is current on the caller's thread.
 
-/// What is registered, by its address: one list for the process, as the driver has one for all of its
-/// contexts.
-static RANGES: Mutex<BTreeMap<usize, Range>> = Mutex::new(BTreeMap::new());
-
-/// Memory that a [`Registered`] owns.
-struct Range {
-    bytes: usize,
-    /// Where transfers from there may be under way.
-    contexts: Vec<Arc<Context>>,
-}
-
-fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
-    // Every change is whole, whatever a thread that panicked did before or after.
-    RANGES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Memory that is page-locked for the devices of all contexts, and owned meanwhile: it stays where it is as
-/// long as this lives, and for ever if this is forgotten. Whoever drops it waits for the transfers from there.
-pub struct Registered<M: Deref<Target = [T]>, T: Pod> {
-    memory: Arc<M>,
-    context: Arc<Context>,
-}
-
-impl<M: Deref<Target = [T]>, T: Pod> Registered<M, T> {
-    pub(super) fn new(context: &Arc<Context>, memory: Arc<M>) -> Result<Self> {
-        let bytes: &[u8] = bytemuck::cast_slice(&memory[..]);
-        let register = || {
-            CurrentContext::set_current(&**context)?;
-            // SAFETY: the memory is owned, and nobody can change what is shared, until `drop` gives it back.
-            unsafe { library::register(bytes) }
-        };
-        register().of(|| format!("page-locking of {} bytes where they are", bytes.len()))?;
-        let range = Range { bytes: bytes.len(), contexts: Vec::new() };
-        ranges().insert(bytes.as_ptr().addr(), range);
-        Ok(Registered { memory, context: context.clone() })
-    }
-}
-
-impl<M: Deref<Target = [T]>, T: Pod> Drop for Registered<M, T> {
-    fn drop(&mut self) {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.memory[..]);
-        // From here on no transfer begins.
-        let range = ranges().remove(&bytes.as_ptr().addr());
-        for context in range.into_iter().flat_map(|range| range.contexts) {
-            // If this fails the context is lost, and its transfers with it.
-            let _ =
-                CurrentContext::set_current(&*context).and_then(|()| CurrentContext::synchronize());
-        }
-        let _ = CurrentContext::set_current(&*self.context)
-            // SAFETY: registered by `new`; every context with a transfer was waited for.
-            .and_then(|()| unsafe { library::unregister(bytes) });
-    }
-}
-
-impl<T: Pod> Buffer<T> {
-    /// Enqueues a copy of `values` to the first elements where they are in memory that is
-    /// [`Registered`], and says whether they are. They may be read until the stream has passed the
-    /// copy, or the memory is registered no more.
-    pub fn upload_registered(&self, values: &[T], stream: &Stream) -> Result<bool> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let begin = bytes.as_ptr().addr();
-        let mut ranges = ranges();
-        let Some((at, range)) = ranges.range_mut(..=begin).next_back() else { return Ok(false) };
-        if bytes.is_empty() || begin - at + bytes.len() > range.bytes {
-            return Ok(false);
-        }
-        if !range.contexts.iter().any(|context| Arc::ptr_eq(context, stream.context())) {
-            range.contexts.push(stream.context().clone());
-        }
-        let mut device = self.first(values.len());
-        stream
-            .get()
-            // SAFETY: these bytes are owned by a `Registered`, which cannot be dropped while the list is
-            // locked, and then waits for this context; the device's memory is not freed before the copy
-            // is done.
-            .and_then(|stream| unsafe { device.async_copy_from(bytes, stream) })
-            .of(|| format!("upload of {}", self.what()))?;
-        Ok(true)
-    }
-}
-
-// What others have on a device: memory, and the context that is current on their thread.
-
-/// Gives the calling thread back the context that was current on it.
+/// Restores the context that was current on the calling thread when dropped.
 #[must_use]
 pub struct Visit(Option<usize>);
 
@@ -364,39 +242,38 @@ impl Visit {
 impl Drop for Visit {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
-            // A context that is gone meanwhile cannot be current again.
+            // A context that was destroyed meanwhile cannot be current again.
             let _ = library::set_current(before);
         }
     }
 }
 
-/// Whether an address is of a device's memory, managed memory included; not without a driver.
+/// Whether an address is in a device's memory, managed memory included; false without a driver.
 pub fn is_on_device(at: u64) -> bool {
     library::device_of(at).is_ok_and(|device| device.is_some())
 }
 
 /// Fails if not all `bytes` from `at` on are in the memory of device `index`.
 pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
-    let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
     let last = at.saturating_add(bytes.saturating_sub(1));
     for (which, at) in [("", at), ("the end of it ", last)] {
-        match library::device_of(at) {
-            Ok(Some(device)) if device == index => {}
+        let what = match library::device_of(at) {
+            Ok(Some(device)) if device == index => continue,
             Ok(Some(other)) => {
-                let what = format!("{which}is in memory of gpu:{other}, gpu:{index} was opened");
-                return wrong(what);
+                format!("{which}is in memory of gpu:{other}, gpu:{index} was opened")
             }
-            _ => return wrong(format!("{which}is not in memory of gpu:{index}")),
-        }
+            _ => format!("{which}is not in memory of gpu:{index}"),
+        };
+        return Err(Error::Input { origin: name.into(), what });
     }
     Ok(())
 }
 
-/// Copies a column-major matrix of a device, `ld` elements from one column to the next, to the host, once
-/// all work before in `stream` is done.
+/// Copies a column-major matrix of a device, `ld` elements from one column to the next, to the host, after all earlier
+/// work in `stream`.
 ///
 /// # Safety
-/// It is there, in memory of the stream's device, and nobody writes it meanwhile.
+/// It is in memory of the stream's device, and nobody writes it meanwhile.
 pub unsafe fn fetched<T: Pod>(
     what: &'static str,
     at: u64,
@@ -404,18 +281,16 @@ pub unsafe fn fetched<T: Pod>(
     [rows, columns]: [usize; 2],
     stream: &Stream,
 ) -> Result<Vec<T>> {
-    let (length, size) = (rows * columns, size_of::<T>());
-    crate::system::memory::require(what, (length * size) as u64)?;
-    let mut values = crate::system::memory::zeros(what, length)?;
+    let size = size_of::<T>();
+    let mut values = zeros(what, rows * columns)?;
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-    let mut copy = || {
-        // The context is current then.
-        let to = stream.get()?.as_inner();
-        // SAFETY: the caller's word for the device; the host's memory holds so many columns without gaps,
-        // and is waited for below.
-        let copied = unsafe { library::fetch(bytes, at, [ld * size, rows * size, columns], to) };
-        stream.get()?.synchronize().and(copied)
-    };
-    copy().of(|| format!("download of {what}"))?;
+    // Without gaps between columns all are copied at once.
+    let length = if ld == rows { bytes.len().max(1) } else { rows * size };
+    for (column, to) in bytes.chunks_exact_mut(length).enumerate() {
+        let from = DevicePointer::from_raw(at + (column * ld * size) as u64);
+        // SAFETY: the caller's contract.
+        let from = unsafe { DeviceSlice::from_raw_parts(from, length) };
+        copy_out(&from, to, stream).of(|| format!("download of {what}"))?;
+    }
     Ok(values)
 }

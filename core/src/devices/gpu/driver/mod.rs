@@ -1,14 +1,13 @@
-//! The driver, through cust: safe types that hold the context they belong to, so several contexts
-//! and threads work side by side. Work goes to streams that are named; every failed call says which
-//! operation it was and on what.
+//! The driver, through cust: safe types that own their context, so several contexts and threads work at the same time.
+//! Work goes to named streams, and an error names the operation that failed and its object.
 
 mod library;
 mod memory;
 mod module;
 mod stream;
 
-use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytemuck::Pod;
 use cust::context::CurrentContext;
@@ -18,60 +17,49 @@ pub use cust::function::FunctionAttribute;
 use cust::{CudaApiVersion, CudaFlags};
 
 pub use crate::devices::gpu::driver::memory::{
-    Buffer, Pinned, Registered, Transfer, Visit, fetched, is_on_device, require_on,
+    Buffer, Pinned, Transfer, Visit, fetched, is_on_device, require_on,
 };
-pub use crate::devices::gpu::driver::module::{Function, Module};
+pub use crate::devices::gpu::driver::module::Function;
 use crate::devices::gpu::driver::stream::{Budget, Operation};
 pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, Stream};
 use crate::error::{Error, Result};
 
-/// What any thread may own and share: the handles are of a context, which every use makes current on
-/// its thread, and the driver's functions may be called by several threads at once.
-const _: () = {
-    const fn any_thread<T: Send + Sync>() {}
-    any_thread::<(Context, Stream, Event, Module, Function<'static>)>();
-    any_thread::<(Buffer<f64>, Pinned<f64>, Transfer<f64>)>();
-    any_thread::<Registered<Vec<f64>, f64>>();
-};
-
-// Devices and their contexts.
-
+/// Initializes the driver. The number of devices, one at least.
 pub fn devices() -> Result<usize> {
+    let no_gpu = |why: String| Err(Error::NoGpu { why });
     if let Some(why) = library::missing() {
-        let why = format!("no NVIDIA driver (libcuda) on this machine: {why}");
-        return Err(Error::NoGpu { why });
+        return no_gpu(format!("no NVIDIA driver (libcuda) on this machine: {why}"));
     }
-    let visible = std::env::var("CUDA_VISIBLE_DEVICES");
-    let visible =
-        visible.map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
+    let visible = std::env::var("CUDA_VISIBLE_DEVICES")
+        .map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
     if cust::init(CudaFlags::empty()).is_err() {
-        let why = format!("the driver found no device: {}{visible}", library::last_failure());
-        return Err(Error::NoGpu { why });
+        let failure = library::last_failure();
+        return no_gpu(format!("the driver found no device: {failure}{visible}"));
     }
     if let Some(name) = library::lacking() {
         let own = driver_version().map_or(String::new(), |own| format!(", it is of CUDA {own}"));
-        let why = format!("the driver has no {name}: gpp needs one of CUDA 11.4 or later{own}");
-        return Err(Error::NoGpu { why });
+        return no_gpu(format!(
+            "the driver has no {name}: gpp needs one of CUDA 11.4 or later{own}"
+        ));
     }
     match Device::num_devices().of(|| "device count".into())? {
-        0 => Err(Error::NoGpu { why: format!("the driver found no device{visible}") }),
+        0 => no_gpu(format!("the driver found no device{visible}")),
         count => Ok(count as usize),
     }
 }
 
-/// Whether a driver's library can be opened here.
+/// Whether the driver's library can be opened.
 pub fn is_there() -> bool {
     library::missing().is_none()
 }
 
-/// The version of CUDA that the driver is of, as `12.9`.
+/// The driver's version of CUDA, as `12.9`.
 pub fn driver_version() -> Result<String> {
     let version = CudaApiVersion::get().of(|| "driver version".into())?;
     Ok(format!("{}.{}", version.major(), version.minor()))
 }
 
-/// A device's primary context. Clones and contexts opened again are the same context of the device.
-/// Everything made in it keeps it alive and may be used on any thread.
+/// A device's primary context. Everything made in it keeps it alive and may be used on any thread.
 #[derive(Clone)]
 pub struct Context {
     device: Device,
@@ -80,26 +68,26 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens device `index`, below [`devices`], which must have been asked for before.
+    /// Opens device `index`, after [`devices`].
     pub fn open(index: usize) -> Result<Context> {
         let device = Device::get_device(index as u32).of(|| format!("open gpu:{index}"))?;
-        let context =
-            cust::context::Context::new(device).of(|| format!("context of gpu:{index}"))?;
-        Ok(Context { device, context: Arc::new(context), budget: Budget::of(u64::MAX) })
+        let context = cust::context::Context::new(device);
+        let context = Arc::new(context.of(|| format!("context of gpu:{index}"))?);
+        let budget = Arc::new(Budget { limit: u64::MAX, taken: AtomicU64::new(0) });
+        Ok(Context { device, context, budget })
     }
 
     /// Limits all buffers made from now on to so many bytes together.
     #[must_use]
-    pub fn limited(self, bytes: u64) -> Context {
-        Context { budget: Budget::of(bytes), ..self }
+    pub fn limited(self, limit: u64) -> Context {
+        Context { budget: Arc::new(Budget { limit, taken: AtomicU64::new(0) }), ..self }
     }
 
     pub fn name(&self) -> Result<String> {
         self.device.name().of(|| "device name".into())
     }
 
-    /// What tells the device from all others: `GPU-…` of 16 bytes in hexadecimal digits, as other
-    /// tools show it.
+    /// The UUID as other tools show it: `GPU-…`.
     pub fn uuid(&self) -> Result<String> {
         let bytes = library::uuid(self.device).of(|| "UUID of the device".into())?;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -112,7 +100,7 @@ impl Context {
         Ok(value.of(|| format!("device attribute {attribute:?}"))? as u32)
     }
 
-    /// Free and total memory in bytes; within a limit, what it leaves counts as free.
+    /// Free and total memory in bytes; within a limit, at most what it leaves is free.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let (free, total) = CurrentContext::set_current(&*self.context)
             .and_then(|()| cust::memory::mem_get_info())
@@ -124,18 +112,17 @@ impl Context {
         Stream::new(&self.context, what)
     }
 
-    /// An event that takes the time.
     pub fn event(&self) -> Result<Event> {
         Event::new(&self.context)
     }
 
-    /// Memory for `length` elements, whatever was there before in it.
+    /// Memory of the device for `length` elements, not initialized.
     pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>()) as u64;
         Buffer::new(&self.context, self.budget.take(what, bytes)?, what, length)
     }
 
-    /// Memory for `values`, filled with them when this returns.
+    /// Memory of the device with a copy of `values`.
     pub fn upload<T: Pod>(
         &self,
         what: &'static str,
@@ -147,23 +134,13 @@ impl Context {
         Ok(buffer)
     }
 
-    /// Page-locked memory of the host for `length` elements, all zero: what the device copies from
-    /// and to while the host does something else.
+    /// Page-locked memory of the host for `length` elements, all zero.
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         Pinned::new(&self.context, what, length)
     }
 
-    /// Page-locks memory of the host where it is, for as long as the result lives, which owns it: what is
-    /// copied from there by [`Buffer::upload_registered`] needs no other memory on its way.
-    pub fn register<M: Deref<Target = [T]>, T: Pod>(
-        &self,
-        memory: Arc<M>,
-    ) -> Result<Registered<M, T>> {
-        Registered::new(&self.context, memory)
-    }
-
-    /// Loads PTX, with line information for profilers.
-    pub fn module(&self, ptx: &str) -> Result<Module> {
-        Module::from_ptx(&self.context, ptx)
+    /// Loads a kernel from PTX.
+    pub fn function(&self, ptx: &str, symbol: &str) -> Result<Function> {
+        Function::load(&self.context, ptx, symbol)
     }
 }

@@ -1,9 +1,8 @@
-//! Modules and their kernels.
+//! Kernels, one to a module.
 
-use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use cust::context::Context;
@@ -16,79 +15,47 @@ use crate::devices::gpu::driver::memory::copy_in;
 use crate::devices::gpu::driver::stream::{InContext, Operation, Stream};
 use crate::error::{Error, Result};
 
-/// How modules are loaded: with what a profiler needs to find the source.
-const OPTIONS: [ModuleJitOption; 1] = [ModuleJitOption::GenerateLineInfo(true)];
-
 /// Lines of the compiler's log that an error shows.
 const LOG_LINES: usize = 8;
 
 const LOAD: &str = "load of the kernels";
 
-pub struct Module {
-    /// The kernels that were looked up, before what they are of.
-    functions: Mutex<HashMap<String, Arc<Handle>>>,
+/// A kernel and its module.
+pub struct Function {
+    /// Valid as long as the module.
+    function: cust::function::Function<'static>,
     module: InContext<cust::module::Module>,
-}
-
-impl Module {
-    pub(super) fn from_ptx(context: &Arc<Context>, ptx: &str) -> Result<Module> {
-        let zero = |_| Error::driver(LOAD, "the PTX holds a zero byte");
-        let text = CString::new(ptx).map_err(zero)?;
-        match InContext::new(context, || cust::module::Module::from_ptx_cstr(&text, &OPTIONS)) {
-            Ok(module) => Ok(Module { functions: Mutex::default(), module }),
-            Err(_) => {
-                let code = library::last_failure();
-                // Loaded once more for the log, which cust does not give.
-                Err(Error::driver(
-                    LOAD,
-                    format!("{code}\n{}", shortened(&library::load_log(&text))),
-                ))
-            }
-        }
-    }
-
-    /// A kernel by its symbol, looked up when it is first asked for.
-    pub fn function(&self, symbol: &str) -> Result<Function<'_>> {
-        // Every change is whole, whatever a thread that panicked did before or after.
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        let function = match functions.get(symbol) {
-            Some(function) => function.clone(),
-            None => {
-                let look_up = || self.module.get()?.get_function(symbol);
-                let found = look_up().of(|| format!("look-up of kernel {symbol}"))?;
-                // SAFETY: a handle, good as long as the module, with which it is kept and borrowed.
-                let found =
-                    unsafe { mem::transmute::<cust::function::Function<'_>, Handle>(found) };
-                functions.entry(symbol.into()).or_insert(Arc::new(found)).clone()
-            }
-        };
-        Ok(Function { module: &self.module, function, symbol: symbol.into() })
-    }
-}
-
-/// The first lines of a log.
-fn shortened(log: &str) -> String {
-    let lines: Vec<&str> = log.trim().lines().collect();
-    let shown = lines[..lines.len().min(LOG_LINES)].join("\n");
-    match lines.len().saturating_sub(LOG_LINES) {
-        0 => shown,
-        more => format!("{shown}\n({more} more lines)"),
-    }
-}
-
-/// A kernel's handle, for as long as its module is there.
-type Handle = cust::function::Function<'static>;
-
-pub struct Function<'m> {
-    module: &'m InContext<cust::module::Module>,
-    function: Arc<Handle>,
     symbol: String,
 }
 
-impl Function<'_> {
-    fn get(&self) -> CudaResult<&Handle> {
-        self.module.get()?;
-        Ok(&self.function)
+impl Function {
+    /// Loads PTX, with the line information that a profiler needs.
+    pub(super) fn load(context: &Arc<Context>, ptx: &str, symbol: &str) -> Result<Function> {
+        let text =
+            CString::new(ptx).map_err(|_| Error::driver(LOAD, "the PTX holds a zero byte"))?;
+        let options = [ModuleJitOption::GenerateLineInfo(true)];
+        let load = || cust::module::Module::from_ptx_cstr(&text, &options);
+        let module = InContext::new(context, load).map_err(|_| {
+            let code = library::last_failure();
+            // cust does not return the compiler's log, so the PTX is loaded once more.
+            let log = library::load_log(&text);
+            let lines: Vec<&str> = log.trim().lines().take(LOG_LINES).collect();
+            Error::driver(LOAD, format!("{code}\n{}", lines.join("\n")))
+        })?;
+        let look_up = || module.get()?.get_function(symbol);
+        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+        // SAFETY: only the lifetime changes; the module is stored with the function.
+        let function = unsafe {
+            mem::transmute::<cust::function::Function<'_>, cust::function::Function<'static>>(
+                function,
+            )
+        };
+        Ok(Function { function, module, symbol: symbol.into() })
+    }
+
+    /// The function, its context current.
+    fn get(&self) -> CudaResult<&cust::function::Function<'static>> {
+        self.module.get().map(|_| &self.function)
     }
 
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<u32> {
@@ -105,8 +72,8 @@ impl Function<'_> {
             .of(|| format!("occupancy of kernel {}", self.symbol))
     }
 
-    /// Fills the first elements of a variable of the kernel's module, once all work before in
-    /// `stream` is done, and waits for it. No kernel that reads it may run meanwhile in another stream.
+    /// Fills the first elements of a variable of the module, once all earlier work in `stream` is done, and waits for
+    /// it. No kernel that reads the variable may run meanwhile in another stream.
     pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &Stream) -> Result<()> {
         let name = CString::new(variable).unwrap_or_default();
         let found = self
@@ -122,51 +89,29 @@ impl Function<'_> {
             .of(|| format!("fill of {variable}"))
     }
 
-    /// Enqueues `blocks` blocks of `threads` threads.
+    /// Enqueues `blocks` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
     ///
     /// # Safety
-    /// - `parameters` point to the kernel's parameters, in their order and of their types; the driver
-    ///   copies them before this returns.
-    /// - The stream is of the module's context.
-    /// - For this grid the kernel's contract holds of the memory that the parameters name, until the
-    ///   stream has passed the launch: it is allocated, and what is written there by other streams
-    ///   or the host is written before or after.
+    /// - `parameters` point to the kernel's parameters, in order and of their types; they are copied before this
+    ///   returns.
+    /// - The stream belongs to the module's context.
+    /// - The kernel's contract holds for this grid and the memory that the parameters name until the stream has passed
+    ///   the launch: it is allocated, and other streams and the host write there before or after.
     pub unsafe fn launch(
         &self,
         stream: &Stream,
-        blocks: u32,
-        threads: u32,
+        [blocks, threads, shared]: [u32; 3],
         parameters: &[*const c_void],
     ) -> Result<()> {
-        // SAFETY: the caller's contract.
-        unsafe { self.launch_sharing(stream, blocks, threads, 0, parameters) }
-    }
-
-    /// Lets blocks have so many bytes of dynamic shared memory, more than any device's default.
-    pub fn allow_shared(&self, bytes: u32) -> Result<()> {
-        self.get()
-            .and_then(|function| library::allow_shared(function, bytes))
-            .of(|| format!("{bytes} bytes of shared memory for kernel {}", self.symbol))
-    }
-
-    /// As [`Function::launch`], of blocks with so many bytes of dynamic shared memory.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn launch_sharing(
-        &self,
-        stream: &Stream,
-        blocks: u32,
-        threads: u32,
-        shared: u32,
-        parameters: &[*const c_void],
-    ) -> Result<()> {
-        let parameters: Vec<*mut c_void> =
-            parameters.iter().map(|parameter| parameter.cast_mut()).collect();
+        let parameters: Vec<*mut c_void> = parameters.iter().map(|at| at.cast_mut()).collect();
         let launch = || {
+            let stream = stream.get()?;
+            if shared > 0 {
+                library::allow_shared(&self.function, shared)?;
+            }
             let (grid, block) = (GridSize::x(blocks), BlockSize::x(threads));
             // SAFETY: the caller's contract.
-            unsafe { stream.get()?.launch(&self.function, grid, block, shared, &parameters) }
+            unsafe { stream.launch(&self.function, grid, block, shared, &parameters) }
         };
         launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }

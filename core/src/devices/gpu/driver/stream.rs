@@ -1,4 +1,4 @@
-//! What all things of a context have in common: its memory's budget, the context that is current, streams and events.
+//! What everything in a context shares: the memory budget, and the current context. Streams and events.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,27 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cust::context::{Context as CudaContext, CurrentContext};
 use cust::error::CudaResult;
 use cust::event::EventFlags;
-use cust::stream::{StreamFlags, StreamWaitEventFlags};
+use cust::stream::StreamFlags;
+use cust::sys::CUstream;
 
-use crate::devices::gpu::driver::library;
-use crate::devices::gpu::driver::library::Mark;
+use crate::devices::gpu::driver::library::{self, Mark};
 use crate::error::{Error, Result};
 
-// How much of a device's memory may be taken.
-
-/// What is taken of a context's memory, and the most that may be.
-#[derive(Debug)]
+/// The bytes of a context's memory that buffers take, and the most that they may.
 pub struct Budget {
-    limit: u64,
-    taken: AtomicU64,
+    pub limit: u64,
+    pub taken: AtomicU64,
 }
 
 impl Budget {
-    /// At most so many bytes.
-    pub fn of(limit: u64) -> Arc<Budget> {
-        Arc::new(Budget { limit, taken: AtomicU64::new(0) })
-    }
-
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.taken.load(Ordering::Relaxed))
     }
@@ -42,7 +34,6 @@ impl Budget {
     }
 }
 
-#[derive(Debug)]
 pub struct Taken {
     from: Arc<Budget>,
     bytes: u64,
@@ -54,11 +45,8 @@ impl Drop for Taken {
     }
 }
 
-// What belongs to a context, and how a failure gets its operation.
-
-/// Gives a failed call the operation that it was part of.
 pub trait Operation<T> {
-    /// The value, or an error of `operation`.
+    /// The value, or an error that names the operation that failed.
     fn of(self, operation: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -68,78 +56,66 @@ impl<T> Operation<T> for CudaResult<T> {
     }
 }
 
-/// Something of the driver's and the context that it belongs to, which it keeps alive. The context is
-/// made current on whichever thread uses or drops it, as the driver's functions act on the current
-/// one. That takes some tens of nanoseconds.
+/// An object of the driver's with its context, which it keeps alive. The driver's functions act on the context that is
+/// current on the thread, so it is made current before each use and before the drop: some tens of nanoseconds.
 pub struct InContext<T> {
-    thing: ManuallyDrop<T>,
+    object: ManuallyDrop<T>,
     context: Arc<CudaContext>,
 }
 
 impl<T> InContext<T> {
     pub fn new(
         context: &Arc<CudaContext>,
-        make: impl FnOnce() -> CudaResult<T>,
+        create: impl FnOnce() -> CudaResult<T>,
     ) -> CudaResult<Self> {
         CurrentContext::set_current(&**context)?;
-        Ok(InContext { thing: ManuallyDrop::new(make()?), context: context.clone() })
+        Ok(InContext { object: ManuallyDrop::new(create()?), context: context.clone() })
     }
 
-    /// The thing, with its context current.
+    /// The object, its context current.
     pub fn get(&self) -> CudaResult<&T> {
         CurrentContext::set_current(&*self.context)?;
-        Ok(&self.thing)
+        Ok(&self.object)
     }
 
-    /// The thing, for what the driver has no part in.
+    /// The object for uses without a call of the driver, or with its context current.
     pub fn peek(&self) -> &T {
-        &self.thing
+        &self.object
     }
 
-    /// The thing, for what the driver has no part in.
     pub fn peek_mut(&mut self) -> &mut T {
-        &mut self.thing
-    }
-
-    pub fn context(&self) -> &Arc<CudaContext> {
-        &self.context
+        &mut self.object
     }
 }
 
 impl<T> Drop for InContext<T> {
     fn drop(&mut self) {
-        // A failure here and below can no longer be told: the thing is then lost with its context.
+        // A failure cannot be reported; the object is then lost with its context.
         let _ = CurrentContext::set_current(&*self.context);
         // SAFETY: dropped here and nowhere else.
-        unsafe { ManuallyDrop::drop(&mut self.thing) }
+        unsafe { ManuallyDrop::drop(&mut self.object) }
     }
 }
 
-// Streams and events.
-
-/// Work in the order in which it is enqueued, beside that of other streams. cust's streams wait for
-/// the default stream, and it for them, so nothing in this folder uses that one.
+/// A stream. cust's streams wait for the default stream, and it for them, so this folder never uses that one.
 pub struct Stream {
     stream: InContext<cust::stream::Stream>,
-    /// What waits for streams of others, once it was wanted.
-    mark: Mutex<Option<InContext<Mark>>>,
+    /// By which it waits for other streams.
+    mark: Mutex<InContext<Mark>>,
     what: &'static str,
 }
 
 impl Stream {
     pub(super) fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
         let stream =
-            InContext::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None))
-                .of(|| format!("stream of {what}"))?;
-        Ok(Stream { stream, mark: Mutex::default(), what })
+            InContext::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None));
+        let stream = stream.of(|| format!("stream of {what}"))?;
+        let mark = InContext::new(context, Mark::new).of(|| "event".into())?;
+        Ok(Stream { stream, mark: Mutex::new(mark), what })
     }
 
     pub(super) fn get(&self) -> CudaResult<&cust::stream::Stream> {
         self.stream.get()
-    }
-
-    pub(super) fn context(&self) -> &Arc<CudaContext> {
-        self.stream.context()
     }
 
     /// Waits until all that was enqueued is done.
@@ -147,87 +123,71 @@ impl Stream {
         self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
     }
 
-    /// What is enqueued here from now on begins when all that is enqueued in `other` now is done. The
-    /// host does not wait. The streams may be of two devices.
+    /// What is enqueued here from now on begins after all that is enqueued now in `other`, a stream of the same
+    /// context. The host does not wait.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
-        let wait = || {
-            let source = other.get()?;
-            let event = cust::event::Event::new(EventFlags::DISABLE_TIMING)?;
-            event.record(source)?;
-            // Destroys the event, as the driver allows before it is reached.
-            self.get()?.wait_event(event, StreamWaitEventFlags::DEFAULT)
-        };
-        wait().of(|| format!("wait of {} for {}", self.what, other.what))
+        let handle = other.stream.peek().as_inner();
+        self.wait_for_handle(handle).of(|| format!("wait of {} for {}", self.what, other.what))
     }
 
-    /// What is enqueued here from now on begins when all that is enqueued now in a stream of someone
-    /// else's is done. The host does not wait.
-    pub fn wait_for_foreign(&self, other: ForeignStream) -> Result<()> {
-        let wait = || {
-            let own = self.get()?.as_inner();
-            // Of marks that are half made nobody hears.
-            let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-            let mark = match &mut *mark {
-                Some(mark) => mark,
-                none => none.insert(InContext::new(self.context(), Mark::new)?),
-            };
-            mark.peek_mut().wait(own, other.handle())
-        };
-        wait().of(|| "wait for the caller's stream".into())
+    /// As [`Stream::wait_for`], for a caller's stream.
+    pub fn wait_for_foreign(&self, ForeignStream(handle): ForeignStream) -> Result<()> {
+        let handle = std::ptr::with_exposed_provenance_mut(handle);
+        self.wait_for_handle(handle).of(|| "wait for the caller's stream".into())
+    }
+
+    fn wait_for_handle(&self, other: CUstream) -> CudaResult<()> {
+        let own = self.get()?.as_inner();
+        // Locked, so that no other thread records the event before the stream waits for it.
+        let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the other stream is one of ours, or one by the contract of `ForeignStream::new`.
+        unsafe { mark.peek().wait(own, other) }
     }
 }
 
-/// A stream of someone else's, `CUstream` or `cudaStream_t`; the default one is null.
+/// A caller's stream, `CUstream` or `cudaStream_t`; the default one is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForeignStream(usize);
 
 impl ForeignStream {
-    /// Of a handle.
+    /// The stream of a handle.
     ///
     /// # Safety
     /// It is a stream of the device's primary context, or a default stream, for as long as this is used.
     pub unsafe fn new(handle: *mut std::ffi::c_void) -> ForeignStream {
         ForeignStream(handle.addr())
     }
-
-    fn handle(self) -> usize {
-        self.0
-    }
 }
 
 /// A point in a stream's time.
-pub struct Event {
-    event: InContext<cust::event::Event>,
-}
+pub struct Event(InContext<cust::event::Event>);
 
 impl Event {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Event> {
         let event = InContext::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
-        Ok(Event { event: event.of(|| "event".into())? })
+        Ok(Event(event.of(|| "event".into())?))
     }
 
-    /// Marks this point of `stream`, which is of the event's context.
+    /// Marks this point of `stream`, a stream of the event's context.
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        // One context is current for both.
-        let record = || self.event.peek().record(stream.get()?);
+        let record = || self.0.peek().record(stream.get()?);
         record().of(|| format!("event of {}", stream.what))
     }
 
-    /// Waits until the point has been reached; `what` is what comes before it.
+    /// Waits until the point has been reached; errors call what precedes it `what`.
     pub fn wait(&self, what: &str) -> Result<()> {
-        self.event.get().and_then(|event| event.synchronize()).of(|| format!("run of {what}"))
+        self.0.get().and_then(|event| event.synchronize()).of(|| format!("run of {what}"))
     }
 
-    /// Seconds from `earlier` to this event, once it has been reached, to half a microsecond; both
-    /// are of one context and were recorded.
+    /// Waits for this event. Seconds since `earlier`, an event of the same context, to half a microsecond.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
         self.elapsed_since(earlier, what)
     }
 
-    /// The same of an event that is known to have been reached.
+    /// [`Event::seconds_since`] of an event that has been reached.
     pub fn elapsed_since(&self, earlier: &Event, what: &str) -> Result<f64> {
-        let time = || self.event.get()?.elapsed_time_f32(earlier.event.peek());
+        let time = || self.0.get()?.elapsed_time_f32(earlier.0.peek());
         Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
     }
 }

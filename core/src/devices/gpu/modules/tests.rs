@@ -1,6 +1,8 @@
 use std::cell::Cell;
+use std::thread;
 
 use super::*;
+use crate::error::Error;
 
 #[test]
 fn a_table_is_filled_where_it_has_other_energies() {

@@ -1,4 +1,4 @@
-"""The arguments of a call: looked at, and as the core takes them."""
+"""The arrays of a call: checked, and as the core takes them."""
 
 import math
 from collections.abc import Mapping
@@ -28,17 +28,18 @@ _KINDS = {
 }
 
 
-class _There:
-    """What an array on a GPU says of itself: it is `at` an address, a matrix with `ld` elements from column to column."""
+class _DeviceArray:
+    """An array on a GPU: its address `at`, and of a matrix the elements `ld` from one column to the next."""
 
-    def __init__(self, given: OnGpu, said: Mapping[str, Any]):
-        if said.get("mask") is not None:
+    def __init__(self, owner: OnGpu, interface: Mapping[str, Any]):
+        if interface.get("mask") is not None:
             raise TypeError("it has a mask")
-        self.held, (self.at, _) = given, said["data"]
-        self.dtype, self.shape, self.stream = np.dtype(said["typestr"]), tuple(said["shape"]), said.get("stream")
+        self.owner, (self.at, _) = owner, interface["data"]
+        self.dtype, self.shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+        self.stream = interface.get("stream")
         self.ndim, size = len(self.shape), self.dtype.itemsize
         dense = [size * math.prod(self.shape[at + 1 :]) for at in range(self.ndim)]
-        strides = said.get("strides") or dense
+        strides = interface.get("strides") or dense
         self.fits = all(n <= 1 or a == b for n, a, b in zip(self.shape, strides, dense, strict=True))
         if self.ndim == 2:
             rows, columns = self.shape
@@ -46,49 +47,50 @@ class _There:
             self.fits = self.ld >= rows and (rows <= 1 or strides[0] == size)
 
 
-def array(name: str, given: Array) -> Any:
+def array(name: str, argument: Array) -> Any:
     """An argument as an array of NumPy's or on a GPU, of its type and dimensions."""
-    said = getattr(given, "__cuda_array_interface__", None)
+    interface = getattr(argument, "__cuda_array_interface__", None)
     try:
-        found: Any = np.asarray(given) if said is None else _There(given, said)  # type: ignore[arg-type]
+        is_host = interface is None
+        found: Any = np.asarray(argument) if is_host else _DeviceArray(argument, interface)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise TypeError(f"{name} is no array: {error!r}") from error
     kinds, ndim = _KINDS[name]
     if found.dtype not in kinds or found.ndim != ndim:
         needs = f"{name} needs {' or '.join(map(str, kinds))}, {ndim}-dimensional"
-        on_gpu = "" if said is None else " on a GPU"
+        on_gpu = "" if interface is None else " on a GPU"
         raise TypeError(f"{needs}; found {found.dtype} of shape {found.shape}{on_gpu}")
-    if said is not None and not found.fits:
+    if interface is not None and not found.fits:
         order = "its first index fastest; give the transpose of an array in C's order"
         order = order if ndim == 2 else "C's order without gaps"
         raise gpp.Error(f"{name} needs {order}: nothing is copied on a GPU")
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+    if isinstance(argument, np.ma.MaskedArray) and np.ma.is_masked(argument):
         raise gpp.Error(f"{name} has masked elements; fill them")
     return found
 
 
 def flat(of: Any, order: str = "F") -> Any:
     """All elements, the first index fastest: where they are if they are in that order, else a copy."""
-    if isinstance(of, _There):
+    if isinstance(of, _DeviceArray):
         return of
     elements = of.ravel(order)
     return elements if elements.flags.aligned else elements.copy()
 
 
-class Given:
-    """The arrays of a call, and what it has beside them."""
+class CallArrays:
+    """The arrays of a call, its stream, whether the static CH is wanted, and the progress callback."""
 
-    def __init__(self, calculator: "gpp.Calculator", stream: int | None, static_ch: bool, **given: Array):
-        self.arrays = {name: array(name, of) for name, of in given.items()}
-        there = {name: of for name, of in self.arrays.items() if isinstance(of, _There)}
-        if calculator.device == "cpu" and (there or stream is not None):
-            raise gpp.Error(f"{next(iter(there), 'stream')} is of a GPU; the calculator is on a CPU")
-        streams = {of.stream for of in there.values()} - {None} if stream is None else {stream}
+    def __init__(self, calculator: "gpp.Calculator", stream: int | None, static_ch: bool, **arrays: Array):
+        self.arrays = {name: array(name, of) for name, of in arrays.items()}
+        on_gpu = {name: of for name, of in self.arrays.items() if isinstance(of, _DeviceArray)}
+        if calculator.device == "cpu" and (on_gpu or stream is not None):
+            raise gpp.Error(f"{next(iter(on_gpu), 'stream')} is of a GPU; the calculator is on a CPU")
+        streams = {of.stream for of in on_gpu.values()} - {None} if stream is None else {stream}
         if len(streams) > 1:
-            raise gpp.Error(f"{', '.join(there)} are of different streams; name one as stream")
+            raise gpp.Error(f"{', '.join(on_gpu)} are of different streams; name one as stream")
         self.call = next(iter(streams), 0), static_ch, calculator.progress
-        self.has_matrices_there = any(of.ndim == 2 for of in there.values())
-        for name, of in there.items():
+        self.has_matrices_on_gpu = any(of.ndim == 2 for of in on_gpu.values())
+        for name, of in on_gpu.items():
             if of.ndim != 2:
                 read = calculator._core.fetch(name, of.at, of.dtype.itemsize * math.prod(of.shape), self.call)
                 self.arrays[name] = read.view(of.dtype).reshape(of.shape)
@@ -113,7 +115,7 @@ class Given:
         is_whole = self.arrays["aqsm"].shape == whole
         if not is_whole:
             self._require("aqsm", local, f"(ncouls, nbands) = {whole} or (ngpown, nbands)")
-        return (*self._matrices("aqsn", "aqsm"), is_whole, e, occ), omega
+        return (*self._matrices("aqsn", "aqsm"), not is_whole, e, occ), omega
 
     def matrix(self, shape: tuple[int, int], at_bands: bool) -> tuple[Any, ...]:
         a, (e, occ, omega) = self.arrays["a"], self._energies()

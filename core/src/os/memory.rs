@@ -1,4 +1,4 @@
-//! The host's memory: what of it is free to this process.
+//! The host's memory that is free to this process.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,16 +7,15 @@ use bytemuck::{Zeroable, allocation};
 
 use crate::error::{Error, Result, mib};
 
-/// Memory that is free, and what bounds it.
+/// Free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
     pub bytes: u64,
-    /// Whose limit leaves no more: of a control group or of a flag; none if it is the machine's memory.
+    /// The limit of a control group or a flag that leaves no more; none if it is the machine's memory.
     pub limit: Option<String>,
 }
 
 impl Free {
-    /// The less of this and another one.
     #[must_use]
     pub fn or_less(self, other: Free) -> Free {
         if other.bytes < self.bytes { other } else { self }
@@ -31,45 +30,39 @@ impl Free {
     }
 }
 
-/// Host memory that is free, in the control groups of this process too; nothing if the system does not tell.
+/// Host memory that is free to this process, within its control groups; none if the system does not say.
 pub fn free() -> Option<Free> {
     use sysinfo::{MemoryRefreshKind, RefreshKind, System};
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kind).ok();
-    // A machine without memory is one whose /proc/meminfo cannot be read.
+    // Zero means that /proc/meminfo cannot be read.
     let system = system.filter(|system| system.total_memory() > 0);
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
         bytes: limit.free,
         limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),
     });
-    match (of_machine, of_group) {
-        (Some(machine), Some(group)) => Some(machine.or_less(group)),
-        (machine, group) => machine.or(group),
-    }
+    of_machine.into_iter().chain(of_group).reduce(Free::or_less)
 }
 
-/// Bytes from which on free memory is looked at: less is found anywhere, and the look takes longer than a small
-/// calculation.
-const LOOKED_AT: u64 = 16 << 20;
+/// Fewer bytes are not compared with what is free, which takes longer than a small calculation.
+const SMALL: u64 = 16 << 20;
 
 /// Fails if less than `needed` bytes of host memory are free, or if the system refuses them to this process.
 pub fn require(what: &str, needed: u64) -> Result<()> {
-    // If the system does not tell, the allocation itself will.
-    if needed >= LOOKED_AT
+    if needed >= SMALL
         && let Some(free) = free()
     {
         free.require(what, needed)?;
     }
     let mut room = Vec::<u8>::new();
     let granted = room.try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX));
-    // What nobody looks at would not be asked for.
+    // Otherwise the compiler removes an allocation that is never read.
     std::hint::black_box(&room);
     granted.map_err(|_| refused(what, needed))
 }
 
-/// The error of bytes that were refused.
-pub(crate) fn refused(what: &str, needed: u64) -> Error {
+fn refused(what: &str, needed: u64) -> Error {
     let Free { bytes: free, limit } = free().unwrap_or(Free { bytes: 0, limit: None });
     let limit = match needed > free {
         true => limit,
@@ -78,28 +71,27 @@ pub(crate) fn refused(what: &str, needed: u64) -> Error {
     Error::memory("host", what, needed, free, limit.as_deref())
 }
 
-/// So many zeros for an array whose size is a caller's: the system may refuse it.
+/// Zeros for an array of a size that a caller chooses, so that the system may refuse it.
 pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     let needed = length.saturating_mul(size_of::<T>()) as u64;
     require(what, needed)?;
     allocation::try_zeroed_vec(length).map_err(|()| refused(what, needed))
 }
 
-/// The limit of a control group (v2). Slurm's steps and systemd's scopes are such groups.
+/// The limit of a control group (v2), such as a step of Slurm or a scope of systemd.
 ///
-/// sysinfo's `Process::cgroup_limits` is not used: it counts the page cache of files as taken, so that reading an
-/// input would leave no room for it; it knows no limit where one of the groups has no files for memory; and it
-/// does not say whose limit it is.
+/// sysinfo's `Process::cgroup_limits` counts the page cache as taken, so that reading an input would leave no room for
+/// it, finds no limit if one of the groups has no files for memory, and does not say which group sets the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     file: PathBuf,
     bytes: u64,
-    /// What files take of the page cache counts as free: it gives way.
+    /// The page cache of files counts as free.
     free: u64,
 }
 
-/// The tightest limit of the groups that a process is in and of all around them; none without limits. The process
-/// is that of a folder of `/proc`, and all that is mounted is below `root`.
+/// The tightest limit of a process' groups and their parents. `proc` is the process' folder in `/proc`, and file systems
+/// are mounted below `root`.
 fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (mounts, groups) = (read("mountinfo"), read("cgroup"));
@@ -107,10 +99,10 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     let mut fields = mount.split(' ').skip(3);
     let (mounted, point) = (fields.next()?, fields.next()?);
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    // A container may see no more than its own group, whatever that is called outside.
+    // In a container the mount may show no more than its own group, which has another name outside.
     let below = Path::new(group).strip_prefix(mounted).unwrap_or(Path::new(""));
-    let is_seen = !below.components().any(|part| part == Component::ParentDir);
-    let below = if is_seen { below } else { Path::new("") };
+    let is_mounted = !below.components().any(|part| part == Component::ParentDir);
+    let below = if is_mounted { below } else { Path::new("") };
     let top = root.join(point.trim_start_matches('/'));
     below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
 }
@@ -119,7 +111,7 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
 fn limit_at(group: &Path) -> Option<Limit> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);
-        // `max` is none.
+        // `max` means no limit.
         let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
         Some((file, bytes))
     };
@@ -128,11 +120,9 @@ fn limit_at(group: &Path) -> Option<Limit> {
     let (file, bytes) = limits.min_by_key(|(_, bytes)| *bytes)?;
     let usage = number("memory.current").map_or(0, |(_, bytes)| bytes);
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    let cached = |line: &str| {
-        let (name, bytes) = line.split_once(' ')?;
-        ["inactive_file", "active_file"]
-            .contains(&name)
-            .then(|| bytes.trim().parse::<u64>().ok())?
+    let cached = |line: &str| match line.split_once(' ')? {
+        ("inactive_file" | "active_file", bytes) => bytes.trim().parse::<u64>().ok(),
+        _ => None,
     };
     let taken = usage.saturating_sub(stat.lines().filter_map(cached).sum());
     Some(Limit { file, bytes, free: bytes.saturating_sub(taken) })

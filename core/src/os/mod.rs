@@ -1,0 +1,4 @@
+//! The operating system: files, and free memory.
+
+pub mod memory;
+pub mod output;
