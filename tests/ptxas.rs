@@ -215,7 +215,8 @@ fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, 
     let one = |symbol: &&str| {
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));
-        std::fs::write(&input, ptx.module(symbol).unwrap_or_default()).map_err(|e| e.to_string())?;
+        std::fs::write(&input, ptx.module(symbol).unwrap_or_default())
+            .map_err(|e| e.to_string())?;
         let mut command = Command::new(ptxas);
         command.args(["-v", "-lineinfo", "-arch", architecture, "-o"]).args([&image, &input]);
         Ok((run(&mut command)?, std::fs::read(&image).map_err(|e| e.to_string())?))

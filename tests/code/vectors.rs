@@ -91,7 +91,8 @@ fn faults(
         // handed to all of them, is one.
         if single >= lanes {
             let at = body[0].ip();
-            faults.push(format!("the loop at {at:#x}: {single} of one number, {packed} of vectors"));
+            faults
+                .push(format!("the loop at {at:#x}: {single} of one number, {packed} of vectors"));
         }
     }
     faults
