@@ -287,10 +287,6 @@ impl Chart for Roofline<'_> {
             let from = x.start.max(y.start / bandwidth);
             let ends = [from, ridge(highest).min(x.end)].map(|x| pixel(x, x * bandwidth));
             on.draw(&PathElement::new(ends.to_vec(), INK.mix(0.9)))?;
-            let name = format!("{} {}", self.level.name(), rate(bandwidth, "B/s"));
-            let [from, to] = ends;
-            let place = (from.0 + (to.0 - from.0) / 3 + 10, from.1 + (to.1 - from.1) / 3 + 10);
-            on.draw_text(&name, &middle(LABEL, HPos::Left), place)?;
         }
         let vectors = if self.matrix.is_some() { "FP64 vector peak" } else { "FP64 peak" };
         let peaks =
@@ -314,7 +310,8 @@ impl Chart for Roofline<'_> {
             true => String::new(),
             false => format!("; outlines: executed, {EXECUTED} of {COUNTED} operations"),
         };
-        let subtitle = format!("{lost}bytes of {}{outlines}", self.level.name());
+        let bandwidth = bandwidth.map_or(String::new(), |bandwidth| rate(bandwidth, "B/s"));
+        let subtitle = format!("{lost}slope: {} {bandwidth}{outlines}", self.level.name());
         head(on, AT_LEFT, &self.title, &subtitle, AT_LEFT)
     }
 }

@@ -263,7 +263,7 @@ fn sheet(cells: Cells, links: bool) -> Markup {
                 @let id = cell.split(' ').next().unwrap_or_default();
                 th scope="row" { @if links { a href=(format!("#{id}")) { (cell) } } @else { (cell) } }
             } @else {
-                td .wrap[wraps(at)] data-of=(headings[at]) { (cell) }
+                td .wrap[wraps(at)] .none[cell == "–"] data-of=(headings[at]) { (cell) }
             }
         } } } }
     } } }
@@ -349,7 +349,7 @@ fn one(card: &Card, is_noise: bool) -> Markup {
             (factors(card))
         }
         details .more {
-            summary { "Counters and what bounds it" }
+            summary { "Counters that changed, and what bounds it" }
             @for text in diagnosis.texts().skip(1) { p { (text) } }
             (counters(card))
         }
@@ -367,7 +367,7 @@ fn changed_lines(lines: &[usize]) -> Markup {
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     html! {
         "Changes " a href="#kernel" {
-            @if lines.is_empty() { "the launch" } @else { "line " (lines.join(", ")) " of the kernel" }
+            @if lines.is_empty() { "the launch" } @else { (if lines.len() == 1 { "line " } else { "lines " }) (lines.join(", ")) " of the kernel" }
         } "."
     }
 }
@@ -394,7 +394,9 @@ fn factors(card: &Card) -> Markup {
     }
 }
 
+/// What changed by 1 % or more.
 fn counters(card: &Card) -> Markup {
+    let changed = |row: &&CardRow| row.change.is_none_or(|change| change.abs() >= 0.01);
     let cells = Cells::new(
         &[
             ("", &|row: &&CardRow| row.heading()),
@@ -402,13 +404,13 @@ fn counters(card: &Card) -> Markup {
             (&card.version, &|row: &&CardRow| number(row.now)),
             ("change", &|row: &&CardRow| change_of(row)),
         ],
-        &card.rows,
+        card.rows.iter().filter(changed),
     );
     sheet(cells, false)
 }
 
 /// Lines of a difference that the page shows.
-const LINES: usize = 40;
+const LINES: usize = 24;
 
 fn code(card: &Card, difference: &Difference) -> Markup {
     let more = difference.lines.len().saturating_sub(LINES);

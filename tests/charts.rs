@@ -107,7 +107,7 @@ fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
     profiles[0].bytes.hbm = 0.0;
     let shown: Vec<&Profile> = profiles.iter().collect();
     let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
-    assert!(svg.contains("points not drawn: 1; bytes of HBM"));
+    assert!(svg.contains("points not drawn: 1; slope: HBM"));
     check(&svg, "the others", &ids(&shown[1..]));
 }
 

@@ -75,7 +75,6 @@ fn card(version: &Version, before: Option<&Version>) -> Option<Card> {
     Some(Card {
         version: version.id.into(),
         before: before.map(|before| before.id.into()),
-        series: SERIES.into(),
         idea: Idea {
             title: title.trim_end_matches('.').into(),
             text: header.collect(),

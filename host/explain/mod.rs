@@ -15,7 +15,7 @@ use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
 use crate::catalogue::sources::{self, SourceFile};
-use crate::catalogue::{find, journey_of, order};
+use crate::catalogue::{find, order};
 use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
 use crate::explain::verdict::{Diagnosis, Side, Step};
@@ -118,7 +118,6 @@ impl Measured {
         Ok(Card {
             version: id.into(),
             before: before.map(str::to_string),
-            series: journey_of(id).map_or("", |series| series.id).into(),
             idea: Idea {
                 title: own.or(other).unwrap_or(&title).trim_end_matches('.').into(),
                 text: header.filter(|paragraph| !sources::names_lines(paragraph)).collect(),
@@ -143,7 +142,6 @@ pub struct Card {
     pub version: String,
     /// The version that it is compared with; null for the first of a series.
     pub before: Option<String>,
-    pub series: String,
     pub idea: Idea,
     /// What changed in the source; null if there is nothing before.
     pub difference: Option<Difference>,

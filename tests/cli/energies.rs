@@ -53,7 +53,7 @@ fn a_file_needs_sums_at_all_of_its_energies() {
     let file = dir.path().join("some.dat");
     let arguments = ["generate", "--system", "si214", "--energies", "0:4:5", "--output"];
     let refused = gpp().args(arguments).arg(&file).assert().code(2);
-    refused.stderr(contains("too many terms to evaluate them now"));
+    refused.stderr(contains("too many terms to evaluate reference values now"));
 }
 
 /// Who asks for energies has them summed by the version that is the fastest for them.
