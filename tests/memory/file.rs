@@ -95,7 +95,7 @@ fn inconsistent_contents() {
         (1, 0, 0, ["sig_ntband must be at least 1, found 0", ""]),
         (1, 4, -7, ["gvec_ng must be at least 1, found -7", ""]),
         (2, 0, 1 << 20, ["peinf_ntband_dist = 1048576", "exceeds peinf_ntband_max"]),
-        (2, 12, 1 << 20, ["ngpown = 1048576", "exceeds epsmpi_ngpown_max"]),
+        (2, 12, 1 << 20, ["record 12 (wtilde_array)", "needs 1090519040 bytes"]),
         (2, 16, 1 << 20, ["ncouls = 1048576", "exceeds ncoul"]),
         (1, 16, i32::MAX, ["record 3 (", "bytes between its markers"]),
         (3, 8, 10_000, ["peinf_indext_dist(3) = 10000 is outside", ""]),

@@ -29,8 +29,9 @@ fn the_choice_is_the_fastest_of_archived_runs() {
             let chosen = best_for(run.head.device.back_end(), outline);
             let times = run.results.iter().map(|result| result.times.median);
             let least = times.fold(f64::INFINITY, f64::min);
+            // No archived run has the versions that came after it.
             let own = run.results.iter().find(|result| result.version == chosen.id());
-            let time = own.expect("it ran").times.median;
+            let Some(time) = own.map(|own| own.times.median) else { continue };
             assert!(time <= 1.1 * least, "{} at {outline:?}: {time} s, {least} s", chosen.id());
             compared += 1;
         }
