@@ -1,4 +1,4 @@
-//! The library's errors: one enum, whose text is made where the fault is found.
+//! The library's errors: one enum. Its texts are written where an error is found.
 
 use std::cmp::Reverse;
 use std::fmt::Display;

@@ -1,5 +1,5 @@
-//! Threads that share the work of a version, and how many they are: as many as the caller sets, else as
-//! `OMP_NUM_THREADS` says, else as there is [room](Room) for.
+//! The threads of a version. Their number is what the caller sets, or else what `OMP_NUM_THREADS`
+//! says, or else what there is [room](Room) for.
 //!
 //! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
 //! moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
@@ -13,7 +13,7 @@ use std::thread::yield_now;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// How many threads a version runs if nobody sets their number.
+/// The default number of threads of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Threads {
     /// One for each core.
@@ -22,10 +22,10 @@ pub enum Threads {
     All,
 }
 
-/// The variable of the environment that OpenMP has the number of threads from.
+/// The environment variable in which OpenMP finds the number of threads.
 pub const VARIABLE: &str = "OMP_NUM_THREADS";
 
-/// Most threads that a number may ask for.
+/// The largest number of threads that can be set.
 pub const MOST: usize = 65_535;
 
 /// Threads that `OMP_NUM_THREADS` asks for: its first number, that of the outermost level. What does not begin
@@ -118,8 +118,8 @@ impl Pool {
         self.0.current_num_threads()
     }
 
-    /// Runs something on them. A thread of another's looks whether it is done, some microseconds long: to sleep and to
-    /// be woken takes longer than a small calculation.
+    /// Runs `work` on these threads. A calling thread that is not one of them spins for some
+    /// microseconds before it sleeps, since waking it takes longer than a small calculation.
     ///
     /// # Panics
     /// If the work does.
@@ -137,7 +137,7 @@ impl Pool {
         result.expect("a panic goes on here")
     }
 
-    /// Runs something on them while the calling thread does something else, and waits for both.
+    /// Runs `work` on these threads and `meanwhile` on the caller's, and waits for both.
     pub fn beside<R>(&self, work: impl FnOnce() + Send, meanwhile: impl FnOnce() -> R) -> R {
         self.0.in_place_scope(|scope| {
             scope.spawn(|_| work());
@@ -146,8 +146,8 @@ impl Pool {
     }
 }
 
-/// Starts rayon's own threads, which whatever runs on no other pool computes on: so many, else as many as
-/// `OMP_NUM_THREADS` says, else as there is room for. If they have been started, they stay.
+/// Starts rayon's global pool: `threads`, or else `OMP_NUM_THREADS`, or else as many as rayon
+/// chooses. If the pool has been started before, it stays.
 ///
 /// # Errors
 /// The system gives no threads.

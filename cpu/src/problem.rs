@@ -164,7 +164,7 @@ impl Task<'_> {
     }
 }
 
-/// What the lanes of a vector have.
+/// What the lanes of a vector hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
     /// Neighbouring `ig` of one band.

@@ -1,8 +1,8 @@
-//! How the pairs of a slab are shared out to threads.
+//! How the pairs of a slab are distributed over threads.
 //!
 //! A tile is a few `igp` and a range of `ig`. Tiles are the same for any number of threads, and a thread that is free
 //! takes the next. The sum of a tile for an `igp` goes to the total of that `igp` in the order of `ig`: sums have the
-//! same bits for any number of threads and in whatever slab an `igp` stands.
+//! same bits for any number of threads and in any slab.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

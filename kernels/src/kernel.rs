@@ -27,7 +27,7 @@ pub struct Gpu {
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static Gpu>,
-    /// The least compute capability.
+    /// Minimum compute capability.
     pub capability: f64,
 }
 
@@ -124,7 +124,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A kernel of tiles, all energies together, without a cap on registers or counts.
+    /// A kernel of tiles that sums all energies together, without register limit or counts.
     pub const fn tiled(
         (poles, energies_from): (Poles, EnergiesFrom),
         shape: Shape,
@@ -173,7 +173,7 @@ impl Kernel {
         }
     }
 
-    /// The cap on the registers of one of its entries.
+    /// The register limit of one of its entries.
     pub fn max_registers_of(&self, entry: &Entry) -> Option<u32> {
         entry.max_registers.or(self.max_registers)
     }
@@ -280,7 +280,7 @@ impl Kernel {
     }
 }
 
-/// What the size of a grid depends on.
+/// The dimensions that determine the size of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions<'a> {
     pub nbands: u32,
@@ -300,7 +300,7 @@ pub struct Dimensions<'a> {
 pub struct Exceeded {
     pub what: &'static str,
     pub count: u64,
-    /// Fewer than this can be.
+    /// `count` must be below this.
     pub below: u64,
 }
 
@@ -347,7 +347,7 @@ impl Layout {
     }
 }
 
-/// Register spills that the tests let an entry have, with room for another compiler's choices.
+/// Register spills that tests allow an entry, with a margin for other compilers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spills {
     /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these
@@ -358,6 +358,6 @@ pub struct Spills {
 }
 
 impl Spills {
-    /// None in a loop, but for the few that the tests let pass anywhere.
+    /// No spills in a loop, except the few that tests allow anywhere.
     pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
 }

@@ -1,4 +1,4 @@
-//! The General Plasmon Pole (GPP) self-energy kernel of BerkeleyGW, version by version.
+//! The generalized plasmon-pole (GPP) self-energy kernel of BerkeleyGW, version by version.
 //!
 //! For each energy `iw` the kernel sums, over bands `n`, over `igp` (G′) and over `ig` (G),
 //!
@@ -69,7 +69,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-/// Instructions of the GPU for which Rust has no word, and the same on the host.
+/// GPU instructions that Rust cannot express, and their equivalents on the host.
 #[cfg_attr(target_arch = "nvptx64", path = "intrinsics/ptx.rs")]
 #[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/host.rs")]
 pub mod intrinsics;

@@ -1,10 +1,10 @@
-//! Lists: each lane of a block sums its own `igp`, those alone whose terms are not zero.
+//! Lists: each lane of a block sums only those of its `igp` whose terms are not zero.
 //!
-//! Many pairs of a real problem have a pole or a weight of zero. Tiles go through them with a harmless pole.
-//! Here the regular pairs of each `ig` that contribute are dealt out in ascending order of `igp`, so many to a block,
-//! and each lane of a block has the next ones of its own `ig`. What the lanes of a block have stands in a *window* of
-//! neighbouring `igp`, so that the block stages no more than these. An `ig` whose next `igp` is past the window waits
-//! for the next block.
+//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole.
+//! Lists leave them out: the other regular pairs of each `ig` are divided among blocks in ascending
+//! order of `igp`, and each lane of a block has the next ones of its own `ig`. The `igp` of a block
+//! lie in a *window* of neighbouring ones, so that the block stages only these. If the next `igp`
+//! of an `ig` is past the window, the next block sums it.
 //!
 //! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
 //!

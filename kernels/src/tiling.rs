@@ -3,7 +3,7 @@
 //!
 //! A warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The
 //! warps of a block share their `ig`, and blocks of the same `ig` follow each other in the grid, so that
-//! what they read of `aqsn` is found near by.
+//! the `aqsn` that they read is still in L2.
 //!
 //! The `igp` of a block are a *group*; blocks of the same `igp` are of the same group, and so are the
 //! blocks that sum the fallback pairs ([`crate::plan`]) of these `igp`. A sum is kept
@@ -95,7 +95,7 @@ impl Grid {
     }
 }
 
-/// Extents of a block's tile.
+/// Dimensions of a block's tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// `igp` of a thread.
@@ -236,8 +236,8 @@ pub unsafe fn fallback_sums<const NW: usize>(
     }
 }
 
-/// A warp's share of a pair, by the definition: of so many warps, each has every band whose turn it is. A group has
-/// few fallback pairs; with all bands in one thread the last of them would be waited for.
+/// A warp's share of a pair by the definition: its bands are every `warps`-th one. A group has few
+/// fallback pairs, so with all bands in one thread, blocks would wait for the last of them.
 #[inline(always)]
 pub unsafe fn fallback_pair<const NW: usize>(
     a: &Arrays,

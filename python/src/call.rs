@@ -1,4 +1,4 @@
-//! A call of the core: other threads of Python run meanwhile, and Ctrl-C is heard.
+//! A call of the core, during which other Python threads run and Ctrl-C is handled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::without_provenance_mut;

@@ -22,8 +22,8 @@ pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Error, Result};
 
 impl Calculator {
-    /// Fails if a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
-    /// columns over each other.
+    /// Fails if a matrix is not in the memory of this calculator's GPU, is not aligned to 16 bytes,
+    /// or has overlapping columns.
     pub(super) fn require_on_gpu(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
-//! What there is to run, as a table: versions, in the groups that they build on each other in, and the version
-//! that is the fastest for a problem.
+//! The table of all versions, in series that build on each other, and the rule that names the
+//! fastest version for a problem.
 //!
-//! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
-//! list of versions with a baseline: "over the first" and "what changed" are of a journey, never of all.
+//! A *version* is one way to compute Σ, and a *kernel* implements it on one back end. A *journey*
+//! is a series: versions in order and a baseline, over which its speed-ups are taken.
 
 pub mod names;
 pub mod order;
@@ -29,7 +29,7 @@ pub enum BackEnd {
     Cpu,
 }
 
-/// Versions in order, each against the one before and all against a baseline, one of them.
+/// A series: versions in order, each compared with the one before and all with a baseline.
 #[derive(Clone, Copy)]
 pub struct Journey {
     pub id: &'static str,
@@ -37,13 +37,13 @@ pub struct Journey {
     pub title: &'static str,
     pub source: &'static str,
     pub versions: Versions,
-    /// The version that speed-ups are over in a run that begins with this journey.
+    /// The version that speed-ups are relative to in a run that begins with this journey.
     pub baseline: &'static str,
     /// The journey whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest on the back end that the journey is made for.
+    /// The fastest version on the back end that the journey is made for.
     pub best: &'static str,
-    /// What the best was measured on, and for what it is not the fastest.
+    /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
 }
 
@@ -333,7 +333,7 @@ pub fn find(id: &str) -> Option<Listed> {
     versions().find(|listed| listed.id() == id)
 }
 
-/// What sums the static CH on a back end, as the `ach` of one energy: none of the versions.
+/// The kernel of the static CH on a back end, as the `ach` of one energy; it is no version.
 pub fn static_ch(back_end: BackEnd) -> Kernel {
     match back_end {
         BackEnd::Gpu => Kernel::Gpu(&gpp_kernels::versions::static_ch::GPU),

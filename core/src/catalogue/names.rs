@@ -11,7 +11,7 @@ use crate::problem::Outline;
 /// The journeys that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
-/// Those that show what a CPU can do: its own, then the paper's, emulated.
+/// A CPU's own journey, then the paper's, emulated.
 pub const ON_PROCESSOR: &str = "cpu,paper";
 
 pub const BEST: &str = "best";

@@ -23,13 +23,13 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
-/// The journey that a version's own continues, directly or not, or its own.
+/// The first of the journeys that a version belongs to, following [`Journey::continues`].
 pub fn story(id: &str) -> Option<&'static Journey> {
     let continued = |own: &&'static Journey| own.continues.and_then(journey);
     std::iter::successors(journey_of(id), continued).last()
 }
 
-/// The versions of a journey and of what goes on from it.
+/// The versions of a journey and of those that continue it.
 pub fn of_story(id: &str) -> Vec<&'static str> {
     let is_of = |version: &&str| story(version).is_some_and(|story| story.id == id);
     all().into_iter().filter(is_of).collect()
@@ -45,7 +45,7 @@ pub fn all() -> Vec<&'static str> {
     versions().map(|listed| listed.id()).collect()
 }
 
-/// What comes past the paper, and the version that it starts from.
+/// The versions after the paper's, and the version that they start from.
 pub fn past() -> Vec<&'static str> {
     let continued = JOURNEYS.iter().filter(|journey| journey.continues.is_some());
     let from = |journey: &'static Journey| {

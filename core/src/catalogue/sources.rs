@@ -7,7 +7,7 @@ use crate::catalogue::find;
 pub struct SourceFile {
     pub path: &'static str,
     pub text: &'static str,
-    /// What tells its code and that of all sources it uses from others', by any compiler: 16 hexadecimal digits.
+    /// Hash of all code of its crate without comments, 16 hexadecimal digits.
     pub hash: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The CPU as a device: versions for CPUs in its vectors, those for GPUs emulated.
+//! The CPU as a device: it runs versions for CPUs and emulates those for GPUs.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -50,7 +50,7 @@ pub struct Disc {
     pub radius: f64,
     /// The first pair.
     pub begin: u32,
-    /// Behind the last pair.
+    /// One past the last pair.
     pub end: u32,
 }
 

@@ -1,4 +1,4 @@
-//! A GPU.
+//! A GPU as a device: its context, its kernels and its properties.
 
 pub mod driver;
 pub(crate) mod modules;
