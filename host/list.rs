@@ -53,8 +53,8 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(
-            "has too many terms to evaluate reference values now; they are stored for seed {DEFAULT_SEED} and its own \
-             energies"
+            "has too many terms to compute reference values; omit --seed and --energies, since they are stored for \
+             seed {DEFAULT_SEED} and the system's own energies"
         );
         invalid(source.name(), what)
     })?;

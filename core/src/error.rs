@@ -115,7 +115,7 @@ impl Error {
         limit: Option<&str>,
     ) -> Error {
         let needed = mib(needed);
-        let free = if free == u64::MAX { "nobody knows how much".into() } else { mib(free) };
+        let free = if free == u64::MAX { "an unknown amount".into() } else { mib(free) };
         let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
         let what =
             format!("not enough {place} memory for {what}: {needed} needed, {free} free{limit}");

@@ -142,7 +142,7 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     match held {
         Some(held) if bands.first + bands.count > held => {
             let (from, to) = (bands.first + 1, bands.first + bands.count);
-            let what = format!("bands {from} to {to}, but --elements has those from 1 to {held}");
+            let what = format!("asks for {from} to {to}, but --elements has bands 1 to {held}");
             Err(invalid("--bands", what))
         }
         _ => Ok(bands),

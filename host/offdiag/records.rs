@@ -251,12 +251,12 @@ impl<'a> Matrices<'a> {
         let record = folder.of_versions();
         let device = &record.head.device;
         if device.name != ceilings.device {
-            let what = format!("is of {}, the ceilings are of {}", device.name, ceilings.device);
+            let what = format!("is of {}, but ceilings are of {}", device.name, ceilings.device);
             return Err(invalid(folder.path.display(), what));
         }
         let table = folder.path.join(COUNTERS_FILE);
         if !table.is_file() {
-            let what = format!("has no {COUNTERS_FILE} of the profiler's");
+            let what = format!("has no {COUNTERS_FILE} with the profiler's counters");
             return Err(invalid(folder.path.display(), what));
         }
         let right = record.results.iter().filter(|own| own.is_right());
@@ -274,7 +274,7 @@ impl<'a> Matrices<'a> {
         if points.is_empty() {
             return Err(invalid(
                 folder.path.display(),
-                "has no version of a GPU that came out right",
+                "has no verified result of a version for GPUs",
             ));
         }
         Ok(Matrices {

@@ -91,7 +91,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         [first, last].map(|version| order::story(version.id()).map_or("none", |story| story.id));
     if of_first != of_last {
         let ids = (first.id(), last.id());
-        return wrong(format!("{} is of {of_first} and {} of {of_last}", ids.0, ids.1));
+        return wrong(format!("{} is in series {of_first}, {} in {of_last}", ids.0, ids.1));
     }
     let ids = order::range(first.id(), last.id());
     if ids.is_empty() {
