@@ -14,7 +14,7 @@ use gpp_core::{Calculator, Error, Result};
 use crate::convert::PlacedScreening;
 use crate::{Handle, Status, argument, status};
 
-/// What a handle calculates with.
+/// The state of an open handle.
 pub struct Work {
     /// The placed screening, dropped before its calculator.
     pub placed: Option<PlacedScreening>,
@@ -87,7 +87,7 @@ pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<(
     })
 }
 
-/// What a handle answers; the default of what is no handle.
+/// The answer of a handle; the default value if the handle is invalid.
 pub fn ask<T: Default>(handle: *const Handle, of: impl FnOnce(&Work) -> T) -> T {
     let mut answer = T::default();
     calculate(handle, |work| {

@@ -39,7 +39,7 @@ fn first(list: &str) -> Option<usize> {
     (1..=MOST).contains(&number).then_some(number)
 }
 
-/// How many threads a device's versions run, and these threads.
+/// The threads of a device's versions, and their number.
 pub struct Team {
     /// What a caller has set; 0 for nothing.
     set: AtomicUsize,
@@ -51,12 +51,12 @@ pub struct Team {
 }
 
 impl Team {
-    /// For a process with this room; the environment comes first.
+    /// A team for this room; `OMP_NUM_THREADS` takes precedence.
     pub fn new(room: Room) -> Team {
         Team { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
     }
 
-    /// All versions run so many threads from now on, 1 to [`MOST`]; 0 restores the default.
+    /// Sets the number of threads of all versions, 1 to [`MOST`]; 0 restores the default.
     pub fn set(&self, threads: usize) {
         self.set.store(threads, Ordering::Relaxed);
         self.started().clear();
@@ -75,7 +75,7 @@ impl Team {
         }
     }
 
-    /// Those threads, started when they are first asked for.
+    /// The threads of a version, started at the first use.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -105,7 +105,7 @@ pub const STACK: usize = 8 << 20;
 const LOOKS: usize = 100;
 
 impl Pool {
-    /// So many threads, one at least.
+    /// Starts `threads` threads, at least one.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -162,7 +162,7 @@ pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
     started.clone()
 }
 
-/// How many threads a process may run at a time.
+/// The number of threads that a process may run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// One on each core.
@@ -172,7 +172,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// What the calling thread's mask and its cgroup leave a process that is alone on its host.
+    /// The room that the affinity mask and the cgroup of the calling thread leave.
     pub fn here() -> Room {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         // A core is known by its lowest CPU.

@@ -327,7 +327,7 @@ pub mod static_ch {
     }
 }
 
-/// What a version reads in addition to the bands and the slab.
+/// Arrays that a version reads in addition to the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
@@ -361,7 +361,7 @@ pub struct Cpu {
     pub holds: usize,
     /// Whether it computes in vectors; otherwise one number at a time at every level.
     pub in_vectors: bool,
-    /// How its work is shared out.
+    /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [Kernel],
@@ -378,7 +378,7 @@ impl Cpu {
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
     }
 
-    /// What the kernel for problems of these poles takes regular ones to be, which decides on its fallback pairs.
+    /// The poles that its kernel for such problems sums as regular; others are fallback pairs.
     pub fn poles(&self, poles: Poles) -> Poles {
         self.kernel(poles).poles
     }
@@ -388,7 +388,7 @@ impl Cpu {
         (!self.needs.clusters).then_some(1)
     }
 
-    /// Bytes of the sums of the tiles of a slab of such dimensions at so many energies, before they are added up.
+    /// Bytes of the sums of the tiles of a slab at `nw` energies, before they are added up.
     pub fn bytes_of_sums(&self, [nbands, ngpown, ncouls]: [usize; 3], nw: usize) -> u64 {
         if self.needs.clusters {
             return sigma::bytes_of_sums(nbands, nw);

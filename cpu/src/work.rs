@@ -13,15 +13,15 @@ use rayon::prelude::*;
 use crate::problem::Task;
 use crate::simd::{WIDTH, tree};
 
-/// Is called with the fraction of the work that is done, now and then.
+/// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// The size of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
-    /// Most `igp`.
+    /// Maximum number of `igp`.
     pub igp: usize,
-    /// Most `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all of them.
+    /// Maximum number of `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all.
     pub ig: usize,
 }
 

@@ -138,7 +138,7 @@ macro_rules! optional {
 }
 pub(crate) use optional;
 
-/// What an entry may spill; `entries!` uses it.
+/// The spills that an entry may have; `entries!` uses it.
 macro_rules! spills {
     () => {
         $crate::kernel::Spills::OUTSIDE

@@ -23,7 +23,7 @@ pub struct Version {
 /// The kernels of a version.
 pub struct Gpu {
     pub version: &'static Version,
-    /// Those for real poles before those for any.
+    /// Kernels for real poles come before those for any poles.
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static Gpu>,
@@ -36,7 +36,7 @@ impl Gpu {
         self.version.id
     }
 
-    /// Itself, or [`Gpu::beyond`] if the constant memory does not hold so many energies of all bands.
+    /// This version, or [`Gpu::beyond`] if the constant memory cannot hold all bands' energies.
     pub fn holding(&self, energies: usize) -> &Gpu {
         match self.beyond {
             Some(other) if energies > Table::CONSTANT => other,
@@ -98,7 +98,7 @@ pub struct Entry {
     /// Energies that one launch sums.
     pub energies: u32,
     pub symbol: &'static str,
-    /// Most registers of a thread, if other than the kernel's.
+    /// Maximum registers per thread, if different from the kernel's.
     pub max_registers: Option<u32>,
     pub spills: Spills,
     #[cfg(not(target_arch = "nvptx64"))]
@@ -115,7 +115,7 @@ pub struct Kernel {
     /// Index order of `wx` and `aqsm_local`.
     pub layout: Layout,
     pub threads: u32,
-    /// Most registers of a thread, `.maxnreg` in the PTX.
+    /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
     /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as counted by the hardware
     /// for si214: see the archived profiles.
@@ -318,7 +318,7 @@ impl Layout {
     pub const ALL: [Layout; 5] =
         [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
 
-    /// For so many bands, `igp`, `ig` and energies.
+    /// Sizes for these numbers of bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
         let original = Sizes {
             aqsn: [ig, bands],

@@ -41,13 +41,13 @@ pub const STATIC: f64 = 1e12;
 /// `igp` of a window: with the `ig` of a block, one for each thread.
 pub const WINDOW: u32 = SHAPE.threads() - WARP;
 
-/// What a lane has instead of an offset if it has no more `igp`.
+/// Marks a lane that has no more `igp`, instead of an offset.
 pub const NONE: u8 = u8::MAX;
 
 /// Words of a record before its bytes.
 pub const HEAD: u32 = 3 + WARP;
 
-/// Words of a record with so many `igp` in a thread.
+/// Words of a record with `tile` `igp` per thread.
 pub const fn record(tile: u32) -> u32 {
     HEAD + SHAPE.threads() * tile / 4
 }
@@ -75,7 +75,7 @@ pub fn fallback_blocks(fallback_begins: &[u32]) -> u32 {
     fallback_begins.last().map_or(0, |pairs| pairs.div_ceil(WARP))
 }
 
-/// The grid of so many records and blocks of fallback pairs: one group, the slab.
+/// The grid for these records and blocks of fallback pairs: one group, the slab.
 #[inline(always)]
 pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
     Grid {
@@ -168,7 +168,7 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
     sums
 }
 
-/// What a thread sums: pairs of its `ig`.
+/// The pairs that a thread sums, all of its `ig`.
 #[derive(Clone, Copy)]
 pub struct Listed<const T: usize> {
     pub ig: u32,
@@ -202,7 +202,7 @@ impl<const T: usize> Listed<T> {
         (self.offsets[t] != NONE).then(|| (self.ig, self.first + self.offset(t)))
     }
 
-    /// The pole of pair `t`, or one that harms nothing.
+    /// The pole of pair `t`, or a dummy pole if there is no pair.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         tiling::wtilde(a, self.pair(t))

@@ -93,7 +93,7 @@ pub enum EnergiesFrom {
     Arrays,
     /// The table in the constant memory, which holds [`Table::CONSTANT`] numbers.
     ConstantMemory,
-    /// It reads none.
+    /// The kernel reads no energies.
     Nowhere,
 }
 
@@ -105,7 +105,7 @@ pub struct Table {
     pub wx: *const f64,
     /// Half the difference of the second and the first energy of a far band, in eV.
     pub half: f64,
-    /// Its square.
+    /// The square of `half`.
     pub square: f64,
 }
 

@@ -191,7 +191,7 @@ impl Place {
         ours.then_some((ig, igp))
     }
 
-    /// The pole of pair `t`, or one that harms nothing.
+    /// The pole of pair `t`, or a dummy pole if it is not summed here.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         wtilde(a, self.pair(a, t))
@@ -204,7 +204,7 @@ impl Place {
     }
 }
 
-/// The pole of a pair; that of none harms nothing.
+/// The pole of a pair, or a dummy pole if there is none.
 #[inline(always)]
 pub unsafe fn wtilde(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
     match pair {
@@ -440,11 +440,11 @@ pub enum Array {
 /// One element of each stage, as one thread brings it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Where it is read.
+    /// The array that it is read from.
     pub array: Array,
     /// Elements of the array for a band.
     pub stride: u32,
-    /// Its place among these.
+    /// Its index among these.
     pub at: u32,
     /// The stage's band that it is of.
     pub band: u32,
@@ -518,7 +518,7 @@ impl<const T: usize, const W: usize> Stage<T, W> {
         [first, second]
     }
 
-    /// Where a thread finds `aqsn` in a band.
+    /// Offset of a thread's `aqsn` in a band of a stage.
     #[inline(always)]
     pub fn aqsn(thread: u32) -> u32 {
         thread % WARP

@@ -33,7 +33,7 @@ pub enum BackEnd {
 #[derive(Clone, Copy)]
 pub struct Journey {
     pub id: &'static str,
-    /// What it is, in a line.
+    /// Title, one line.
     pub title: &'static str,
     pub source: &'static str,
     pub versions: Versions,
@@ -192,7 +192,7 @@ pub fn journey_of(id: &str) -> Option<&'static Journey> {
 
 #[derive(Clone, Copy)]
 pub enum Kernel {
-    /// For GPUs; on a CPU its bodies run in an emulator.
+    /// Made for GPUs; on a CPU it runs in the emulator.
     Gpu(&'static Gpu),
     /// In the vectors of a CPU.
     Cpu(&'static Cpu),
@@ -319,7 +319,7 @@ impl Listed {
         self.version.id
     }
 
-    /// Its kernels for GPUs, if it has such.
+    /// Its kernels for GPUs, if it is made for them.
     pub fn gpu(&self) -> Option<&'static Gpu> {
         self.kernel.gpu()
     }

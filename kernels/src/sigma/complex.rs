@@ -88,7 +88,7 @@ const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {
 
 // The far field.
 
-/// What decides on the far field of a disc, whatever the energy.
+/// The bounds that decide on the far field of a disc, for any energy.
 #[derive(Clone, Copy, Debug)]
 pub struct Acceptance {
     middle: Complex64,
