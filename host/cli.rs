@@ -66,7 +66,7 @@ pub struct Cli {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// Print the program's version
+    /// Print the version of the program
     #[arg(short = 'V', action = clap::ArgAction::Version)]
     program_version: Option<bool>,
 }
@@ -351,7 +351,7 @@ Examples:
   gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
-    /// Bands l and m, counted from 1: a number of them, or FROM:TO [default: 16, on a GPU 128, or all of --elements]
+    /// Bands l and m from 1 on: how many, or FROM:TO [default: 16; on a GPU 128; with --elements all]
     #[arg(long, value_name = "N|FROM:TO")]
     pub bands: Option<Bands>,
 
@@ -385,7 +385,7 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Draw the sizes of the elements at the energy nearest to the state's; may be given several times
+    /// Plot |Σ_lm| at the energy nearest to the state's; may be given several times
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 
@@ -462,7 +462,7 @@ pub struct GenerateArgs {
     #[arg(short, long, value_name = "FILE", value_parser = name)]
     pub output: PathBuf,
 
-    /// Seed
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
@@ -470,7 +470,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     pub energies: Option<Even>,
 
-    /// No progress
+    /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -479,7 +479,7 @@ pub struct GenerateArgs {
 
 #[derive(Args)]
 pub struct ListArgs {
-    /// Write it as JSON to a file or, without a name, to standard output
+    /// Write JSON instead of text: to FILE, or without FILE to standard output
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
@@ -499,7 +499,7 @@ Examples:
   gpp ptx v4 > v4.ptx       all kernels of v4 in one module
   gpp ptx gpp_v4_nw2        one of them, by its symbol in `gpp info`")]
 pub struct PtxArgs {
-    /// Versions for GPUs, or symbols of kernels
+    /// Versions for GPUs, or symbols of their kernels (see `gpp info`)
     #[arg(value_name = "VERSION|KERNEL", required = true)]
     pub kernels: Vec<String>,
 }
@@ -517,7 +517,7 @@ Examples:
   gpp table -s si214 --csv table.csv
   gpp table -v talk -s si214   next to the talk's figures")]
 pub struct TableArgs {
-    /// JSON of an earlier run, or a folder with one, instead of computing
+    /// Print an earlier run, its JSON or a folder with it, instead of computing
     #[arg(
         long,
         value_name = "FILE",
@@ -525,7 +525,7 @@ pub struct TableArgs {
     )]
     pub from: Option<PathBuf>,
 
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 
@@ -547,9 +547,9 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 Examples:
   gpp explain v4
   gpp explain paper --from data/runs/h200-2026-11-23/si214
-  gpp explain offdiag --from data/runs/h200-2026-11-23/offdiag")]
+  gpp explain offdiag                  the versions of `gpp offdiag`")]
 pub struct ExplainArgs {
-    /// Versions, as --version of a run takes them; or versions of `gpp offdiag`, `offdiag` for all of them
+    /// Versions as for `gpp --version`, or those of `gpp offdiag` (`offdiag` for all of them)
     #[arg(value_name = "VERSION", required = true)]
     pub versions: Vec<String>,
 
@@ -565,11 +565,11 @@ Examples:
   gpp diff vector wide          versions of `gpp offdiag`
   gpp diff old.json new.json    two runs, version by version")]
 pub struct DiffArgs {
-    /// The version to compare with, or the JSON of a run
+    /// The version or the run (JSON) to compare with
     #[arg(value_name = "VERSION|RUN")]
     pub before: String,
 
-    /// The version, or the JSON of another run
+    /// The version or the run (JSON) that is compared
     #[arg(value_name = "VERSION|RUN")]
     pub version: String,
 
@@ -579,12 +579,12 @@ pub struct DiffArgs {
 
 #[derive(Args)]
 pub struct CardArgs {
-    /// Where the measurements are: a folder of `gpp profile` [default: gpp-profile/, if there is one], the JSON of a
-    /// run, or for versions of `gpp offdiag` a folder of its records
+    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/, if it
+    /// exists]; not for versions of `gpp offdiag`
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
 
-    /// Write it as JSON (- for standard output)
+    /// Write the explanation as JSON (- for standard output)
     #[arg(short, long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -608,11 +608,11 @@ impl DiffArgs {
 #[derive(Args)]
 #[command(after_help = "Example: gpp profile -s si214 && gpp roofline && gpp report")]
 pub struct ProfileArgs {
-    /// Versions, as for a run
+    /// Versions, named as for `gpp --version`
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
 
-    /// gpu or gpu:N
+    /// GPU to profile on: gpu or gpu:N
     #[arg(short, long, default_value = "gpu")]
     pub device: String,
 
@@ -620,7 +620,7 @@ pub struct ProfileArgs {
     #[arg(short, long, value_name = "FOLDER", value_parser = name)]
     pub output: Option<PathBuf>,
 
-    /// The profiler
+    /// The program of Nsight Compute
     #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
     pub ncu: PathBuf,
 
@@ -655,7 +655,7 @@ pub struct ReportArgs {
         default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
-    /// The page
+    /// HTML file to write
     #[arg(
         short,
         long,
@@ -664,7 +664,7 @@ pub struct ReportArgs {
         value_parser = name)]
     pub output: PathBuf,
 
-    /// Also show the full Σ matrix: a folder of records of `gpp offdiag`, with the profiler's counters.csv
+    /// Also show Σ as a matrix, from a folder of `gpp offdiag` records with ncu's counters.csv
     #[arg(long, value_name = "FOLDER")]
     pub offdiag: Option<PathBuf>,
 }

@@ -57,7 +57,7 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
 /// How the time of each version changed from one run to another.
 fn two_runs(files: [&Path; 2], args: &CardArgs) -> anyhow::Result<ExitCode> {
     if args.from.is_some() {
-        return Err(invalid("--from", "has no effect on two runs").into());
+        return Err(invalid("--from", "does not apply to two runs").into());
     }
     let files = [run_file(files[0])?, run_file(files[1])?];
     output::check_outputs(&args.json, &files)?;

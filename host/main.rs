@@ -52,7 +52,7 @@ fn command(cli: &Cli, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         Command::Offdiag(args) => offdiag::offdiag(args, ranks),
         _ if ranks.size() > 1 => Err(invalid(
             "the launcher of MPI",
-            format!("{} ranks share a run, sigma or offdiag, no other command", ranks.size()),
+            format!("only a run, sigma and offdiag use several ranks; found {}", ranks.size()),
         )
         .into()),
         Command::List(args) => list::list(args),

@@ -75,11 +75,11 @@ pub fn slab_size(problem: &Problem, versions: &[Kernel], resources: Resources) -
     if let Some(igp) = resources.limits.slab {
         let wrong = |what: String| Err(invalid(format!("--slab {igp}"), what));
         if !igp.is_multiple_of(group) && igp < ngpown {
-            let what = "needs a multiple of the igp of a group of these versions";
+            let what = "must be a multiple of the igp that these versions sum together";
             return wrong(format!("{what}, {group}"));
         }
         if igp.min(ngpown).div_ceil(group) > most {
-            return wrong(format!("needs at most {}, for which there is room", most * group));
+            return wrong(format!("must be at most {}: memory holds no more", most * group));
         }
         return Ok(igp.min(ngpown));
     }

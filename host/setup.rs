@@ -124,7 +124,7 @@ impl Resources<'_> {
         let own: Vec<String> = self.devices.iter().map(|device| kind(device.info())).collect();
         if let Some(other) = own.iter().find(|other| **other != own[0]) {
             let what =
-                format!("need to be of one kind: the first is a {}, another a {other}", own[0]);
+                format!("must be of one kind, but the first is a {} and one a {other}", own[0]);
             return Err(invalid("the devices", what));
         }
         require_same(self.ranks, "back end", &own[0])
@@ -253,7 +253,7 @@ impl Devices {
         if args.device.parse::<Choice>()?.is_several() {
             return Err(invalid(
                 format!("--device {}", args.device),
-                "this command takes one device",
+                "this command takes one device, such as gpu:0",
             ));
         }
         Devices::open(args, None, &[], progress, &Alone)

@@ -14,7 +14,7 @@ use gpp_core::{Calculator, Error, Result};
 use crate::convert::PlacedScreening;
 use crate::{Handle, Status, argument, status};
 
-/// What a handle calculates with.
+/// The state of an open handle.
 pub struct Work {
     /// The placed screening, dropped before its calculator.
     pub placed: Option<PlacedScreening>,

@@ -70,7 +70,7 @@ impl<'a> Engine<'a> {
         Self::new(problem, problem.header().ngpown, vec![device.worker(problem)?])
     }
 
-    /// Slabs of so many `igp` on `workers`.
+    /// A problem in slabs of `igp` columns on `workers`.
     pub fn new(
         problem: impl Into<Slabs<'a>>,
         igp: usize,
@@ -98,7 +98,7 @@ impl<'a> Engine<'a> {
         Ok(Engine { slabs, workers, homes, ranks, stop: &NEVER, cache: 0 })
     }
 
-    /// Has `stop` polled between slabs.
+    /// Makes the engine poll `stop` between slabs.
     #[must_use]
     pub fn stopping(self, stop: &'a Stop) -> Self {
         Engine { stop, ..self }
@@ -113,7 +113,7 @@ impl<'a> Engine<'a> {
         self.slabs
     }
 
-    /// Allows so many bytes of the host's memory for what workers compute from slabs and need again.
+    /// Allows `bytes` of host memory for what workers compute from slabs and need again.
     pub fn keep(&mut self, bytes: u64) {
         self.cache = bytes;
         let each = bytes / self.workers.len() as u64;

@@ -1,4 +1,4 @@
-//! The library's errors: one enum, whose text is made where the fault is found.
+//! The library's errors: one enum. Its texts are written where an error is found.
 
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -115,7 +115,7 @@ impl Error {
         limit: Option<&str>,
     ) -> Error {
         let needed = mib(needed);
-        let free = if free == u64::MAX { "nobody knows how much".into() } else { mib(free) };
+        let free = if free == u64::MAX { "an unknown amount".into() } else { mib(free) };
         let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
         let what =
             format!("not enough {place} memory for {what}: {needed} needed, {free} free{limit}");

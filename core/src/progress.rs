@@ -9,10 +9,10 @@ impl Bar for () {
     fn step(&self) {}
 }
 
-/// Makes a [`Bar`] with a name and so many steps.
+/// Makes a [`Bar`] with a name and a number of steps.
 pub type MakeBar = fn(&str, u64) -> Box<dyn Bar>;
 
-/// How bars are made, if they are shown.
+/// Makes progress bars, if they are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress(pub Option<MakeBar>);
 

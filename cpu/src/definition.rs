@@ -1,4 +1,4 @@
-//! The terms by the definition, in vectors: conditions as selections.
+//! The terms by the definition, in vectors, with masks instead of branches.
 //!
 //! See [`gpp_kernels::formula`]; the quotients are v3's, one real reciprocal or division for each.
 

@@ -14,17 +14,17 @@ use num_complex::Complex64;
 use crate::problem::{CHUNK, Clusters, Parts};
 use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, store};
 
-/// Where moments give the sums at some energies, and of which terms.
+/// A vector of energies: whether moments give the sums there, and of which terms.
 pub struct FarField<S: Simd> {
-    /// Where they do.
+    /// Whether moments give the sums.
     pub holds: S::mask64s,
-    /// Where the first branch holds.
+    /// Whether the first branch holds.
     pub first: S::mask64s,
-    /// Where there is an `ssx`.
+    /// Whether there is an `ssx`.
     pub ssx: S::mask64s,
 }
 
-/// How the moments of a cluster give its sums.
+/// The expansion of a cluster's sums in its moments.
 pub trait Expansion<S: Simd>: Sized {
     type Cluster: Copy;
     type Wtilde: Copy + Into<Complex64>;

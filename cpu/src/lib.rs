@@ -1,15 +1,15 @@
-//! The General Plasmon Pole kernel in the vectors of CPUs, version by version.
+//! The generalized plasmon-pole kernel for the SIMD units of CPUs, version by version.
 //!
-//! [`versions`] has the versions, each with its idea and its loops or what these are composed of. Each module builds on
+//! [`versions`] lists the versions, each with what it changes and its loops. Each module builds on
 //! those before it:
 //!
-//! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
-//! - [`pool`], [`stop`]: how many threads there are, what they compute in, and how a caller stops them
-//! - [`problem`]: what is read, and in which order
-//! - [`work`]: how threads share the work; compensated sums
+//! - [`simd`]: instruction sets, chosen at run time; the same operations at every level
+//! - [`pool`], [`stop`]: the threads and their number, and how a caller stops them
+//! - [`problem`]: the input arrays and their layouts
+//! - [`work`]: distribution of the work over threads; compensated sums
 //! - `definition`: terms by the definition
-//! - `planned`, `fractions`: terms of regular poles with what the GPU's later versions do
-//! - `lists`: the same for lists of pairs, with bands in vectors
+//! - `planned`, `fractions`: terms of regular poles with the formulas of v9 to v13
+//! - `lists`: the same for lists of pairs, with SIMD over bands
 //! - `expansion`, `sigma`: many energies, by moments of clusters of poles
 //! - [`poles`]: terms as matrices
 

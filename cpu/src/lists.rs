@@ -1,7 +1,7 @@
 //! Lists of the pairs of an `igp`, each with eight bands in a vector: [`crate::versions::statics`].
 //!
-//! So far from all energies as a static pole is, `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So `aqsn` of
-//! the static pairs of a block are summed with their weights before anything else is done with them.
+//! A static pole is so far from all energies that `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the
+//! last digit. So the weighted `aqsn` of a block's static pairs are summed first of all.
 
 use fearless_simd::prelude::*;
 use gpp_kernels::lists::STATIC;

@@ -12,13 +12,13 @@ use crate::problem::{Slab, Task};
 use crate::simd::{Complex, Lines, WIDTH, add_to, array, prefetch, splat};
 use crate::work::{CHAIN, Compensated, Tile, add_lanes};
 
-/// How the terms of regular poles are written.
+/// A way to write the terms of regular poles.
 pub trait Fraction {
     /// The sums of each pair of a vector over all bands.
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 }
 
-/// What pairs sum over the bands.
+/// The sums of pairs over the bands.
 #[derive(Clone, Copy)]
 pub struct PairSums<S: Simd, const NW: usize> {
     /// Screened exchange, with the sign of the definition.
@@ -327,7 +327,7 @@ pub type Span = [f64; 2];
 pub struct PairVector<'a, S: Simd, R> {
     pub token: S,
     pub block: &'a Block<'a, R>,
-    /// ω̃ of the regular pairs; of others a pole that harms nothing.
+    /// ω̃ of the regular pairs; a dummy pole for others.
     pub wtilde: Complex<S>,
     /// vcoul · eps of the regular pairs; zero for others.
     pub weight: Complex<S>,

@@ -1,5 +1,5 @@
-//! Threads that share the work of a version, and how many they are: as many as the caller sets, else as
-//! `OMP_NUM_THREADS` says, else as there is [room](Room) for.
+//! The threads of a version. Their number is what the caller sets, or else what `OMP_NUM_THREADS`
+//! says, or else what there is [room](Room) for.
 //!
 //! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
 //! moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
@@ -13,7 +13,7 @@ use std::thread::yield_now;
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// How many threads a version runs if nobody sets their number.
+/// The default number of threads of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Threads {
     /// One for each core.
@@ -22,10 +22,10 @@ pub enum Threads {
     All,
 }
 
-/// The variable of the environment that OpenMP has the number of threads from.
+/// The environment variable in which OpenMP finds the number of threads.
 pub const VARIABLE: &str = "OMP_NUM_THREADS";
 
-/// Most threads that a number may ask for.
+/// The largest number of threads that can be set.
 pub const MOST: usize = 65_535;
 
 /// Threads that `OMP_NUM_THREADS` asks for: its first number, that of the outermost level. What does not begin
@@ -39,7 +39,7 @@ fn first(list: &str) -> Option<usize> {
     (1..=MOST).contains(&number).then_some(number)
 }
 
-/// How many threads a device's versions run, and these threads.
+/// The threads of a device's versions, and their number.
 pub struct Team {
     /// What a caller has set; 0 for nothing.
     set: AtomicUsize,
@@ -51,12 +51,12 @@ pub struct Team {
 }
 
 impl Team {
-    /// For a process with this room; the environment comes first.
+    /// A team for this room; `OMP_NUM_THREADS` takes precedence.
     pub fn new(room: Room) -> Team {
         Team { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
     }
 
-    /// All versions run so many threads from now on, 1 to [`MOST`]; 0 restores the default.
+    /// Sets the number of threads of all versions, 1 to [`MOST`]; 0 restores the default.
     pub fn set(&self, threads: usize) {
         self.set.store(threads, Ordering::Relaxed);
         self.started().clear();
@@ -75,7 +75,7 @@ impl Team {
         }
     }
 
-    /// Those threads, started when they are first asked for.
+    /// The threads of a version, started at the first use.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -105,7 +105,7 @@ pub const STACK: usize = 8 << 20;
 const LOOKS: usize = 100;
 
 impl Pool {
-    /// So many threads, one at least.
+    /// Starts `threads` threads, at least one.
     ///
     /// # Errors
     /// The system gives no threads.
@@ -118,8 +118,8 @@ impl Pool {
         self.0.current_num_threads()
     }
 
-    /// Runs something on them. A thread of another's looks whether it is done, some microseconds long: to sleep and to
-    /// be woken takes longer than a small calculation.
+    /// Runs `work` on these threads. A calling thread that is not one of them spins for some
+    /// microseconds before it sleeps, since waking it takes longer than a small calculation.
     ///
     /// # Panics
     /// If the work does.
@@ -137,7 +137,7 @@ impl Pool {
         result.expect("a panic goes on here")
     }
 
-    /// Runs something on them while the calling thread does something else, and waits for both.
+    /// Runs `work` on these threads and `meanwhile` on the caller's, and waits for both.
     pub fn beside<R>(&self, work: impl FnOnce() + Send, meanwhile: impl FnOnce() -> R) -> R {
         self.0.in_place_scope(|scope| {
             scope.spawn(|_| work());
@@ -146,8 +146,8 @@ impl Pool {
     }
 }
 
-/// Starts rayon's own threads, which whatever runs on no other pool computes on: so many, else as many as
-/// `OMP_NUM_THREADS` says, else as there is room for. If they have been started, they stay.
+/// Starts rayon's global pool: `threads`, or else `OMP_NUM_THREADS`, or else as many as rayon
+/// chooses. If the pool has been started before, it stays.
 ///
 /// # Errors
 /// The system gives no threads.
@@ -162,7 +162,7 @@ pub fn start_rayon(threads: Option<usize>) -> Result<(), String> {
     started.clone()
 }
 
-/// How many threads a process may run at a time.
+/// The number of threads that a process may run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// One on each core.
@@ -172,7 +172,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// What the calling thread's mask and its cgroup leave a process that is alone on its host.
+    /// The room that the affinity mask and the cgroup of the calling thread leave.
     pub fn here() -> Room {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         // A core is known by its lowest CPU.

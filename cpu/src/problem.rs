@@ -57,7 +57,7 @@ pub struct Plan<'a> {
     pub far_begin: usize,
     /// Half of what a far band's second energy is above its first, in eV.
     pub half: f64,
-    /// What all contributing poles have in common.
+    /// The kind of all contributing poles.
     pub poles: Poles,
     /// Whether the terms of the [static pole](gpp_kernels::lists::STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to
     /// the last digit, at all energies.
@@ -89,9 +89,9 @@ impl FallbackPairs<'_> {
 /// The pairs of a slab, those of a cluster next to each other, and the clusters, the largest first.
 #[derive(Clone, Copy)]
 pub enum Pairs<'a> {
-    /// Of real poles.
+    /// Real poles.
     Real(&'a [Pole], &'a [Interval]),
-    /// Of any.
+    /// Any poles.
     Any(&'a [Pole<Complex64>], &'a [Disc]),
 }
 
@@ -164,7 +164,7 @@ impl Task<'_> {
     }
 }
 
-/// What the lanes of a vector have.
+/// What the lanes of a vector hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
     /// Neighbouring `ig` of one band.

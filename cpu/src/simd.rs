@@ -287,7 +287,7 @@ pub fn prefetch<T>(slice: &[T]) {
 /// An instruction set that the kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// What every CPU of the architecture has, without fused operations.
+    /// Scalar code for every CPU of the architecture, without FMA.
     Scalar,
     /// Two numbers a vector: 64-bit ARM.
     Neon,
@@ -329,7 +329,7 @@ impl Level {
         }
     }
 
-    /// Those that this CPU has, the widest last.
+    /// The levels that this CPU has, the widest last.
     pub fn available() -> Vec<Level> {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
     }

@@ -38,7 +38,7 @@ impl Default for Stop {
     }
 }
 
-/// For calculations that nobody stops: it takes no request.
+/// A stop for calculations that cannot be stopped: it takes no request.
 pub static NEVER: Stop = Stop(AtomicI64::new(UNSTOPPABLE));
 
 #[cfg(test)]

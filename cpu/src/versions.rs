@@ -1,5 +1,5 @@
-//! The versions for CPUs, in order, each a module with its idea and its loops: from the reference's loops on all cores
-//! to several times the speed of their vectors. How a version is described and called is at the end.
+//! The versions for CPUs, in order: each is a module with what it changes and its loops, from the
+//! reference's loops on all cores on. [`Cpu`], at the end, describes and runs a version.
 
 use fearless_simd::Simd;
 use gpp_kernels::formula::{Pair, Sums, VALUES};
@@ -31,10 +31,10 @@ macro_rules! kernel {
     };
 }
 
-/// The CPU's journey, in order.
+/// The series of versions for a few energies, in order.
 pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
 
-/// Any number of energies.
+/// The series for any number of energies.
 pub static SIGMA: &[&Cpu] = &[&cells::CPU];
 
 pub mod threads {
@@ -327,7 +327,7 @@ pub mod static_ch {
     }
 }
 
-/// What a version reads in addition to the bands and the slab.
+/// Arrays that a version reads in addition to the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
@@ -345,9 +345,9 @@ impl Needs {
     pub const SLAB: Needs = Needs { aqsm: true, panels: None, plan: false, clusters: false };
 }
 
-/// What sums a slab, on the threads of the pool that it is called in.
+/// A function that sums a slab on the threads of the pool in which it is called.
 pub struct Kernel {
-    /// What it takes regular poles to be.
+    /// The poles that it sums as regular ones.
     pub poles: Poles,
     sum: fn(&Task, Level, Tiles, Progress) -> Vec<f64>,
 }
@@ -357,11 +357,11 @@ pub struct Cpu {
     pub version: &'static Version,
     pub threads: Threads,
     pub needs: Needs,
-    /// Energies that a calculation by its kernels sums at most.
+    /// Maximum number of energies of a calculation by its kernels.
     pub holds: usize,
     /// Whether it computes in vectors; otherwise one number at a time at every level.
     pub in_vectors: bool,
-    /// How its work is shared out.
+    /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [Kernel],
@@ -378,7 +378,7 @@ impl Cpu {
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
     }
 
-    /// What the kernel for problems of these poles takes regular ones to be, which decides on its fallback pairs.
+    /// The poles that its kernel for such problems sums as regular; others are fallback pairs.
     pub fn poles(&self, poles: Poles) -> Poles {
         self.kernel(poles).poles
     }
@@ -388,7 +388,7 @@ impl Cpu {
         (!self.needs.clusters).then_some(1)
     }
 
-    /// Bytes of the sums of the tiles of a slab of such dimensions at so many energies, before they are added up.
+    /// Bytes of the sums of the tiles of a slab at `nw` energies, before they are added up.
     pub fn bytes_of_sums(&self, [nbands, ngpown, ncouls]: [usize; 3], nw: usize) -> u64 {
         if self.needs.clusters {
             return sigma::bytes_of_sums(nbands, nw);

@@ -1,8 +1,8 @@
-//! How the pairs of a slab are shared out to threads.
+//! How the pairs of a slab are distributed over threads.
 //!
 //! A tile is a few `igp` and a range of `ig`. Tiles are the same for any number of threads, and a thread that is free
 //! takes the next. The sum of a tile for an `igp` goes to the total of that `igp` in the order of `ig`: sums have the
-//! same bits for any number of threads and in whatever slab an `igp` stands.
+//! same bits for any number of threads and in any slab.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,15 +13,15 @@ use rayon::prelude::*;
 use crate::problem::Task;
 use crate::simd::{WIDTH, tree};
 
-/// Is called with the fraction of the work that is done, now and then.
+/// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// The size of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
-    /// Most `igp`.
+    /// Maximum number of `igp`.
     pub igp: usize,
-    /// Most `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all of them.
+    /// Maximum number of `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all.
     pub ig: usize,
 }
 

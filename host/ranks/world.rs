@@ -26,7 +26,7 @@ unsafe impl Sync for World {}
 /// MPI, and they for it.
 pub(super) fn join() -> Result<Box<dyn Ranks>> {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-        return Err(invalid("MPI", "cannot begin: it has begun before"));
+        return Err(invalid("MPI", "cannot be initialized a second time"));
     };
     let communicator = universe.world();
     let host = communicator.split_shared(communicator.rank());

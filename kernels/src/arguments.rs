@@ -1,8 +1,8 @@
 //! The arguments of kernels. Each list is written once, here or with its kernels, and becomes both the structure that the
 //! host fills in and the parameters of the entries.
 //!
-//! Entries take the fields one by one: of a structure passed by value the compiler no longer knows that its pointers
-//! point to global memory.
+//! Entries take the fields one by one: in a structure passed by value, the compiler no longer knows
+//! that pointers point to global memory.
 
 use crate::arrays::{Arrays, Limits};
 use crate::plan::Plan;

@@ -1,6 +1,6 @@
 //! The threads of a grid, the iterations of a collapsed loop that each has, and the loop over energies.
 
-/// Most blocks of a grid, the reference compiler's limit; longer loops stride.
+/// Maximum blocks of a grid, the reference compiler's limit; longer loops stride.
 pub const MAX_BLOCKS: u32 = 65_535;
 
 /// One thread of a one-dimensional grid.

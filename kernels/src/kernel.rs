@@ -23,7 +23,7 @@ pub struct Version {
 /// The kernels of a version.
 pub struct GpuVersion {
     pub version: &'static Version,
-    /// Those for real poles before those for any.
+    /// Kernels for real poles come before those for any poles.
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static GpuVersion>,
@@ -103,7 +103,7 @@ pub struct Entry {
     /// Energies that one launch sums.
     pub energies: u32,
     pub symbol: &'static str,
-    /// Most registers of a thread, if other than the kernel's.
+    /// Maximum registers per thread, if different from the kernel's.
     pub max_registers: Option<u32>,
     pub spills: Spills,
     #[cfg(not(target_arch = "nvptx64"))]
@@ -120,7 +120,7 @@ pub struct Kernel {
     /// Index order of `wx` and `aqsm_local`.
     pub layout: Layout,
     pub threads: u32,
-    /// Most registers of a thread, `.maxnreg` in the PTX.
+    /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
     /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as counted by the hardware
     /// for si214: see the archived profiles.
@@ -174,7 +174,7 @@ impl Kernel {
         }
     }
 
-    /// The cap on the registers of one of its entries.
+    /// The register limit of one of its entries.
     pub fn max_registers_of(&self, entry: &Entry) -> Option<u32> {
         entry.max_registers.or(self.max_registers)
     }
@@ -269,7 +269,7 @@ impl Kernel {
     }
 }
 
-/// What the size of a grid depends on.
+/// The dimensions that determine the size of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions<'a> {
     pub nbands: u32,
@@ -289,7 +289,7 @@ pub struct Dimensions<'a> {
 pub struct Exceeded {
     pub what: &'static str,
     pub count: u64,
-    /// Fewer than this can be.
+    /// `count` must be below this.
     pub below: u64,
 }
 
@@ -307,7 +307,7 @@ impl Layout {
     pub const ALL: [Layout; 5] =
         [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
 
-    /// For so many bands, `igp`, `ig` and energies.
+    /// Sizes for these numbers of bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
         let original = Sizes {
             aqsn: [ig, bands],
@@ -336,7 +336,7 @@ impl Layout {
     }
 }
 
-/// Register spills that the tests let an entry have, with room for another compiler's choices.
+/// Register spills that tests allow an entry, with a margin for other compilers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spills {
     /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these
@@ -347,6 +347,6 @@ pub struct Spills {
 }
 
 impl Spills {
-    /// None in a loop, but for the few that the tests let pass anywhere.
+    /// No spills in a loop, except the few that tests allow anywhere.
     pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
 }

@@ -1,4 +1,4 @@
-//! The General Plasmon Pole (GPP) self-energy kernel of BerkeleyGW, version by version.
+//! The generalized plasmon-pole (GPP) self-energy kernel of BerkeleyGW, version by version.
 //!
 //! For each energy `iw` the kernel sums, over bands `n`, over `igp` (G′) and over `ig` (G),
 //!

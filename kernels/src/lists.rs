@@ -1,10 +1,10 @@
-//! Lists: each lane of a block sums its own `igp`, those alone whose terms are not zero.
+//! Lists: each lane of a block sums only those of its `igp` whose terms are not zero.
 //!
-//! Many pairs of a real problem have a pole or a weight of zero. Tiles go through them with a harmless pole.
-//! Here the regular pairs of each `ig` that contribute are dealt out in ascending order of `igp`, so many to a block,
-//! and each lane of a block has the next ones of its own `ig`. What the lanes of a block have stands in a *window* of
-//! neighbouring `igp`, so that the block stages no more than these. An `ig` whose next `igp` is past the window waits
-//! for the next block.
+//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole.
+//! Lists leave them out: the other regular pairs of each `ig` are divided among blocks in ascending
+//! order of `igp`, and each lane of a block has the next ones of its own `ig`. The `igp` of a block
+//! lie in a *window* of neighbouring ones, so that the block stages only these. If the next `igp`
+//! of an `ig` is past the window, the next block sums it.
 //!
 //! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
 //!
@@ -40,13 +40,13 @@ pub const STATIC: f64 = 1e12;
 /// `igp` of a window: with the `ig` of a block, one for each thread.
 pub const WINDOW: u32 = SHAPE.threads() - WARP;
 
-/// What a lane has instead of an offset if it has no more `igp`.
+/// Marks a lane that has no more `igp`, instead of an offset.
 pub const NONE: u8 = u8::MAX;
 
 /// Words of a record before its bytes.
 pub const HEAD: u32 = 3 + WARP;
 
-/// Words of a record with so many `igp` in a thread.
+/// Words of a record with `tile` `igp` per thread.
 pub const fn record(tile: u32) -> u32 {
     HEAD + SHAPE.threads() * tile / 4
 }
@@ -74,7 +74,7 @@ pub fn fallback_blocks(fallback_begins: &[u32]) -> u32 {
     fallback_begins.last().map_or(0, |pairs| pairs.div_ceil(WARP))
 }
 
-/// The grid of so many records and blocks of fallback pairs: one group, the slab.
+/// The grid for these records and blocks of fallback pairs: one group, the slab.
 #[inline(always)]
 pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
     Grid {
@@ -168,7 +168,7 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
     sums
 }
 
-/// What a thread sums: pairs of its `ig`.
+/// The pairs that a thread sums, all of its `ig`.
 #[derive(Clone, Copy)]
 pub struct Listed<const T: usize> {
     pub ig: u32,

@@ -5,7 +5,7 @@ use crate::arguments::arguments;
 use crate::grid::Thread;
 use crate::intrinsics::{load_from_l1, load_from_l2};
 
-/// Threads of a block of either kernel.
+/// Threads of a block of each kernel.
 pub const THREADS: u32 = 256;
 
 /// Independent chains of fused operations in a thread, enough to hide their latency.

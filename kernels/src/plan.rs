@@ -114,7 +114,7 @@ pub enum EnergiesFrom {
     Arrays,
     /// The constant memory, which holds [`CONSTANT`] numbers in the variable [`SYMBOL`].
     ConstantMemory,
-    /// It reads none.
+    /// The kernel reads no energies.
     Nowhere,
 }
 

@@ -9,7 +9,7 @@ pub const THREADS: u32 = 256;
 
 pub const SYMBOL: &str = "gpp_relaid";
 
-/// In place of a row's or column's number: zeros.
+/// Index of a row or column that is filled with zeros.
 pub const NONE: u32 = u32::MAX;
 
 arguments! {

@@ -3,7 +3,7 @@
 //!
 //! A warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The
 //! warps of a block share their `ig`, and blocks of the same `ig` follow each other in the grid, so that
-//! what they read of `aqsn` is found near by.
+//! the `aqsn` that they read is still in L2.
 //!
 //! The `igp` of a block are a *group*; blocks of the same `igp` are of the same group, and so are the
 //! blocks that sum the fallback pairs ([`crate::plan`]) of these `igp`. A sum is kept
@@ -94,7 +94,7 @@ impl Grid {
     }
 }
 
-/// Extents of a block's tile.
+/// Dimensions of a block's tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// `igp` of a thread.
@@ -190,7 +190,7 @@ impl Place {
         ours.then_some((ig, igp))
     }
 
-    /// The pole of pair `t`, or one that harms nothing.
+    /// The pole of pair `t`, or a dummy pole if it is not summed here.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         wtilde(a, self.pair(a, t))
@@ -203,7 +203,7 @@ impl Place {
     }
 }
 
-/// The pole of a pair; that of none harms nothing.
+/// The pole of a pair, or a dummy pole if there is none.
 #[inline(always)]
 pub unsafe fn wtilde(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
     match pair {
@@ -235,8 +235,8 @@ pub unsafe fn fallback_sums<const NW: usize>(
     }
 }
 
-/// A warp's share of a pair, by the definition: of so many warps, each has every band whose turn it is. A group has
-/// few fallback pairs; with all bands in one thread the last of them would be waited for.
+/// A warp's share of a pair by the definition: its bands are every `warps`-th one. A group has few
+/// fallback pairs, so with all bands in one thread, blocks would wait for the last of them.
 #[inline(always)]
 pub unsafe fn fallback_pair<const NW: usize>(
     a: &Arrays,
@@ -439,11 +439,11 @@ pub enum Array {
 /// One element of each stage, as one thread brings it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Where it is read.
+    /// The array that it is read from.
     pub array: Array,
     /// Elements of the array for a band.
     pub stride: u32,
-    /// Its place among these.
+    /// Its index among these.
     pub at: u32,
     /// The stage's band that it is of.
     pub band: u32,
@@ -517,7 +517,7 @@ impl<const T: usize, const W: usize> Stage<T, W> {
         [first, second]
     }
 
-    /// Where a thread finds `aqsn` in a band.
+    /// Offset of a thread's `aqsn` in a band of a stage.
     #[inline(always)]
     pub fn aqsn(thread: u32) -> u32 {
         thread % WARP

@@ -1,4 +1,4 @@
-//! A call of the core: other threads of Python run meanwhile, and Ctrl-C is heard.
+//! A call of the core, during which other Python threads run and Ctrl-C is handled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::without_provenance_mut;
@@ -58,6 +58,6 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send
             gpp_core::Error::Stopped { .. } => Stopped::new_err("progress asked to stop"),
             error => Error::new_err(error.to_string()),
         }),
-        Err(_) => Err(Error::new_err("a fault of gpp itself, which standard error describes")),
+        Err(_) => Err(Error::new_err("internal error of gpp; standard error has the details")),
     }
 }

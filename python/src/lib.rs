@@ -1,5 +1,5 @@
-//! The module `gpp._gpp` of Python: [`gpp_core`] called with NumPy arrays of the right types and shapes. What
-//! people call is in `gpp/__init__.py` beside, which looks at their arguments.
+//! The Python module `gpp._gpp`: [`gpp_core`] called with NumPy arrays of the right types and
+//! shapes. Users call `gpp/__init__.py`, which checks their arguments first.
 
 mod calculator;
 mod call;

@@ -41,13 +41,13 @@ pub struct FoundMatrix {
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
-    /// version, whatever [`Calculator::with_version`] names. `a` is read in place, column by column. A GPU
-    /// keeps nothing of it for the next call.
+    /// Computes `SX_lm` and `CH_lm` at these energies ω in eV by the fastest version, whatever
+    /// [`Calculator::with_version`] names; zero if there are no columns. `a` is read in place,
+    /// column by column. A GPU keeps nothing of it for the next call.
     ///
     /// # Errors
-    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
-    /// finite or above 1e50. It names `omega`, if that is to have an energy for each band and has not.
+    /// As [`Calculator::sums`]. [`Error::Input`] names `a` if its length is wrong or a number is
+    /// not finite or above 1e50, and `omega` if it needs an energy for each band but has not.
     pub fn matrix(
         &self,
         screening: &Screening,

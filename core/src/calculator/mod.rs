@@ -1,4 +1,4 @@
-//! A caller's arrays in, sums out.
+//! The library's entry point: a caller's arrays in, self-energies out.
 //!
 //! ```
 //! use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
@@ -83,7 +83,7 @@ pub struct Found {
     pub seconds: f64,
 }
 
-/// What the memory of a call depends on.
+/// The dimensions and locations that determine the memory of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub ncouls: usize,
@@ -94,12 +94,12 @@ pub struct Sizes {
     pub on_gpu: bool,
 }
 
-/// Maximum additional memory of a call, in bytes, if no number has to be replaced and no column is masked.
+/// Maximum additional memory in bytes of a call that copies no array and has no masked column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Workspace {
     pub host: u64,
-    /// On each GPU, for the whole problem at once; arrays of the host go there in slabs if there is less.
+    /// On each GPU, for the whole problem at once; with less memory, host arrays are streamed.
     pub device: u64,
 }
 
@@ -110,8 +110,8 @@ const GROUPS: usize = 64;
 const BEST: &str = "best";
 
 impl Calculator {
-    /// Opens `auto`, `cpu`, `gpu`, `gpu:N`, `gpu:N,M,…` or `gpu:all`. `gpu` is the first GPU; `auto` is too,
-    /// or the CPU if there is no GPU. Several GPUs share the columns of each problem.
+    /// Opens `auto`, `cpu`, `gpu` (the first GPU), `gpu:N`, `gpu:N,M,…` or `gpu:all`. `auto` is
+    /// `gpu`, or `cpu` if there is no GPU. Several GPUs share the columns of each problem.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::Input`] if one is named twice; [`Error::NoGpu`], [`Error::Driver`].
@@ -140,8 +140,8 @@ impl Calculator {
     /// was opened, or else what the affinity mask and the cgroup of the opening thread allow. Results do not depend
     /// on it.
     ///
-    /// Threads inherit the mask of the thread that calls first and are bound to no core. For a GPU they check arrays;
-    /// what is laid out for GPUs is made by rayon's own threads.
+    /// Threads inherit the affinity mask of the thread that calls first, and are not pinned. With a
+    /// GPU they check arrays, and rayon's global pool reorders them for the GPU.
     ///
     /// # Errors
     /// [`Error::Input`] for another number; [`Error::Driver`].
@@ -155,10 +155,10 @@ impl Calculator {
         Ok(self)
     }
 
-    /// Registers a progress callback. `tell` gets the fraction done, from 0 to 1, about every 10 ms on the
-    /// calling thread, and at the end. If it returns a number, the calculation ends with [`Error::Stopped`]:
-    /// within 50 ms on a CPU, on a GPU after what is launched; a version for GPUs on a CPU finishes its block
-    /// of threads. Results do not depend on it.
+    /// Registers a progress callback. `tell` gets the fraction done, from 0 to 1, about every 10 ms
+    /// on the calling thread, and at the end. If it returns a number, the calculation ends with
+    /// [`Error::Stopped`]: on a CPU within 50 ms, on a GPU after the kernels already launched; an
+    /// emulated GPU kernel first finishes its block. Results do not depend on the callback.
     #[must_use]
     pub fn with_progress(
         self,
@@ -181,15 +181,15 @@ impl Calculator {
         Calculator { static_ch: is_wanted, ..self }
     }
 
-    /// The index of a first element in the caller's language, 0 (the default) or 1: indices in errors count
-    /// from it.
+    /// Sets the index of an array's first element in error messages: 0, the default, or 1, as the
+    /// caller's language counts.
     #[must_use]
     pub fn with_index_base(self, base: usize) -> Calculator {
         Calculator { index_base: base, ..self }
     }
 
-    /// Sets the CUDA stream that produces the caller's arrays on a GPU. Calls wait for its pending work.
-    /// Without it that is the default stream.
+    /// Sets the CUDA stream that produces the caller's arrays on a GPU, instead of the default
+    /// stream. Calls wait for its pending work.
     #[must_use]
     pub fn with_stream(self, stream: ForeignStream) -> Calculator {
         Calculator { stream, ..self }
@@ -200,13 +200,13 @@ impl Calculator {
         self.opened.first().info()
     }
 
-    /// Number of CPU threads of a calculation at most. cpu:threads to cpu:blocked run one on each core if nothing
-    /// sets the number.
+    /// Maximum number of CPU threads of a calculation. By default cpu:threads to cpu:blocked run
+    /// one thread per core.
     pub fn threads(&self) -> usize {
         self.opened.team.count(Threads::All)
     }
 
-    /// The memory that a call takes for problems of these sizes, with any poles. It is computed: nothing is allocated.
+    /// Maximum memory of a call for problems of these sizes, with any poles. Nothing is allocated.
     ///
     /// # Errors
     /// [`Error::Input`] for sizes that no problem has.

@@ -22,8 +22,8 @@ pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Error, Result};
 
 impl Calculator {
-    /// Fails if a matrix is not in the memory of this calculator's GPU, not at a multiple of 16 bytes, or has
-    /// columns over each other.
+    /// Fails if a matrix is not in the memory of this calculator's GPU, is not aligned to 16 bytes,
+    /// or has overlapping columns.
     pub(super) fn require_on_gpu(
         &self,
         name: &str,
@@ -36,7 +36,7 @@ impl Calculator {
         let index = self.index_of_gpu(name)?;
         let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
         if at == 0 || !at.is_multiple_of(16) {
-            return wrong(format!("is at {at:#x}, no multiple of 16 bytes, or null"));
+            return wrong(format!("is at {at:#x}, which is null or not aligned to 16 bytes"));
         }
         if ld < rows {
             return wrong(format!(
@@ -49,10 +49,10 @@ impl Calculator {
     fn index_of_gpu(&self, name: &str) -> Result<usize> {
         let found = match self.opened.gpu() {
             Some((_, index)) => return Ok(index),
-            None if self.opened.host().is_some() => "is the CPU",
-            None => "are several GPUs",
+            None if self.opened.host().is_some() => "the CPU",
+            None => "several GPUs",
         };
-        let what = format!("is on a GPU; what was opened {found}, and takes the host's arrays");
+        let what = format!("is on a GPU, but the calculator is of {found}: pass host arrays");
         Err(Error::Input { origin: name.into(), what })
     }
 

@@ -105,8 +105,8 @@ impl Opened {
             return Ok(());
         }
         Err(Error::Driver(format!(
-            "the calculator was opened by process {opened}, and its threads are not in process {here}, which was \
-             forked from it; open one here"
+            "the calculator was opened in process {opened} and cannot be used in process {here}, which was forked \
+             from it: open another one there"
         )))
     }
 

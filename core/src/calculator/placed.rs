@@ -151,7 +151,7 @@ impl Calculator {
         if Arc::ptr_eq(&self.opened, &placed.opened) {
             return Ok(());
         }
-        let what = "was placed by another calculator".into();
+        let what = "was placed by another calculator: place it with this one".into();
         Err(Error::Input { origin: "the screening".into(), what })
     }
 

@@ -28,21 +28,21 @@ pub enum BackEnd {
     Cpu,
 }
 
-/// Versions in order, each against the one before and all against a baseline, one of them.
+/// A series: versions in order, each compared with the one before and all with a baseline.
 #[derive(Clone, Copy)]
 pub struct Journey {
     pub id: &'static str,
-    /// What it is, in a line.
+    /// Title, one line.
     pub title: &'static str,
     pub source: &'static str,
     pub versions: Versions,
-    /// The version that speed-ups are over in a run that begins with this journey.
+    /// The version that speed-ups are relative to in a run that begins with this journey.
     pub baseline: &'static str,
     /// The journey whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest on the back end that the journey is made for.
+    /// The fastest version on the back end that the journey is made for.
     pub best: &'static str,
-    /// What the best was measured on, and for what it is not the fastest.
+    /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
 }
 
@@ -326,7 +326,7 @@ pub fn find(id: &str) -> Option<Listed> {
     versions().find(|listed| listed.id() == id)
 }
 
-/// What sums the static CH on a back end, as the `ach` of one energy: none of the versions.
+/// The kernel of the static CH on a back end, as the `ach` of one energy; it is no version.
 pub fn static_ch(back_end: BackEnd) -> Kernel {
     match back_end {
         BackEnd::Gpu => Kernel::Gpu(&gpp_kernels::versions::static_ch::GPU),

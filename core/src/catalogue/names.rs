@@ -105,7 +105,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     })
 }
 
-/// What names versions: ids, journeys, `best` and `all`.
+/// All names of versions: ids, journeys, `best` and `all`.
 pub fn known() -> Vec<&'static str> {
     let journeys = JOURNEYS.iter().map(|journey| journey.id);
     order::all().into_iter().chain(journeys).chain(["best", "all"]).collect()

@@ -23,7 +23,7 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
-/// The journey that a version's own continues, directly or not, or its own.
+/// The first of the journeys that a version belongs to, following [`Journey::continues`].
 pub fn story(id: &str) -> Option<&'static Journey> {
     let continued = |own: &&'static Journey| own.continues.and_then(journey);
     std::iter::successors(journey_of(id), continued).last()

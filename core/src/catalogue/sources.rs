@@ -7,7 +7,7 @@ use crate::catalogue::find;
 pub struct SourceFile {
     pub path: &'static str,
     pub text: &'static str,
-    /// What tells its code and that of all sources it uses from others', by any compiler: 16 hexadecimal digits.
+    /// Hash of all code of its crate without comments, 16 hexadecimal digits.
     pub hash: &'static str,
 }
 
@@ -44,7 +44,7 @@ pub const SUM: [&str; 4] = [
     "M     = conj(aqsm(G′,n)) · aqsn(G,n)",
 ];
 
-/// What the sum is, in a paragraph.
+/// The sum in one paragraph.
 pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what the \
     screening adds to its energy, at a trial energy ω, beside the bare exchange. For each q BerkeleyGW sums it \
     over bands n and over pairs of plane waves G, G′. Each pair has a pole: the energy ω̃ at which the crystal \

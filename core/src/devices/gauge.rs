@@ -6,7 +6,7 @@ use std::thread;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What reads clocks, power and temperature of a device: NVML, or a test's script.
+/// A source of readings: NVML, or a test's script.
 pub trait Gauge: Send + Sync {
     /// The present values. NVML takes about 5 ms.
     fn read(&self) -> Reading;

@@ -1,4 +1,4 @@
-//! The CPU as a device: versions for CPUs in its vectors, those for GPUs emulated.
+//! The CPU as a device: it runs versions for CPUs and emulates those for GPUs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,24 +36,24 @@ pub struct Host {
 }
 
 impl Host {
-    /// With its widest vectors.
+    /// The CPU at its widest SIMD level.
     #[expect(clippy::new_without_default, reason = "it asks the system for threads and memory")]
     pub fn new() -> Host {
         Host::at(Level::best())
     }
 
-    /// With the vectors of a level.
+    /// The CPU at a SIMD level.
     pub fn at(level: Level) -> Host {
         Host::with_team(level, Arc::new(Team::new(Room::here())))
     }
 
-    /// With the vectors of a level, and these threads.
+    /// The CPU at a SIMD level, with these threads.
     pub fn with_team(level: Level, team: Arc<Team>) -> Host {
         assert!(level.is_available(), "this CPU has no {level}");
         Host { info: info(team.count(Threads::All)), level, team }
     }
 
-    /// This CPU with so many threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
+    /// This CPU with `threads` threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Host {
         self.team.set(threads);

@@ -31,7 +31,7 @@ pub trait Device: Sync {
         self.info().back_end()
     }
 
-    /// What is known of one of a kernel's entries on this device.
+    /// Properties of one of a kernel's entries on this device.
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
     /// Bytes that are free for arrays, on a device with separate memory.
@@ -45,12 +45,12 @@ pub trait Device: Sync {
         0
     }
 
-    /// What reads its clocks, power and temperature, if anything does.
+    /// The source of its clock, power and temperature readings, if it has one.
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
         None
     }
 
-    /// The CPU, if it is that.
+    /// This device as a CPU, if it is one.
     fn host(&self) -> Option<&Host> {
         None
     }
@@ -61,8 +61,8 @@ pub trait Device: Sync {
 
 /// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
 pub trait Worker: Send {
-    /// Takes memory for slabs of at most so many `igp`, about so many in all: as many as there is room for stay on the
-    /// device. Without this call there is room for one.
+    /// Allocates memory for slabs of at most `igp` columns, about `slabs` of them; as many as fit
+    /// stay on the device. Without this call there is room for one slab.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
     }
@@ -144,7 +144,7 @@ impl SlabSums {
 /// The name of the CPU.
 pub const HOST: &str = "cpu";
 
-/// What is known of a device.
+/// Properties of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -173,13 +173,13 @@ impl DeviceInfo {
         capability.is_none_or(|capability: f64| capability >= gpu.capability)
     }
 
-    /// What the device runs kernels as.
+    /// The back end that the device runs.
     pub fn back_end(&self) -> BackEnd {
         if self.id == HOST { BackEnd::Cpu } else { BackEnd::Gpu }
     }
 }
 
-/// What is known of one kernel on one device; `None` if it does not apply.
+/// Properties of a kernel on a device; `None` if one does not apply.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct KernelInfo {
     pub symbol: String,

@@ -63,7 +63,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     filled.and_then(|()| Ok(file.persist(&target).map(drop)?)).map_err(failed)
 }
 
-/// Where a path leads through symbolic links, whether that exists or not.
+/// The path that symbolic links lead to, whether it exists or not.
 pub fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // As many as Linux follows.

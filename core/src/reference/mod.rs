@@ -1,5 +1,5 @@
-//! The sums of a problem by the definition, how large their terms are, and what that says of the errors of other
-//! sums.
+//! Reference values of a problem by the definition, the size of their terms, and the error bounds
+//! that follow for results of the kernels.
 
 pub mod precise;
 pub mod serial;

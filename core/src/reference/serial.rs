@@ -240,7 +240,7 @@ impl Sum for ComplexSum {
 /// A static CH and how large its terms are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StaticCh {
-    /// What a kernel must find, in the unit of `vcoul`.
+    /// The sum that a kernel must find, in the unit of `vcoul`.
     pub sum: Complex64,
     /// Σ|terms|, as in [`Scale::magnitudes`].
     pub magnitude: f64,

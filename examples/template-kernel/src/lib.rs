@@ -1,7 +1,7 @@
-//! A GPU kernel in Rust, as small as it gets: y ← a·x + y, an element a thread.
+//! A minimal GPU kernel in Rust: y ← a·x + y, one element per thread.
 //!
-//! For `nvptx64` this builds to PTX with the entry `axpy`; for the host the same body is a plain function,
-//! which the test below calls. docs/rust-to-ptx.md of gpp explains the source and has the command that builds it.
+//! Built for `nvptx64`, this is PTX with the entry `axpy`. On the host the same body is a plain function, which the
+//! test below calls. docs/rust-to-ptx.md of gpp explains the source and has the command that builds it.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx))]
 
@@ -34,7 +34,7 @@ pub unsafe extern "ptx-kernel" fn axpy(count: u32, a: f64, x: *const f64, y: *mu
     }
 }
 
-/// `core` asks for one. Bounds that are checked would come here; the body has none.
+/// A failed bounds check would end here; the body has none.
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

@@ -34,7 +34,7 @@ pub fn upper(x: f64) -> f32 {
     f32::from_bits((x.abs().to_bits() >> 32) as u32)
 }
 
-/// What holds for all lanes of the warp alike.
+/// `holds`, which is the same in all lanes of the warp.
 #[inline(always)]
 pub unsafe fn uniform(holds: bool) -> bool {
     holds

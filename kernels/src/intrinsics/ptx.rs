@@ -88,10 +88,10 @@ pub unsafe fn vote(holds: bool) -> u32 {
     bits
 }
 
-/// What holds for all lanes of the warp alike, so that the assembler knows it.
+/// `holds`, in a form that tells ptxas that it is the same in all lanes of the warp.
 ///
 /// # Safety
-/// All lanes of the warp come here, with the same.
+/// All lanes of the warp call this with the same value.
 #[inline(always)]
 pub unsafe fn uniform(holds: bool) -> bool {
     vote(holds) != 0

@@ -160,7 +160,7 @@ arguments! {
     gpp_offdiag_gather = |pack| pack.element(crate::intrinsics::block() * THREADS + crate::intrinsics::lane());
 }
 
-/// In place of the row of an igp that is no G.
+/// The row of an igp that is not among the G.
 pub const NO_ROW: u32 = u32::MAX;
 
 impl PackV {

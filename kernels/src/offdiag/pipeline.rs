@@ -6,7 +6,7 @@ use crate::intrinsics::{WARP, load_from_l1};
 use crate::offdiag::mma::{Instruction, PerLane, each, lane};
 use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands};
 
-/// What the kernels of a version are compiled with.
+/// Compile-time parameters of the kernels of a version.
 pub trait TileConfig {
     type Instruction: Instruction;
     const TILE_U: Tile;

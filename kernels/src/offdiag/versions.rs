@@ -11,7 +11,7 @@ pub struct Version {
     pub change: &'static str,
     /// The version before it.
     pub from: Option<&'static str>,
-    /// The least compute capability.
+    /// Minimum compute capability.
     pub capability: f64,
     /// Whether operands are staged in shared memory.
     pub is_pipelined: bool,

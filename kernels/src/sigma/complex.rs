@@ -50,7 +50,7 @@ pub struct Disc {
     pub radius: f64,
     /// The first pair.
     pub begin: u32,
-    /// Behind the last pair.
+    /// One past the last pair.
     pub end: u32,
 }
 
@@ -87,7 +87,7 @@ const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {
 
 // The far field.
 
-/// What decides on the far field of a disc, whatever the energy.
+/// The bounds that decide on the far field of a disc, for any energy.
 #[derive(Clone, Copy, Debug)]
 pub struct Acceptance {
     middle: Complex64,

@@ -43,7 +43,7 @@ pub struct Interval {
     pub high: f64,
     /// The first pair.
     pub begin: u32,
-    /// Behind the last pair.
+    /// One past the last pair.
     pub end: u32,
 }
 

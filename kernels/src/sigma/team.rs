@@ -160,7 +160,7 @@ mod host {
     }
 
     impl Emulated {
-        /// With shared numbers that are NaN.
+        /// A block whose shared numbers are NaN at first.
         pub fn new(numbers: u32) -> Emulated {
             let nothing = Cell::new(f64::NAN);
             Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }

@@ -1,4 +1,4 @@
-//! A GPU.
+//! A GPU as a device: its context, its kernels and its properties.
 
 pub mod driver;
 pub(crate) mod modules;
@@ -73,7 +73,7 @@ impl Gpu {
         Gpu::with_kernels(index, most, kernels()?)
     }
 
-    /// The same with other kernels of the same names and parameters.
+    /// [`Gpu::limited`] with other kernels of the same names and parameters.
     pub fn with_kernels(index: usize, most: Option<u64>, ptx: Ptx) -> Result<Gpu> {
         let count = Gpu::count()?;
         if index >= count {
@@ -105,8 +105,8 @@ impl Gpu {
         })
     }
 
-    /// For one of so many processes that share the GPU: takes at most an equal part of the memory that is free once all
-    /// have opened it.
+    /// For one of `processes` that share the GPU: takes at most an equal part of the memory that is
+    /// free once all have opened it.
     pub fn shared(self, processes: usize) -> Result<Gpu> {
         if processes < 2 {
             return Ok(self);

@@ -246,7 +246,7 @@ impl PairsCache {
         versions.iter().filter_map(of_version).max().unwrap_or(0)
     }
 
-    /// What a kernel needs of a slab at a batch, prepared now if it is not cached.
+    /// The pairs that a kernel needs of a slab at a batch, prepared now if they are not cached.
     pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Arc<Pairs> {
         let Run { batch, kernel } = run;
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
@@ -267,7 +267,7 @@ impl PairsCache {
     }
 }
 
-/// What a layout made of a slab's pairs, on a GPU.
+/// A slab's pairs on a GPU, as a layout prepares them.
 #[derive(Default)]
 pub struct PairBuffers {
     made: Option<(PairsOf, Arc<Pairs>)>,

@@ -245,7 +245,7 @@ impl Mark {
         Ok(Mark(event))
     }
 
-    /// Has `stream` wait for all that is enqueued now in `other`.
+    /// Makes `stream` wait for all that is enqueued now in `other`.
     ///
     /// # Safety
     /// Both are streams of the event's context, which is current.
@@ -265,7 +265,7 @@ impl Drop for Mark {
     }
 }
 
-/// What the driver's compiler says of PTX that it refuses in the current context.
+/// The log of the driver's compiler for PTX that it rejects in the current context.
 pub fn load_log(ptx: &CStr) -> String {
     use CUjit_option::*;
     let mut log = vec![0u8; 1 << 14];
@@ -283,7 +283,7 @@ pub fn load_log(ptx: &CStr) -> String {
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Lets blocks of a kernel have so many bytes of dynamic shared memory.
+/// Allows blocks of a kernel `bytes` bytes of dynamic shared memory.
 pub fn allow_shared(function: &Function<'_>, bytes: u32) -> CudaResult<()> {
     let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the function belongs to a loaded module.

@@ -260,7 +260,7 @@ pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
         let what = match library::device_of(at) {
             Ok(Some(device)) if device == index => continue,
             Ok(Some(other)) => {
-                format!("{which}is in memory of gpu:{other}, gpu:{index} was opened")
+                format!("{which}is in memory of gpu:{other}, but gpu:{index} was opened")
             }
             _ => format!("{which}is not in memory of gpu:{index}"),
         };

@@ -77,7 +77,7 @@ impl Context {
         Ok(Context { device, context, budget })
     }
 
-    /// Limits all buffers made from now on to so many bytes together.
+    /// Limits the total size of all buffers allocated from now on.
     #[must_use]
     pub fn limited(self, limit: u64) -> Context {
         Context { budget: Arc::new(Budget { limit, taken: AtomicU64::new(0) }), ..self }
@@ -100,7 +100,7 @@ impl Context {
         Ok(value.of(|| format!("device attribute {attribute:?}"))? as u32)
     }
 
-    /// Free and total memory in bytes; within a limit, at most what it leaves is free.
+    /// Free and total memory in bytes; with a limit, no more is free than what it leaves.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let (free, total) = CurrentContext::set_current(&*self.context)
             .and_then(|()| cust::memory::mem_get_info())

@@ -123,8 +123,8 @@ impl Stream {
         self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
     }
 
-    /// What is enqueued here from now on begins after all that is enqueued now in `other`, a stream of the same
-    /// context. The host does not wait.
+    /// Makes all later work of this stream wait for all work that is enqueued now in `other`, a
+    /// stream of the same context. The host does not wait.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         let handle = other.stream.peek().as_inner();
         self.wait_for_handle(handle).of(|| format!("wait of {} for {}", self.what, other.what))
