@@ -2,8 +2,7 @@
 
 use gpp::devices::gpu::driver::Context;
 use gpp_core::offdiag::Task;
-use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::versions::find;
+use gpp_core::offdiag::gpu::{emulated, find};
 use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening};
 use num_complex::Complex64;
 

@@ -8,12 +8,9 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::offdiag::calculation::Workers;
-use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::gpu::{Needs, OnGpu};
+use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, emulated, find};
 use gpp_core::offdiag::images::{Shape, begins, poles};
-use gpp_core::offdiag::versions::{ALL, Version, find};
-use gpp_core::offdiag::{Elements, Sums, Task, Worker};
+use gpp_core::offdiag::{Elements, Sums, Task, Worker, Workers};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 

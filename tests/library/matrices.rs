@@ -2,8 +2,7 @@
 
 use gpp::devices::host::Host;
 use gpp::problem::EnergyGrid;
-use gpp_core::offdiag::Task;
-use gpp_core::offdiag::calculation::on_cpu;
+use gpp_core::offdiag::{Task, on_cpu};
 use gpp_core::{Calculator, MatrixBands};
 use num_complex::Complex64;
 
