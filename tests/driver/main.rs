@@ -4,9 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod foreign;
 mod launches;
-mod matrix;
 mod offdiag;
 mod on_devices;
 mod resident;
@@ -40,7 +38,7 @@ fn main() {
                 Trial::test("a settled call", resident::settled),
                 Trial::test("matrices on one device and on several", offdiag::devices),
                 Trial::test("the memory of matrices", offdiag::memory),
-                Trial::test("matrices of a caller's arrays", matrix::of_a_caller),
+                Trial::test("matrices of a caller's arrays", offdiag::of_a_caller),
             ];
             // One after the other: calls are counted.
             let one = Arguments { test_threads: Some(1), ..arguments };

@@ -7,8 +7,9 @@ pub(crate) mod worker;
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+#[cfg(feature = "nvml")]
+use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use gpp_kernels::peaks::{
     CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
@@ -154,13 +155,6 @@ impl Gpu {
         loaded.insert(symbol.into(), kernel.clone());
         Ok(kernel)
     }
-}
-
-/// When this process launched its first calculation, kernels compiled and data in place.
-static FIRST_LAUNCH: OnceLock<Instant> = OnceLock::new();
-
-pub fn first_launch() -> Option<Instant> {
-    FIRST_LAUNCH.get().copied()
 }
 
 /// Blocks of each SM, enough to fill it.

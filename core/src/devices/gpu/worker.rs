@@ -19,6 +19,7 @@ use num_complex::Complex64;
 use crate::catalogue;
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::{Gauge, nvml::OfNvml};
+use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
     Buffer, Context, Event, ForeignStream, FunctionAttribute, Pinned, Stream, Transfer,
 };
@@ -26,7 +27,6 @@ use crate::devices::gpu::modules::Holding;
 use crate::devices::gpu::uploads::{
     BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
 };
-use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
     Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
@@ -188,7 +188,6 @@ impl<'a> OnGpu<'a> {
             count: grid.per_group(),
             sums: slot.sums(),
         };
-        FIRST_LAUNCH.get_or_init(std::time::Instant::now);
         let launch_all = || -> Result<()> {
             let stream = &slot.stream;
             if let Some(before) = self.in_flight.checked_sub(1) {
