@@ -129,10 +129,6 @@ impl Gpu {
         }
     }
 
-    pub fn stream(&self, what: &'static str) -> Result<driver::Stream> {
-        self.context.stream(what)
-    }
-
     /// A kernel, loaded if it is not yet. Fails if this GPU lacks its instructions.
     pub(crate) fn load(&self, symbol: &str) -> Result<Arc<Loaded>> {
         if let Some((gpu, ..)) = versions::find(symbol)

@@ -116,7 +116,10 @@ impl Context {
     }
 
     pub fn stream(&self, what: &'static str) -> Result<Stream> {
-        Stream::new(&self.context, what)
+        let stream = || cust::stream::Stream::new(StreamFlags::DEFAULT, None);
+        let stream = InContext::new(&self.context, stream).of(|| format!("stream of {what}"))?;
+        let mark = InContext::new(&self.context, Mark::new).of(|| "event".into())?;
+        Ok(Stream { stream, mark: Mutex::new(mark), what })
     }
 
     pub fn event(&self) -> Result<Event> {
@@ -146,9 +149,28 @@ impl Context {
         Pinned::new(&self.context, what, length)
     }
 
-    /// Loads a kernel from PTX.
+    /// Loads a kernel from PTX, with the line information that a profiler needs.
     pub fn function(&self, ptx: &str, symbol: &str) -> Result<Function> {
-        Function::load(&self.context, ptx, symbol)
+        let text =
+            CString::new(ptx).map_err(|_| Error::driver(LOAD, "the PTX holds a zero byte"))?;
+        let options = [ModuleJitOption::GenerateLineInfo(true)];
+        let load = || cust::module::Module::from_ptx_cstr(&text, &options);
+        let module = InContext::new(&self.context, load).map_err(|_| {
+            let code = library::last_failure();
+            // cust does not return the compiler's log, so the PTX is loaded once more.
+            let log = library::load_log(&text);
+            let lines: Vec<&str> = log.trim().lines().take(LOG_LINES).collect();
+            Error::driver(LOAD, format!("{code}\n{}", lines.join("\n")))
+        })?;
+        let look_up = || module.get()?.get_function(symbol);
+        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+        // SAFETY: only the lifetime changes; the module is stored with the function.
+        let function = unsafe {
+            mem::transmute::<cust::function::Function<'_>, cust::function::Function<'static>>(
+                function,
+            )
+        };
+        Ok(Function { function, module, symbol: symbol.into() })
     }
 }
 
@@ -245,14 +267,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
-        let stream =
-            InContext::new(context, || cust::stream::Stream::new(StreamFlags::DEFAULT, None));
-        let stream = stream.of(|| format!("stream of {what}"))?;
-        let mark = InContext::new(context, Mark::new).of(|| "event".into())?;
-        Ok(Stream { stream, mark: Mutex::new(mark), what })
-    }
-
     fn get(&self) -> CudaResult<&cust::stream::Stream> {
         self.stream.get()
     }
@@ -345,30 +359,6 @@ pub struct Function {
 }
 
 impl Function {
-    /// Loads PTX, with the line information that a profiler needs.
-    fn load(context: &Arc<CudaContext>, ptx: &str, symbol: &str) -> Result<Function> {
-        let text =
-            CString::new(ptx).map_err(|_| Error::driver(LOAD, "the PTX holds a zero byte"))?;
-        let options = [ModuleJitOption::GenerateLineInfo(true)];
-        let load = || cust::module::Module::from_ptx_cstr(&text, &options);
-        let module = InContext::new(context, load).map_err(|_| {
-            let code = library::last_failure();
-            // cust does not return the compiler's log, so the PTX is loaded once more.
-            let log = library::load_log(&text);
-            let lines: Vec<&str> = log.trim().lines().take(LOG_LINES).collect();
-            Error::driver(LOAD, format!("{code}\n{}", lines.join("\n")))
-        })?;
-        let look_up = || module.get()?.get_function(symbol);
-        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
-        // SAFETY: only the lifetime changes; the module is stored with the function.
-        let function = unsafe {
-            mem::transmute::<cust::function::Function<'_>, cust::function::Function<'static>>(
-                function,
-            )
-        };
-        Ok(Function { function, module, symbol: symbol.into() })
-    }
-
     /// The function, its context current.
     fn get(&self) -> CudaResult<&cust::function::Function<'static>> {
         self.module.get().map(|_| &self.function)
