@@ -1,4 +1,4 @@
-//! Finds a compiler with `core` for nvptx64 and has it build the kernels.
+//! Finds a compiler with `core` for nvptx64, has it build the kernels, and adds launch bounds to their PTX.
 
 use std::env;
 use std::ffi::OsStr;
@@ -6,6 +6,8 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use gpp_kernels::{offdiag, versions};
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
 const TARGET_CPU: &str = "sm_70";
@@ -177,4 +179,36 @@ fn run(command: &mut Command) -> Result<String, String> {
 pub fn first_error(printed: &str) -> &str {
     let first = printed.lines().find(|line| line.starts_with("error"));
     first.or(printed.lines().last()).unwrap_or("failed")
+}
+
+const ENTRY: &str = ".visible .entry ";
+
+/// The PTX without debug sections, with each entry's threads, and its limit of registers if it has one.
+pub fn with_bounds(ptx: &str) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    let mut bounds = None;
+    // Of line directives LLVM leaves an empty section, which `ptxas` rejects.
+    for line in ptx.lines().filter(|line| !line.trim_start().starts_with(".section")) {
+        text += line;
+        text.push('\n');
+        if let Some(entry) = line.strip_prefix(ENTRY) {
+            bounds = bounds_of(entry.trim_end_matches('('));
+        } else if line == ")" {
+            text += &bounds.take().unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// The bounds of an entry; none of one that is no version's.
+fn bounds_of(symbol: &str) -> Option<String> {
+    if let Some((_, threads)) = offdiag::symbols().find(|(other, _)| *other == symbol) {
+        return Some(format!(".maxntid {threads}\n"));
+    }
+    let (_, kernel, entry) = versions::find(symbol)?;
+    let mut bounds = format!(".maxntid {}\n", kernel.threads);
+    if let Some(registers) = kernel.max_registers_of(entry) {
+        bounds += &format!(".maxnreg {registers}\n");
+    }
+    Some(bounds)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use gpp_core::offdiag::versions::{ALL, Version};
+use gpp_core::offdiag::gpu::{ALL, Version};
 use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 use serde::Serialize;

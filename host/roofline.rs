@@ -8,7 +8,7 @@ use crate::catalogue::{JOURNEYS, order};
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::Gpu;
-use crate::devices::gpu::peaks::{Peaks, SUSTAINED};
+use crate::devices::gpu::{Peaks, SUSTAINED};
 use crate::error::Result;
 use crate::measure::state;
 use crate::record::profile::{Ceilings, Profile, Theoretical};

@@ -1,13 +1,12 @@
 //! What the build and the loader make of PTX, on what two compilers wrote of a crate with a version,
 //! a tiled version and a second stage of a few lines each.
 
-#[path = "../build/commit.rs"]
+#[allow(dead_code, reason = "the build script uses all of it")]
+#[path = "../build.rs"]
 mod commit;
 #[allow(dead_code, reason = "the build script uses all of it")]
 #[path = "../build/compiler.rs"]
 mod compiler;
-#[path = "../build/ptx.rs"]
-mod ptx;
 
 use gpp::devices::gpu::Ptx;
 
@@ -17,7 +16,7 @@ const RECORDED: [&str; 2] =
 #[test]
 fn entries_get_the_bounds_of_their_kernels() {
     for ptx in RECORDED {
-        let bounded = ptx::with_bounds(ptx);
+        let bounded = compiler::with_bounds(ptx);
         let of = |symbol: &str| {
             let entry = bounded.split(&format!(".entry {symbol}(")).nth(1).unwrap();
             entry.split_once("\n)\n").unwrap().1.split_once("{\n").unwrap().0.to_string()
@@ -88,7 +87,7 @@ fn compilers_that_cannot_build_say_why_one_by_one() {
 fn a_commit_is_dirty_where_its_sources_are_changed() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    assert!(commit::of(root, &["a"]).is_none());
+    assert!(commit::commit_of(root, &["a"]).is_none());
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
         let mut git = std::process::Command::new("git");
@@ -99,11 +98,11 @@ fn a_commit_is_dirty_where_its_sources_are_changed() {
     std::fs::write(root.join("a"), "1").unwrap();
     git(&["add", "a"]);
     git(&["commit", "-qm", "one"]);
-    let clean = commit::of(root, &["a"]).unwrap();
+    let clean = commit::commit_of(root, &["a"]).unwrap();
     assert_eq!(clean.name.len(), 12);
     assert!(clean.depends_on.iter().all(|file| file.exists()) && clean.depends_on.len() >= 2);
     std::fs::write(root.join("b"), "1").unwrap();
-    assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name);
+    assert_eq!(commit::commit_of(root, &["a"]).unwrap().name, clean.name);
     std::fs::write(root.join("a"), "2").unwrap();
-    assert_eq!(commit::of(root, &["a"]).unwrap().name, clean.name + "-dirty");
+    assert_eq!(commit::commit_of(root, &["a"]).unwrap().name, clean.name + "-dirty");
 }

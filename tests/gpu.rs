@@ -6,7 +6,7 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
-use common::ranges::two_problems;
+use common::on_device::two_problems;
 use common::{
     FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, made, make,
 };
@@ -41,7 +41,7 @@ fn main() {
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
-    let beside = Trial::test("the static CH on the GPU", || Ok(common::static_ch::on_gpu()?));
+    let beside = Trial::test("the static CH on the GPU", || Ok(common::on_device::on_gpu()?));
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))

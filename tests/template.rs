@@ -7,6 +7,7 @@ use std::process::Command;
 use gpp::devices::gpu::NO_KERNELS;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+#[allow(dead_code, reason = "the build script uses all of it")]
 #[path = "../build/compiler.rs"]
 mod compiler;
 

@@ -44,9 +44,7 @@ pub use gpp_kernels as kernels;
 pub use num_complex::Complex64;
 
 #[doc(inline)]
-pub use crate::calculator::matrix::{FoundMatrix, MatrixBands};
-#[doc(inline)]
-pub use crate::calculator::placed::Placed;
+pub use crate::calculator::placed::{FoundMatrix, MatrixBands, Placed};
 #[doc(inline)]
 pub use crate::calculator::{
     Bands, Calculator, Formula, Found, MatrixRef, Screening, Sizes, Workspace, on_gpu,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use gpp_core::kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
-use gpp_core::offdiag::versions::{ALL, Version, find};
+use gpp_core::offdiag::gpu::{ALL, Version, find};
 
 use crate::catalogue::sources::{self, SourceFile};
 use crate::cli::CardArgs;

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use gpp_core::offdiag::calculation::Workers;
 use gpp_core::offdiag::cpu::OnCpu;
-use gpp_core::offdiag::gpu::{Needs, OnGpu};
-use gpp_core::offdiag::versions::{self, Version};
-use gpp_core::offdiag::{At, Elements, Summed, Sums, Synthesised, Task, Worker, once_each};
+use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, find, version_for};
+use gpp_core::offdiag::{
+    At, Elements, Summed, Sums, Synthesised, Task, Worker, Workers, once_each,
+};
 use nalgebra::DMatrix;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
@@ -126,10 +126,10 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
 /// Versions by their names; `all` is each.
 fn named(text: &str) -> Result<Vec<&'static Version>> {
     if text == "all" {
-        return Ok(versions::ALL.to_vec());
+        return Ok(ALL.to_vec());
     }
-    let ids = versions::ALL.map(|version| version.id);
-    let of = |id| versions::find(id).ok_or_else(|| Error::unknown("version", id, ids));
+    let ids = ALL.map(|version| version.id);
+    let of = |id| find(id).ok_or_else(|| Error::unknown("version", id, ids));
     text.split(',').map(of).collect()
 }
 
@@ -336,9 +336,9 @@ impl Devices {
                 Err(invalid(format!("--version {}", version.id), what))
             }
             // GPUs are of one kind.
-            (Devices::Gpus(gpus), []) => Ok(vec![Some(versions::on(&gpus[0], None, bands)?)]),
+            (Devices::Gpus(gpus), []) => Ok(vec![Some(version_for(&gpus[0], None, bands)?)]),
             (Devices::Gpus(gpus), asked) => {
-                let on = |&version| versions::on(&gpus[0], Some(version), bands).map(Some);
+                let on = |&version| version_for(&gpus[0], Some(version), bands).map(Some);
                 asked.iter().map(on).collect()
             }
         }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use gpp_core::offdiag::versions::{self, Version};
+use gpp_core::offdiag::gpu::{ALL, Version, find};
 use gpp_core::offdiag::{Elements, GROUP};
 use npyz::{NpyFile, Order};
 use num_complex::Complex64;
@@ -191,7 +191,7 @@ impl<'a> Matrices<'a> {
         let record = folder.of_versions();
         let device = &record.head.device;
         let point = |(_, own): Calculated| {
-            let version = versions::find(own.version.as_ref()?)?;
+            let version = find(own.version.as_ref()?)?;
             let bytes_per_s = folder.counter(version, "Memory Throughput", "byte/s")?;
             let bytes = bytes_per_s * 1e-9 * folder.counter(version, "Duration", "ns")?;
             Some(Point {
@@ -243,7 +243,7 @@ fn right(record: &Offdiag) -> impl Iterator<Item = Calculated<'_>> {
 pub fn results<'a>(first: &[Column<Calculated<'a>>], rows: Vec<Calculated<'a>>) -> Cells {
     // How much faster than the version before it, of the same record.
     let before = |(record, own): &Calculated| {
-        let from = versions::find(own.version.as_ref()?)?.from;
+        let from = find(own.version.as_ref()?)?.from;
         let before = record.results.iter().find(|other| other.version.as_deref() == from)?;
         Some(format!("{:.2}", before.time_s.median / own.time_s.median))
     };
@@ -268,7 +268,7 @@ pub fn results<'a>(first: &[Column<Calculated<'a>>], rows: Vec<Calculated<'a>>) 
 /// A row for each version of the record with most of them.
 pub fn by_version(folder: &Folder) -> Cells {
     let change = |(_, own): &Calculated| {
-        or_dash(own.version.as_ref().and_then(|id| versions::find(id)).map(|own| own.change))
+        or_dash(own.version.as_ref().and_then(|id| find(id)).map(|own| own.change))
     };
     let version = |(_, own): &Calculated| or_dash(own.version.as_ref());
     let rows = right(folder.of_versions()).collect();
@@ -304,6 +304,6 @@ pub fn counters_table(folder: &Folder) -> Cells {
     let headings = ["version"].into_iter().chain(COUNTERS.map(|(_, name)| name));
     Cells {
         headings: headings.map(String::from).collect(),
-        rows: versions::ALL.iter().filter_map(row).collect(),
+        rows: ALL.iter().filter_map(row).collect(),
     }
 }

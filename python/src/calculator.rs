@@ -8,7 +8,7 @@ use num_complex::Complex64;
 use numpy::{AsSliceError, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::call::{Call, detached};
+use crate::{Array, Call, detached};
 
 /// An open device and the version to run there.
 #[pyclass(frozen)]
@@ -23,7 +23,6 @@ pub struct Placed {
     _arrays: Py<PyAny>,
 }
 
-type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 /// asx and ach, the static CH, the version, seconds.
 type Sums<'py> = (Array<'py>, Array<'py>, Option<Complex64>, &'static str, f64);
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::{common, gpp, text};
 use gpp::catalogue::journey;
-use gpp_core::offdiag::versions::ALL;
+use gpp_core::offdiag::gpu::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! What tells a kernel's code from another's, on what two compilers wrote: see `tests/build.rs`.
 
-#[path = "../../build/ptx.rs"]
-mod ptx;
+#[allow(dead_code, reason = "the build script uses all of it")]
+#[path = "../../build/compiler.rs"]
+mod compiler;
 #[allow(dead_code, reason = "the build script lists files with it")]
 #[path = "../../build/sources.rs"]
 mod sources;
@@ -15,7 +16,7 @@ const RECORDED: [&str; 2] =
 #[test]
 fn a_hash_is_of_the_code_alone() {
     for ptx in RECORDED {
-        let finished = ptx::with_bounds(ptx);
+        let finished = compiler::with_bounds(ptx);
         let hash = |text: &str, symbol: &str| Ptx::new(text).hash(symbol);
         let v13 = hash(&finished, "gpp_v13_nw1");
         assert_eq!(v13.as_ref().map(String::len), Some(16));

@@ -4,10 +4,9 @@
 pub mod arrays;
 pub mod families;
 pub mod matrices;
-pub mod ranges;
+pub mod on_device;
 pub mod running;
 pub mod stand_in;
-pub mod static_ch;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -24,7 +24,7 @@ use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums};
 
 use super::Outcome;
-use crate::common::ranges::two_problems;
+use crate::common::on_device::two_problems;
 use crate::common::{Kind, Make, at_energies, make};
 
 /// A launch as the stand-in asks for it.

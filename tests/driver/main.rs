@@ -4,16 +4,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod foreign;
 mod launches;
-mod matrix;
 mod offdiag;
 mod on_devices;
 mod resident;
 
 use std::env;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use common::stand_in::Library;
 use gpp::devices::gpu::driver::devices;
@@ -40,7 +38,7 @@ fn main() {
                 Trial::test("a settled call", resident::settled),
                 Trial::test("matrices on one device and on several", offdiag::devices),
                 Trial::test("the memory of matrices", offdiag::memory),
-                Trial::test("matrices of a caller's arrays", matrix::of_a_caller),
+                Trial::test("matrices of a caller's arrays", offdiag::of_a_caller),
             ];
             // One after the other: calls are counted.
             let one = Arguments { test_threads: Some(1), ..arguments };
@@ -74,8 +72,14 @@ const OF_THE_PROGRAM: [Test; 7] = [
     ("every version on a stand-in whose launches are emulated", emulated),
 ];
 
-/// Runs a program where this library is the driver's.
-fn run(library: &Library, program: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Answer {
+/// Runs a program where this library is the driver's: it ends with a code, and says this on standard error.
+fn run(
+    library: &Library,
+    program: &Path,
+    arguments: &[&str],
+    set: &[(&str, &str)],
+    (code, on_stderr): (i32, &str),
+) -> Outcome {
     let output = Command::new(program)
         .args(arguments)
         .env("LD_LIBRARY_PATH", library.folder())
@@ -83,23 +87,11 @@ fn run(library: &Library, program: &Path, arguments: &[&str], set: &[(&str, &str
         .env_remove("FAKE_INIT")
         .envs(set.iter().copied())
         .output()?;
-    Ok(Run(output))
-}
-
-type Answer = Result<Run, Failed>;
-
-/// A program that has ended.
-struct Run(Output);
-
-impl Run {
-    fn expect(&self, code: i32, on_stderr: &str) -> Outcome {
-        let [out, errors] =
-            [&self.0.stdout, &self.0.stderr].map(|text| String::from_utf8_lossy(text));
-        if self.0.status.code() == Some(code) && errors.contains(on_stderr) {
-            return Ok(());
-        }
-        Err(format!("{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", self.0.status).into())
+    let [out, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    if output.status.code() == Some(code) && errors.contains(on_stderr) {
+        return Ok(());
     }
+    Err(format!("{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", output.status).into())
 }
 
 fn gpp() -> &'static Path {
@@ -127,56 +119,58 @@ fn nothing_links_libcuda() -> Outcome {
 
 fn without_a_driver() -> Outcome {
     let none = Library::broken()?;
-    run(&none, gpp(), &["list"], &[])?.expect(0, "")?;
-    run(&none, gpp(), &["info", "--device", "cpu"], &[])?.expect(0, "")?;
+    run(&none, gpp(), &["list"], &[], (0, ""))?;
+    run(&none, gpp(), &["info", "--device", "cpu"], &[], (0, ""))?;
     let v8 = ["--version", "v8", "--system", "tiny", "--quiet"];
-    run(&none, gpp(), &v8[..4], &[])?.expect(0, "note: no GPU found: running on the CPU")?;
+    run(&none, gpp(), &v8[..4], &[], (0, "note: no GPU found: running on the CPU"))?;
     let why = "no GPU to run on: no NVIDIA driver (libcuda) on this machine: ";
-    run(&none, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
-    run(&none, gpp(), &[&v8[..], &["--device", "gpu"]].concat(), &[])?.expect(3, why)
+    run(&none, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
+    run(&none, gpp(), &[&v8[..], &["--device", "gpu"]].concat(), &[], (3, why))
 }
 
 fn without_a_device() -> Outcome {
     let library = Library::stand_in()?;
     let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
                no CUDA-capable device is detected";
-    run(&library, gpp(), &["info", "--device", "gpu"], &[])?.expect(3, why)?;
-    run(&library, gpp(), &["info", "--device", "auto"], &[])?.expect(0, "")?;
+    run(&library, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
+    run(&library, gpp(), &["info", "--device", "auto"], &[], (0, ""))?;
     let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
     let why = "is detected; CUDA_VISIBLE_DEVICES is `7`\n";
-    run(&library, gpp(), &["info", "--device", "gpu"], &hidden)?.expect(3, why)?;
+    run(&library, gpp(), &["info", "--device", "gpu"], &hidden, (3, why))?;
     let best = ["--version", "best", "--system", "tiny", "--quiet"];
-    run(&library, gpp(), &best, &hidden)?.expect(0, why)
+    run(&library, gpp(), &best, &hidden, (0, why))
 }
 
 /// As of a driver that is too old.
 fn without_a_function() -> Outcome {
     let library = Library::without("cuDeviceGetUuid_v2")?;
-    let with = |arguments| run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")]);
+    let with = |arguments: &[&str], ends: (i32, &str)| {
+        run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")], ends)
+    };
     let why = "the driver has no cuDeviceGetUuid_v2: gpp needs one of CUDA 11.4 or later, it is of CUDA 12.9";
-    with(&["info", "--device", "gpu"])?.expect(3, &format!("error: no GPU to run on: {why}"))?;
+    with(&["info", "--device", "gpu"], (3, &format!("error: no GPU to run on: {why}")))?;
     let best = ["--version", "best", "--system", "tiny", "--quiet"];
-    with(&best)?.expect(0, &format!("note: no GPU found: running on the CPU: {why}"))
+    with(&best, (0, &format!("note: no GPU found: running on the CPU: {why}")))
 }
 
 fn unknown_code() -> Outcome {
     let library = Library::stand_in()?;
     let info = ["info", "--device", "gpu"];
-    let with = |code| run(&library, gpp(), &info, &[("FAKE_INIT", code)]);
-    with("803")?.expect(3, ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
-    with("34")?
-        .expect(3, ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
-    with("12345")?.expect(3, ": code 12345")
+    let with =
+        |code: &str, says: &str| run(&library, gpp(), &info, &[("FAKE_INIT", code)], (3, says));
+    with("803", ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
+    with("34", ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
+    with("12345", ": code 12345")
 }
 
 fn emulated() -> Outcome {
     let library = Library::stand_in()?;
     let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")];
-    run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
+    run(&library, &env::current_exe()?, &[], &set, (0, ""))
 }
 
 fn on_stand_in() -> Outcome {
     let library = Library::stand_in()?;
     let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "2")];
-    run(&library, &env::current_exe()?, &[], &set)?.expect(0, "")
+    run(&library, &env::current_exe()?, &[], &set, (0, ""))
 }

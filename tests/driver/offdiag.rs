@@ -6,19 +6,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
+use gpp::devices::gpu::driver::Context;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::offdiag::calculation::Workers;
-use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::gpu::{Needs, OnGpu};
+use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, emulated, find};
 use gpp_core::offdiag::images::{Shape, begins, poles};
-use gpp_core::offdiag::versions::{ALL, Version, find};
-use gpp_core::offdiag::{Elements, Sums, Task, Worker};
+use gpp_core::offdiag::{Elements, Sums, Task, Worker, Workers};
 use gpp_core::ranks::Alone;
+use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening};
 use num_complex::Complex64;
 
 use super::Outcome;
-use crate::common::{Kind, Make, at_energies, make};
+use super::resident::There;
+use crate::common::arrays::{Own, formula, screening};
+use crate::common::matrices::Given;
+use crate::common::{Kind, Make, at_energies, made, make};
 
 /// Does a launch of one of these kernels; whether it is one.
 ///
@@ -129,7 +131,57 @@ pub fn memory() -> Outcome {
         assert!(needs.host >= 8 * image.len() as u64, "{kind:?}: {needs:?}");
         let short = Gpu::limited(0, Some(needs.least / 2))?;
         let refused = OnGpu::new(&short, task, version).err();
-        assert!(matches!(refused, Some(gpp::error::Error::Memory { place: "device", .. })));
+        assert!(matches!(refused, Some(Error::Memory { place: "device", .. })));
+    }
+    Ok(())
+}
+
+const BANDS: usize = 3;
+
+/// Matrices of a caller's arrays, wherever these are.
+pub fn of_a_caller() -> Outcome {
+    let context = Context::open(0)?;
+    let stream = context.stream("a caller's arrays")?;
+    let problem = made([100, 5, 19, 2], Kind::Mixed, 21);
+    let elements = Given::of(&problem, BANDS, 4);
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let ncouls = given.vcoul.len();
+    let there = |values: &[Complex64]| There::new((&context, &stream), values, ncouls, ncouls + 2);
+    let [wtilde, eps, a] = [there(problem.wtilde())?, there(problem.eps())?, there(&elements.all)?];
+    let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+    let right = |found: FoundMatrix| {
+        let version = find(found.version).expect("a version");
+        let expected = emulated(&Task::new(&problem, &elements), version);
+        assert!(found.sums == expected && found.seconds > 0.0);
+    };
+    for device in ["gpu:0", "gpu:0,1,2"] {
+        let calculator = Calculator::open(device)?;
+        let bands = MatrixBands { a: &elements.all, e: &own.e, occ: &own.occ, at_bands: false };
+        right(calculator.matrix(&given, &bands, &own.omega, formula)?);
+        let mut placed = vec![calculator.place(&given)?];
+        let fetched = calculator.on_host("a", a.matrix(), [ncouls, own.e.len() * BANDS]);
+        // Several devices take no array of one.
+        assert_eq!(fetched.is_ok(), device == "gpu:0");
+        if fetched.is_ok() {
+            placed.push(calculator.place(&on_gpu)?);
+        }
+        let fetched = fetched.unwrap_or(elements.all[..].into());
+        let bands = MatrixBands { a: &fetched, ..bands };
+        let at = |calculator: &Calculator, placed: &mut Placed| {
+            calculator.matrix_at(placed, &bands, &own.omega, formula)
+        };
+        for placed in &mut placed {
+            right(at(&calculator, placed)?);
+        }
+        let stops = calculator.clone().with_progress(|_| Some(5));
+        let stopped = at(&stops, &mut placed[0]).err();
+        assert!(matches!(stopped, Some(Error::Stopped { code: 5, .. })));
+        let mut none = elements.all.clone();
+        none[ncouls * 99 + 7].re = f64::INFINITY;
+        let bands = MatrixBands { a: &none, ..bands };
+        let error = calculator.matrix(&given, &bands, &own.omega, formula).unwrap_err();
+        assert!(error.to_string().contains("at (7,99,0)"), "{error}");
+        right(at(&calculator, &mut placed[0])?);
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::{ptr, thread};
 
 use gpp::devices::gpu::driver::{
-    Buffer, Context, DeviceAttribute, Function, FunctionAttribute, Stream, devices, driver_version,
+    Buffer, Context, DeviceAttribute, ForeignStream, Function, FunctionAttribute, Stream, Visit,
+    devices, driver_version, fetched, is_on_device, require_on,
 };
 use gpp::error::Error;
 
@@ -17,7 +18,7 @@ pub const TESTS: [Test; 7] = [
     ("a kernel gets its parameters and its module's variable", kernel),
     ("what fails names the operation", failures),
     ("threads and contexts work side by side", threads),
-    ("memory of a device is told from the host's, and fetched", super::foreign::foreign),
+    ("memory of a device is told from the host's, and fetched", foreign),
 ];
 
 /// What the stand-in's kernel does.
@@ -72,12 +73,12 @@ fn is_filled(values: &[u32], value: u32) -> bool {
 }
 
 /// The last device, so that an index that is lost is noticed where there are two.
-pub fn open() -> gpp::error::Result<(usize, Context)> {
+fn open() -> gpp::error::Result<(usize, Context)> {
     let index = devices()? - 1;
     Ok((index, Context::open(index)?))
 }
 
-pub fn check(holds: bool, what: impl std::fmt::Debug) -> Outcome {
+fn check(holds: bool, what: impl std::fmt::Debug) -> Outcome {
     if holds { Ok(()) } else { Err(format!("{what:?}").into()) }
 }
 
@@ -230,4 +231,30 @@ fn threads() -> Outcome {
         drop(held);
     }
     Ok(())
+}
+
+/// What others have on a device: here a buffer of ours, by its address.
+fn foreign() -> Outcome {
+    let (own, context) = open()?;
+    let stream = context.stream("foreign")?;
+    let values: Vec<u64> = (0..24).collect();
+    let buffer = context.upload("values", &values, &stream)?;
+    let (there, here) = (buffer.pointer().addr() as u64, values.as_ptr().addr() as u64);
+    check(is_on_device(there) && !is_on_device(here), "told apart")?;
+    require_on(own, "array", there, 24 * 8)?;
+    for (index, at, says) in
+        [(own, here, "array: is not in memory"), (own + 7, there, "was opened")]
+    {
+        let refused = require_on(index, "array", at, 8).map_err(|error| error.to_string());
+        check(refused.as_ref().is_err_and(|error| error.contains(says)), refused)?;
+    }
+    let _visit = Visit::begin();
+    stream.wait_for_foreign(ForeignStream::default())?;
+    // Four columns of three, six apart; and all without gaps.
+    // SAFETY: they are there, and nobody writes them.
+    let columns = unsafe { fetched::<u64>("columns", there, 6, [3, 4], &stream) }?;
+    check(columns == [0, 1, 2, 6, 7, 8, 12, 13, 14, 18, 19, 20], columns)?;
+    // SAFETY: as above.
+    let all = unsafe { fetched::<u64>("all", there, 6, [6, 4], &stream) }?;
+    check(all == values, all)
 }

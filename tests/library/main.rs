@@ -3,6 +3,5 @@
 mod calculator;
 #[path = "../common/mod.rs"]
 mod common;
-mod matrices;
 mod nvml;
 mod outside;

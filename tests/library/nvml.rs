@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use gpp::devices::gauge::nvml::OfNvml;
 use gpp::devices::gauge::{Gauge, Reading};
-use gpp::devices::gpu::nvml::OfNvml;
 
 use crate::common::stand_in::compiled;
 

@@ -3,9 +3,8 @@
 use gpp::devices::host::Host;
 use gpp::problem::EnergyGrid;
 use gpp_core::Calculator;
-use gpp_core::offdiag::Task;
-use gpp_core::offdiag::calculation::on_cpu;
 use gpp_core::offdiag::cpu::OnCpu;
+use gpp_core::offdiag::{Task, on_cpu};
 
 use crate::common::alone;
 use crate::common::arrays::{Own, formula, screening, sizes, synthesised};

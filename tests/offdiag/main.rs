@@ -16,10 +16,8 @@ use gpp::problem::synthesis::synthesise;
 use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
 use gpp::reference::verify::Outcome;
-use gpp_core::offdiag::calculation::{Workers, on_cpu};
-use gpp_core::offdiag::emulated::emulated;
-use gpp_core::offdiag::gpu::OnGpu;
-use gpp_core::offdiag::{At, Sums, Synthesised, Task, Worker, versions};
+use gpp_core::offdiag::gpu::{ALL, OnGpu, emulated, find, version_for};
+use gpp_core::offdiag::{At, Sums, Synthesised, Task, Worker, Workers, on_cpu};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
@@ -30,13 +28,13 @@ type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 fn ways(is_small: bool) -> Vec<Way> {
     let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
     for id in ["ring", "m16n8k16", "wide"].into_iter().filter(|_| is_small) {
-        let version = versions::find(id).unwrap();
+        let version = find(id).unwrap();
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
     }
-    for version in versions::ALL.into_iter().filter(|_| GPU.is_some()) {
+    for version in ALL.into_iter().filter(|_| GPU.is_some()) {
         let sums = |task: &Task| {
             let gpu = GPU.as_ref().unwrap();
-            let version = versions::on(gpu, Some(version), task.bands())?;
+            let version = version_for(gpu, Some(version), task.bands())?;
             let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
             Ok(Workers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
         };
@@ -107,7 +105,7 @@ fn versions_that_are_emulated_have_the_same_bits() {
         let problem = synthesise(system, 1, QUIET).unwrap();
         let elements = Synthesised::new(system, 1, bands);
         let task = Task::new(&problem, &elements);
-        let [first, others @ ..] = versions::ALL.map(|version| emulated(&task, version));
+        let [first, others @ ..] = ALL.map(|version| emulated(&task, version));
         assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
         let found = verify(&task, &first, &Sample::all(&task));
         assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
@@ -135,7 +133,7 @@ fn matrices_of_hundreds_of_bands_are_summed() {
         let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
         let mut ways = ways(false);
         for id in ["ring", "m16n8k16", "wide"] {
-            let version = versions::find(id).unwrap();
+            let version = find(id).unwrap();
             ways.push((id.into(), Box::new(|task| Ok(emulated(task, version)))));
         }
         for (name, way) in ways {

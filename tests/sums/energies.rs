@@ -59,7 +59,7 @@ fn hundreds_of_energies() {
 /// The bits of both sums at some energies.
 fn bits(sums: &Sums, energies: std::ops::Range<usize>) -> Vec<[u64; 2]> {
     let both = sums.asx[energies.clone()].iter().chain(&sums.ach[energies]);
-    both.map(|z| crate::common::static_ch::bits(*z)).collect()
+    both.map(|z| crate::common::on_device::bits(*z)).collect()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
 use gpp::reference::verify;
 
-use crate::common::ranges::two_problems;
+use crate::common::on_device::two_problems;
 use crate::common::{Kind, Make, at_energies, fixture, made};
 use crate::referenced;
 

@@ -11,7 +11,7 @@ use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
-use crate::common::static_ch::{bits, compare, found};
+use crate::common::on_device::{bits, compare, found};
 use crate::common::{FIXTURES, HARD, KINDS, Kind, QUIET, fixture, hard_path, made};
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];

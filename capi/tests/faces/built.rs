@@ -39,20 +39,14 @@ pub fn library(name: &str) -> Result<PathBuf, Failed> {
     }
     let profile = beside.parent().ok_or("its folder is in that of the profile")?;
     let target = profile.parent().ok_or("that is in the target folder")?;
-    let mut command = cargo();
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--offline", "-p", "gpp-c", "--target-dir"]).arg(target);
+    command.current_dir(root());
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }
     run(&mut command)?;
     Ok(profile.join(name))
-}
-
-/// Cargo, in the repository.
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
-    command
 }
 
 /// What a command printed, where it ended well.

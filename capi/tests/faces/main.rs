@@ -7,7 +7,6 @@ mod border;
 mod built;
 mod c;
 mod fortran;
-mod header;
 mod readme;
 
 use std::env;
@@ -35,8 +34,8 @@ fn main() {
     let no_gpu = no_elf || c::no_gpu();
     type Test = (&'static str, fn() -> Outcome, bool);
     let trials: [Test; 14] = [
-        ("the header is what cbindgen makes", header::generated, false),
-        ("the header is C and C++", header::compiles, false),
+        ("the header is what cbindgen makes", c::generated, false),
+        ("the header is C and C++", c::compiles, false),
         ("the shared library shows nothing but gpp_", c::symbols, no_elf),
         ("a program in C", || c::on("cpu"), no_elf),
         ("a program in C under valgrind", c::watched, no_elf || no_valgrind),

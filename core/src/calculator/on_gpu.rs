@@ -108,7 +108,7 @@ impl Calculator {
         }
         let (gpu, _) = self.opened.gpu().expect("the array is on a GPU");
         self.opened.here(|| {
-            let stream = gpu.stream("arrays of a caller's")?;
+            let stream = gpu.context.stream("arrays of a caller's")?;
             stream.wait_for_foreign(self.stream)?;
             // SAFETY: the caller's word.
             unsafe { fetched(name, at, ld, shape, &stream) }

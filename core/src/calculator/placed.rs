@@ -1,4 +1,5 @@
-//! ω̃ and eps that stay in place while bands change.
+//! ω̃ and eps that stay in place while bands change, and what is summed of them: Σ of one state, or a matrix of many
+//! bands (see [`crate::offdiag`]).
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -12,14 +13,17 @@ use num_complex::Complex64;
 use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header, wrong,
 };
-use crate::calculator::opened::Opened;
-use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening};
+use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Opened, Screening};
 use crate::catalogue::Kernel;
 use crate::devices::Watch;
-use crate::devices::gpu::resident::Resident;
 use crate::devices::gpu::uploads::{GpuElements, Rows};
+use crate::devices::gpu::worker::Resident;
 use crate::engine::ordered_sum;
 use crate::error::{Error, Result};
+use crate::offdiag::{
+    At, Borrowed, Elements, Sums as MatrixSums, Task, on_cpu, on_gpus, once_each,
+};
+use crate::os::memory::require;
 use crate::problem;
 use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
@@ -295,4 +299,99 @@ impl Placed<'_> {
 
 fn dimensions(header: &Header) -> [usize; 2] {
     [header.ncouls, header.all_ngpown()]
+}
+
+/// The bands l and m of a matrix, and the bands n that are summed over.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixBands<'a> {
+    /// `A_l(ig,n)`, the matrix elements of band l with band n, no unit: `a(ncouls, nbands, bands)`, ig fastest,
+    /// then n. Its length says how many bands l there are, 1 to [`MOST_BANDS`](crate::offdiag::MOST_BANDS).
+    pub a: &'a [Complex64],
+    /// Energy of each band n in eV, `(nbands)`; its length says how many there are.
+    pub e: &'a [f64],
+    /// Occupation of each band n, 0 to 1, `(nbands)`.
+    pub occ: &'a [f64],
+    /// Whether `omega` has the energy of each band l. Then the result is two matrices, as QSGW and GWPT use
+    /// them, instead of one for each energy: rows at their band's energy, `Σ_lm(ω_l)`, then columns,
+    /// `Σ_lm(ω_m)`.
+    pub at_bands: bool,
+}
+
+/// The result of a matrix calculation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FoundMatrix {
+    /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
+    /// columns, in the unit of `vcoul`; to be summed over ranks.
+    pub sums: MatrixSums,
+    /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a
+    /// CPU.
+    pub version: &'static str,
+    /// Seconds of the products; with several GPUs the longest.
+    pub seconds: f64,
+}
+
+impl Calculator {
+    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
+    /// version, whatever [`Calculator::with_version`] names. `a` is read in place, column by column. A GPU
+    /// keeps nothing of it for the next call.
+    ///
+    /// # Errors
+    /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not
+    /// finite or above 1e50. It names `omega`, if that is to have an energy for each band and has not.
+    pub fn matrix(
+        &self,
+        screening: &Screening,
+        bands: &MatrixBands,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<FoundMatrix> {
+        self.matrix_at(&mut self.place(screening)?, bands, omega, formula)
+    }
+
+    /// [`Calculator::matrix`] with a screening that this calculator has placed.
+    ///
+    /// # Errors
+    /// As [`Calculator::matrix`]; [`Error::Input`] for a screening that another calculator has placed.
+    pub fn matrix_at(
+        &self,
+        placed: &mut Placed,
+        bands: &MatrixBands,
+        omega: &[f64],
+        formula: Formula,
+    ) -> Result<FoundMatrix> {
+        self.require_own(placed)?;
+        self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
+            let [ncouls, ngpown] = placed.dimensions();
+            let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
+            let (count, found) = (elements.bands(), omega.len());
+            if bands.at_bands && found != count {
+                let needs = format!("needs an energy for each of {count} bands, with at_bands");
+                let what = format!("{needs}; found {found}");
+                return Err(Error::Input { origin: "omega".into(), what });
+            }
+            if ngpown == 0 {
+                let planes = if bands.at_bands { 2 } else { omega.len() };
+                let numbers = 2 * count * count * planes;
+                require("the matrices", (numbers * size_of::<Complex64>()) as u64)?;
+                let sums = MatrixSums::zero(count, planes);
+                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
+            }
+            let own = bands.at_bands.then(|| once_each(omega));
+            let each = own.as_ref().map_or(omega, |(each, _)| each);
+            let small = [bands.e, bands.occ];
+            // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
+            let problem = unsafe { placed.problem(small, None, each, formula) };
+            let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
+            let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
+            let task = Task { at, stop, ..Task::new(&problem, &elements) };
+            let found = match self.opened.host() {
+                Some(host) => on_cpu(host, &task, done).map(|summed| (summed, "cpu")),
+                None => on_gpus(&self.opened.gpus(), &task, done),
+            };
+            elements.check()?;
+            let (summed, version) = found?;
+            Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
+        })
+    }
 }

@@ -81,3 +81,84 @@ impl Watch {
         [self.first].into_iter().chain(meanwhile).chain([last]).collect()
     }
 }
+
+/// Clock, power and temperature by NVML, `libnvidia-ml.so.1`, opened at the first use. Without it nothing is known.
+#[cfg(feature = "nvml")]
+pub mod nvml {
+    use std::sync::OnceLock;
+
+    use nvml_wrapper::bitmasks::device::ThrottleReasons;
+    use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+    use nvml_wrapper::enums::device::SampleValue;
+    use nvml_wrapper::structs::device::FieldId;
+    use nvml_wrapper::sys_exports::field_id::NVML_FI_DEV_POWER_INSTANT;
+    use nvml_wrapper::{Device, Nvml};
+
+    use super::{Gauge, Reading};
+
+    pub struct OfNvml {
+        device: Device<'static>,
+        /// Whether it reports the present power, not only the mean of up to a second.
+        instant: bool,
+    }
+
+    impl OfNvml {
+        /// The GPU with this UUID: NVML and CUDA number GPUs differently.
+        pub fn of(uuid: &str) -> Option<OfNvml> {
+            static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
+            let nvml = NVML.get_or_init(|| Nvml::init().ok()).as_ref()?;
+            let device = nvml.device_by_uuid(uuid).ok()?;
+            let instant = instant_power(&device).is_some();
+            let gauge = OfNvml { device, instant };
+            (gauge.read() != Reading::default()).then_some(gauge)
+        }
+    }
+
+    impl Gauge for OfNvml {
+        fn read(&self) -> Reading {
+            let OfNvml { device, instant } = self;
+            let milliwatts = match instant {
+                true => instant_power(device),
+                false => device.power_usage().ok().map(f64::from),
+            };
+            Reading {
+                sm_mhz: device.clock_info(Clock::SM).ok().map(f64::from),
+                memory_mhz: device.clock_info(Clock::Memory).ok().map(f64::from),
+                power_w: milliwatts.map(|milliwatts| milliwatts / 1e3),
+                temperature_c: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
+                energy_j: device.total_energy_consumption().ok().map(|mj| mj as f64 / 1e3),
+                held_back: device.current_throttle_reasons().ok().map(names),
+            }
+        }
+
+        fn power_limit_w(&self) -> Option<f64> {
+            self.device.enforced_power_limit().ok().map(|milliwatts| f64::from(milliwatts) / 1e3)
+        }
+    }
+
+    /// The present power in milliwatts.
+    fn instant_power(device: &Device) -> Option<f64> {
+        let fields = [FieldId(NVML_FI_DEV_POWER_INSTANT)];
+        match device.field_values_for(&fields).ok()?.pop()?.ok()?.value.ok()? {
+            SampleValue::F64(value) => Some(value),
+            SampleValue::U32(value) => Some(value.into()),
+            SampleValue::U64(value) => Some(value as f64),
+            SampleValue::I64(value) => Some(value as f64),
+        }
+    }
+
+    /// The reasons that lower a clock below its setting; an idle GPU and clocks that a user set have none.
+    fn names(reasons: ThrottleReasons) -> Vec<&'static str> {
+        let all = [
+            (ThrottleReasons::SW_POWER_CAP, "power cap"),
+            (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
+            (ThrottleReasons::SYNC_BOOST, "sync boost"),
+            (ThrottleReasons::SW_THERMAL_SLOWDOWN, "thermal (software)"),
+            (ThrottleReasons::HW_THERMAL_SLOWDOWN, "thermal (hardware)"),
+            (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
+            (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display clocks"),
+        ];
+        let named = all.into_iter().filter(|(reason, _)| reasons.contains(*reason));
+        named.map(|(_, name)| name).collect()
+    }
+}

@@ -1,4 +1,5 @@
-//! A task on a GPU with FP64 matrix instructions.
+//! A task on a GPU with FP64 matrix instructions: the worker, which version sums a task, and the same kernels on the
+//! host.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -10,6 +11,7 @@ use gpp_kernels::offdiag::mma::COLUMNS;
 use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
+pub use gpp_kernels::offdiag::versions::{ALL, Version};
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
@@ -17,7 +19,6 @@ use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Device, Done};
 use crate::error::{Error, Result};
 use crate::offdiag::images::Shape;
-use crate::offdiag::versions::Version;
 use crate::offdiag::{GROUP, Sums, Task, Worker, images};
 use crate::schedule::Pipeline;
 
@@ -488,3 +489,104 @@ impl Needs {
         Err(Error::memory("device", what, self.least, free, None))
     }
 }
+
+pub fn find(id: &str) -> Option<&'static Version> {
+    ALL.into_iter().find(|version| version.id == id)
+}
+
+/// Relative times of 16 bands l of real poles on compute capability 9: `ring` at 64 and 128 bands of si214, with l of two
+/// bands n in a warp, the others at 96 and 128.
+const COSTS: [(&str, usize); 3] = [("ring", 40), ("m16n8k16", 34), ("wide", 35)];
+
+/// The fastest for a compute capability and so many bands l and m; none if no version runs. Of versions that cost as
+/// much it is the last.
+pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
+    let cost = |version: &&Version| {
+        let cost = COSTS.iter().find(|(id, _)| *id == version.id);
+        cost.map_or(usize::MAX, |(_, cost)| cost * version.fragments(bands))
+    };
+    let running = ALL.into_iter().rev().filter(|version| runs(version, capability));
+    running.min_by_key(cost)
+}
+
+/// Whether a version runs on a compute capability. From 12.0 on a block has 99 KiB of shared memory, too little for a
+/// ring.
+fn runs(version: &Version, capability: f64) -> bool {
+    capability >= version.capability && !(version.is_pipelined && capability >= 12.0)
+}
+
+/// The version that is asked for, or else the fastest on a GPU.
+pub fn version_for(
+    gpu: &Gpu,
+    asked: Option<&'static Version>,
+    bands: usize,
+) -> Result<&'static Version> {
+    let text = gpu.info().compute_capability.as_ref();
+    let capability = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    let found = match asked {
+        Some(version) => Some(version).filter(|version| runs(version, capability)),
+        None => fastest(capability, bands),
+    };
+    found.ok_or_else(|| {
+        let Version { id, capability: needed, is_pipelined, .. } = asked.unwrap_or(ALL[0]);
+        let most = if *is_pipelined { ", below 12.0" } else { "" };
+        let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
+        Error::Input { origin: gpu.info().id.clone(), what }
+    })
+}
+
+/// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp. For tests; slow.
+pub fn emulated(task: &Task, version: &'static Version) -> Sums {
+    let shape = Shape::of(task, version);
+    let (image, fallback) = images::poles(task, &shape);
+    let begins = images::begins(&fallback);
+    let (rows, vcoul) = images::rows(task, &shape);
+    let (w, weights) = images::energies(task);
+    let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
+    let nw = task.nw();
+    let mut total = Sums::zero(task.bands(), task.planes());
+    let mut sums = vec![0.0; 2 * nw * shape.sums()];
+    let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
+    for part in 0..task.parts() {
+        let mut a = vec![0.0; shape.a()];
+        images::fill(task, &shape, part, &mut a);
+        let place = Place {
+            a: a.as_ptr(),
+            poles: image.as_ptr(),
+            pairs: fallback.as_ptr(),
+            begins: begins.as_ptr(),
+            columns: begins.len() as u32 - 1,
+            rows: rows.as_ptr(),
+            vcoul: vcoul.as_ptr(),
+            w: w.as_ptr(),
+            weights: weights.as_ptr(),
+            u: u.as_mut_ptr(),
+            v: v.as_mut_ptr(),
+        };
+        // SAFETY: the arrays are of this shape, and live.
+        unsafe {
+            for batch in batches(task.problem.occ(), 0..nw, part) {
+                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
+                let sums = sums[first..][..shape.sums()].as_mut_ptr();
+                let Launches { first, fallback, gather, second } =
+                    Launches::of(task, &shape, &place, batch, sums);
+                version.run_u(!shape.real, batch.exchange, &first);
+                fallback.run();
+                if batch.gathers {
+                    gather.run();
+                }
+                version.run_sigma(&second);
+            }
+            shape.fold(sums.as_mut_ptr(), folded.as_mut_ptr(), 2 * nw as u32).run();
+        }
+        let mut found = Sums::zero(task.bands(), task.planes());
+        for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {
+            shape.take(&mut found, task.at, iw, values);
+        }
+        total.add(&found);
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests;

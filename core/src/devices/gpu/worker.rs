@@ -1,4 +1,5 @@
-//! A GPU as a device, and its worker: stream slots with the arrays of slabs, and launches.
+//! A GPU as a device, its worker (stream slots with the arrays of slabs, and launches), and what stays there while
+//! bands change.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,29 +13,27 @@ use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::reduction::SecondStageArguments;
-use gpp_kernels::{plan, reduction};
+use gpp_kernels::{plan, reduction, repack};
 use num_complex::Complex64;
 
 use crate::catalogue;
 #[cfg(feature = "nvml")]
-use crate::devices::gauge::Gauge;
+use crate::devices::gauge::{Gauge, nvml::OfNvml};
+use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
-    Buffer, Context, Event, FunctionAttribute, Pinned, Stream, Transfer,
+    Buffer, Context, Event, ForeignStream, FunctionAttribute, Pinned, Stream, Transfer,
 };
 use crate::devices::gpu::modules::Holding;
-#[cfg(feature = "nvml")]
-use crate::devices::gpu::nvml::OfNvml;
 use crate::devices::gpu::uploads::{
     BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
 };
-use crate::devices::gpu::{FIRST_LAUNCH, Gpu};
 use crate::devices::{
     Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::layout::{Pairs, preparation};
-use crate::problem::{Batch, Id, Outline, Problem, SlabView};
+use crate::problem::{Batch, Batches, Id, Outline, Problem, SlabView};
 
 impl Device for Gpu {
     fn info(&self) -> &DeviceInfo {
@@ -189,7 +188,6 @@ impl<'a> OnGpu<'a> {
             count: grid.per_group(),
             sums: slot.sums(),
         };
-        FIRST_LAUNCH.get_or_init(std::time::Instant::now);
         let launch_all = || -> Result<()> {
             let stream = &slot.stream;
             if let Some(before) = self.in_flight.checked_sub(1) {
@@ -504,5 +502,73 @@ impl SlabBuffers {
             self.has_poles = true;
         }
         made.map_or(Ok(()), |made| self.pairs.fill(to, run, made))
+    }
+}
+
+/// A slab of all igp that stays, and memory for the rest.
+#[derive(Default)]
+pub struct Resident {
+    /// Addresses of `wtilde` and `eps`, if a caller has them there.
+    on_gpu: Option<[u64; 2]>,
+    /// None before the first calculation, and after one that failed.
+    arrays: Option<Arrays>,
+    /// Identity of the energies of the last calculation.
+    energies: Option<Id>,
+}
+
+impl Resident {
+    /// For a caller's `wtilde` and `eps` at these addresses, `(ncouls, ngpown)` without gaps.
+    ///
+    /// # Safety
+    /// They are on the device with the values of the problems that are summed, and nobody writes them while this is used.
+    pub unsafe fn on_gpu(pairs: [u64; 2]) -> Resident {
+        Resident { on_gpu: Some(pairs), ..Resident::default() }
+    }
+
+    /// Sums a problem's slab of all igp at these batches of its energies, after the pending work of the caller's stream
+    /// `after`. Only `aqsm_local` of the slab may differ between calls.
+    ///
+    /// # Safety
+    /// Matrix elements that are `on_gpu` are there, with as many rows and bands as the problem has, until this returns,
+    /// and only pending work of the stream writes them.
+    pub unsafe fn sums(
+        &mut self,
+        gpu: &Gpu,
+        (problem, batches): (&Problem, &Batches),
+        version: catalogue::Kernel,
+        on_gpu: Option<&GpuElements>,
+        after: ForeignStream,
+        watch: Watch,
+    ) -> Result<SlabSums> {
+        let kernels = version.require_gpu()?;
+        let mut arrays = match self.arrays.take() {
+            Some(arrays) => arrays,
+            None => Arrays::new(&gpu.context, self.on_gpu)?,
+        };
+        if self.energies.replace(problem.bands().id()) != Some(problem.bands().id()) {
+            // Those of other energies are not needed again.
+            arrays.pairs = PairsCache::default();
+        }
+        if on_gpu.is_some() && arrays.repack.kernel.is_none() {
+            arrays.repack.kernel = Some(gpu.load(repack::SYMBOL)?);
+        }
+        arrays.slots[0].stream.wait_for_foreign(after)?;
+        let mut worker = OnGpu::new(gpu, problem, arrays);
+        worker.on_gpu = on_gpu;
+        let mut of_batches = Vec::new();
+        let mut sum = || -> Result<()> {
+            for at in 0..batches.count() {
+                watch.check()?;
+                (watch.done)(at as f64 / batches.count() as f64);
+                worker.launch(problem.slab(), &batches.get(at), kernels)?;
+                of_batches.push(worker.finish()?);
+            }
+            Ok(())
+        };
+        let summed = sum();
+        // After a failure too, nothing may still read the caller's arrays.
+        summed.inspect_err(|_| _ = worker.arrays.slots[0].stream.synchronize())?;
+        self.arrays = Some(worker.arrays);
+        Ok(SlabSums::joined(of_batches).expect("a problem has an energy"))
     }
 }

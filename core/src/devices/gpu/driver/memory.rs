@@ -10,8 +10,7 @@ use cust::context::Context;
 use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
-use crate::devices::gpu::driver::library;
-use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream, Taken};
+use crate::devices::gpu::driver::{Event, InContext, Operation, Stream, Taken, library};
 use crate::error::{Error, Result};
 use crate::os::memory::zeros;
 
