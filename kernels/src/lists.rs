@@ -19,9 +19,8 @@ use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Planned};
 use crate::formula::{Sums, TermFn};
-use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, uniform};
-use crate::tiling::{self, Band, ELEMENT, Grid, Shape, fallback_pair};
+use crate::tiling::{self, Band, ELEMENT, Grid, Shape, Thread, each, fallback_pair, split};
 
 /// `igp` of a thread.
 pub const TILE: usize = 2;

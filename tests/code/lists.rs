@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 
 use gpp::devices::gpu::{NO_KERNELS, own};
-use gpp::kernels::arrays::Layout;
-use gpp::kernels::grid::Thread;
-use gpp::kernels::kernel::Dimensions;
-use gpp::kernels::kernel::{Energies, Kernel, Loops};
-use gpp::kernels::plan::Poles;
-use gpp::kernels::plan::{CONSTANT, EnergiesFrom};
+use gpp::kernels::arrays::{Layout, REPACK_SYMBOL};
+use gpp::kernels::kernel::{Dimensions, Energies, Kernel, Loops};
+use gpp::kernels::plan::{CONSTANT, EnergiesFrom, Poles};
+use gpp::kernels::tiling::Thread;
 use gpp::kernels::versions::{self, ALL, BLOG, PAPER, PAST, SIGMA, TALK};
-use gpp::kernels::{peaks, reduction, repack};
+use gpp::kernels::{peaks, reduction};
 use gpp::profile::ncu::profiled;
 
 #[test]
@@ -60,7 +58,7 @@ fn lists_are_complete_and_without_duplicates() {
     }
     assert!(versions::find("gpp_v").is_none());
     assert!(profiled().iter().any(|begin| reduction::SYMBOL.starts_with(begin)));
-    let measures = [peaks::FMA_SYMBOL, repack::SYMBOL].into_iter().chain(peaks::READ_SYMBOLS);
+    let measures = [peaks::FMA_SYMBOL, REPACK_SYMBOL].into_iter().chain(peaks::READ_SYMBOLS);
     for symbol in measures {
         assert!(!profiled().iter().any(|begin| symbol.starts_with(begin)), "{symbol}");
     }

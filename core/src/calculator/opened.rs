@@ -8,7 +8,7 @@ use std::{mem, panic, process, thread};
 
 use gpp_cpu::pool::{Pool, Room, Team, Threads, in_default_environment, start_rayon};
 use gpp_cpu::simd::Level;
-use gpp_cpu::stop::Stop;
+use gpp_cpu::work::Stop;
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::Visit;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use gpp_cpu::pool::{STACK, starting};
-use gpp_cpu::stop::{NEVER, Stop};
+use gpp_cpu::work::{NEVER, Stop};
 use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, GpuVersion, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};

@@ -19,3 +19,12 @@ fn what_is_not_finite_stays_so() {
     assert!(total(&[1.0, f64::NAN, 2.0]).is_nan());
     assert_eq!(total(&[1.0, f64::INFINITY]), f64::INFINITY);
 }
+
+#[test]
+fn the_first_request_counts_and_never_takes_none() {
+    let stop = Stop::new();
+    assert_eq!((stop.asked(), stop.is_asked()), (None, false));
+    assert!(stop.ask(0) && !stop.ask(7));
+    assert_eq!((stop.asked(), stop.is_asked()), (Some(0), true));
+    assert!(!NEVER.ask(1) && !NEVER.is_asked());
+}

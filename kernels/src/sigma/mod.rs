@@ -13,7 +13,7 @@
 //! ([`complex`]). Far from it these functions are an *expansion* in a few polynomials of the pole, and the *moments* of
 //! the cluster, `Σ c·M` times each polynomial over its pairs, give its sums at every energy of the band: the *far field*.
 //! If the pole itself or a bound between the branches is in the cluster, or too near to it, its pairs are summed one by
-//! one by the definition: the *near field* (`direct`).
+//! one by the definition: the *near field*.
 //!
 //! A block has 64 bands, one a thread, and goes through clusters. It sums their moments; then its threads share out the
 //! energies and bands as *targets* and add the far field there, and its warps add the near field. The sums of the targets
@@ -24,12 +24,11 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::Limits;
-use crate::formula::{TermFn, VALUES};
-use crate::grid::split;
+use crate::formula::{Pair, Term, TermFn, VALUES};
 use crate::intrinsics::{WARP, load};
+use crate::tiling::split;
 
 pub mod complex;
-mod direct;
 pub mod real;
 mod team;
 
@@ -68,7 +67,7 @@ pub struct Pole<W = f64> {
 /// Passes what is in brackets to a macro, then the arguments of the kernels of clusters.
 macro_rules! cluster_arguments {
     ($then:ident $with:tt) => {
-        $crate::arguments::$then! { $with {
+        $crate::arrays::$then! { $with {
             /// The pairs, those of a cluster next to each other: with complex poles in the kernel for discs.
             poles: *const $crate::sigma::Pole,
             /// The clusters, discs in the kernel for these.
@@ -185,7 +184,7 @@ pub unsafe fn block<C: Cluster, T: Team>(
             let mut targets = warp * WARP;
             while targets < MAX_ENERGIES {
                 team.lanes(|lane| cluster.add_far_field(a, team, first, targets + lane));
-                direct::add_near_field(a, team, &cluster, first, targets, term);
+                add_near_field(a, team, &cluster, first, targets, term);
                 targets += BANDS;
             }
         });
@@ -286,4 +285,81 @@ impl ClusterArguments {
         let aqsm = load(self.aqsm_local, pole.igp * self.rows + n);
         [aqsm, load(self.aqsn, pole.ig * self.rows + n)]
     }
+}
+
+// The near field: pairs one at a time, by the definition.
+
+/// Adds the near field of a cluster to the targets of a warp, those from `targets` on.
+#[inline(always)]
+pub unsafe fn add_near_field<C: Cluster, T: Team>(
+    a: &ClusterArguments,
+    team: &T,
+    cluster: &C,
+    first: u32,
+    targets: u32,
+    term: impl TermFn + Copy,
+) {
+    let (limits, bands) = (a.limits(), a.bands(first));
+    let far_field = cluster.far_fields(limits);
+    // A target has as many bands as any other, or one fewer.
+    let mut from = 0;
+    while from < bands {
+        let band = |lane: u32| {
+            let Target { iw, begin, .. } = Target::of(targets + lane, a);
+            (iw, from + begin)
+        };
+        let mut near = team.ballot(|lane| {
+            let (iw, b) = band(lane);
+            iw < a.nw && b < bands && {
+                let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
+                far_field(w, occ != 0.0).is_none()
+            }
+        });
+        while near != 0 {
+            let target = near.trailing_zeros();
+            near &= near - 1;
+            let (iw, b) = band(target);
+            let n = first + b;
+            let sums = team.sum(|lane| {
+                let (w, occ) = (a.wx(iw, n), a.occ(n));
+                let mut sums = [0.0; VALUES];
+                let pairs = cluster.pairs();
+                let mut at = pairs.start + lane;
+                while at < pairs.end {
+                    let pole = C::pole(a, at);
+                    let term = term(&pair(&pole), w, &limits);
+                    add_term(a, &pole, n, occ, term, &mut sums);
+                    at += WARP;
+                }
+                sums
+            });
+            team.first(|| add::<C, T>(team, targets + target, sums));
+        }
+        from += Target::of(targets, a).step;
+    }
+}
+
+#[inline(always)]
+unsafe fn add_term<W>(
+    a: &ClusterArguments,
+    pole: &Pole<W>,
+    n: u32,
+    occ: f64,
+    Term { ssx, sch }: Term,
+    sums: &mut [f64; VALUES],
+) {
+    let ([aqsm, aqsn], vcoul) = (a.elements(pole, n), *a.vcoul_loc.add(pole.igp as usize));
+    let m = aqsm.conj() * aqsn;
+    let asx = ssx * (vcoul * occ) * m;
+    let ach = sch * (vcoul * 0.5) * m;
+    let [asx_re, asx_im, ach_re, ach_im] = sums;
+    (*asx_re, *asx_im) = (*asx_re - asx.re, *asx_im - asx.im);
+    (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
+}
+
+#[inline(always)]
+fn pair(pole: &Pole<Complex64>) -> Pair {
+    let wtilde = pole.wtilde;
+    let (wtilde2, eps) = (wtilde * wtilde, pole.eps);
+    Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
 }

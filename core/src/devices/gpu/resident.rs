@@ -1,6 +1,6 @@
 //! What stays on a GPU while bands change: ω̃ and eps, and the memory of everything else.
 
-use gpp_kernels::repack;
+use gpp_kernels::arrays::REPACK_SYMBOL;
 
 use crate::catalogue::Kernel;
 use crate::devices::gpu::Gpu;
@@ -56,7 +56,7 @@ impl Resident {
             arrays.pairs = PairsCache::default();
         }
         if on_gpu.is_some() && arrays.repack.kernel.is_none() {
-            arrays.repack.kernel = Some(gpu.load(repack::SYMBOL)?);
+            arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
         let mut worker = OnGpu::new(gpu, problem, arrays);
