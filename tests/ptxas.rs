@@ -89,9 +89,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
 
 /// The version of matrix products that a kernel is of: those of matrix instructions have no FP64 loop but waits.
 fn of_products(symbol: &str) -> Option<&'static Version> {
-    offdiag::ALL
-        .into_iter()
-        .find(|version| version.kernels().any(|(own, _)| own == symbol))
+    offdiag::ALL.into_iter().find(|version| version.kernels().any(|(own, _)| own == symbol))
 }
 
 /// Whether a kernel is assembled for an architecture.
