@@ -89,7 +89,9 @@ fn expected() -> BTreeMap<&'static str, Spills> {
 
 /// The version of matrix products that a kernel is of: those of matrix instructions have no FP64 loop but waits.
 fn of_products(symbol: &str) -> Option<&'static Version> {
-    offdiag::versions::ALL.into_iter().find(|version| version.kernels().any(|(own, _)| own == symbol))
+    offdiag::versions::ALL
+        .into_iter()
+        .find(|version| version.kernels().any(|(own, _)| own == symbol))
 }
 
 /// Whether a kernel is assembled for an architecture.

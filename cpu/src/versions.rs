@@ -82,10 +82,7 @@ pub mod threads {
                         let mut part = Sums::<1>::zero();
                         for ig in begin..end {
                             let at = igp * bands.ncouls + ig;
-                            let wtilde = slab.wtilde[at];
-                            let eps = slab.eps[at];
-                            let wtilde2 = wtilde * wtilde;
-                            let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
+                            let pair = Pair::new(slab.wtilde[at], slab.eps[at]);
                             let aqsn = bands.aqsn[n * bands.ncouls + ig];
                             let term = v0::term(&pair, w, &bands.limits);
                             part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);

@@ -181,17 +181,10 @@ macro_rules! structure {
             $($(#[$doc])* pub $field: $type,)*
         }
 
+        #[cfg(not(target_arch = "nvptx64"))]
         impl $name {
             pub const COUNT: usize = [$(stringify!($field)),*].len();
 
-            /// The address of each argument, as the driver's launch takes them.
-            pub fn pointers(&self) -> [*const core::ffi::c_void; Self::COUNT] {
-                [$((&raw const self.$field).cast()),*]
-            }
-        }
-
-        #[cfg(not(target_arch = "nvptx64"))]
-        impl $name {
             /// The inverse of `pointers`.
             pub unsafe fn read(parameters: &[*const core::ffi::c_void]) -> $name {
                 let mut parameters = parameters.iter();
@@ -203,7 +196,7 @@ macro_rules! structure {
         #[cfg(not(target_arch = "nvptx64"))]
         impl $crate::arrays::Arguments for $name {
             fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void> {
-                $name::pointers(self).into()
+                std::vec![$((&raw const self.$field).cast()),*]
             }
 
             fn address(&self) -> *const () {

@@ -42,12 +42,16 @@ pub struct Pair {
 }
 
 impl Pair {
+    #[inline(always)]
+    pub fn new(wtilde: Complex64, eps: Complex64) -> Self {
+        let wtilde2 = wtilde * wtilde;
+        Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
+    }
+
     /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        let (wtilde, eps) = (arrays.wtilde(ig, igp), arrays.eps(ig, igp));
-        let wtilde2 = wtilde * wtilde;
-        Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
+        Pair::new(arrays.wtilde(ig, igp), arrays.eps(ig, igp))
     }
 }
 
@@ -90,19 +94,8 @@ pub fn abs2(z: Complex64) -> f64 {
 /// One term, with reciprocals, squares and a two-way branch.
 #[inline]
 pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-    cut_term(pair, w, limits, abs2, |sexcut, eps| sexcut * sexcut * abs2(eps))
-}
-
-#[inline(always)]
-fn cut_term(
-    pair: &Pair,
-    w: f64,
-    limits: &Limits,
-    size: impl Fn(Complex64) -> f64,
-    bound: impl Fn(f64, Complex64) -> f64,
-) -> Term {
-    let term = branches(pair, w, limits);
-    term.cut(w, size, bound(limits.sexcut, pair.eps))
+    let bound = limits.sexcut * limits.sexcut * abs2(pair.eps);
+    branches(pair, w, limits).cut(w, abs2, bound)
 }
 
 /// The same before the cutoff.

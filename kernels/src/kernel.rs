@@ -91,11 +91,6 @@ pub enum Energies {
     UpTo(u32),
 }
 
-impl Energies {
-    /// Launches of a calculation at most, as many as the paper's problems have.
-    const LAUNCHES: usize = 3;
-}
-
 /// One entry of a kernel: its body for a number of energies.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -160,7 +155,8 @@ impl Kernel {
             Energies::Together => {
                 self.entries.iter().map(|entry| entry.energies as usize).max().unwrap_or(0)
             }
-            Energies::OneLaunchEach => Energies::LAUNCHES,
+            // As many as the paper's problems have.
+            Energies::OneLaunchEach => 3,
             Energies::UpTo(most) => most as usize,
         }
     }
@@ -265,8 +261,8 @@ impl Kernel {
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]
         .into_iter()
-        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
-        .find(|dimension| dimension.count >= dimension.below)
+        .map(|(what, count)| Exceeded { what, count })
+        .find(|dimension| dimension.count >= BELOW)
     }
 }
 
@@ -285,13 +281,14 @@ pub struct Dimensions<'a> {
     pub clusters: u32,
 }
 
+/// No dimension may be as large.
+pub const BELOW: u64 = 1 << 32;
+
 /// A dimension that is too large for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub what: &'static str,
     pub count: u64,
-    /// Fewer than this can be.
-    pub below: u64,
 }
 
 /// Dimensions of the arrays in a layout, the fastest index first.

@@ -327,7 +327,7 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
                 let mut at = pairs.start + lane;
                 while at < pairs.end {
                     let pole = C::pole(a, at);
-                    let term = term(&pair(&pole), w, &limits);
+                    let term = term(&Pair::new(pole.wtilde, pole.eps), w, &limits);
                     add_term(a, &pole, n, occ, term, &mut sums);
                     at += WARP;
                 }
@@ -355,11 +355,4 @@ unsafe fn add_term<W>(
     let [asx_re, asx_im, ach_re, ach_im] = sums;
     (*asx_re, *asx_im) = (*asx_re - asx.re, *asx_im - asx.im);
     (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
-}
-
-#[inline(always)]
-fn pair(pole: &Pole<Complex64>) -> Pair {
-    let wtilde = pole.wtilde;
-    let (wtilde2, eps) = (wtilde * wtilde, pole.eps);
-    Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
 }

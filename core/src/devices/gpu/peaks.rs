@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use gpp_kernels::arrays::Arguments;
 use gpp_kernels::peaks::{
     CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::{iter, ptr};
 
 use bytemuck::Pod;
-use gpp_kernels::arrays::{Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
+use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::tiling::blocks;
 use num_complex::Complex64;
