@@ -94,8 +94,19 @@ pub fn abs2(z: Complex64) -> f64 {
 /// One term, with reciprocals, squares and a two-way branch.
 #[inline]
 pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-    let bound = limits.sexcut * limits.sexcut * abs2(pair.eps);
-    branches(pair, w, limits).cut(w, abs2, bound)
+    cut_term(pair, w, limits, abs2, |sexcut, eps| sexcut * sexcut * abs2(eps))
+}
+
+#[inline(always)]
+fn cut_term(
+    pair: &Pair,
+    w: f64,
+    limits: &Limits,
+    size: impl Fn(Complex64) -> f64,
+    bound: impl Fn(f64, Complex64) -> f64,
+) -> Term {
+    let term = branches(pair, w, limits);
+    term.cut(w, size, bound(limits.sexcut, pair.eps))
 }
 
 /// The same before the cutoff.
