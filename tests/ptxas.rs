@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::arrays::REPACK_SYMBOL;
 use gpp::kernels::kernel::Spills;
-use gpp::kernels::offdiag::versions::Version;
+use gpp::kernels::offdiag::Version;
 use gpp::kernels::versions::{self, ALL, static_ch};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -89,9 +89,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
 
 /// The version of matrix products that a kernel is of: those of matrix instructions have no FP64 loop but waits.
 fn of_products(symbol: &str) -> Option<&'static Version> {
-    offdiag::versions::ALL
-        .into_iter()
-        .find(|version| version.kernels().any(|(own, _)| own == symbol))
+    offdiag::ALL.into_iter().find(|version| version.kernels().any(|(own, _)| own == symbol))
 }
 
 /// Whether a kernel is assembled for an architecture.
@@ -138,7 +136,7 @@ fn lines() -> Result<(), Failed> {
 /// branch that uses the answer: then lanes would wait for others that are not coming.
 fn lanes() -> Result<(), Failed> {
     let ptx = own();
-    for version in offdiag::versions::ALL.into_iter().filter(|version| version.is_pipelined) {
+    for version in offdiag::ALL.into_iter().filter(|version| version.is_pipelined) {
         for (symbol, _) in version.kernels() {
             let asked = ptx.of([symbol]).matches("shfl.sync.").count();
             assert_eq!(asked, 1, "places where {symbol} asks all lanes");

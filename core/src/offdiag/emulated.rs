@@ -1,6 +1,6 @@
 //! The GPU's kernels here: the same source, warp by warp. For tests; slow.
 
-use gpp_kernels::offdiag::versions::Version;
+use gpp_kernels::offdiag::Version;
 
 use crate::offdiag::gpu::{Launches, Place, batches};
 use crate::offdiag::images::{Shape, begins, energies, fill, poles, rows};

@@ -1,6 +1,6 @@
 //! Which version sums a task.
 
-pub use gpp_kernels::offdiag::versions::{ALL, Version};
+pub use gpp_kernels::offdiag::{ALL, Version};
 
 use crate::devices::Device;
 use crate::devices::gpu::Gpu;
