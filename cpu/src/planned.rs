@@ -630,10 +630,8 @@ impl Fraction for RealPoles {
     }
 }
 
-// Lists of the pairs of an `igp`, each with eight bands in a vector: `cpu:static`.
-//
-// So far from all energies as a static pole is, `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So `aqsn` of
-// the static pairs of a block are summed with their weights before anything else is done with them.
+// Lists of the pairs of an `igp`, each with eight bands in a vector: `cpu:static`. Static pairs are those of
+// [`gpp_kernels::lists::STATIC`]: their `aqsn` are summed with their weights before anything else is done with them.
 
 /// A band for each lane; all lanes have the same pair.
 impl PerBand for Line {
