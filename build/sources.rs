@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash64;
 
-/// Rust that lists the sources of `folders` in `root` as `(path, text, hash)`, sorted by path. A module in a file of
-/// versions is a source of its own: see [`sections`].
+/// Rust that lists the sources of `folders` in `root` as `(path, text, hash)`, sorted by path. A module
+/// within a file is a source of its own: see [`sections`].
 pub fn list(root: &Path, folders: &[&str]) -> String {
     let mut text = String::new();
     for folder in folders {
@@ -34,7 +34,7 @@ fn read(root: &Path, file: &Path) -> Vec<(String, String)> {
     let parts = file.strip_prefix(root).expect("walked from there").iter();
     let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
     let text = fs::read_to_string(file).expect("the sources can be read");
-    if path.contains("/versions") { sections(&path, &text) } else { vec![(path, text)] }
+    sections(&path, &text)
 }
 
 /// What is outside of a file's modules, and each module as `path#name`, without its indentation.

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, thread};
 
+use gpp_core::Stop;
 use gpp_core::os::output::remove_half_written;
-use gpp_core::stop::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 

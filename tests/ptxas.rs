@@ -8,10 +8,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
+use gpp::kernels::arrays::REPACK_SYMBOL;
 use gpp::kernels::kernel::Spills;
-use gpp::kernels::offdiag::versions::Version;
+use gpp::kernels::offdiag::Version;
 use gpp::kernels::versions::{self, ALL, static_ch};
-use gpp::kernels::{offdiag, peaks, reduction, repack};
+use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
@@ -70,7 +71,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| (entry.symbol, entry.spills));
-    let others = [reduction::SYMBOL, repack::SYMBOL, peaks::FMA_SYMBOL];
+    let others = [reduction::SYMBOL, REPACK_SYMBOL, peaks::FMA_SYMBOL];
     let others = others.into_iter().chain(peaks::READ_SYMBOLS);
     let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
     // The elements of a complex pole's ssx take more registers than the sums leave.
@@ -88,9 +89,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
 
 /// The version of matrix products that a kernel is of: those of matrix instructions have no FP64 loop but waits.
 fn of_products(symbol: &str) -> Option<&'static Version> {
-    offdiag::versions::ALL
-        .into_iter()
-        .find(|version| version.kernels().any(|(own, _)| own == symbol))
+    offdiag::ALL.into_iter().find(|version| version.kernels().any(|(own, _)| own == symbol))
 }
 
 /// Whether a kernel is assembled for an architecture.
@@ -137,7 +136,7 @@ fn lines() -> Result<(), Failed> {
 /// branch that uses the answer: then lanes would wait for others that are not coming.
 fn lanes() -> Result<(), Failed> {
     let ptx = own();
-    for version in offdiag::versions::ALL.into_iter().filter(|version| version.is_pipelined) {
+    for version in offdiag::ALL.into_iter().filter(|version| version.is_pipelined) {
         for (symbol, _) in version.kernels() {
             let asked = ptx.of([symbol]).matches("shfl.sync.").count();
             assert_eq!(asked, 1, "places where {symbol} asks all lanes");
@@ -188,7 +187,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         let hot: Vec<_> =
             kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
         // Nothing is summed where arrays are laid out.
-        let lays_out = [offdiag::pack::PackV::SYMBOL, repack::SYMBOL].contains(&symbol);
+        let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL].contains(&symbol);
         if hot.is_empty() && !lays_out && of_products(symbol).is_none() {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }

@@ -13,8 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use gpp_cpu::stop::{NEVER, Stop};
-use gpp_cpu::work::Compensated;
+use gpp_cpu::work::{Compensated, NEVER, Stop};
 use gpp_kernels::formula::VALUES;
 use serde::{Deserialize, Serialize};
 

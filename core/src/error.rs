@@ -52,7 +52,7 @@ pub enum Error {
     #[error("{0}")]
     Driver(String),
 
-    /// The calculation was stopped, see [`Stop`](crate::stop::Stop).
+    /// The calculation was stopped, see [`Stop`](crate::Stop).
     #[error("stopped, for {code}, after {done} of {all} {of}")]
     Stopped {
         /// The number that the caller gave as the reason.

@@ -38,7 +38,7 @@ pub mod reference;
 pub mod schedule;
 
 #[doc(hidden)]
-pub use gpp_cpu::stop;
+pub use gpp_cpu::work::Stop;
 #[doc(hidden)]
 pub use gpp_kernels as kernels;
 pub use num_complex::Complex64;

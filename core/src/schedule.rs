@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
-use gpp_cpu::stop::Stop;
+use gpp_cpu::work::Stop;
 
 use crate::devices::{Done, spawned};
 use crate::error::{Error, Result};

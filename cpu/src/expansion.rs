@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::sigma::complex::Disc;
-use gpp_kernels::sigma::complex::{MIN_DISTANCE as MIN_DISTANCE_OF_POWERS, MOMENTS as POWERS};
+use gpp_kernels::sigma::complex::{self, Disc, MOMENTS as POWERS};
 use gpp_kernels::sigma::real::{Interval, MIN_DISTANCE, MOMENTS};
 use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
@@ -343,7 +342,7 @@ impl<S: Simd> Powers<S> {
     /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
     #[inline(always)]
     fn converges(&self, away: S::f64s) -> S::mask64s {
-        let least = MIN_DISTANCE_OF_POWERS * self.radius;
+        let least = complex::MIN_DISTANCE * self.radius;
         away.simd_ge(least * least) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE)
     }
 

@@ -3,15 +3,13 @@
 //! [`versions`] lists the versions, each with what it changes and its loops. Each module builds on
 //! those before it:
 //!
-//! - [`simd`]: instruction sets, chosen at run time; the same operations at every level
-//! - [`pool`], [`stop`]: the threads and their number, and how a caller stops them
-//! - [`problem`]: the input arrays and their layouts
-//! - [`work`]: distribution of the work over threads; compensated sums
-//! - `definition`: terms by the definition
-//! - `planned`, `fractions`: terms of regular poles with the formulas of v9 to v13
-//! - `lists`: the same for lists of pairs, with SIMD over bands
+//! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
+//! - [`pool`]: how many threads there are, and what they compute in
+//! - [`problem`]: what is read, and in which order
+//! - [`work`]: how threads share the work, and how a caller stops them; compensated sums
+//! - [`definition`]: terms by the definition, and as matrices
+//! - `planned`: terms of regular poles with what the GPU's later versions do, and of lists of pairs with bands in vectors
 //! - `expansion`, `sigma`: many energies, by moments of clusters of poles
-//! - [`poles`]: terms as matrices
 
 #![allow(
     missing_docs,
@@ -22,16 +20,12 @@
     reason = "an index of energies or moments is that of several arrays, in loops that are unrolled"
 )]
 
-mod definition;
+pub mod definition;
 mod expansion;
-mod fractions;
-mod lists;
 mod planned;
-pub mod poles;
 pub mod pool;
 pub mod problem;
 mod sigma;
 pub mod simd;
-pub mod stop;
 pub mod versions;
 pub mod work;

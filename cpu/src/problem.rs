@@ -12,7 +12,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::simd::{Lines, WIDTH};
-use crate::stop::Stop;
+use crate::work::Stop;
 
 /// The bands of a problem, in its own order.
 #[derive(Clone, Copy)]

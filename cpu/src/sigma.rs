@@ -1,16 +1,5 @@
-//! Many energies: pairs in clusters of neighbouring poles, whose moments give the sums at all energies.
-//!
-//! For real poles, with `c = vcoul·½·ω̃·eps`, `q = 1/(w − ω̃)` where the first branch holds and zero
-//! elsewhere, and `p = 1/(w + ω̃)`, both branches are
-//!
-//! ```text
-//! ach(iw) += c·M·q            asx(iw) −= occ·c·M·(q − p)   unless it is cut off
-//! ```
-//!
-//! so `c·M` of a band is summed with weights that are functions of `w` and `ω̃` alone. In the far field of a cluster
-//! of poles these functions are smooth, and the *moments* of the cluster, `Σ c·M` over its pairs times a few
-//! polynomials of the pole, give its sums at every energy of the band ([`crate::expansion`]). In the near field, where
-//! a bound between branches or the pole itself is in the cluster or too near to it, pairs are summed one by one.
+//! Many energies: pairs in clusters of neighbouring poles, whose moments give the sums at all energies of their far
+//! field ([`crate::expansion`]); in the near field pairs are summed one by one. [`gpp_kernels::sigma`] has the formulas.
 //!
 //! Work is shared out by chunks of bands and parts of the clusters. Moments are summed with bands in the vectors, their
 //! expansions with energies, and the near field with pairs; each number adds the same terms at every level.

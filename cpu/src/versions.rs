@@ -8,8 +8,9 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
 use crate::definition::{Band, Definition, FEW, ROW, Row};
-use crate::fractions::{AnyPoles, RealPoles};
-use crate::planned::{self, BandSums, Fraction, PairSums, PairVector, PerBand, over_bands};
+use crate::planned::{
+    self, AnyPoles, BandSums, Fraction, PairSums, PairVector, PerBand, RealPoles, over_bands,
+};
 use crate::pool::{Pool, Threads};
 use crate::problem::{Lanes, Task};
 use crate::sigma;
@@ -81,10 +82,7 @@ pub mod threads {
                         let mut part = Sums::<1>::zero();
                         for ig in begin..end {
                             let at = igp * bands.ncouls + ig;
-                            let wtilde = slab.wtilde[at];
-                            let eps = slab.eps[at];
-                            let wtilde2 = wtilde * wtilde;
-                            let pair = Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps };
+                            let pair = Pair::new(slab.wtilde[at], slab.eps[at]);
                             let aqsn = bands.aqsn[n * bands.ncouls + ig];
                             let term = v0::term(&pair, w, &bands.limits);
                             part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
@@ -240,7 +238,7 @@ pub mod statics {
     //! and are multiplied by `conj(aqsm)` once. Others have no weight, and nothing is done for them.
     //!
     //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
-    //! has eight bands of one pair instead (`cpu/src/lists.rs`).
+    //! has eight bands of one pair instead (`cpu/src/planned.rs`).
     //!
     //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
 

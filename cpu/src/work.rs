@@ -1,11 +1,11 @@
-//! How the pairs of a slab are distributed over threads.
+//! How the pairs of a slab are shared out to threads, how a caller stops them, and compensated sums.
 //!
 //! A tile is a few `igp` and a range of `ig`. Tiles are the same for any number of threads, and a thread that is free
 //! takes the next. The sum of a tile for an `igp` goes to the total of that `igp` in the order of `ig`: sums have the
 //! same bits for any number of threads and in any slab.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use gpp_kernels::formula::VALUES;
 use rayon::prelude::*;
@@ -82,6 +82,47 @@ pub fn sum_tiles(
         .map(|(value, igp)| totals[igp * values + value].value())
         .collect()
 }
+
+// How a caller stops a calculation.
+
+/// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles
+/// of a few milliseconds; what they return after that is not a sum.
+pub struct Stop(AtomicI64);
+
+/// No `i32`: not requested yet, or never to be.
+const NOT_REQUESTED: i64 = i64::MAX;
+const UNSTOPPABLE: i64 = i64::MIN;
+
+impl Stop {
+    pub const fn new() -> Stop {
+        Stop(AtomicI64::new(NOT_REQUESTED))
+    }
+
+    /// Requests it. Returns whether this is the first time; later ones have no effect.
+    pub fn ask(&self, code: i32) -> bool {
+        let (order, code) = (Ordering::SeqCst, code.into());
+        self.0.compare_exchange(NOT_REQUESTED, code, order, order).is_ok()
+    }
+
+    /// The code, if it was requested.
+    pub fn asked(&self) -> Option<i32> {
+        i32::try_from(self.0.load(Ordering::Relaxed)).ok()
+    }
+
+    #[inline(always)]
+    pub fn is_asked(&self) -> bool {
+        self.asked().is_some()
+    }
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop::new()
+    }
+}
+
+/// For calculations that nobody stops: it takes no request.
+pub static NEVER: Stop = Stop(AtomicI64::new(UNSTOPPABLE));
 
 // Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 

@@ -42,12 +42,16 @@ pub struct Pair {
 }
 
 impl Pair {
+    #[inline(always)]
+    pub fn new(wtilde: Complex64, eps: Complex64) -> Self {
+        let wtilde2 = wtilde * wtilde;
+        Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
+    }
+
     /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
-        let (wtilde, eps) = (arrays.wtilde(ig, igp), arrays.eps(ig, igp));
-        let wtilde2 = wtilde * wtilde;
-        Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
+        Pair::new(arrays.wtilde(ig, igp), arrays.eps(ig, igp))
     }
 }
 
@@ -154,7 +158,28 @@ pub fn second_denominator(wsum: f64, wtilde: Complex64) -> Complex64 {
     wtilde * (Complex::new(wsum, wtilde.im) * 2.0)
 }
 
+/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`,
+/// `Re ach`, `Im ach`.
+pub const VALUES: usize = 4;
+
+/// Most values of a launch: three energies.
+pub const MAX_VALUES: usize = 3 * VALUES;
+
+/// The sums of a thread, a block or a launch: a complex pair for each energy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums<const NW: usize> {
+    /// Screened-exchange sums, with the sign of the definition.
+    pub asx: [Complex64; NW],
+    pub ach: [Complex64; NW],
+}
+
 impl<const NW: usize> Sums<NW> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = Complex::new(0.0, 0.0);
+        Sums { asx: [zero; NW], ach: [zero; NW] }
+    }
+
     /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. The barriers keep the compiler from computing
     /// the terms of two energies at once, with the registers of both.
     #[inline(always)]
@@ -195,27 +220,4 @@ pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
     let error = 1.0 - z * approximate;
     let correction = error + error * error;
     approximate + approximate * correction
-}
-
-/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`,
-/// `Re ach`, `Im ach`.
-pub const VALUES: usize = 4;
-
-/// Most values of a launch: three energies.
-pub const MAX_VALUES: usize = 3 * VALUES;
-
-/// The sums of a thread, a block or a launch: a complex pair for each energy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sums<const NW: usize> {
-    /// Screened-exchange sums, with the sign of the definition.
-    pub asx: [Complex64; NW],
-    pub ach: [Complex64; NW],
-}
-
-impl<const NW: usize> Sums<NW> {
-    #[inline(always)]
-    pub fn zero() -> Self {
-        let zero = Complex::new(0.0, 0.0);
-        Sums { asx: [zero; NW], ach: [zero; NW] }
-    }
 }

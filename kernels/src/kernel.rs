@@ -1,14 +1,13 @@
 //! A version, its kernels, their grids, and what is too large for them.
 
 use crate::arrays::{Layout, Planned};
-#[cfg(not(target_arch = "nvptx64"))]
-use crate::emulator::BlockBody;
 use crate::formula::VALUES;
-use crate::grid;
 use crate::lists;
 use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
-use crate::tiling::{Grid, Shape};
+use crate::tiling::{self, Grid, Shape};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Version {
@@ -92,11 +91,6 @@ pub enum Energies {
     UpTo(u32),
 }
 
-impl Energies {
-    /// Launches of a calculation at most, as many as the paper's problems have.
-    const LAUNCHES: usize = 3;
-}
-
 /// One entry of a kernel: its body for a number of energies.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -161,7 +155,8 @@ impl Kernel {
             Energies::Together => {
                 self.entries.iter().map(|entry| entry.energies as usize).max().unwrap_or(0)
             }
-            Energies::OneLaunchEach => Energies::LAUNCHES,
+            // As many as the paper's problems have.
+            Energies::OneLaunchEach => 3,
             Energies::UpTo(most) => most as usize,
         }
     }
@@ -212,7 +207,9 @@ impl Kernel {
                 let clusters = self.items(dimensions) / u64::from(self.threads);
                 Grid::ungrouped(clusters.clamp(1, u64::from(blocks)) as u32, self.threads)
             }
-            _ => Grid::ungrouped(grid::blocks(self.items(dimensions), self.threads), self.threads),
+            _ => {
+                Grid::ungrouped(tiling::blocks(self.items(dimensions), self.threads), self.threads)
+            }
         }
     }
 
@@ -247,7 +244,7 @@ impl Kernel {
         let blocks = match self.loops {
             Loops::Tiled(_) | Loops::Listed => items / u64::from(self.threads),
             Loops::Clusters(blocks) => u64::from(blocks),
-            _ => u64::from(grid::MAX_BLOCKS),
+            _ => u64::from(tiling::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
         let listed = if self.loops == Loops::Listed { lists::words(igp, ig) } else { 0 };
@@ -264,8 +261,8 @@ impl Kernel {
             ("partial sums", blocks * u64::from(nw) * VALUES as u64),
         ]
         .into_iter()
-        .map(|(what, count)| Exceeded { what, count, below: 1 << 32 })
-        .find(|dimension| dimension.count >= dimension.below)
+        .map(|(what, count)| Exceeded { what, count })
+        .find(|dimension| dimension.count >= BELOW)
     }
 }
 
@@ -284,13 +281,14 @@ pub struct Dimensions<'a> {
     pub clusters: u32,
 }
 
+/// No dimension may be as large.
+pub const BELOW: u64 = 1 << 32;
+
 /// A dimension that is too large for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub what: &'static str,
     pub count: u64,
-    /// `count` must be below this.
-    pub below: u64,
 }
 
 /// Dimensions of the arrays in a layout, the fastest index first.
@@ -350,3 +348,132 @@ impl Spills {
     /// No spills in a loop, except the few that tests allow anywhere.
     pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
 }
+
+// Kernel entries: each made of a body for the GPU and for the host, and described.
+
+/// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
+/// generic over the number of energies, for the arguments of the paper's kernels;
+/// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
+/// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
+/// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
+/// says `registers …`,
+/// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
+macro_rules! entries {
+    (clusters $cluster:ty: $symbol:ident) => {{
+        $crate::sigma::cluster_arguments! { entry [
+            $symbol $crate::sigma::ClusterArguments, |arguments| {
+                use $crate::sigma::Cluster;
+                let team = $crate::sigma::Block::at(<$cluster>::shared_memory());
+                let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
+                $crate::sigma::block::<$cluster, _>(&arguments, &team, block, blocks, $crate::formula::term)
+            }
+        ] }
+
+        &[$crate::kernel::Entry {
+            energies: $crate::sigma::MAX_ENERGIES,
+            symbol: stringify!($symbol),
+            max_registers: None,
+            spills: $crate::kernel::Spills::OUTSIDE,
+            #[cfg(not(target_arch = "nvptx64"))]
+            body: |arguments, _, block, grid| {
+                    use $crate::sigma::Cluster;
+                    let team = $crate::sigma::Emulated::new(<$cluster>::NUMBERS);
+                    // SAFETY: the launch contract.
+                    unsafe {
+                        let arguments = &*arguments.cast();
+                        $crate::sigma::block::<$cluster, _>(arguments, &team, block, grid.blocks(), $crate::formula::term);
+                    }
+                },
+        }]
+    }};
+    (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
+        const TILES: $crate::tiling::Shape = $shape;
+
+        #[inline(always)]
+        unsafe fn tiled<const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::tiling::Thread,
+        ) -> $crate::formula::Sums<NW> {
+            // All threads of a block go the same way.
+            $(if TILES.grid_of(a).is_fallback(thread.block) {
+                return $crate::tiling::fallback_sums(a, thread, TILES, $term);
+            })?
+            $tile(a, TILES.place(a, thread))
+        }
+
+        $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
+    }};
+    (listed $pairs:ident, $term:path: $($entries:tt)+) => {{
+        #[inline(always)]
+        unsafe fn listed<const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::tiling::Thread,
+        ) -> $crate::formula::Sums<NW> {
+            $crate::lists::sums(a, thread, $term, $pairs::<NW>)
+        }
+
+        $crate::kernel::entries!(
+            @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
+        )
+    }};
+    (@ $list:ident $slot:tt $arguments:ident, $body:ident:
+     $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{
+        $(
+            $crate::arrays::list! { $list: entry [
+                $symbol $crate::arrays::$arguments, |arguments| {
+                    $crate::kernel::$list!($slot, $body, $nw, arguments)
+                }
+            ] }
+        )+
+        &[$($crate::kernel::Entry {
+            energies: $nw,
+            symbol: stringify!($symbol),
+            max_registers: [$(Some($registers),)? None][0],
+            spills: [$($crate::kernel::Spills $spills,)? $crate::kernel::Spills::OUTSIDE][0],
+            #[cfg(not(target_arch = "nvptx64"))]
+            body: |arguments, constant, block, grid| {
+                    // SAFETY: the launch contract.
+                    unsafe {
+                        let arguments = &*arguments.cast::<$crate::arrays::$arguments>();
+                        $crate::reduction::run_block(
+                            &arguments.arrays(constant), arguments.iw, arguments.partials, block, grid, $body::<$nw>,
+                        );
+                    }
+                },
+        }),+]
+    }};
+    ($body:ident: $($entries:tt)+) => {
+        $crate::kernel::entries!(@ paper() PaperArguments, $body: $($entries)+)
+    };
+}
+pub(crate) use entries;
+
+/// What an entry of the paper's arguments runs; each block has its own slot.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! paper {
+    ((), $body:ident, $nw:literal, $arguments:ident) => {{
+        let thread = $crate::tiling::Thread::calling();
+        let sums = $body::<$nw>(&$arguments.arrays(core::ptr::null()), $arguments.iw, thread);
+        let (iw, partials) = ($arguments.iw, $arguments.partials);
+        $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
+    }};
+}
+#[cfg(target_arch = "nvptx64")]
+pub(crate) use paper;
+
+/// What an entry of planned arguments runs.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! planned {
+    (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
+        let arrays = $arguments.arrays(core::ptr::null());
+        let thread = $crate::tiling::Thread::calling();
+        let sums = $body::<$nw>(&arrays, $arguments.iw, thread);
+        let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::opt_barrier_u32(thread.block));
+        $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
+    }};
+}
+#[cfg(target_arch = "nvptx64")]
+pub(crate) use planned;

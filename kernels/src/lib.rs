@@ -11,7 +11,7 @@
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
-//! of energies, and for the host, where the bodies run one emulated thread after the other ([`emulator`]).
+//! of energies, and for the host, where the bodies run one emulated thread after the other ([`reduction`]).
 //!
 //! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/after_paper.rs` has the faster ones, from v9
 //! on, which share the tiles of [`tiling`]. [`sigma`] sums any number of energies, [`offdiag`] has Σ as a matrix.
@@ -23,7 +23,7 @@
 //! unsafe functions of this crate rely on them: they are kernels or parts of kernels, called by all threads of a block,
 //! or of a warp, alike if they meet at a barrier or exchange values, with indices within the dimensions.
 //!
-//! 1. **Arrays.** Every pointer of the arguments ([`arguments`]) is valid for the dimensions
+//! 1. **Arrays.** Every pointer of the arguments ([`arrays`]) is valid for the dimensions
 //!    passed with it, in the kernel's [`arrays::Layout`], on the GPU aligned to 16 bytes. Nobody
 //!    writes the arrays that are read while the launch runs, and nobody else touches those that are
 //!    written.
@@ -103,20 +103,14 @@ macro_rules! shared_memory {
 #[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/host.rs")]
 pub mod intrinsics;
 
-pub mod arguments;
 pub mod arrays;
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod emulator;
-mod entries;
 pub mod formula;
-pub mod grid;
 pub mod kernel;
 pub mod lists;
 pub mod offdiag;
 pub mod peaks;
 pub mod plan;
 pub mod reduction;
-pub mod repack;
 pub mod sigma;
 pub mod tiling;
 pub mod versions;

@@ -19,9 +19,8 @@ use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Planned};
 use crate::formula::{Sums, TermFn};
-use crate::grid::{Thread, each, split};
 use crate::intrinsics::{WARP, uniform};
-use crate::tiling::{self, Band, ELEMENT, Grid, Shape, fallback_pair};
+use crate::tiling::{self, Band, ELEMENT, Grid, Shape, Thread, each, fallback_pair, split};
 
 /// `igp` of a thread.
 pub const TILE: usize = 2;
@@ -244,8 +243,8 @@ impl<const T: usize> Listed<T> {
         }
     }
 
-    /// Calls `step` with the number and the elements of each band of a range. A block copies the `aqsn` of its `ig` and the `aqsm_local` of its window to shared memory, one element of a band a
-    /// thread, some stages ahead of the one that it sums; each lane reads those of its own `igp`.
+    /// The same. A block copies the `aqsn` of its `ig` and the `aqsm_local` of its window to shared memory, one element
+    /// of a band a thread, some stages ahead of the one that it sums; each lane reads those of its own `igp`.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {

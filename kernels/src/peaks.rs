@@ -1,9 +1,9 @@
 //! Kernels that measure the peaks of a device, the ceilings of the roofline: the rate of fused operations, and the
 //! bandwidth of memory, L2 and L1.
 
-use crate::arguments::arguments;
-use crate::grid::Thread;
+use crate::arrays::arguments;
 use crate::intrinsics::{load_from_l1, load_from_l2};
+use crate::tiling::Thread;
 
 /// Threads of a block of each kernel.
 pub const THREADS: u32 = 256;

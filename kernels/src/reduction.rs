@@ -1,10 +1,12 @@
 //! From the sums of threads to those of blocks, and from these, in a second stage, to the final ones,
 //! all in a fixed order: a tree over the 32 lanes of each warp, then warp by warp.
 
-use crate::arguments::arguments;
+use crate::arrays::arguments;
 
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::store_block_sums;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::{BlockBody, run_block, second_stage};
 
 /// Threads of a second-stage block; one block sums one value of one group.
 pub const THREADS: u32 = 512;
@@ -37,34 +39,14 @@ pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads
     sum
 }
 
-/// Sum over the threads of a block in the GPU's order.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
-    let mut threads: std::vec::Vec<f64> = threads.collect();
-    threads.chunks_mut(crate::intrinsics::WARP as usize).map(warp_sum).sum()
-}
-
-/// Sum over the lanes of a warp, as a tree.
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn warp_sum(lanes: &mut [f64]) -> f64 {
-    let mut width = lanes.len() / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
-        }
-        width /= 2;
-    }
-    lanes[0]
-}
-
 #[cfg(target_arch = "nvptx64")]
 mod gpu {
     use super::{SecondStageArguments, THREADS, strided_sum};
     use crate::formula::{MAX_VALUES, Sums, VALUES};
-    use crate::grid::each;
     use crate::intrinsics::{
         WARP, barrier, block, blocks, lane, load_shared, shuffle_down, store_shared, threads,
     };
+    use crate::tiling::each;
 
     const MAX_WARPS: usize = 16;
 
@@ -140,5 +122,77 @@ mod gpu {
     #[inline(always)]
     fn scratch(at: u32) -> u32 {
         gpp_scratch() + at * 8
+    }
+}
+
+/// Blocks on the host: the threads of a block run one after the other.
+#[cfg(not(target_arch = "nvptx64"))]
+mod host {
+    use std::vec::Vec;
+
+    use super::{THREADS, strided_sum};
+    use crate::arrays::Arrays;
+    use crate::formula::{Sums, VALUES};
+    use crate::intrinsics::WARP;
+    use crate::tiling::{Grid, Thread};
+
+    /// Sum over the threads of a block in the GPU's order.
+    pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
+        let mut threads: Vec<f64> = threads.collect();
+        threads.chunks_mut(WARP as usize).map(warp_sum).sum()
+    }
+
+    /// Sum over the lanes of a warp, as a tree.
+    pub fn warp_sum(lanes: &mut [f64]) -> f64 {
+        let mut width = lanes.len() / 2;
+        while width > 0 {
+            for lane in 0..width {
+                lanes[lane] += lanes[lane + width];
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+
+    /// A block of an entry on the host: the address of its arguments
+    /// ([`Arguments::address`](crate::arrays::Arguments::address)), the constant memory, the number of the block and the
+    /// grid of the launch. It stores its sums as on the GPU.
+    pub type BlockBody = unsafe fn(*const (), *const f64, u32, Grid);
+
+    /// Runs a block: the body for each of its threads, then the tree of the GPU.
+    pub unsafe fn run_block<const NW: usize>(
+        arrays: &Arrays,
+        iw: u32,
+        partials: *mut f64,
+        block: u32,
+        grid: Grid,
+        body: unsafe fn(&Arrays, u32, Thread) -> Sums<NW>,
+    ) {
+        let threads: Vec<Sums<NW>> = (0..grid.threads)
+            .map(|lane| body(arrays, iw, Thread::of(block, lane, grid.blocks(), grid.threads)))
+            .collect();
+        for at in 0..NW {
+            let sum = |of: fn(&Sums<NW>, usize) -> f64| {
+                block_sum(threads.iter().map(|sums| of(sums, at)))
+            };
+            let values: [f64; VALUES] = [
+                sum(|sums, at| sums.asx[at].re),
+                sum(|sums, at| sums.asx[at].im),
+                sum(|sums, at| sums.ach[at].re),
+                sum(|sums, at| sums.ach[at].im),
+            ];
+            let first = (iw as usize + at) * VALUES;
+            for (value, sum) in (first..).zip(values) {
+                *partials.add(value * grid.blocks() as usize + grid.slot(block) as usize) = sum;
+            }
+        }
+    }
+
+    /// The second stage for one value of one group, over the sums of the group's blocks by slot.
+    pub fn second_stage(partials: &[f64]) -> f64 {
+        block_sum((0..THREADS).map(|thread| {
+            // SAFETY: the slice holds as many values as it is long.
+            unsafe { strided_sum(partials.as_ptr(), partials.len() as u32, thread, THREADS) }
+        }))
     }
 }

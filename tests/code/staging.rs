@@ -1,9 +1,8 @@
 //! The staging of bands, as a block does it.
 
-use gpp::kernels::arrays;
+use gpp::kernels::arrays::Planned;
 use gpp::kernels::intrinsics::WARP;
-use gpp::kernels::tiling::Place;
-use gpp::kernels::tiling::{Array, Stage};
+use gpp::kernels::tiling::{Array, Place, Stage};
 
 /// Has all threads of a block bring their shares of a stage, then looks where each reads.
 fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], first: u32) {
@@ -34,7 +33,7 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                     let aqsn = Some((Array::Aqsn, n * ncouls + ig));
                     assert_eq!(at(Stage::<T, W>::aqsn(thread)), aqsn);
                     for t in 0..T {
-                        let element = n * arrays::Planned::rows(ngpown) + igp + t as u32;
+                        let element = n * Planned::rows(ngpown) + igp + t as u32;
                         let aqsm = Some((Array::AqsmLocal, element));
                         assert_eq!(at(Stage::<T, W>::aqsm_local(thread, t)), aqsm);
                     }

@@ -81,8 +81,9 @@ fn faults(
             continue;
         }
         // Closures and adapters of the library among them.
-        let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::expansion gpp_cpu::fractions gpp_cpu::simd \
-                       gpp_cpu::lists::static_sums gpp_cpu::planned::PairVector gpp_cpu::planned::PairSums \
+        let strayed = "fearless_simd gpp_cpu::definition gpp_cpu::expansion gpp_cpu::simd \
+                       gpp_cpu::planned::AnyPoles gpp_cpu::planned::RealPole gpp_cpu::planned::Split \
+                       gpp_cpu::planned::static_sums gpp_cpu::planned::PairVector gpp_cpu::planned::PairSums \
                        gpp_cpu::planned::BandSums gpp_cpu::planned::PerBand core::array core::iter";
         if strayed.split(' ').any(|path| name.contains(path)) || name.contains("{{closure}}") {
             faults.push(format!("calls {name}"));

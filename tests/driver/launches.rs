@@ -8,16 +8,14 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
-use gpp::kernels::arrays::Layout;
-use gpp::kernels::emulator::second_stage;
-use gpp::kernels::grid::Thread;
+use gpp::kernels::arrays::{
+    self, Arguments, Layout, PaperArguments, PlannedArguments, REPACK_SYMBOL, RepackArguments,
+};
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::lists;
-use gpp::kernels::reduction::{self, SecondStageArguments};
-use gpp::kernels::repack::{self, RepackArguments};
+use gpp::kernels::reduction::{self, SecondStageArguments, second_stage};
 use gpp::kernels::sigma::ClusterArguments;
-use gpp::kernels::tiling::Grid;
+use gpp::kernels::tiling::{Grid, Thread};
 use gpp::kernels::versions::{ALL, find};
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
@@ -57,11 +55,11 @@ unsafe extern "C" fn launch(
             }
             return;
         }
-        if name == repack::SYMBOL {
+        if name == REPACK_SYMBOL {
             let given = RepackArguments::read(parameters(RepackArguments::COUNT));
             for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
             {
-                repack::share(Thread::of(block, lane, blocks, threads), &given);
+                arrays::repack(Thread::of(block, lane, blocks, threads), &given);
             }
             return;
         }

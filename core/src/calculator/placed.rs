@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use gpp_kernels::arrays::NO_INDEX;
 use gpp_kernels::kernel::Kernel as GpuKernel;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::repack::NONE;
 use num_complex::Complex64;
 
 use crate::calculator::arrays::{
@@ -240,7 +240,7 @@ impl Placed<'_> {
         let header = &self.header;
         let rows = || match aqsm_local {
             true => (0..header.ngpown).map(|igp| header.column(igp) as u32).collect(),
-            false => header.rows().map(|row| row.map_or(NONE, |row| row as u32)).collect(),
+            false => header.rows().map(|row| row.map_or(NO_INDEX, |row| row as u32)).collect(),
         };
         self.rows[usize::from(aqsm_local)].get_or_insert_with(|| Arc::new(rows())).clone()
     }

@@ -1,6 +1,6 @@
 //! The versions named on the command line.
 
-use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
+use gpp_kernels::offdiag::ALL as OF_MATRICES;
 
 use crate::catalogue::{
     BackEnd, JOURNEYS, Listed, best, best_for, find, journey, order, versions as all,

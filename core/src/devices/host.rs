@@ -10,10 +10,10 @@ use gpp_cpu::problem::{BandPanels, IgPanels, Task};
 use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::emulator;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
+use gpp_kernels::reduction::second_stage;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -239,7 +239,7 @@ impl OnHost<'_> {
             });
         }
         let of_groups = partials.chunks(grid.per_group() as usize);
-        let values = of_groups.map(emulator::second_stage).collect();
+        let values = of_groups.map(second_stage).collect();
         let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
         let (blocks, upload) = (Some(blocks), Upload::default());
         Ok(SlabSums { values, groups, seconds, blocks, upload })

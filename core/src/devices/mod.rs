@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use gpp_cpu::pool::{STACK, starting};
-use gpp_cpu::stop::{NEVER, Stop};
-use gpp_kernels::kernel::{Dimensions, Entry, Exceeded, GpuVersion, Kernel};
+use gpp_cpu::work::{NEVER, Stop};
+use gpp_kernels::kernel::{BELOW, Dimensions, Entry, Exceeded, GpuVersion, Kernel};
 use gpp_kernels::tiling::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -218,9 +218,9 @@ pub fn grid(
         fallback_begins: &[],
         clusters: 0,
     });
-    if let Some(Exceeded { what, count, below }) = kernel.exceeded(&extents) {
+    if let Some(Exceeded { what, count }) = kernel.exceeded(&extents) {
         let origin = format!("{} on {}", gpu.id(), problem.name());
-        let what = format!("the kernel takes fewer than {below} {what}, found {count}");
+        let what = format!("the kernel takes fewer than {BELOW} {what}, found {count}");
         return Err(Error::Input { origin, what });
     }
     Ok(kernel.grid(&extents))

@@ -1,7 +1,7 @@
 //! Σ as a matrix on a CPU: blocks of P that stay in its caches, and real matrix products.
 //!
 //! For each band n and energy, threads take a few igp each. They make P for these and some ig
-//! ([`gpp_cpu::poles`]), multiply it by A of all l, and go on to the next ig: `U = Aᵀ P`. Then threads take a few m
+//! ([`gpp_cpu::definition`]), multiply it by A of all l, and go on to the next ig: `U = Aᵀ P`. Then threads take a few m
 //! each and add `U · vcoul · conj(A_m)` of all igp. Each element is added in the order of n and igp, whatever the
 //! number of threads, and so are its bits.
 
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f64::gemm::f64::get_gemm_fn;
-use gpp_cpu::poles::{self, Pairs};
+use gpp_cpu::definition::{self, Pairs};
 use gpp_cpu::pool::{Pool, Threads};
 use gpp_cpu::simd::Level;
 use num_complex::Complex64;
@@ -253,7 +253,7 @@ impl<'a> OnCpu<'a> {
             let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
             let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
             let ssx = (kinds == KINDS).then_some(ssx);
-            poles::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
+            definition::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
             let a = planes(&operands.a).map(|plane| &plane[ig.start * bands..]);
             for (p, sums) in scratch.iter().zip(&mut sums[..kinds]) {
                 let lengths = [bands, ig.len(), igp.len()];

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::Arguments;
-use gpp_kernels::arrays;
+use gpp_kernels::arrays::{self, Arguments};
 use gpp_kernels::offdiag::mma::COLUMNS;
 use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, Limits};

@@ -1,10 +1,10 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::pack`].
 
+use gpp_kernels::offdiag::Version;
 use gpp_kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Fold, NO_ROW, packed_a, packed_b};
 use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, Limits, is_regular};
 use gpp_kernels::offdiag::product::WORDS;
-use gpp_kernels::offdiag::versions::Version;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;

@@ -20,7 +20,7 @@ pub mod images;
 use std::ops::{AddAssign, Range};
 use std::sync::OnceLock;
 
-use gpp_cpu::stop::{NEVER, Stop};
+use gpp_cpu::work::{NEVER, Stop};
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 

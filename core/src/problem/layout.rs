@@ -8,8 +8,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{Arguments, PaperArguments, PlannedArguments};
-use gpp_kernels::arrays::Layout;
+use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, PlannedArguments};
 use gpp_kernels::kernel::{self, Kernel};
 use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};

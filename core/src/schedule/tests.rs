@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use gpp_cpu::stop::NEVER;
+use gpp_cpu::work::NEVER;
 
 use super::*;
 

@@ -1,9 +1,10 @@
 //! The far fields of a level's vectors against those of [`gpp_kernels::sigma::real`] and
 //! [`gpp_kernels::sigma::complex`].
 
+use std::fmt::Debug;
+
 use fearless_simd::Fallback;
 use gpp_kernels::sigma::FarField as OneFarField;
-use gpp_kernels::sigma::complex;
 use gpp_kernels::sigma::real::far_field;
 
 use super::*;
@@ -26,29 +27,10 @@ fn parts() -> impl Iterator<Item = Interval> {
     })
 }
 
-fn energies() -> impl Iterator<Item = f64> {
-    let even = (-120..160).map(|step| f64::from(step) * 0.25 + 0.017);
-    even.chain([1e-12, 1e3, -1e3, 1e90, -1e90, 1e100, -1e150])
-}
-
-#[test]
-fn far_fields_of_real_poles_are_those_of_one_number() {
-    let mut seen = [0; 5];
-    for part in parts() {
-        let vectors = Chebyshev::of(Fallback::new(), &part, LIMITS).unwrap();
-        for w in energies() {
-            for occupied in [false, true] {
-                let found = way_of(vectors.far_field(splat(Fallback::new(), w), occupied));
-                assert_eq!(
-                    found,
-                    far_field(w, &part, occupied, &LIMITS),
-                    "{w:e} {part:?} {occupied}"
-                );
-                seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
-            }
-        }
-    }
-    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+/// Energies from −30 eV on, and far ones.
+fn energies(step: f64, count: u32) -> impl Iterator<Item = f64> {
+    let even = (0..count).map(move |at| f64::from(at) * step - 29.983);
+    even.chain([1e-12, 1e3, -1e3, 1e90, -1e90, 1e101, -1e150])
 }
 
 /// Discs all over the plane, and a small one.
@@ -56,7 +38,7 @@ fn discs() -> impl Iterator<Item = Disc> {
     let all = (0..500).map(|at| {
         let at = f64::from(at);
         let middle = Complex64::from_polar(0.02 + at * 0.05, at * 0.0648);
-        (middle, (0.05 + 0.02 * (at % 3.0)).min(middle.norm() / MIN_DISTANCE_OF_POWERS))
+        (middle, (0.05 + 0.02 * (at % 3.0)).min(middle.norm() / complex::MIN_DISTANCE))
     });
     all.chain([(1e-6.into(), 1e-8)]).map(|(middle, radius)| Disc {
         middle,
@@ -66,25 +48,34 @@ fn discs() -> impl Iterator<Item = Disc> {
     })
 }
 
-#[test]
-fn far_fields_of_complex_poles_are_those_of_one_number() {
-    let mut seen = [0; 5];
-    let even = (-60..80).map(|step| f64::from(step) * 0.5 + 0.017);
-    let energies: Vec<f64> = even.chain([1e-12, 1e3, -1e3, 1e90, -1e90, 1e101, -1e150]).collect();
-    for disc in discs() {
-        let (lanes, one) = (
-            Powers::of(Fallback::new(), &disc, LIMITS).unwrap(),
-            complex::Acceptance::of(&disc, &LIMITS),
-        );
-        for &w in &energies {
-            for occupied in [false, true] {
-                let found = way_of(lanes.far_field(splat(Fallback::new(), w), occupied));
-                assert_eq!(found, one.far_field(w, occupied), "{w:e} {disc:?} {occupied}");
-                seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
-            }
-        }
+/// Compares a cluster's far field in vectors with that of one number, and counts what it is.
+fn compare<E: Expansion<Fallback, Cluster: Debug>>(
+    cluster: &E::Cluster,
+    energies: impl Iterator<Item = f64>,
+    one: impl Fn(f64, bool) -> Option<OneFarField>,
+    seen: &mut [usize; 5],
+) {
+    let vectors = E::of(Fallback::new(), cluster, LIMITS).unwrap();
+    for (w, occupied) in energies.flat_map(|w| [(w, false), (w, true)]) {
+        let found = way_of(vectors.far_field(splat(Fallback::new(), w), occupied));
+        assert_eq!(found, one(w, occupied), "{w:e} {cluster:?} {occupied}");
+        seen[found.map_or(4, |way| usize::from(way.q) * 2 + usize::from(way.ssx))] += 1;
     }
-    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+}
+
+#[test]
+fn far_fields_are_those_of_one_number() {
+    let (mut real, mut any) = ([0; 5], [0; 5]);
+    for part in parts() {
+        let one = |w, occupied| far_field(w, &part, occupied, &LIMITS);
+        compare::<Chebyshev<_>>(&part, energies(0.25, 280), one, &mut real);
+    }
+    for disc in discs() {
+        let one = complex::Acceptance::of(&disc, &LIMITS);
+        let one = |w, occupied| one.far_field(w, occupied);
+        compare::<Powers<_>>(&disc, energies(0.5, 140), one, &mut any);
+    }
+    assert!(real.iter().chain(&any).all(|&count| count > 0), "{real:?} {any:?}");
 }
 
 /// Points of a disc, its rim's too.
@@ -97,10 +88,9 @@ fn poles(of: &Disc) -> impl Iterator<Item = Complex64> + use<> {
 #[test]
 fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
     let mut seen = [0; 3];
-    let energies: Vec<f64> = (-60..80).map(|step| f64::from(step) * 0.5 + 0.017).collect();
     for disc in discs().chain([Disc { middle: (-3.0).into(), radius: 0.2, begin: 0, end: 1 }]) {
         let bounds = Powers::of(Fallback::new(), &disc, LIMITS).unwrap();
-        for &w in energies.iter().chain(&[2.9, 3.1, 1e99, 1e101, -1e101]) {
+        for w in energies(0.5, 140).chain([2.9, 3.1, 1e99, -1e101]) {
             for occupied in [false, true] {
                 if !bounds.is_first(splat(Fallback::new(), w), occupied).test(0) {
                     seen[2] += 1;

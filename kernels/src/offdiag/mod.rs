@@ -12,7 +12,6 @@
 //! of its next product in the registers in which the matrix instruction wants them. On the host a warp is all of its
 //! lanes at once, so that tests run this source.
 //!
-//! - [`versions`]: the versions, and what they differ in.
 //! - [`product`]: the kernels of both products and their main loop.
 //! - [`pipeline`]: the tile of a block, and stages of operands in shared memory, with producers and consumers.
 //! - [`poles`]: the elements of P.
@@ -24,12 +23,268 @@ pub mod pack;
 pub mod pipeline;
 pub mod poles;
 pub mod product;
-pub mod versions;
 
+use mma::ROWS;
 use pack::{FallbackPairs, Fold, PackV, THREADS};
+use pipeline::{Tile, TileConfig};
+use poles::{ComplexSch, ComplexSsx, Sch, Ssx};
+use product::{ProductSigma, ProductU};
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
     let common = [FallbackPairs::SYMBOL, PackV::SYMBOL, Fold::SYMBOL].map(|own| (own, THREADS));
-    versions::ALL.into_iter().flat_map(versions::Version::kernels).chain(common)
+    ALL.into_iter().flat_map(Version::kernels).chain(common)
+}
+
+/// A version of the products, of one idea. All give the same bits.
+#[derive(Debug)]
+pub struct Version {
+    pub id: &'static str,
+    pub change: &'static str,
+    /// The version before it.
+    pub from: Option<&'static str>,
+    /// The least compute capability.
+    pub capability: f64,
+    /// Whether operands are staged in shared memory.
+    pub is_pipelined: bool,
+    /// Whether an item may end within a warp's tile.
+    pub splits: bool,
+    pub tile_u: Tile,
+    pub tile_sigma: Tile,
+    /// Symbols of U: of real poles and of complex ones, for `sch` and for `ssx`.
+    pub symbols_u: [[&'static str; 2]; 2],
+    pub symbol_sigma: &'static str,
+    /// A warp of a block of each kernel on the host, in the order of the symbols.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub warp_u: [[unsafe fn(&ProductU, u32, u32); 2]; 2],
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
+}
+
+impl Version {
+    /// Fragments of l that a band n takes for so many bands l.
+    pub fn fragments(&self, bands: usize) -> usize {
+        let (needed, tile) = (bands.div_ceil(ROWS as usize), self.tile_u.m as usize);
+        // A warp's tile holds an item or two.
+        if self.splits { needed.max(tile - 1) } else { needed.next_multiple_of(tile) }
+    }
+
+    /// Bytes of shared memory of a block of a tile, with so many words in an element of B.
+    pub const fn shared(&self, tile: Tile, words: u32) -> u32 {
+        if self.is_pipelined { tile.stages(words).bytes() } else { 0 }
+    }
+
+    /// Symbols with the threads of a block.
+    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let first =
+            self.symbols_u.into_iter().flatten().map(|symbol| (symbol, self.tile_u.threads()));
+        first.chain([(self.symbol_sigma, self.tile_sigma.threads())])
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Version {
+    /// Runs a kernel of U on the host: of real or complex poles, for `sch` or `ssx`.
+    pub unsafe fn run_u(&self, complex: bool, exchange: bool, arguments: &ProductU) {
+        let warp = self.warp_u[usize::from(complex)][usize::from(exchange)];
+        self.tile_u.run(arguments.blocks(self.tile_u), |block, at| warp(arguments, block, at));
+    }
+
+    pub unsafe fn run_sigma(&self, arguments: &ProductSigma) {
+        let (tile, warp) = (self.tile_sigma, self.warp_sigma);
+        tile.run(arguments.blocks(tile), |block, at| warp(arguments, block, at));
+    }
+}
+
+/// Fails to compile if the tiles of a version do not go together.
+const fn check<W: TileConfig>() {
+    let (u, sigma) = (W::TILE_U, W::TILE_SIGMA);
+    // What a version's fragments of l are a multiple of: see `Version::fragments`.
+    let multiple = if W::SPLITS { 1 } else { u.m };
+    assert!(multiple.is_multiple_of(sigma.a_fragments()));
+    // k-tiles of U are whole tiles of the first product.
+    assert!(u.b_fragments().is_multiple_of(sigma.k_tiles));
+    // Of the stages one is consumed, one is released, and others are produced.
+    let few = u.stages(3).count < 3 || u.stages(4).count < 3 || sigma.stages(2).count < 3;
+    assert!(!W::PIPELINED || !few);
+}
+
+/// A version, its entries, and its kernels on the host. Tiles are `m`, `n` and `k_tiles`, then warps.
+macro_rules! version {
+    (
+        $id:literal, $change:literal, from $from:expr, capability $capability:literal;
+        instruction $instruction:ty, pipelined $pipelined:literal, splits $splits:literal;
+        tile_u { m: $um:literal, n: $un:literal, k_tiles: $uk:literal, $($u_warps:tt)* }
+        tile_sigma { m: $sm:literal, n: $sn:literal, k_tiles: $sk:literal, $($s_warps:tt)* }
+        $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
+    ) => {
+        use super::*;
+
+        pub struct Config;
+
+        impl TileConfig for Config {
+            type Instruction = $instruction;
+            const TILE_U: Tile = Tile { m: $um, n: $un, k_tiles: $uk, $($u_warps)* };
+            const TILE_SIGMA: Tile = Tile { m: $sm, n: $sn, k_tiles: $sk, $($s_warps)* };
+            const SPLITS: bool = $splits;
+            const PIPELINED: bool = $pipelined;
+        }
+
+        pub static VERSION: Version = Version {
+            id: $id,
+            change: $change,
+            from: $from,
+            capability: $capability,
+            is_pipelined: $pipelined,
+            splits: $splits,
+            tile_u: Config::TILE_U,
+            tile_sigma: Config::TILE_SIGMA,
+            symbols_u: [
+                [stringify!($hole), stringify!($exchange)],
+                [stringify!($complex_hole), stringify!($complex_exchange)],
+            ],
+            symbol_sigma: stringify!($second),
+            #[cfg(not(target_arch = "nvptx64"))]
+            warp_u: [
+                [
+                    ProductU::warp::<Config, Sch, 3, $um, $un, $uk>,
+                    ProductU::warp::<Config, Ssx<true>, 3, $um, $un, $uk>,
+                ],
+                [
+                    ProductU::warp::<Config, ComplexSch, 4, $um, $un, $uk>,
+                    ProductU::warp::<Config, ComplexSsx<true>, 4, $um, $un, $uk>,
+                ],
+            ],
+            #[cfg(not(target_arch = "nvptx64"))]
+            warp_sigma: ProductSigma::warp::<Config, $sm, $sn, $sk>,
+        };
+
+        const _: () = check::<Config>();
+
+        product! { arguments_u $hole: ProductU<Sch, 3, $um, $un, $uk> }
+        product! { arguments_u $exchange: ProductU<Ssx<true>, 3, $um, $un, $uk> }
+        product! { arguments_u $complex_hole: ProductU<ComplexSch, 4, $um, $un, $uk> }
+        product! { arguments_u $complex_exchange: ProductU<ComplexSsx<true>, 4, $um, $un, $uk> }
+        product! { arguments_sigma $second: ProductSigma<$sm, $sn, $sk> }
+    };
+}
+
+/// An entry of a product: all warps of a block, see [`mma::warp`].
+macro_rules! product {
+    ($list:ident $symbol:ident: $product:ident<$($generics:tt)*) => {
+        $crate::offdiag::product::$list! { entry [$symbol $product, |arguments| {
+            $product::warp::<Config, $($generics)*(&arguments, $crate::intrinsics::block(), 0)
+        }] }
+    };
+}
+
+/// All, each after the one before it.
+pub static ALL: [&Version; 6] = [
+    &vector::VERSION,
+    &m8n8k4::VERSION,
+    &m16n8k8::VERSION,
+    &ring::VERSION,
+    &m16n8k16::VERSION,
+    &wide::VERSION,
+];
+
+pub mod vector {
+    //! Vector: P is made in registers and multiplied by ordinary FMAs.
+    //!
+    //! A lane holds parts of rows and columns only, as the matrix instruction wants it, so it asks the others for the rest.
+    //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
+
+    version! {
+        "vector", "P made in registers, FMAs of vectors", from None, capability 7.0;
+        instruction mma::Vector, pipelined false, splits false;
+        tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        gpp_offdiag_vector_hole gpp_offdiag_vector_exchange
+        gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
+        gpp_offdiag_vector_second
+    }
+}
+
+pub mod m8n8k4 {
+    //! m8n8k4: the FP64 matrix instruction of the Ampere generation.
+    //!
+    //! P is made in the registers where the instruction wants it, so that no lane asks another.
+    //! It is the version for compute capability 8.0.
+
+    version! {
+        "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0;
+        instruction mma::M8N8K4, pipelined false, splits true;
+        tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange
+        gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
+        gpp_offdiag_m8n8k4_second
+    }
+}
+
+pub mod m16n8k8 {
+    //! m16n8k8: the FP64 matrix instruction of the Hopper generation, as much in one as in four before.
+    //!
+    //! Operands come from L1, where each warp reads them on its own and waits for them.
+
+    version! {
+        "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0;
+        instruction mma::M16N8, pipelined false, splits true;
+        tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange
+        gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
+        gpp_offdiag_m16n8k8_second
+    }
+}
+
+pub mod ring {
+    //! Ring: bulk copies bring a block's operands to shared memory ahead of time, and the tile is 96 l by 64 igp.
+    //!
+    //! No warp waits for memory, and each element of A is read once a block. A warp whose l are of two bands n makes P
+    //! twice.
+
+    version! {
+        "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits true;
+        tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        gpp_offdiag_ring_hole gpp_offdiag_ring_exchange
+        gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
+        gpp_offdiag_ring_second
+    }
+}
+
+pub mod m16n8k16 {
+    //! m16n8k16: a matrix instruction twice as deep, which reads and writes the sums half as often.
+    //!
+    //! A warp makes P of 16 ig before their products. The tile is that of `ring`: of 128 l the sums and twice as many
+    //! operands would not fit into the registers. P of two bands n would not either: bands are filled up to a multiple of 48.
+
+    version! {
+        "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits false;
+        tile_u { m: 3, n: 2, k_tiles: 2, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
+        gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange
+        gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
+        gpp_offdiag_m16n8k16_second
+    }
+}
+
+pub mod wide {
+    //! Wide: a tile of 128 l by 64 igp, so that an element of P serves 64 l instead of 48.
+    //!
+    //! The sums take 192 of 255 registers. A warp's l are of one band n: bands are filled up to a multiple of 64. So it is
+    //! for numbers of bands that fill it.
+
+    version! {
+        "wide", "tiles of 128 l", from Some("ring"), capability 9.0;
+        instruction mma::M16N8, pipelined true, splits false;
+        tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
+        tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
+        gpp_offdiag_wide_hole gpp_offdiag_wide_exchange
+        gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
+        gpp_offdiag_wide_second
+    }
 }

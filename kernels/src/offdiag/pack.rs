@@ -7,8 +7,8 @@
 //! - Packed A, of A or U: `[k-tile][16 l][re, im][k < 4, k ≥ 4][lane][row, row + 8]`, one for each n or item.
 //! - Packed B, of poles or V: `[k-tile][8 igp][word][lane][k, k + 4]`.
 
-use crate::arguments::arguments;
 use crate::arrays;
+use crate::arrays::arguments;
 use crate::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use crate::offdiag::poles::FallbackPair;
 

@@ -129,7 +129,7 @@ pub fn complex([t1, t2, t3]: &[FragmentC; 3], element: usize, lane: usize) -> [f
 /// Passes what is in brackets to a macro, then the arguments of [`ProductU`].
 macro_rules! arguments_u {
     ($then:ident $with:tt) => {
-        $crate::arguments::$then! { $with {
+        $crate::arrays::$then! { $with {
             /// Packed A of items in groups: a k-tile holds the fragments of one item after the other.
             a: *const f64,
             /// Packed poles.
@@ -318,7 +318,7 @@ impl ProductU {
 /// Passes what is in brackets to a macro, then the arguments of [`ProductSigma`].
 macro_rules! arguments_sigma {
     ($then:ident $with:tt) => {
-        $crate::arguments::$then! { $with {
+        $crate::arrays::$then! { $with {
             /// Packed U, one for each item.
             u: *const f64,
             /// Packed V, one for each item.

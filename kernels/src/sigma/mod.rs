@@ -13,7 +13,7 @@
 //! ([`complex`]). Far from it these functions are an *expansion* in a few polynomials of the pole, and the *moments* of
 //! the cluster, `Σ c·M` times each polynomial over its pairs, give its sums at every energy of the band: the *far field*.
 //! If the pole itself or a bound between the branches is in the cluster, or too near to it, its pairs are summed one by
-//! one by the definition: the *near field* (`direct`).
+//! one by the definition: the *near field*.
 //!
 //! A block has 64 bands, one a thread, and goes through clusters. It sums their moments; then its threads share out the
 //! energies and bands as *targets* and add the far field there, and its warps add the near field. The sums of the targets
@@ -24,18 +24,19 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::Limits;
-use crate::formula::{TermFn, VALUES};
-use crate::grid::split;
+use crate::formula::{Pair, Term, TermFn, VALUES};
 use crate::intrinsics::{WARP, load};
+use crate::tiling::split;
 
 pub mod complex;
-mod direct;
 pub mod real;
-mod team;
 
 pub use complex::Disc;
+#[cfg(target_arch = "nvptx64")]
+pub use gpu::Block;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::Emulated;
 pub use real::Interval;
-pub use team::*;
 
 /// Bands of a block, one for each of its threads.
 pub const BANDS: u32 = 64;
@@ -68,7 +69,7 @@ pub struct Pole<W = f64> {
 /// Passes what is in brackets to a macro, then the arguments of the kernels of clusters.
 macro_rules! cluster_arguments {
     ($then:ident $with:tt) => {
-        $crate::arguments::$then! { $with {
+        $crate::arrays::$then! { $with {
             /// The pairs, those of a cluster next to each other: with complex poles in the kernel for discs.
             poles: *const $crate::sigma::Pole,
             /// The clusters, discs in the kernel for these.
@@ -185,7 +186,7 @@ pub unsafe fn block<C: Cluster, T: Team>(
             let mut targets = warp * WARP;
             while targets < MAX_ENERGIES {
                 team.lanes(|lane| cluster.add_far_field(a, team, first, targets + lane));
-                direct::add_near_field(a, team, &cluster, first, targets, term);
+                add_near_field(a, team, &cluster, first, targets, term);
                 targets += BANDS;
             }
         });
@@ -285,5 +286,297 @@ impl ClusterArguments {
     unsafe fn elements<W>(&self, pole: &Pole<W>, n: u32) -> [Complex64; 2] {
         let aqsm = load(self.aqsm_local, pole.igp * self.rows + n);
         [aqsm, load(self.aqsn, pole.ig * self.rows + n)]
+    }
+}
+
+// The near field: pairs one at a time, by the definition.
+
+/// Adds the near field of a cluster to the targets of a warp, those from `targets` on.
+#[inline(always)]
+pub unsafe fn add_near_field<C: Cluster, T: Team>(
+    a: &ClusterArguments,
+    team: &T,
+    cluster: &C,
+    first: u32,
+    targets: u32,
+    term: impl TermFn + Copy,
+) {
+    let (limits, bands) = (a.limits(), a.bands(first));
+    let far_field = cluster.far_fields(limits);
+    // A target has as many bands as any other, or one fewer.
+    let mut from = 0;
+    while from < bands {
+        let band = |lane: u32| {
+            let Target { iw, begin, .. } = Target::of(targets + lane, a);
+            (iw, from + begin)
+        };
+        let mut near = team.ballot(|lane| {
+            let (iw, b) = band(lane);
+            iw < a.nw && b < bands && {
+                let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
+                far_field(w, occ != 0.0).is_none()
+            }
+        });
+        while near != 0 {
+            let target = near.trailing_zeros();
+            near &= near - 1;
+            let (iw, b) = band(target);
+            let n = first + b;
+            let sums = team.sum(|lane| {
+                let (w, occ) = (a.wx(iw, n), a.occ(n));
+                let mut sums = [0.0; VALUES];
+                let pairs = cluster.pairs();
+                let mut at = pairs.start + lane;
+                while at < pairs.end {
+                    let pole = C::pole(a, at);
+                    let term = term(&Pair::new(pole.wtilde, pole.eps), w, &limits);
+                    add_term(a, &pole, n, occ, term, &mut sums);
+                    at += WARP;
+                }
+                sums
+            });
+            team.first(|| add::<C, T>(team, targets + target, sums));
+        }
+        from += Target::of(targets, a).step;
+    }
+}
+
+#[inline(always)]
+unsafe fn add_term<W>(
+    a: &ClusterArguments,
+    pole: &Pole<W>,
+    n: u32,
+    occ: f64,
+    Term { ssx, sch }: Term,
+    sums: &mut [f64; VALUES],
+) {
+    let ([aqsm, aqsn], vcoul) = (a.elements(pole, n), *a.vcoul_loc.add(pole.igp as usize));
+    let m = aqsm.conj() * aqsn;
+    let asx = ssx * (vcoul * occ) * m;
+    let ach = sch * (vcoul * 0.5) * m;
+    let [asx_re, asx_im, ach_re, ach_im] = sums;
+    (*asx_re, *asx_im) = (*asx_re - asx.re, *asx_im - asx.im);
+    (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
+}
+
+// The threads of a block that work together: at once on the GPU, one after the other on the host.
+
+/// The threads of a block and the numbers that they share.
+pub trait Team {
+    /// Runs `each` for each thread, then a barrier.
+    fn all(&self, each: impl FnMut(u32));
+
+    /// Runs `each` for each warp, then a barrier.
+    fn warps(&self, each: impl FnMut(u32));
+
+    /// Runs `each` for each thread of a warp, then a barrier of the warp; within [`Team::warps`].
+    fn lanes(&self, each: impl FnMut(u32));
+
+    /// A bit of each thread of a warp; within [`Team::warps`].
+    fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
+
+    /// Sums over the threads of a warp, as a tree, for [`Team::first`]; within [`Team::warps`].
+    fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES];
+
+    /// Runs `once` for the first thread of a warp, which alone reads what it stores; within [`Team::warps`].
+    fn first(&self, once: impl FnMut());
+
+    fn get(&self, at: u32) -> f64;
+
+    fn set(&self, at: u32, value: f64);
+
+    /// Two shared numbers, the first of them even.
+    fn pair(&self, at: u32) -> [f64; 2];
+
+    fn set_pair(&self, at: u32, values: [f64; 2]);
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu {
+    use num_complex::Complex64;
+
+    use super::Team;
+    use crate::formula::VALUES;
+    use crate::intrinsics::{
+        WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
+        store_shared_pair, vote, warp_barrier,
+    };
+
+    /// The block of the calling thread, all of whose threads do the same with it, and its shared numbers.
+    pub struct Block {
+        base: u32,
+    }
+
+    impl Block {
+        /// With shared numbers from this address on. All threads of a block of whole warps come here, once a launch.
+        #[inline(always)]
+        pub unsafe fn at(base: u32) -> Self {
+            Block { base }
+        }
+
+        #[inline(always)]
+        fn address(&self, at: u32) -> u32 {
+            self.base + at * 8
+        }
+    }
+
+    impl Team for Block {
+        #[inline(always)]
+        fn all(&self, mut each: impl FnMut(u32)) {
+            each(lane());
+            // SAFETY: all threads are here, by `Block::at`.
+            unsafe { barrier() }
+        }
+
+        #[inline(always)]
+        fn warps(&self, mut each: impl FnMut(u32)) {
+            each(lane() / WARP);
+            // SAFETY: all threads are here, by `Block::at`.
+            unsafe { barrier() }
+        }
+
+        #[inline(always)]
+        fn lanes(&self, mut each: impl FnMut(u32)) {
+            each(lane() % WARP);
+            // SAFETY: the whole warp is here, by `Block::at`.
+            unsafe { warp_barrier() }
+        }
+
+        #[inline(always)]
+        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+            // SAFETY: the whole warp is here, by `Block::at`.
+            unsafe { vote(each(lane() % WARP)) }
+        }
+
+        #[inline(always)]
+        fn sum(&self, mut each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
+            each(lane() % WARP).map(|mut sum| {
+                let mut width = WARP / 2;
+                while width > 0 {
+                    // SAFETY: the whole warp is here, by `Block::at`.
+                    sum += unsafe { shuffle_down(sum, width) };
+                    width /= 2;
+                }
+                sum
+            })
+        }
+
+        #[inline(always)]
+        fn first(&self, mut once: impl FnMut()) {
+            if lane() % WARP == 0 {
+                once();
+            }
+        }
+
+        #[inline(always)]
+        fn get(&self, at: u32) -> f64 {
+            // SAFETY: within the shared numbers of a cluster.
+            unsafe { load_shared(self.address(at)) }
+        }
+
+        #[inline(always)]
+        fn set(&self, at: u32, value: f64) {
+            // SAFETY: within the shared numbers of a cluster.
+            unsafe { store_shared(self.address(at), value) }
+        }
+
+        #[inline(always)]
+        fn pair(&self, at: u32) -> [f64; 2] {
+            // SAFETY: within the shared numbers of a cluster, aligned.
+            let pair = unsafe { load_shared_pair(self.address(at)) };
+            [pair.re, pair.im]
+        }
+
+        #[inline(always)]
+        fn set_pair(&self, at: u32, [re, im]: [f64; 2]) {
+            // SAFETY: within the shared numbers of a cluster, aligned.
+            unsafe { store_shared_pair(self.address(at), Complex64::new(re, im)) }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod host {
+    use core::cell::Cell;
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::{BANDS, Team};
+    use crate::formula::VALUES;
+    use crate::intrinsics::WARP;
+
+    /// A block whose threads run in turn, forwards and backwards, so that a missing barrier shows.
+    pub struct Emulated {
+        shared: Vec<Cell<f64>>,
+        backwards: Cell<bool>,
+    }
+
+    impl Emulated {
+        /// With shared numbers that are NaN.
+        pub fn new(numbers: u32) -> Emulated {
+            let nothing = Cell::new(f64::NAN);
+            Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }
+        }
+
+        fn in_turn(&self, count: u32, each: impl FnMut(u32)) {
+            match self.backwards.replace(!self.backwards.get()) {
+                false => (0..count).for_each(each),
+                true => (0..count).rev().for_each(each),
+            }
+        }
+    }
+
+    impl Team for Emulated {
+        fn all(&self, each: impl FnMut(u32)) {
+            self.in_turn(BANDS, each);
+        }
+
+        fn warps(&self, each: impl FnMut(u32)) {
+            self.in_turn(BANDS / WARP, each);
+        }
+
+        fn lanes(&self, each: impl FnMut(u32)) {
+            self.in_turn(WARP, each);
+        }
+
+        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+            (0..WARP).fold(0, |bits, lane| bits | u32::from(each(lane)) << lane)
+        }
+
+        fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
+            let mut lanes: Vec<[f64; VALUES]> = (0..WARP).map(each).collect();
+            let mut width = WARP as usize / 2;
+            while width > 0 {
+                for lane in 0..width {
+                    let other = lanes[lane + width];
+                    lanes[lane].iter_mut().zip(other).for_each(|(sum, x)| *sum = *sum + x);
+                }
+                width /= 2;
+            }
+            lanes[0]
+        }
+
+        fn first(&self, mut once: impl FnMut()) {
+            once();
+        }
+
+        fn get(&self, at: u32) -> f64 {
+            self.shared[at as usize].get()
+        }
+
+        fn set(&self, at: u32, value: f64) {
+            self.shared[at as usize].set(value);
+        }
+
+        fn pair(&self, at: u32) -> [f64; 2] {
+            assert!(at.is_multiple_of(2), "pairs are aligned");
+            [self.get(at), self.get(at + 1)]
+        }
+
+        fn set_pair(&self, at: u32, [one, other]: [f64; 2]) {
+            assert!(at.is_multiple_of(2), "pairs are aligned");
+            self.set(at, one);
+            self.set(at + 1, other);
+        }
     }
 }

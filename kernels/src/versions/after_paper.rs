@@ -9,15 +9,13 @@ use core::hint::select_unpredictable;
 use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Layout};
-use crate::entries::entries;
 use crate::formula::{
     Sums, first_denominator, reciprocal, reciprocal_unless, second_denominator, term, wdiff,
 };
-use crate::grid::each;
 use crate::intrinsics::{sqrt, upper};
-use crate::kernel::{Kernel, Loops};
+use crate::kernel::{Kernel, Loops, entries};
 use crate::plan::{EnergiesFrom, Plan, Poles};
-use crate::tiling::{Place, Shape, add, direct, staged};
+use crate::tiling::{Place, Shape, add, direct, each, staged};
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 

@@ -1,13 +1,12 @@
 //! The blog's steps: no blocks, no swapped indices.
 
 use crate::arrays::{Arrays, Limits, Order, Original};
-use crate::entries::entries;
 use crate::formula::{
     Pair, Sums, TOL_ZERO, Term, abs2, first_denominator, reciprocal, second_denominator, wdiff,
 };
-use crate::grid::{Thread, each, split};
 use crate::intrinsics::opt_barrier;
-use crate::kernel::{Energies, Kernel, Loops};
+use crate::kernel::{Energies, Kernel, Loops, entries};
+use crate::tiling::{Thread, each, split};
 use crate::versions::v0;
 
 /// `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.

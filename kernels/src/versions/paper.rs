@@ -5,14 +5,13 @@
 //! PTX would change.
 
 use crate::arrays::{Arrays, Layout, Limits, Original, Swapped};
-use crate::entries::entries;
 use crate::formula::{
     Pair, Sums, TOL_ZERO, Term, abs, abs2, first_denominator, reciprocal, second_denominator, wdiff,
 };
-use crate::grid::{Collapsed, Thread, each, split};
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
-use crate::kernel::{Energies, Kernel, Loops};
+use crate::kernel::{Energies, Kernel, Loops, entries};
 use crate::plan::{EnergiesFrom, Poles};
+use crate::tiling::{Collapsed, Thread, each, split};
 
 pub mod v0 {
     //! v0, the baseline: all three loops collapsed, energies in the thread.

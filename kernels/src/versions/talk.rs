@@ -1,13 +1,12 @@
 //! The talk's steps, and what they became in BerkeleyGW.
 
 use crate::arrays::{Arrays, Layout, Limits, Swapped};
-use crate::entries::entries;
 use crate::formula::{
     Pair, Sums, TOL_ZERO, Term, abs, abs2, branches, first_denominator, second_denominator, wdiff,
 };
-use crate::grid::{Thread, each, split};
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
-use crate::kernel::{Energies, Kernel, Loops};
+use crate::kernel::{Energies, Kernel, Loops, entries};
+use crate::tiling::{Thread, each, split};
 use crate::versions::blog::collapse2;
 use crate::versions::v0;
 

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::{iter, ptr};
 
 use bytemuck::Pod;
-use gpp_kernels::arrays::Layout;
-use gpp_kernels::grid::blocks;
+use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
 use gpp_kernels::kernel::Kernel;
-use gpp_kernels::repack::{NONE, RepackArguments, THREADS};
+use gpp_kernels::tiling::blocks;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -347,7 +346,7 @@ pub struct GpuElements {
     pub aqsn: DeviceMatrix,
     /// A matrix with a row for each G′.
     pub aqsm: DeviceMatrix,
-    /// The row of each G′ in it (0-based), or [`NONE`]. Equal rows are the same memory in each call.
+    /// The row of each G′ in it (0-based), or [`NO_INDEX`]. Equal rows are the same memory in each call.
     pub rows: Rows,
 }
 
@@ -419,7 +418,7 @@ impl GpuElements {
         if !map.of.as_ref().is_some_and(is_same) {
             map.of = None;
             let padded = |numbers: &mut dyn Iterator<Item = u32>, count: usize| -> Vec<u32> {
-                numbers.chain(iter::repeat(NONE)).take(count).collect()
+                numbers.chain(iter::repeat(NO_INDEX)).take(count).collect()
             };
             let all = match rows {
                 Some(rows) => padded(&mut rows.iter().copied(), height),
@@ -443,7 +442,7 @@ impl GpuElements {
         };
         to.repack.maps[which] = map;
         let kernel = to.repack.kernel.clone().expect("it was loaded with the matrix elements");
-        let grid = [blocks((height * width) as u64, THREADS), THREADS, 0];
+        let grid = [blocks((height * width) as u64, REPACK_THREADS), REPACK_THREADS, 0];
         // SAFETY: the numbers were uploaded in this stream and are within the caller's matrix by the contract of
         // `Resident::sums`. `to` has an element for each pair of them, fewer than 2³², and only this stream accesses it.
         unsafe { kernel.function.launch(to.stream, grid, &arguments.pointers()) }

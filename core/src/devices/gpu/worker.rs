@@ -6,8 +6,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arguments::{Arguments, PaperArguments};
-use gpp_kernels::arrays::Layout;
+use gpp_kernels::arrays::{Arguments, Layout, PaperArguments};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};

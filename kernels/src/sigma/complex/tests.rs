@@ -55,10 +55,7 @@ fn expansions_are_as_exact_as_stated() {
             for side in [-1.0, 1.0] {
                 // As near as moments tell it, and farther.
                 let w = middle.re + side * 4.0 * away;
-                let of = disc(
-                    middle,
-                    length(Complex64::new(w - middle.re, middle.im)) / MIN_DISTANCE / away,
-                );
+                let of = disc(middle, length(w - middle) / MIN_DISTANCE / away);
                 most = poles(&of).fold(most, |most, wtilde| most.max(relative(w, wtilde, &of)));
             }
         }
