@@ -6,8 +6,8 @@
 //! ```
 
 use clap::Parser;
-use gpp::problem::grid::{EnergyGrid, Even};
 use gpp::problem::systems::{self, DEFAULT_SEED};
+use gpp::problem::{EnergyGrid, Even};
 use gpp::progress::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};

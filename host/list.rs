@@ -9,8 +9,7 @@ use gpp_cpu::simd::Level;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::catalogue::names::versions;
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of};
+use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of, named};
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
@@ -79,7 +78,7 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
             symbols.push(name.clone());
             continue;
         }
-        for version in versions(name, BackEnd::Gpu)? {
+        for version in named(name, BackEnd::Gpu)? {
             let gpu = version
                 .gpu()
                 .ok_or_else(|| invalid(version.id(), "is a version for CPUs and has no PTX"))?;

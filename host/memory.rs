@@ -7,7 +7,7 @@ use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::{self, Free};
 use crate::problem::arrays::{Extents, Of};
-use crate::problem::vectors::SortedSlab;
+use crate::problem::layout::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
 use crate::setup::Resources;

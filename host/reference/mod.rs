@@ -15,7 +15,7 @@ use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 use crate::progress::Progress;
 
 pub use gpp_core::reference::{
-    Evaluation, Scale, StaticCh, Terms, evaluate, precise, serial, static_ch,
+    Evaluation, Scale, StaticCh, Terms, evaluate, precisely, serial, static_ch,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -170,7 +170,7 @@ fn sums_that_cancel_pass_beside_a_versions_own() {
 fn sizes_of_some_terms_are_less_than_those_of_all() {
     let problem = made([5, 23, 37, 3], Kind::Mixed, 4);
     let of = |terms: Terms| {
-        let precise = reference::precise::evaluate(terms.clone()).unwrap();
+        let precise = reference::precisely(terms.clone()).unwrap();
         let serial = serial::evaluate(terms, QUIET).unwrap();
         for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
             // 1-norms of factors, multiplied: up to twice that of their product.

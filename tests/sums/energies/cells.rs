@@ -2,9 +2,8 @@
 
 use gpp::kernels::sigma::Interval as Part;
 use gpp::kernels::sigma::real::far_field as way;
-use gpp::problem::grid::Even;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Cells, EnergyGrid, Evaluator, Problem, Source, systems};
+use gpp::problem::{Cells, EnergyGrid, Evaluator, Even, Problem, Source, systems};
 
 use super::{at, even};
 use crate::common::{Kind, QUIET};

@@ -13,13 +13,12 @@ use gpp_kernels::kernel::{GpuVersion, Kernel};
 use gpp_kernels::lists::STATIC;
 use gpp_kernels::plan::{Plan, Poles};
 
-use crate::problem::bands::{Bands, Id};
 pub use crate::problem::plan::clusters::{Cells, Evaluator};
 pub(super) use crate::problem::plan::fallback::Lookup;
 use crate::problem::plan::fallback::Regular;
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 pub use crate::problem::plan::lists::Lists;
-use crate::problem::slab::SlabView;
+use crate::problem::slab::{Bands, Id, SlabView};
 
 /// An order of a problem's bands in which bands of one class of [`gpp_kernels::plan`] are neighbours at any of the
 /// problem's energies, so that matrix elements are laid out once. It is the problem's own if band energies ascend.
