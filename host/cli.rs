@@ -18,7 +18,7 @@ use crate::error::{Result, invalid};
 use crate::memory::Limits;
 use crate::output::{self, check_outputs};
 use crate::problem::Even;
-use crate::problem::systems::DEFAULT_SEED;
+use crate::problem::synthesis::DEFAULT_SEED;
 use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, Record};

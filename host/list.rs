@@ -17,8 +17,9 @@ use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{check, print, write_text};
 use crate::problem::EnergyGrid;
+use crate::problem::System;
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
-use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
+use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
@@ -45,7 +46,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let system = systems::find(&args.system)?;
+    let system = System::find(&args.system)?;
     check(&args.output)?;
     let energies = args.energies.map(|energies| EnergyGrid::Spaced(energies));
     let source = Source { input: Input::System(system, args.seed), energies };

@@ -19,7 +19,7 @@ use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
-use gpp::problem::{Extents, Problem, Sums, input_file, synthesis, systems};
+use gpp::problem::{Extents, Problem, Sums, System, input_file, synthesis};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -60,7 +60,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         problems.push(at_energies(made, count));
     }
     for name in ["tiny", "demo"] {
-        problems.push(synthesis::synthesise(systems::find(name).unwrap(), 11, QUIET).unwrap());
+        problems.push(synthesis::synthesise(System::find(name).unwrap(), 11, QUIET).unwrap());
     }
     for name in HARD {
         let stored = input_file::read(&hard_path(name), QUIET).unwrap();

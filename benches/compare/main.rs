@@ -22,7 +22,7 @@ use gpp::devices::Device;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
-use gpp::problem::{Problem, Sums, synthesis, systems};
+use gpp::problem::{Problem, Sums, System, synthesis};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -71,8 +71,8 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let mut passed = true;
     for name in &arguments.system {
-        let system = systems::find(name)?;
-        let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, QUIET)?;
+        let system = System::find(name)?;
+        let problem = synthesis::synthesise(system, synthesis::DEFAULT_SEED, QUIET)?;
         let reference = reference::of(&problem, QUIET)?;
         let rows = match arguments.cpu {
             true => on_cpu(&arguments, &problem)?,

@@ -114,7 +114,7 @@ fn has_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
         return Ok(false);
     }
     for igp in slabs.ranges() {
-        let part = slabs.part(igp)?;
+        let part = problem.part(igp)?;
         let slab = part.view();
         if !are_real(slab.eps()) || !slab.aqsm_local().columns().all(are_real) {
             return Ok(false);

@@ -10,7 +10,7 @@ use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::problem::input_file::{read, write, write_with_subrecords};
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::{EnergyGrid, Header, Problem, Sums, systems};
+use gpp::problem::{EnergyGrid, Header, Problem, Sums, System};
 use proptest::prelude::*;
 
 use crate::common::{FIXTURES, Kind, QUIET, alone, at, fixture, fixture_path, made};
@@ -62,7 +62,7 @@ fn round_trip() {
     let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.dat");
-    let system = synthesise(systems::find("tiny").unwrap(), 1, QUIET).unwrap();
+    let system = synthesise(System::find("tiny").unwrap(), 1, QUIET).unwrap();
     let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
     let many = [1, 4, 501].map(|count| {
         let small = made([13, 5, 37, 2], Kind::Mixed, 9);

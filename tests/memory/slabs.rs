@@ -7,7 +7,7 @@ use std::path::Path;
 use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{Input, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, systems};
+use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, HARD, Kind, QUIET, alone, fixture_path, hard_path, made};
@@ -67,7 +67,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
 fn synthesised_slabs_are_parts_of_the_whole() {
     let _turn = alone();
     for name in ["tiny", "tiny-complex", "demo"] {
-        let source = Synthesis::new(systems::find(name).unwrap(), 5, QUIET);
+        let source = Synthesis::new(System::find(name).unwrap(), 5, QUIET);
         let whole = source.load().unwrap();
         assert_same(&source, &whole);
     }
@@ -206,7 +206,7 @@ fn errors_name_elements_of_the_whole_problem() {
 #[test]
 fn nothing_is_held_twice() {
     let _turn = alone();
-    let system = systems::find("demo").unwrap();
+    let system = System::find("demo").unwrap();
     let bytes = system.extents().bytes();
     // Columns, energies sorted, streams of the threads.
     let room = 1 << 19;

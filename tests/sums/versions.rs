@@ -4,8 +4,8 @@ use gpp::catalogue::{self, Listed};
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::{grid, lists};
+use gpp::problem::System;
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::systems;
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, make, remade};
@@ -16,7 +16,7 @@ fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
     FIXTURES.iter().for_each(|name| check(&fixture(name)));
     assorted().into_iter().for_each(|made| check(&make(made)));
     for name in ["tiny", "tiny-complex"] {
-        check(&synthesise(systems::find(name).unwrap(), 3, QUIET).unwrap());
+        check(&synthesise(System::find(name).unwrap(), 3, QUIET).unwrap());
     }
 }
 

@@ -14,14 +14,6 @@ fn what_the_table_states_exists() {
 }
 
 #[test]
-fn a_journey_goes_on_from_another() {
-    assert_eq!(before("v0"), None);
-    assert_eq!(before("v3"), Some("v2"));
-    assert_eq!(before("v9"), Some("v8"));
-    assert_eq!(before("none"), None);
-}
-
-#[test]
 fn ids_ranges_best_and_versions() {
     let ids = |names: &str| -> Vec<&str> {
         named(names, BackEnd::Gpu).unwrap().iter().map(|version| version.id()).collect()

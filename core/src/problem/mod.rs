@@ -12,7 +12,6 @@ pub mod plan;
 pub mod range;
 pub mod slab;
 pub mod synthesis;
-pub mod systems;
 
 use std::fmt;
 use std::ops::Range;
@@ -37,7 +36,7 @@ pub use crate::problem::plan::{
 use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;
 pub use crate::problem::slab::{Bands, Id, Slab, SlabView};
-pub use crate::problem::systems::System;
+pub use crate::problem::synthesis::System;
 use crate::ranks::Ranks;
 
 #[derive(Clone, Debug)]
@@ -288,22 +287,18 @@ impl Problem {
         (self.bands, self.slab.expect("it is in memory"))
     }
 
-    /// Plasmon-pole energies in eV, `(ncouls, ngpown)`.
     pub fn wtilde(&self) -> &[Complex64] {
         self.slab().wtilde()
     }
 
-    /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub fn eps(&self) -> &[Complex64] {
         self.slab().eps()
     }
 
-    /// Matrix elements of G′, `(ngpown, nbands)`.
     pub fn aqsm_local(&self) -> &[Complex64] {
         self.slab().aqsm_local().whole().expect("the slab is all igp")
     }
 
-    /// Coulomb interaction of each G′, `(ngpown)`.
     pub fn vcoul_loc(&self) -> &[f64] {
         self.slab().vcoul_loc()
     }
@@ -320,7 +315,6 @@ impl Problem {
         &self.bands
     }
 
-    /// What all contributing poles have in common.
     pub fn poles(&self) -> Poles {
         self.poles
     }
@@ -359,27 +353,22 @@ impl Problem {
         self.by_size.as_ref().filter(|_| of == slab.pairs_id())?.of(slab)
     }
 
-    /// `asxtemp` and `achtemp` before the kernel adds to them.
     pub fn start(&self) -> &Sums {
         &self.start
     }
 
-    /// `asxtempref` and `achtempref`, if a file holds them.
     pub fn stored(&self) -> Option<&Sums> {
         self.stored.as_ref()
     }
 
-    /// The small records of the file format.
     pub fn header(&self) -> &Header {
         self.bands.header()
     }
 
-    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
     pub fn aqsn(&self) -> &[Complex64] {
         self.bands.aqsn()
     }
 
-    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`: see [`Header::wx`].
     pub fn wx(&self) -> &[f64] {
         self.bands.wx()
     }
@@ -440,12 +429,6 @@ impl<'a> Slabs<'a> {
         Slabs { problem, igp: igp.min(problem.header().ngpown).max(1) }
     }
 
-    /// The same problem in slabs of another size.
-    #[must_use]
-    pub fn of_size(self, igp: usize) -> Slabs<'a> {
-        Slabs::new(self.problem, igp)
-    }
-
     pub fn problem(self) -> &'a Problem {
         self.problem
     }
@@ -463,14 +446,6 @@ impl<'a> Slabs<'a> {
     pub fn range(self, at: usize) -> Option<Range<usize>> {
         let ngpown = self.problem.header().ngpown;
         (at < self.count()).then(|| at * self.igp..ngpown.min((at + 1) * self.igp))
-    }
-
-    pub fn part(self, igp: Range<usize>) -> Result<SlabRef<'a>> {
-        self.problem.part(igp)
-    }
-
-    pub fn in_memory(self) -> Option<&'a Slab> {
-        self.problem.in_memory()
     }
 
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {

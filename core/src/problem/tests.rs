@@ -1,12 +1,12 @@
 use super::*;
+use crate::problem::System;
 use crate::problem::synthesis::synthesise;
-use crate::problem::systems;
 use crate::progress::Progress;
 
 /// A call's frame has them sorted once for all energies.
 #[test]
 fn poles_are_sorted_once() {
-    let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+    let made = synthesise(System::find("demo").unwrap(), 1, Progress::NONE).unwrap();
     // What was made has its masked columns left out already.
     let header = Header { unmasked: None, ..made.header().clone() };
     let pairs = CheckedPairs::new(&header, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();

@@ -21,7 +21,7 @@ pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
 /// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
 ///
 /// # Errors
-/// Those of [`Slabs::part`](crate::problem::Slabs::part): none for a problem in memory.
+/// Those of [`Problem::part`]: none for a problem in memory.
 pub fn evaluate<'a>(
     terms: impl Into<Terms<'a>>,
     progress: impl Into<Progress>,
@@ -297,7 +297,7 @@ impl<'a> Terms<'a> {
             if first >= igp.len() {
                 continue;
             }
-            let part = self.slabs.part(igp)?;
+            let part = self.slabs.problem().part(igp)?;
             let slab = part.view();
             let some = (first..slab.len()).into_par_iter().step_by(self.every);
             columns.par_extend(some.map(|igp| column(bands, slab, igp)));
