@@ -106,7 +106,7 @@ fn summed(
 /// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
-    kernel.igp_of_group(kernel.batches(problem).first().plan())
+    kernel.igp_of_group(&kernel.batches(problem).first().plan)
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the

@@ -168,7 +168,7 @@ impl<'a> Engine<'a> {
         batches: &Batches,
         watch: Watch,
     ) -> Result<Calculation> {
-        let group = kernel.igp_of_group(batches.first().plan());
+        let group = kernel.igp_of_group(&batches.first().plan);
         let (count, igp) = (self.slabs.count(), self.slabs.igp());
         if let Some(group) = group.filter(|group| count > 1 && !igp.is_multiple_of(*group)) {
             let (origin, id) = (self.problem().name().into(), kernel.id());

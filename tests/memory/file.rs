@@ -37,12 +37,13 @@ fn message(bytes: &[u8]) -> String {
     read_bytes(bytes).unwrap_err().to_string()
 }
 
-/// Byte ranges of the records with their markers.
-fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+/// Byte ranges of the records or subrecords with their markers.
+pub fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let length = length.unsigned_abs() as usize;
         all.push(at..at + length + 8);
         at += length + 8;
     }

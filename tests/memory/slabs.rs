@@ -11,6 +11,7 @@ use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, HARD, Kind, QUIET, alone, fixture_path, hard_path, made};
+use crate::file::records;
 use crate::peak;
 
 fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
@@ -107,18 +108,6 @@ fn seeks_pass_over_subrecords() {
     }
 }
 
-/// Offsets of all markers of a file.
-fn markers(bytes: &[u8]) -> Vec<usize> {
-    let mut all = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).unsigned_abs();
-        all.extend([at, at + 4 + length as usize]);
-        at += 8 + length as usize;
-    }
-    all
-}
-
 fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
     fs::write(path, bytes).unwrap();
     Input::open(path, QUIET)
@@ -134,7 +123,7 @@ fn every_marker_is_looked_at_and_every_end() {
     for length in [60, 16 * 9, 2_147_483_639] {
         write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
         let bytes = fs::read(&path).unwrap();
-        for at in markers(&bytes) {
+        for at in records(&bytes).into_iter().flat_map(|record| [record.start, record.end - 4]) {
             for change in [1, 0x80] {
                 let mut wrong = bytes.clone();
                 // The lowest byte, then the sign.

@@ -479,7 +479,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
 }
 
 /// What names versions: ids, journeys, `best` and `all`.
-pub fn known() -> Vec<&'static str> {
+fn known() -> Vec<&'static str> {
     let ids = versions().map(|listed| listed.version.id);
     let journeys = JOURNEYS.iter().map(|journey| journey.id);
     ids.chain(journeys).chain(["best", "all"]).collect()

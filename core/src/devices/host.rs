@@ -208,7 +208,7 @@ impl OnHost<'_> {
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
-        let kernel = batch.plan().kernel(gpu);
+        let kernel = batch.plan.kernel(gpu);
         let prepared = preparation(kernel.layout);
         let of_bands = &prepared.of_bands(bands, order)?;
         let wx = &prepared.energies(bands, batch);
@@ -217,7 +217,7 @@ impl OnHost<'_> {
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-        let constant = &batch.plan().wx;
+        let constant = &batch.plan.wx;
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -253,7 +253,7 @@ impl OnHost<'_> {
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, host) = (self.problem, self.host);
-        let (plan, needs) = (batch.plan(), cpu.needs);
+        let (plan, needs) = (&batch.plan, cpu.needs);
         let poles = cpu.poles(plan.poles);
         let pool = host.pool(cpu.threads)?;
         pool.install(|| self.prepare(slab, batch, needs, poles))?;

@@ -111,7 +111,7 @@ impl Preparation {
     /// The energies of a batch.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
-            Layout::Original | Layout::Clusters => batch.wx().into(),
+            Layout::Original | Layout::Clusters => batch.wx[..].into(),
             Layout::Swapped => {
                 let nbands = bands.header().nbands;
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
@@ -122,7 +122,7 @@ impl Preparation {
                 let padded = WX.extents(of_batch, self.0)[0] as usize;
                 let zeros = repeat_n(0.0, padded - batch.nw());
                 let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
-                batch.plan().order().iter().flat_map(of_band).collect()
+                batch.plan.order().iter().flat_map(of_band).collect()
             }
         }
     }
@@ -166,7 +166,7 @@ impl Preparation {
             Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
-                Pairs::Listed(Lists::of(slab, &fallback, batch.plan().has_static()), fallback)
+                Pairs::Listed(Lists::of(slab, &fallback, batch.plan.has_static()), fallback)
             }
             Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
         })
@@ -303,7 +303,7 @@ impl Pairs {
                     fallback_mask: arrays[0].cast(),
                     fallback_pairs: arrays[1].cast(),
                     fallback_begins: arrays[2].cast(),
-                    ..batch.plan().view(kernel, fallback)
+                    ..batch.plan.view(kernel, fallback)
                 };
                 Box::new(PlannedArguments::new(common, plan))
             }
@@ -485,7 +485,7 @@ pub fn bands_view<'a>(bands: &'a Bands, batch: &'a Batch) -> cpu::Bands<'a> {
     let h = bands.header();
     cpu::Bands {
         aqsn: bands.aqsn(),
-        wx: batch.wx(),
+        wx: &batch.wx,
         occ: bands.occ(),
         nbands: h.nbands,
         ncouls: h.ncouls,

@@ -345,7 +345,7 @@ impl Problem {
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
-        batch.plan().fallback(slab, takes, self.sorted_poles(slab))
+        batch.plan.fallback(slab, takes, self.sorted_poles(slab))
     }
 
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {

@@ -201,8 +201,9 @@ pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
 pub struct Batch {
     of: Id,
     energies: Range<usize>,
-    wx: Vec<f64>,
-    plan: BandPlan,
+    /// `wx` of them, `(nw, nbands)`, in the problem's order of bands.
+    pub wx: Vec<f64>,
+    pub plan: BandPlan,
 }
 
 impl Batch {
@@ -220,18 +221,9 @@ impl Batch {
         self.energies.len()
     }
 
-    /// `wx` of them, `(nw, nbands)`, in the problem's order of bands.
-    pub fn wx(&self) -> &[f64] {
-        &self.wx
-    }
-
     /// `wx(:,n)` of band `n` (0-based).
     pub fn of_band(&self, n: usize) -> &[f64] {
         &self.wx[n * self.nw()..(n + 1) * self.nw()]
-    }
-
-    pub fn plan(&self) -> &BandPlan {
-        &self.plan
     }
 }
 

@@ -55,7 +55,7 @@ fn every_regular_pair_is_listed_once() {
         let problem = Problem::new("lists", Origin::Made, made.header().clone(), matrices).unwrap();
         let (slab, batch) = (problem.slab(), problem.batches(3).first());
         let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
-        assert!(batch.plan().has_static());
+        assert!(batch.plan.has_static());
         let poles = slab.wtilde();
         let is_summed =
             |at: usize| poles[at] != Complex64::ZERO && !fallback.pairs.contains(&(at as u32));

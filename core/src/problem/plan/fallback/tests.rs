@@ -100,7 +100,7 @@ fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) ->
 /// What a look at all poles finds, and a look at sorted ones; none if it leaves that to the first.
 fn both(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<FallbackPairs>) {
     let (batch, slab) = (problem.batches(1).first(), problem.slab());
-    let plan = batch.plan();
+    let plan = &batch.plan;
     let found = BySize::of(slab).and_then(|sorted| sorted.fallback(slab, &plan.regular(takes)));
     (plan.fallback(slab, takes, None), found)
 }
