@@ -366,16 +366,6 @@ pub fn story(id: &str) -> Option<&'static Journey> {
     std::iter::successors(journey_of(id), continued).last()
 }
 
-/// The versions from one to another.
-fn range(first: &str, last: &str) -> Vec<&'static str> {
-    let (Some(first), Some(last)) = (place(first), place(last)) else { return Vec::new() };
-    versions()
-        .skip(first)
-        .take((last + 1).saturating_sub(first))
-        .map(|listed| listed.version.id)
-        .collect()
-}
-
 /// The nearest of these versions that another builds on.
 pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let among: Vec<&str> = among.into_iter().collect();
@@ -451,15 +441,18 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     };
     let [of_first, of_last] =
         [first, last].map(|version| story(version.id()).map_or("none", |story| story.id));
-    let ids = range(first.id(), last.id());
-    if of_first != of_last || ids.is_empty() {
-        let (first, last) = (first.id(), last.id());
-        let what = format!(
-            "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
-        );
-        return Err(Error::Input { origin: format!("--version {name}"), what });
+    let (first, last) = (first.id(), last.id());
+    let all: Vec<Listed> = versions().collect();
+    let range = place(first).zip(place(last)).and_then(|(first, last)| all.get(first..=last));
+    match range {
+        Some(range) if of_first == of_last && !range.is_empty() => Ok(range.to_vec()),
+        _ => Err(Error::Input {
+            origin: format!("--version {name}"),
+            what: format!(
+                "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
+            ),
+        }),
     }
-    Ok(ids.into_iter().filter_map(find).collect())
 }
 
 fn one(name: &str, back_end: BackEnd) -> Result<Listed> {

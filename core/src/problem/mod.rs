@@ -470,7 +470,8 @@ pub struct CheckedPairs {
     eps: Arc<Matrix>,
     poles: Poles,
     care: range::Care,
-    is_as_given: bool,
+    /// False if some `eps` were below 1e-120, which is replaced by zero.
+    pub are_as_given: bool,
     by_size: Arc<SortedOnce>,
 }
 
@@ -486,16 +487,11 @@ impl CheckedPairs {
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
         range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
-        let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
+        let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, by_size) = (Id::unique(), Arc::default());
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
-    }
-
-    /// False if some `eps` were below 1e-120, which is replaced by zero.
-    pub fn are_as_given(&self) -> bool {
-        self.is_as_given
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, by_size })
     }
 
     /// `wtilde` and `eps`.
