@@ -9,7 +9,7 @@ impl Bar for () {
     fn step(&self) {}
 }
 
-/// Makes a [`Bar`] with a name and so many steps, if bars are shown.
+/// Makes a [`Bar`] with a name and a number of steps, if bars are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress(pub Option<fn(&str, u64) -> Box<dyn Bar>>);
 

@@ -360,7 +360,7 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
-/// The journey that a version's own continues, directly or not, or its own.
+/// The first of the journeys that a version belongs to, following [`Journey::continues`].
 pub fn story(id: &str) -> Option<&'static Journey> {
     let continued = |own: &&'static Journey| own.continues.and_then(journey);
     std::iter::successors(journey_of(id), continued).last()
@@ -471,7 +471,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     })
 }
 
-/// What names versions: ids, journeys, `best` and `all`.
+/// All names of versions: ids, journeys, `best` and `all`.
 fn known() -> Vec<&'static str> {
     let ids = versions().map(|listed| listed.version.id);
     let journeys = JOURNEYS.iter().map(|journey| journey.id);

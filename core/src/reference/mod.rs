@@ -111,7 +111,7 @@ impl Number for TwoFloat {
     }
 }
 
-/// What one band and energy fix.
+/// The factors of a term that depend on band and energy only.
 #[derive(Clone, Copy)]
 pub struct Energy {
     /// `wx(iw,n)`.
@@ -369,7 +369,7 @@ pub struct Evaluation {
     pub scale: Scale,
 }
 
-/// What errors are relative to: `asx` and `ach` of each energy.
+/// The scale of errors: Σ|terms| of `asx` and `ach` at each energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
