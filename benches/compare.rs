@@ -15,14 +15,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use gpp::catalogue::names::versions;
-use gpp::catalogue::{BackEnd, Kernel};
+use gpp::catalogue::{BackEnd, Kernel, named};
 use gpp::devices::Device;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::output::memory;
-use gpp::problem::{Extents, Problem, Sums, synthesis, systems};
+use gpp::problem::{Extents, Problem, Sums, System, synthesis};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -74,8 +73,8 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let mut passed = true;
     for name in &arguments.system {
-        let system = systems::find(name)?;
-        let problem = synthesis::synthesise(system, systems::DEFAULT_SEED, QUIET)?;
+        let system = System::find(name)?;
+        let problem = synthesis::synthesise(system, synthesis::DEFAULT_SEED, QUIET)?;
         let reference = reference::of(&problem, QUIET)?;
         let rows = match arguments.cpu {
             true => on_cpu(&arguments, &problem)?,
@@ -151,7 +150,7 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     println!("{}, {compiler}", rust.info().name);
     let mut engines = [Engine::whole(&cuda, problem)?, Engine::whole(&rust, problem)?];
     let mut rows = Vec::new();
-    for listed in versions(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
+    for listed in named(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
         let is_paper = OF_PAPER.iter().any(|own| own.id() == listed.id());
         anyhow::ensure!(is_paper, "CUDA C++ has v0 to v8, not {}", listed.id());
         let mut seconds = [Vec::new(), Vec::new()];
@@ -203,7 +202,7 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
     let (mut builds, compiler) = compile(&gfortran)?;
     println!("{}, {threads} threads, {compiler}", host.info().name);
-    let ours = versions(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
+    let ours = named(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
     let row = |name: &str, is_other| {
         let sums = Sums::zero(problem.nw());
         Row { name: name.into(), is_other, other: None, seconds: Vec::new(), sums }

@@ -11,7 +11,7 @@ use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Problem, Source as _, systems};
+use gpp::problem::{EnergyGrid, Problem, Source as _, System, synthesis};
 use gpp::progress::Progress;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
@@ -19,7 +19,7 @@ use gpp::reference::{self, Reference};
 const QUIET: Progress = Progress { shown: false };
 
 fn demo() -> Synthesis {
-    Synthesis::new(systems::find("demo").unwrap(), systems::DEFAULT_SEED, QUIET)
+    Synthesis::new(System::find("demo").unwrap(), synthesis::DEFAULT_SEED, QUIET)
 }
 
 /// Times versions, each once its sums are verified.

@@ -6,8 +6,9 @@
 //! ```
 
 use clap::Parser;
-use gpp::problem::grid::{EnergyGrid, Even};
-use gpp::problem::systems::{self, DEFAULT_SEED};
+use gpp::problem::System;
+use gpp::problem::synthesis::DEFAULT_SEED;
+use gpp::problem::{EnergyGrid, Even};
 use gpp::progress::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};
@@ -34,7 +35,7 @@ fn main() -> Result<(), gpp::error::Error> {
     let grid = energies.map(EnergyGrid::Even);
     let mut sums = Vec::new();
     for name in &systems {
-        let system = systems::find(name)?;
+        let system = System::find(name)?;
         let source = Source { input: Input::System(system, seed), energies: grid.clone() };
         let problem = source.load(progress)?;
         let at = grid.as_ref().map(|_| At::of(problem.header()));

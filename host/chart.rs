@@ -15,7 +15,7 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::catalogue::order;
+use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::output::replace;
@@ -214,7 +214,7 @@ impl<'a> Roofline<'a> {
 
     fn color(&self, version: &str) -> RGBColor {
         let among = || self.counted.iter().position(|own| own.version == version).unwrap_or(0);
-        let own = COLORS[order::place(version).unwrap_or_else(among) % COLORS.len()];
+        let own = COLORS[catalogue::place(version).unwrap_or_else(among) % COLORS.len()];
         let [_, r, g, b] = own.to_be_bytes();
         RGBColor(r, g, b)
     }

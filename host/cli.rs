@@ -13,12 +13,12 @@ use clap_complete::Shell;
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_cpu::simd::Level;
 
-use crate::catalogue::names::BEST;
+use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
 use crate::memory::Limits;
 use crate::output::{self, check_outputs};
-use crate::problem::grid::Even;
-use crate::problem::systems::DEFAULT_SEED;
+use crate::problem::Even;
+use crate::problem::synthesis::DEFAULT_SEED;
 use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, Record};

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::catalogue::names::{single, versions};
-use crate::catalogue::{BackEnd, Listed};
+use crate::catalogue::{BackEnd, Listed, named, single};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
 use crate::explain::{LINES, Measured, matrices, show};
@@ -23,7 +22,7 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     if let Some(versions) = matrices::named(&names)? {
         return matrices::show(&versions, None, &args.cards);
     }
-    let versions = versions(&names, BackEnd::Gpu)?;
+    let versions = named(&names, BackEnd::Gpu)?;
     let measured = Measured::load(args.cards.from.as_deref())?;
     // A series goes without versions that its records lack; one that is named fails.
     let has = |own: &&Listed| {

@@ -9,8 +9,7 @@ use gpp_cpu::simd::Level;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::catalogue::names::versions;
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of};
+use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of, named};
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
@@ -18,8 +17,9 @@ use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{check, print, write_text};
 use crate::problem::EnergyGrid;
+use crate::problem::System;
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
-use crate::problem::systems::{self, DEFAULT_SEED, STATISTICS, SYSTEMS, System};
+use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
 use crate::progress::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
@@ -46,7 +46,7 @@ pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let system = systems::find(&args.system)?;
+    let system = System::find(&args.system)?;
     check(&args.output)?;
     let energies = args.energies.map(|energies| EnergyGrid::Spaced(energies));
     let source = Source { input: Input::System(system, args.seed), energies };
@@ -79,7 +79,7 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
             symbols.push(name.clone());
             continue;
         }
-        for version in versions(name, BackEnd::Gpu)? {
+        for version in named(name, BackEnd::Gpu)? {
             let gpu = version
                 .gpu()
                 .ok_or_else(|| invalid(version.id(), "is a version for CPUs and has no PTX"))?;

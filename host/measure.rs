@@ -102,7 +102,7 @@ fn describe(
         Kernel::Gpu(gpu) => {
             // The last batch may have fewer energies and another kernel.
             let first = version.batches(problem).first();
-            let launch = first.plan().kernel(gpu);
+            let launch = first.plan.kernel(gpu);
             let known = device.kernel(launch, entry(launch, first.nw()))?;
             if device.back_end() == BackEnd::Gpu {
                 result.kernel_hash = gpu::hash(&known.symbol);

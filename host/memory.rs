@@ -7,7 +7,7 @@ use crate::devices::Device;
 use crate::error::{Error, Result, invalid, mib};
 use crate::output::memory::{self, Free};
 use crate::problem::arrays::{Extents, Of};
-use crate::problem::vectors::SortedSlab;
+use crate::problem::layout::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
 use crate::setup::Resources;
@@ -100,7 +100,7 @@ fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
 /// The least common multiple of the `igp` that these versions sum in a group.
 fn group(problem: &Problem, versions: &[Kernel]) -> usize {
     let of_version =
-        |version: &Kernel| version.igp_of_group(version.batches(problem).first().plan());
+        |version: &Kernel| version.igp_of_group(&version.batches(problem).first().plan);
     versions.iter().filter_map(of_version).fold(1, |all, one| all / common_divisor(all, one) * one)
 }
 

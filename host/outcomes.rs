@@ -3,7 +3,7 @@
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-use crate::catalogue::{JOURNEYS, order};
+use crate::catalogue::{self, JOURNEYS};
 use crate::record::run::{Measurement, Times, Verdict};
 use crate::reference::Source;
 use crate::reference::verify::{Outcome, RelativeTo, Undecided, Verification};
@@ -137,7 +137,7 @@ pub fn outliers(result: &Measurement) -> Option<String> {
 pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
     let mut all: Vec<(&'static str, Vec<Measurement>)> = Vec::new();
     for result in results {
-        let id = order::story(&result.version).unwrap_or(&JOURNEYS[0]).id;
+        let id = catalogue::story(&result.version).unwrap_or(&JOURNEYS[0]).id;
         match all.iter_mut().find(|(series, _)| *series == id) {
             Some((_, own)) => own.push(result.clone()),
             None => all.push((id, vec![result.clone()])),
@@ -149,7 +149,7 @@ pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>
 /// The baseline of the first result's series, and its time over that of each result, if the baseline ran and passed
 /// and is not alone.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
-    let first = results.first().and_then(|result| order::baseline(&result.version));
+    let first = results.first().and_then(|result| catalogue::baseline(&result.version));
     let id = first.unwrap_or(JOURNEYS[0].baseline);
     let is_alone = results.iter().all(|result| result.version == id);
     let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
-use crate::catalogue::{journey_of, order};
+use crate::catalogue::{self, journey_of};
 use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
@@ -99,7 +99,7 @@ pub fn page(measured: &Measured, matrices: Option<&Folder>) -> Result<String> {
 fn steps<'a>(measured: &'a Measured, run: &'a Run) -> Vec<&'a str> {
     let of_run = run.results.iter().map(|result| result.version.as_str());
     let mut ids: Vec<&str> = of_run.chain(measured.ids()).collect();
-    ids.sort_by_key(|id| order::place(id).unwrap_or(usize::MAX));
+    ids.sort_by_key(|id| catalogue::place(id).unwrap_or(usize::MAX));
     ids.dedup();
     ids
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::catalogue::{JOURNEYS, order};
+use crate::catalogue::{self, JOURNEYS};
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::Gpu;
@@ -53,7 +53,7 @@ pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     let mut figures = Vec::new();
     for series in JOURNEYS.iter().filter(|series| series.continues.is_none()) {
         let is_own =
-            |own: &&Profile| order::story(&own.version).is_some_and(|of| of.id == series.id);
+            |own: &&Profile| catalogue::story(&own.version).is_some_and(|of| of.id == series.id);
         let shown: Vec<&Profile> = profiles.iter().filter(is_own).collect();
         let is_paper = series.id == "paper";
         let levels = if is_paper { &LEVELS[..] } else { &[Level::Hbm] };

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use comfy_table::{Cell, Table};
 
-use crate::catalogue::names::{BEST, MAIN, versions_for};
-use crate::catalogue::{self, BackEnd, Kernel, order};
+use crate::catalogue::{self, BEST, BackEnd, Kernel, MAIN, named_for};
 use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
 use crate::devices::Watch;
 use crate::engine::{Calculation, Engine};
@@ -18,7 +17,7 @@ use crate::memory::{in_whole_slabs, load, slab_size};
 use crate::outcomes::{agreement, by_series, differs, failure, outliers, over_baseline, power};
 use crate::output::note;
 use crate::problem::input_file::MINI_APPS_ENERGIES;
-use crate::problem::{Problem, Slabs, digest};
+use crate::problem::{self, Problem, Slabs};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::run::{
@@ -46,7 +45,7 @@ pub fn measured(
     let progress = output.progress();
     // Names are looked up before a device is opened and the problem made.
     let names = args.version.as_deref();
-    let named = names.map_or(Ok(Vec::new()), |names| versions_for(names, BackEnd::Gpu, None))?;
+    let named = names.map_or(Ok(Vec::new()), |names| named_for(names, BackEnd::Gpu, None))?;
     let source = Source::of(&args.problem, SMALL_SYSTEM)?;
     let limits = args.limits();
     let opened = Devices::open(&args.devices, limits.device, &named, progress, ranks)?;
@@ -62,7 +61,7 @@ pub fn measured(
     let problem = load(source.open(progress)?, resources)?;
     let is_named = |id: &str| names.is_some_and(|names| names.split(',').any(|name| name == id));
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
-    let mut versions = versions_for(names, back_end, Some(problem.outline()))?;
+    let mut versions = named_for(names, back_end, Some(problem.outline()))?;
     // A series leaves out what the device cannot run; a version named by its id fails.
     versions.retain(|listed| {
         is_named(listed.id()) || listed.gpu().is_none_or(|gpu| device.info().runs(gpu))
@@ -79,7 +78,7 @@ pub fn measured(
         let ids: Vec<&str> = kernels.iter().map(|kernel| kernel.id()).collect();
         let level = device.host().map(|host| host.level().to_string());
         let flags = (args.warmup, args.repeat, args.no_verify, args.static_ch, limits.slab);
-        let problem = digest::of_problem(&problem)?;
+        let problem = problem::digest(&problem)?;
         let own = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
         require_same(ranks, "input, energies, versions, flags or program", &own)?;
     }
@@ -406,7 +405,7 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
             "Fastest: {id}, {median}. (times of emulated versions say nothing about a GPU)"
         );
     }
-    let is_baseline = |r: &&Measurement| order::baseline(id) == Some(&r.version) && r.passed();
+    let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
     let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);
     let over =
         baseline.map_or(String::new(), |Measurement { version, times: baseline, .. }| {

@@ -14,9 +14,9 @@ use crate::error::{Error, Result, invalid};
 use crate::interrupt;
 use crate::memory::{self, Limits};
 use crate::output::note;
+use crate::problem::synthesis::DEFAULT_SEED;
 use crate::problem::synthesis::Synthesis;
-use crate::problem::systems::DEFAULT_SEED;
-use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file, systems};
+use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file};
 use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -44,7 +44,7 @@ impl Source {
         let input = match &args.input {
             Some(path) => Input::File(path.clone()),
             None => {
-                let system = systems::find(args.system.as_deref().unwrap_or(system))?;
+                let system = System::find(args.system.as_deref().unwrap_or(system))?;
                 Input::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
         };

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::Cell;
 
-use crate::catalogue::BackEnd;
-use crate::catalogue::names::single;
+use crate::catalogue::{BackEnd, single};
 use crate::chart::Picture;
 use crate::cli::{OutputArgs, SigmaArgs};
 use crate::error::{Result, invalid};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::catalogue::{BackEnd, find, journey_of, names, order};
+use crate::catalogue::{self, BackEnd, find, journey_of};
 use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
 use crate::error::invalid;
@@ -38,7 +38,7 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         let run: Run = record::read(&path)?;
         let mut sections = sections(&run, &format!(" ({})", path.display()));
         if let Some(names) = &args.run.version {
-            let wanted = names::versions(names, BackEnd::Gpu)?;
+            let wanted = catalogue::named(names, BackEnd::Gpu)?;
             let is_wanted = |row: &Row| wanted.iter().any(|own| own.id() == row.result.version);
             sections.iter_mut().for_each(|section| section.rows.retain(is_wanted));
             sections.retain(|section| !section.rows.is_empty());
@@ -103,7 +103,7 @@ pub fn published(version: &str, system: &str) -> Option<Published> {
 /// The published time of the baseline over that of a version.
 fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
     let time = |id: &str| published(id, system)?.time_s;
-    Some(time(order::baseline(version)?)? / time(version)?)
+    Some(time(catalogue::baseline(version)?)? / time(version)?)
 }
 
 /// Versions of one series on one system and device.
@@ -160,7 +160,7 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
             }
             let published = published(&result.version, system).unwrap_or_default();
             let ids = rows.iter().map(|row| row.result.version.as_str());
-            let before = order::nearest_before(&result.version, ids);
+            let before = catalogue::nearest_before(&result.version, ids);
             let before = rows.iter().find(|row| Some(row.result.version.as_str()) == before);
             let order_differs = before.is_some_and(|before| {
                 let there = published.time_s.zip(before.published.time_s);

@@ -19,7 +19,7 @@ use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
-use gpp::problem::{Extents, Problem, Sums, input_file, synthesis, systems};
+use gpp::problem::{Extents, Problem, Sums, System, input_file, synthesis};
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -60,7 +60,7 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         problems.push(at_energies(made, count));
     }
     for name in ["tiny", "demo"] {
-        problems.push(synthesis::synthesise(systems::find(name).unwrap(), 11, QUIET).unwrap());
+        problems.push(synthesis::synthesise(System::find(name).unwrap(), 11, QUIET).unwrap());
     }
     for name in HARD {
         let stored = input_file::read(&hard_path(name), QUIET).unwrap();
@@ -106,7 +106,7 @@ fn summed(
 /// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
-    kernel.igp_of_group(kernel.batches(problem).first().plan())
+    kernel.igp_of_group(&kernel.batches(problem).first().plan)
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole; other versions those of the

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use gpp::catalogue::order;
+use gpp::catalogue;
 use gpp::explain::Measured;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
@@ -53,7 +53,7 @@ fn steps_that_go_the_other_way_are_marked() {
     assert!(row("v4").order_differs && !row("v0").order_differs && !row("v3").order_differs);
     assert_eq!(row("v0").over_baseline, Some(1.0));
     // Past the paper alone, speed-ups are over the first of what is past it; what is not counted has no rate.
-    run.results.retain(|result| order::place(&result.version) > order::place("v8"));
+    run.results.retain(|result| catalogue::place(&result.version) > catalogue::place("v8"));
     run.results.iter_mut().for_each(|result| result.tflops = None);
     let past = &sections(&run, "")[0];
     assert_eq!((past.baseline, past.rows[0].over_baseline), ("v9", Some(1.0)));
@@ -113,7 +113,7 @@ fn the_page_has_matrices() {
 
 #[test]
 fn speed_ups_are_over_the_first_of_the_series_that_passed() {
-    assert_eq!((order::before("v9"), order::before("v0")), (Some("v8"), None));
+    assert_eq!((catalogue::before("v9"), catalogue::before("v0")), (Some("v8"), None));
     let mut results = archived().results;
     let (baseline, over) = over_baseline(&results);
     assert_eq!((baseline, over[0]), ("v0", Some(1.0)));

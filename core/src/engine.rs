@@ -87,7 +87,7 @@ impl<'a> Engine<'a> {
     ) -> Result<Self> {
         let whole = problem.into();
         assert!(igp > 0 && !workers.is_empty(), "a run has slabs and workers");
-        let slabs = whole.of_size(igp);
+        let slabs = Slabs::new(whole.problem(), igp);
         if slabs.count() > 1 {
             let each = ranks.share(slabs.count()).len().div_ceil(workers.len());
             workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
@@ -132,7 +132,7 @@ impl<'a> Engine<'a> {
     /// launches, and prepares the next batch of energies.
     pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
         let slabs = self.slabs;
-        let (Some(slab), [only]) = (slabs.in_memory(), &mut self.workers[..]) else {
+        let (Some(slab), [only]) = (slabs.problem().in_memory(), &mut self.workers[..]) else {
             return Ok(());
         };
         let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
         batches: &Batches,
         watch: Watch,
     ) -> Result<Calculation> {
-        let group = kernel.igp_of_group(batches.first().plan());
+        let group = kernel.igp_of_group(&batches.first().plan);
         let (count, igp) = (self.slabs.count(), self.slabs.igp());
         if let Some(group) = group.filter(|group| count > 1 && !igp.is_multiple_of(*group)) {
             let (origin, id) = (self.problem().name().into(), kernel.id());
@@ -300,7 +300,7 @@ impl Pipeline<SlabSums> for SlabPipeline<'_> {
     fn begin(&mut self, slab: usize, done: Done) -> Result<bool> {
         let begin = Instant::now();
         let igp = self.run.slabs.range(slab).expect("the queue is of these slabs");
-        let data = self.run.slabs.part(igp)?;
+        let data = self.run.slabs.problem().part(igp)?;
         if let SlabRef::Owned(_) = data {
             self.stats.source_s += begin.elapsed().as_secs_f64();
         }

@@ -25,7 +25,10 @@ pub mod error;
 #[doc(hidden)]
 pub mod offdiag;
 #[doc(hidden)]
-pub mod os;
+pub mod os {
+    pub mod memory;
+    pub mod output;
+}
 #[doc(hidden)]
 pub mod problem;
 #[doc(hidden)]

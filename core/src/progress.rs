@@ -9,12 +9,9 @@ impl Bar for () {
     fn step(&self) {}
 }
 
-/// Makes a [`Bar`] with a name and a number of steps.
-pub type MakeBar = fn(&str, u64) -> Box<dyn Bar>;
-
-/// Makes progress bars, if they are shown.
+/// Makes a [`Bar`] with a name and a number of steps, if bars are shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress(pub Option<MakeBar>);
+pub struct Progress(pub Option<fn(&str, u64) -> Box<dyn Bar>>);
 
 impl Progress {
     pub const NONE: Progress = Progress(None);

@@ -15,7 +15,7 @@ use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
 use crate::catalogue::sources::{self, SourceFile};
-use crate::catalogue::{find, order};
+use crate::catalogue::{self, find};
 use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
 use crate::explain::verdict::{Diagnosis, Side, Step};
@@ -66,7 +66,11 @@ impl Measured {
 
     /// The nearest measured version that a version builds on.
     pub fn before(&self, id: &str) -> Option<&str> {
-        if self.is_empty() { order::before(id) } else { order::nearest_before(id, self.ids()) }
+        if self.is_empty() {
+            catalogue::before(id)
+        } else {
+            catalogue::nearest_before(id, self.ids())
+        }
     }
 
     fn side<'a>(&'a self, id: &'a str) -> Option<Side<'a>> {
@@ -75,7 +79,7 @@ impl Measured {
         };
         let measured = result(id);
         let profile = self.profiles.iter().find(|profile| profile.version == id);
-        let baseline = order::story(id).and_then(|series| result(series.baseline));
+        let baseline = catalogue::story(id).and_then(|series| result(series.baseline));
         let over_baseline =
             baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
         let is_known = measured.is_some() || profile.is_some();

@@ -29,8 +29,7 @@ use crate::memory;
 use crate::offdiag::records::{Calculated, Stored, results};
 use crate::outcomes::undecided;
 use crate::output::{self, is_stdout, replace};
-use crate::problem::grid::EnergyGrid;
-use crate::problem::{Header, Origin, digest};
+use crate::problem::{self, EnergyGrid, Header, Origin};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
@@ -299,7 +298,7 @@ impl<'a> Calculation<'a> {
         for l in some(task.bands()) {
             for n in some(task.problem.extents().nbands) {
                 task.elements.column(l, n, &mut column);
-                elements.push(digest::of(&column));
+                elements.push(problem::hash(&column));
             }
         }
         let level = match on {
@@ -308,7 +307,7 @@ impl<'a> Calculation<'a> {
         };
         let version = version.map(|version| version.id);
         let own = (task.bands(), matches!(task.at, At::Bands(_)), version, level);
-        let (problem, elements) = (digest::of_problem(task.problem)?, digest::of(&elements));
+        let (problem, elements) = (problem::digest(task.problem)?, problem::hash(&elements));
         Ok(format!("{problem} {elements} {own:?} {} {}", kind(on.info()), record::program()))
     }
 }

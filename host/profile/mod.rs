@@ -7,8 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::catalogue::names::{MAIN, versions};
-use crate::catalogue::{BackEnd, order};
+use crate::catalogue::{self, BackEnd, MAIN, named};
 use crate::chart::{Picture, Roofline};
 use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
@@ -28,7 +27,7 @@ use crate::terminal::{Cells, Unit, or_dash};
 
 pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
-    let versions = versions(args.version.as_deref().unwrap_or(MAIN), BackEnd::Gpu)?;
+    let versions = named(args.version.as_deref().unwrap_or(MAIN), BackEnd::Gpu)?;
     let source = Source::of(&args.problem, PAPER_SYSTEM)?;
     let folder = &folder(args, &source);
     let ncu = Ncu::find(&args.ncu)?;
@@ -199,7 +198,7 @@ pub fn path(folder: &Path, version: &str) -> PathBuf {
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles: Vec<Profile> =
         files(folder).iter().map(|path| record::read(path)).collect::<Result<_>>()?;
-    profiles.sort_by_key(|profile| order::place(&profile.version).unwrap_or(usize::MAX));
+    profiles.sort_by_key(|profile| catalogue::place(&profile.version).unwrap_or(usize::MAX));
     if profiles.is_empty() {
         let what = if folder.is_dir() {
             "holds no profile-*.json; `gpp profile` makes them"

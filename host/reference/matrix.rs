@@ -15,8 +15,9 @@
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`crate::reference::verify`].
 
 use gpp_core::offdiag::{At, GROUP, Sums, Task};
-use gpp_core::reference::term::{Energy, Number, growth, size, times};
-use gpp_core::reference::{MAX_PRECISE_TERMS, TERM, UNDERFLOW, VANISHING};
+use gpp_core::reference::{
+    Energy, MAX_PRECISE_TERMS, Number, TERM, UNDERFLOW, VANISHING, growth, size, times,
+};
 use num_complex::{Complex, Complex64};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 use crate::progress::Progress;
 
 pub use gpp_core::reference::{
-    Evaluation, Scale, StaticCh, Terms, evaluate, precise, serial, static_ch,
+    Evaluation, Scale, StaticCh, Terms, evaluate, precisely, serial, static_ch,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -114,7 +114,7 @@ fn has_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
         return Ok(false);
     }
     for igp in slabs.ranges() {
-        let part = slabs.part(igp)?;
+        let part = problem.part(igp)?;
         let slab = part.view();
         if !are_real(slab.eps()) || !slab.aqsm_local().columns().all(are_real) {
             return Ok(false);

@@ -9,8 +9,7 @@ use std::thread::{park, sleep};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use gpp::catalogue::BackEnd;
-use gpp::catalogue::names::{self, MAIN};
+use gpp::catalogue::{self, BackEnd, MAIN};
 use serde_json::Value;
 
 /// A write that never ends, where the tests below start it in a process of its own.
@@ -137,7 +136,7 @@ fn an_interrupted_run_keeps_what_is_done() {
     let table = read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(errors.contains("error: stopped by SIGTERM after "), "{errors}");
-    let main = names::versions(MAIN, BackEnd::Cpu).unwrap();
+    let main = catalogue::named(MAIN, BackEnd::Cpu).unwrap();
     assert!(errors.contains(&format!("of {} versions ran", main.len())), "{errors}");
     let last = format!("│ {}, emulated ", main[main.len() - 1].id());
     assert!(table.contains("│ v0, emulated ") && !table.contains(&last), "{table}{errors}");

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use gpp::problem::systems;
+use gpp::problem::System;
 use gpp::record;
 use gpp::record::offdiag::Offdiag;
 use gpp::reference::verify::Outcome;
@@ -75,7 +75,7 @@ fn matrices_are_printed_written_and_drawn() {
 
 /// Writes A of so many bands, `(bands, nbands, ncouls)`, changed.
 fn write(path: &Path, bands: usize, change: impl FnOnce(&mut Vec<Complex64>)) {
-    let elements = Synthesised::new(systems::find("tiny").unwrap(), 214, bands);
+    let elements = Synthesised::new(System::find("tiny").unwrap(), 214, bands);
     let mut all = vec![Complex64::ZERO; bands * NBANDS * NCOULS];
     for (at, column) in all.chunks_mut(NCOULS).enumerate() {
         elements.column(at / NBANDS, at % NBANDS, column);

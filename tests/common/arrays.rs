@@ -3,7 +3,7 @@
 use gpp::catalogue::{self, BackEnd};
 use gpp::problem::input_file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Problem, Source, systems};
+use gpp::problem::{EnergyGrid, Problem, Source, System};
 use gpp_core::{
     Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening, Sizes,
 };
@@ -64,7 +64,7 @@ pub fn formula(problem: &Problem) -> Formula {
 }
 
 pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {
-    let system = systems::find(name).unwrap();
+    let system = System::find(name).unwrap();
     Synthesis::new(system, 214, QUIET).at(&grid).load().unwrap()
 }
 

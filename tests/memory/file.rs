@@ -10,7 +10,7 @@ use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::problem::input_file::{read, write, write_with_subrecords};
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::{EnergyGrid, Header, Problem, Sums, systems};
+use gpp::problem::{EnergyGrid, Header, Problem, Sums, System};
 use proptest::prelude::*;
 
 use crate::common::{FIXTURES, Kind, QUIET, alone, at, fixture, fixture_path, made};
@@ -37,12 +37,13 @@ fn message(bytes: &[u8]) -> String {
     read_bytes(bytes).unwrap_err().to_string()
 }
 
-/// Byte ranges of the records with their markers.
-fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+/// Byte ranges of the records or subrecords with their markers.
+pub fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let length = length.unsigned_abs() as usize;
         all.push(at..at + length + 8);
         at += length + 8;
     }
@@ -62,7 +63,7 @@ fn round_trip() {
     let _turn = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.dat");
-    let system = synthesise(systems::find("tiny").unwrap(), 1, QUIET).unwrap();
+    let system = synthesise(System::find("tiny").unwrap(), 1, QUIET).unwrap();
     let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
     let many = [1, 4, 501].map(|count| {
         let small = made([13, 5, 37, 2], Kind::Mixed, 9);

@@ -22,7 +22,7 @@ use gpp::memory::{Limits, in_whole_slabs, load, slab_size};
 use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{Input, write};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count, systems};
+use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count};
 use gpp::ranks::Ranks;
 use gpp::setup::Resources;
 use gpp_kernels::plan::Poles;
@@ -67,7 +67,7 @@ impl Ranks for OneOfFour {
 
 /// Few bands, so that slabs are nearly all there is: 33 MB of them.
 fn system() -> System {
-    let demo = systems::find("demo").unwrap();
+    let demo = System::find("demo").unwrap();
     System { nbands: 4, nvband: 2, ngpown: 516, ncouls: 2000, masked: 0.0, ..demo.clone() }
 }
 
@@ -157,7 +157,7 @@ fn ranks_read_their_share_and_what_stays_once() {
         let slabs = Slabs::new(&shared, 8);
         for at in ranks.share(slabs.count()) {
             let igp = slabs.range(at).unwrap();
-            let part = slabs.part(igp.clone()).unwrap();
+            let part = shared.part(igp.clone()).unwrap();
             assert_eq!(part.view(), problem.slab().part(igp));
         }
         let read = read().unwrap() - before;

@@ -7,7 +7,7 @@ use gpp::engine::Engine;
 use gpp::memory::{Limits, SMALL, load, slab_size, workspace};
 use gpp::problem::arrays::{ARRAYS, Of};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Extents, Problem, Slabs, Source, System, systems};
+use gpp::problem::{EnergyGrid, Extents, Problem, Slabs, Source, System};
 use gpp::ranks::Alone;
 use gpp::setup::{Resources, Session};
 use gpp_cpu::pool::Threads;
@@ -25,7 +25,7 @@ fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
     let resources = Resources { devices: &devices, ranks: &Alone, limits: Limits::default() };
     let said = workspace(problem, &versions, resources, igp) - SMALL;
-    let slabs = Slabs::from(problem).of_size(igp);
+    let slabs = Slabs::new(problem, igp);
     let ((), taken) = peak(|| {
         let worker = host.worker(problem).unwrap();
         let mut engine = Engine::new(slabs, igp, vec![worker]).unwrap();
@@ -101,7 +101,7 @@ fn runs_stay_within_what_they_are_given() {
 #[test]
 fn partial_sums_are_counted_for_slabs_of_any_size() {
     // 2048 igp of si510: 1.7 GB.
-    let slab = Extents { ngpown: 2048, ..systems::find("si510").unwrap().extents() };
+    let slab = Extents { ngpown: 2048, ..System::find("si510").unwrap().extents() };
     let arrays = ARRAYS.iter().filter(|array| array.of == Of::Slab);
     let arrays: u64 = arrays
         .map(|a| Layout::ALL.map(|layout| a.bytes(slab, layout)).into_iter().max().unwrap())

@@ -7,10 +7,11 @@ use std::path::Path;
 use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{Input, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, systems};
+use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, HARD, Kind, QUIET, alone, fixture_path, hard_path, made};
+use crate::file::records;
 use crate::peak;
 
 fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
@@ -67,7 +68,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
 fn synthesised_slabs_are_parts_of_the_whole() {
     let _turn = alone();
     for name in ["tiny", "tiny-complex", "demo"] {
-        let source = Synthesis::new(systems::find(name).unwrap(), 5, QUIET);
+        let source = Synthesis::new(System::find(name).unwrap(), 5, QUIET);
         let whole = source.load().unwrap();
         assert_same(&source, &whole);
     }
@@ -107,18 +108,6 @@ fn seeks_pass_over_subrecords() {
     }
 }
 
-/// Offsets of all markers of a file.
-fn markers(bytes: &[u8]) -> Vec<usize> {
-    let mut all = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).unsigned_abs();
-        all.extend([at, at + 4 + length as usize]);
-        at += 8 + length as usize;
-    }
-    all
-}
-
 fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
     fs::write(path, bytes).unwrap();
     Input::open(path, QUIET)
@@ -134,7 +123,7 @@ fn every_marker_is_looked_at_and_every_end() {
     for length in [60, 16 * 9, 2_147_483_639] {
         write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
         let bytes = fs::read(&path).unwrap();
-        for at in markers(&bytes) {
+        for at in records(&bytes).into_iter().flat_map(|record| [record.start, record.end - 4]) {
             for change in [1, 0x80] {
                 let mut wrong = bytes.clone();
                 // The lowest byte, then the sign.
@@ -206,7 +195,7 @@ fn errors_name_elements_of_the_whole_problem() {
 #[test]
 fn nothing_is_held_twice() {
     let _turn = alone();
-    let system = systems::find("demo").unwrap();
+    let system = System::find("demo").unwrap();
     let bytes = system.extents().bytes();
     // Columns, energies sorted, streams of the threads.
     let room = 1 << 19;

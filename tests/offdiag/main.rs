@@ -12,8 +12,9 @@ use common::{Kind, Make, QUIET, made};
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::error::Result;
+use gpp::problem::System;
+use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::systems::{self, DEFAULT_SEED};
 use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
 use gpp::reference::verify::Outcome;
 use gpp_core::offdiag::gpu::{ALL, OnGpu, emulated, find, version_for};
@@ -101,7 +102,7 @@ fn every_element_of_all_families_is_the_definition_s() {
 #[test]
 fn versions_that_are_emulated_have_the_same_bits() {
     for (name, bands) in [("tiny", 5), ("tiny-complex", 33)] {
-        let system = systems::find(name).unwrap();
+        let system = System::find(name).unwrap();
         let problem = synthesise(system, 1, QUIET).unwrap();
         let elements = Synthesised::new(system, 1, bands);
         let task = Task::new(&problem, &elements);
@@ -212,7 +213,7 @@ fn a_system_as_large_as_the_paper_s_is_summed() {
     if GPU.is_none() {
         return;
     }
-    let system = systems::find("si214").unwrap();
+    let system = System::find("si214").unwrap();
     let problem = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
     let elements = Synthesised::new(system, DEFAULT_SEED, 128);
     let task = Task::new(&problem, &elements);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gpp::catalogue::{BackEnd, names};
+use gpp::catalogue::{self, BackEnd};
 use gpp::record;
 use gpp::record::run::Run;
 use gpp::table::{Row, sections};
@@ -20,7 +20,7 @@ fn gpp() -> assert_cmd::Command {
 fn run_of(named: &str) -> Run {
     let archive = repository("data/runs/h200-2026-11-23/si214");
     let mut run: Run = record::read(&archive.join("run.json")).unwrap();
-    let versions = names::versions(named, BackEnd::Gpu).unwrap();
+    let versions = catalogue::named(named, BackEnd::Gpu).unwrap();
     let template = run.results[0].clone();
     run.results = (1..)
         .zip(versions)

@@ -5,8 +5,7 @@ mod cells;
 mod choice;
 
 use gpp::catalogue::{self, BackEnd, best};
-use gpp::problem::grid::Even;
-use gpp::problem::{EnergyGrid, Problem, Sums};
+use gpp::problem::{EnergyGrid, Even, Problem, Sums};
 use gpp::reference;
 
 use crate::common::{self, Kind, QUIET, made};
@@ -86,7 +85,7 @@ fn the_reference_at_many_energies_is_that_at_each() {
     let problem = at(Kind::Mixed, uneven(9));
     for evaluate in [
         |problem: &Problem| reference::serial::evaluate(problem.into(), QUIET).unwrap(),
-        |problem: &Problem| reference::precise::evaluate(problem.into()).unwrap(),
+        |problem: &Problem| reference::precisely(problem.into()).unwrap(),
     ] {
         let all = evaluate(&problem);
         for (iw, above) in problem.header().above_state().into_iter().enumerate() {

@@ -34,7 +34,7 @@ fn summed(
 
 /// `igp` of a group of the kernels that sum this problem; `None` where the slab is one.
 fn group(problem: &Problem, listed: Listed) -> Option<usize> {
-    listed.kernel.igp_of_group(listed.kernel.batches(problem).first().plan())
+    listed.kernel.igp_of_group(&listed.kernel.batches(problem).first().plan)
 }
 
 fn problems() -> Vec<Problem> {

@@ -3,7 +3,7 @@
 
 use gpp::error::exit_code;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, input_file, systems};
+use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
 use gpp::reference::verify::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source, Terms, serial};
 use num_complex::Complex64;
@@ -170,7 +170,7 @@ fn sums_that_cancel_pass_beside_a_versions_own() {
 fn sizes_of_some_terms_are_less_than_those_of_all() {
     let problem = made([5, 23, 37, 3], Kind::Mixed, 4);
     let of = |terms: Terms| {
-        let precise = reference::precise::evaluate(terms.clone()).unwrap();
+        let precise = reference::precisely(terms.clone()).unwrap();
         let serial = serial::evaluate(terms, QUIET).unwrap();
         for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
             // 1-norms of factors, multiplied: up to twice that of their product.
@@ -183,7 +183,7 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
     for most in [1, 555, 4000] {
         let some = all.clone().at_most(most);
         assert!(some.igp() == 1 || some.count() <= most, "{} of {most}", some.count());
-        for slabs in [Slabs::from(&problem), Slabs::from(&problem).of_size(3)] {
+        for slabs in [Slabs::from(&problem), Slabs::new(&problem, 3)] {
             let some = of(Terms::from(slabs).at_most(most));
             let parts = some.as_flattened().iter().zip(whole.as_flattened());
             assert!(parts.into_iter().all(|(some, all)| 0.0 < *some && some < all), "{most}");
@@ -195,7 +195,7 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
 #[test]
 fn of_many_energies_some_are_evaluated() {
     let energies = |system: &str, count: usize| {
-        let system = systems::find(system).unwrap();
+        let system = System::find(system).unwrap();
         let made = Synthesis::new(system, 214, QUIET).at(&EnergyGrid::Count(count));
         reference::evaluated(&made.load().unwrap()).map(|terms| terms.energies().to_vec())
     };

@@ -2,7 +2,7 @@
 //! quadruple precision.
 
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::{Header, Matrices, Origin, Problem, Sums, systems};
+use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::At;
 use gpp::reference::verify::{Outcome, verify};
 use gpp::reference::{self, Reference, Source, serial};
@@ -96,8 +96,8 @@ fn the_bits_do_not_depend_on_the_threads() {
 #[test]
 fn small_golden_sums_are_reproduced() {
     for name in ["tiny", "demo"] {
-        let seed = systems::DEFAULT_SEED;
-        let problem = synthesise(systems::find(name).unwrap(), seed, QUIET).unwrap();
+        let seed = synthesis::DEFAULT_SEED;
+        let problem = synthesise(System::find(name).unwrap(), seed, QUIET).unwrap();
         assert_eq!(
             reference::find_golden(name, seed),
             Some(&reference::evaluate(&problem, QUIET).unwrap().sums),
@@ -122,7 +122,7 @@ fn golden_sums_are_found_at_the_energies_that_they_are_of() {
 /// At the state's energy, spacing and cutoff of the system only.
 #[test]
 fn golden_sums_are_of_a_systems_own_header() {
-    let system = systems::find("tiny").unwrap();
+    let system = System::find("tiny").unwrap();
     let own = synthesise(system, 214, QUIET).unwrap();
     assert!(reference::golden_of(&own).is_some());
     let changes: [fn(&mut Header); 4] = [

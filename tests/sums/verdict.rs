@@ -7,12 +7,12 @@ use gpp::catalogue;
 use gpp::outcomes::reservations;
 use gpp::problem::{Matrices, Problem, Sums, input_file};
 use gpp::reference::verify::{Outcome, Verification, verify};
-use gpp::reference::{Reference, Source, precise};
+use gpp::reference::{Reference, Source, precisely};
 use num_complex::Complex64;
 use serde_json::Value;
 
 fn evaluated(problem: &Problem) -> Sums {
-    precise::evaluate(problem.into()).unwrap().sums
+    precisely(problem.into()).unwrap().sums
 }
 
 /// As against sums that a file holds.

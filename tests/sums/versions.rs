@@ -4,8 +4,8 @@ use gpp::catalogue::{self, Listed};
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::{lists, tiling};
+use gpp::problem::System;
 use gpp::problem::synthesis::synthesise;
-use gpp::problem::systems;
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, make, remade};
@@ -16,7 +16,7 @@ fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
     FIXTURES.iter().for_each(|name| check(&fixture(name)));
     assorted().into_iter().for_each(|made| check(&make(made)));
     for name in ["tiny", "tiny-complex"] {
-        check(&synthesise(systems::find(name).unwrap(), 3, QUIET).unwrap());
+        check(&synthesise(System::find(name).unwrap(), 3, QUIET).unwrap());
     }
 }
 
@@ -72,7 +72,7 @@ fn static_pairs_and_pairs_without_terms() {
             }
         };
         let problem = changed(made([9, 530, 70, nw], kind, 21), apart).unwrap();
-        assert!(v14.batches(&problem).first().plan().has_static());
+        assert!(v14.batches(&problem).first().plan.has_static());
         check(&problem);
     }
 }
@@ -90,7 +90,7 @@ fn static_pairs_at_energies_of_other_differences() {
             }
         };
         let problem = changed(made([9, 40, 70, 2], Kind::Real, 21), shifted).unwrap();
-        assert_eq!(v14.batches(&problem).first().plan().has_static(), has_static, "{shift}");
+        assert_eq!(v14.batches(&problem).first().plan.has_static(), has_static, "{shift}");
         check(&problem);
     }
 }

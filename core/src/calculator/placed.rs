@@ -73,7 +73,7 @@ impl Calculator {
             (MatrixRef::Device(wtilde), MatrixRef::Device(eps))
                 if [wtilde.ld, eps.ld] == [ncouls; 2]
                     && header.unmasked.is_none()
-                    && pairs.are_as_given() =>
+                    && pairs.are_as_given =>
             {
                 // SAFETY: the contract of `DeviceMatrix::new`.
                 Some(unsafe { Resident::on_gpu([wtilde.at, eps.at]) })

@@ -3,8 +3,6 @@
 //! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
 //! list of versions with a baseline.
 
-pub mod names;
-pub mod order;
 pub mod sources;
 
 use std::ops::Range;
@@ -12,6 +10,7 @@ use std::ops::Range;
 use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Loops, Version};
+use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
@@ -336,6 +335,147 @@ pub fn static_ch(back_end: BackEnd) -> Kernel {
 
 pub fn for_gpus() -> impl Iterator<Item = &'static GpuVersion> {
     versions().filter_map(|listed| listed.gpu())
+}
+
+// The order in which versions build on each other: that of their journeys.
+
+/// The position of a version among all, for sorting.
+pub fn place(id: &str) -> Option<usize> {
+    versions().position(|listed| listed.id() == id)
+}
+
+/// The version that one is compared with: the one before it in its journey, or the last one of the journey that
+/// this one continues.
+pub fn before(id: &str) -> Option<&'static str> {
+    let own = journey_of(id)?;
+    let ids = own.ids();
+    match ids.iter().position(|own| *own == id)?.checked_sub(1) {
+        Some(before) => Some(ids[before]),
+        None => journey(own.continues?)?.ids().last().copied(),
+    }
+}
+
+/// The version that speed-ups are over.
+pub fn baseline(id: &str) -> Option<&'static str> {
+    Some(journey_of(id)?.baseline)
+}
+
+/// The first of the journeys that a version belongs to, following [`Journey::continues`].
+pub fn story(id: &str) -> Option<&'static Journey> {
+    let continued = |own: &&'static Journey| own.continues.and_then(journey);
+    std::iter::successors(journey_of(id), continued).last()
+}
+
+/// The nearest of these versions that another builds on.
+pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let among: Vec<&str> = among.into_iter().collect();
+    let earlier = std::iter::successors(before(id), |id| before(id));
+    earlier.into_iter().find_map(|id| among.iter().find(|other| **other == id).copied())
+}
+
+// The versions named on the command line.
+
+/// The journeys that run if no version is named.
+pub const MAIN: &str = "paper,past";
+
+pub const BEST: &str = "best";
+
+/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
+/// with commas between them name, each once, in the order named; the best are those on this back end,
+/// `all` what it runs, what is made for it first.
+pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
+    named_for(names, back_end, None)
+}
+
+/// The same for a problem: `best` is the fastest for it, except as the end of a range.
+pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Result<Vec<Listed>> {
+    let mut named: Vec<Listed> = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        let versions = match (journey(name), problem) {
+            (Some(whole), _) => whole.versions(),
+            (None, Some(problem)) if name == BEST => vec![best_for(back_end, problem)],
+            (None, _) if name == "all" => all_on(back_end),
+            (None, _) => from_to(name, back_end)?,
+        };
+        for version in versions {
+            if named.iter().all(|other| other.id() != version.id()) {
+                named.push(version);
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// A CPU runs all, a GPU what is made for it.
+fn all_on(back_end: BackEnd) -> Vec<Listed> {
+    let is_made_for = |listed: &Listed| listed.kernel.back_end() == back_end;
+    let (mut run, others): (Vec<_>, Vec<_>) = versions().partition(is_made_for);
+    if back_end == BackEnd::Cpu {
+        run.extend(others);
+    }
+    run
+}
+
+/// The one version that a name is of.
+pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
+    match named(names, back_end)?[..] {
+        [version] => Ok(version),
+        ref several => Err(Error::Input {
+            origin: format!("{flag} {names}"),
+            what: format!("takes one version, not {}", several.len()),
+        }),
+    }
+}
+
+/// The versions of a range, or the one version of another name. The last version of a range may be named without the
+/// journey of the first.
+fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
+    let (first, last) = match (one(name, back_end), name.split_once('-')) {
+        (Err(_), Some(ends)) => ends,
+        (version, _) => return Ok(vec![version?]),
+    };
+    let first = one(first, back_end)?;
+    let last = match first.id().split_once(':') {
+        Some((journey, _)) if !last.contains(':') => one(&format!("{journey}:{last}"), back_end)?,
+        _ => one(last, back_end)?,
+    };
+    let [of_first, of_last] =
+        [first, last].map(|version| story(version.id()).map_or("none", |story| story.id));
+    let (first, last) = (first.id(), last.id());
+    let all: Vec<Listed> = versions().collect();
+    let range = place(first).zip(place(last)).and_then(|(first, last)| all.get(first..=last));
+    match range {
+        Some(range) if of_first == of_last && !range.is_empty() => Ok(range.to_vec()),
+        _ => Err(Error::Input {
+            origin: format!("--version {name}"),
+            what: format!(
+                "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
+            ),
+        }),
+    }
+}
+
+fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
+    if name == BEST {
+        return Ok(best(back_end));
+    }
+    let of_journey = name.strip_suffix(":best").and_then(journey).map(|journey| journey.best);
+    find(of_journey.unwrap_or(name)).ok_or_else(|| {
+        match OF_MATRICES.iter().any(|version| version.id == name) {
+            true => Error::Input {
+                origin: format!("--version {name}"),
+                what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
+            },
+            false => Error::unknown("version", name, known()),
+        }
+    })
+}
+
+/// All names of versions: ids, journeys, `best` and `all`.
+fn known() -> Vec<&'static str> {
+    let ids = versions().map(|listed| listed.version.id);
+    let journeys = JOURNEYS.iter().map(|journey| journey.id);
+    ids.chain(journeys).chain(["best", "all"]).collect()
 }
 
 #[cfg(test)]

@@ -103,6 +103,3 @@ pub fn changed(version: &str) -> Option<Vec<usize>> {
 pub fn names_lines(paragraph: &str) -> bool {
     paragraph.starts_with(MARK)
 }
-
-#[cfg(test)]
-mod tests;

@@ -24,9 +24,8 @@ use crate::devices::{
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::AQSM_LOCAL;
-use crate::problem::layout::{Laid, preparation};
-use crate::problem::vectors::{Order, SortedSlab};
-use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView, vectors};
+use crate::problem::layout::{self, Laid, Order, SortedSlab, preparation};
+use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView};
 
 /// The CPU with its threads and vectors.
 pub struct Host {
@@ -209,7 +208,7 @@ impl OnHost<'_> {
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
-        let kernel = batch.plan().kernel(gpu);
+        let kernel = batch.plan.kernel(gpu);
         let prepared = preparation(kernel.layout);
         let of_bands = &prepared.of_bands(bands, order)?;
         let wx = &prepared.energies(bands, batch);
@@ -218,7 +217,7 @@ impl OnHost<'_> {
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
-        let constant = &batch.plan().wx;
+        let constant = &batch.plan.wx;
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -254,7 +253,7 @@ impl OnHost<'_> {
         watch: Watch,
     ) -> Result<SlabSums> {
         let (problem, host) = (self.problem, self.host);
-        let (plan, needs) = (batch.plan(), cpu.needs);
+        let (plan, needs) = (&batch.plan, cpu.needs);
         let poles = cpu.poles(plan.poles);
         let pool = host.pool(cpu.threads)?;
         pool.install(|| self.prepare(slab, batch, needs, poles))?;
@@ -264,10 +263,10 @@ impl OnHost<'_> {
         let fallback = made.fallback.as_ref().filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let task = Task {
-            bands: vectors::bands(problem.bands(), batch),
+            bands: layout::bands_view(problem.bands(), batch),
             panels: panels.map(|(_, panels)| panels),
-            slab: vectors::slab(slab, aqsm.map_or(&[], Vec::as_slice)),
-            plan: fallback.map(|(_, _, fallback)| vectors::plan(plan, fallback)),
+            slab: layout::slab_view(slab, aqsm.map_or(&[], Vec::as_slice)),
+            plan: fallback.map(|(_, _, fallback)| layout::plan_view(plan, fallback)),
             clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
             stop: watch.stop,
         };
@@ -293,12 +292,12 @@ impl OnHost<'_> {
             let is_it = |(of, panels): &(Order, IgPanels)| *of == order && panels.lanes == lanes;
             if !self.panels.as_ref().is_some_and(is_it) {
                 (self.panels, self.chunks) = (None, None);
-                self.panels = Some((order, vectors::panels(problem, order, lanes)?));
+                self.panels = Some((order, layout::ig_panels(problem, order, lanes)?));
             }
         }
         if needs.clusters && self.chunks.is_none() {
             self.panels = None;
-            self.chunks = Some(vectors::chunks(problem));
+            self.chunks = Some(layout::band_panels(problem));
         }
         if needs.aqsm && made.aqsm.is_none() {
             let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;

@@ -200,7 +200,7 @@ pub fn grid(
     slab: SlabView,
     pairs: &Pairs,
 ) -> Result<Grid> {
-    let kernel = batch.plan().kernel(gpu);
+    let kernel = batch.plan.kernel(gpu);
     let header = problem.header();
     // Neither kernel nor driver would notice.
     assert!(

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use gpp_cpu::problem as cpu;
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, PlannedArguments};
 use gpp_kernels::kernel::{self, Kernel};
 use gpp_kernels::lists;
@@ -17,11 +18,11 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::os::memory::zeros;
+use crate::os::memory::{self, zeros};
 use crate::problem::arrays::{
     AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, MOST_TOGETHER, OCC, Of, WTILDE, WX, partial_sums,
 };
-use crate::problem::plan::{BandOrder, Batch, Cells, Evaluator, FallbackPairs, Lists};
+use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs, Lists};
 use crate::problem::{Bands, Id, Problem, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
@@ -109,7 +110,7 @@ impl Preparation {
     /// The energies of a batch.
     pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
-            Layout::Original | Layout::Clusters => batch.wx().into(),
+            Layout::Original | Layout::Clusters => batch.wx[..].into(),
             Layout::Swapped => {
                 let nbands = bands.header().nbands;
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
@@ -120,7 +121,7 @@ impl Preparation {
                 let padded = WX.extents(of_batch, self.0)[0] as usize;
                 let zeros = repeat_n(0.0, padded - batch.nw());
                 let of_band = |&n: &usize| batch.of_band(n).iter().copied().chain(zeros.clone());
-                batch.plan().order().iter().flat_map(of_band).collect()
+                batch.plan.order().iter().flat_map(of_band).collect()
             }
         }
     }
@@ -164,7 +165,7 @@ impl Preparation {
             Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
-                Pairs::Listed(Lists::of(slab, &fallback, batch.plan().has_static()), fallback)
+                Pairs::Listed(Lists::of(slab, &fallback, batch.plan.has_static()), fallback)
             }
             Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
         })
@@ -301,7 +302,7 @@ impl Pairs {
                     fallback_mask: arrays[0].cast(),
                     fallback_pairs: arrays[1].cast(),
                     fallback_begins: arrays[2].cast(),
-                    ..batch.plan().view(kernel, fallback)
+                    ..batch.plan.view(kernel, fallback)
                 };
                 Box::new(PlannedArguments::new(common, plan))
             }
@@ -474,4 +475,100 @@ fn bands_fastest(
         }
     });
     Ok(all)
+}
+
+// The arrays for versions made for CPUs, borrowed from a problem; see [`gpp_cpu::problem`].
+
+/// The bands at some energies, in the problem's order.
+pub fn bands_view<'a>(bands: &'a Bands, batch: &'a Batch) -> cpu::Bands<'a> {
+    let h = bands.header();
+    cpu::Bands {
+        aqsn: bands.aqsn(),
+        wx: &batch.wx,
+        occ: bands.occ(),
+        nbands: h.nbands,
+        ncouls: h.ncouls,
+        nw: batch.nw(),
+        limits: bands.limits(),
+    }
+}
+
+/// A slab, with its matrix elements of G′ in [`gpp_kernels::arrays::Layout::Swapped`].
+pub fn slab_view<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> cpu::Slab<'a> {
+    cpu::Slab { wtilde: slab.wtilde(), eps: slab.eps(), aqsm, vcoul_loc: slab.vcoul_loc() }
+}
+
+/// The plan and the fallback pairs that go with it.
+pub fn plan_view<'a>(
+    plan: &'a BandPlan,
+    fallback: &'a FallbackPairs,
+) -> (cpu::Plan<'a>, cpu::FallbackPairs<'a>) {
+    let plan = cpu::Plan {
+        order: plan.order(),
+        plain: plan.plain,
+        occupied: plan.occupied(),
+        far_begin: plan.far_begin,
+        half: plan.half,
+        poles: plan.poles,
+        has_static: plan.has_static(),
+    };
+    let FallbackPairs { mask, pairs, begins } = fallback;
+    (plan, cpu::FallbackPairs { mask, pairs, begins })
+}
+
+/// The orders of bands in which matrix elements of G are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Own,
+    /// The plan's, if that is another one.
+    Plan,
+}
+
+impl Order {
+    /// The one that a version reads, which follows a plan or not.
+    pub fn of(order: &BandOrder, follows: bool) -> Order {
+        if follows && !order.is_kept() { Order::Plan } else { Order::Own }
+    }
+}
+
+/// Packs the matrix elements of G.
+pub fn ig_panels(problem: &Problem, order: Order, lanes: cpu::Lanes) -> Result<cpu::IgPanels> {
+    let h = problem.header();
+    let what = format!("{} in blocks for vectors", AQSN.name);
+    memory::require(&what, cpu::IgPanels::bytes(h.ncouls, h.nbands, lanes))?;
+    let order = (order == Order::Plan).then(|| problem.order().bands());
+    Ok(cpu::IgPanels::of(problem.aqsn(), h.ncouls, order, lanes))
+}
+
+/// The matrix elements of G in chunks of bands.
+pub fn band_panels(problem: &Problem) -> cpu::BandPanels {
+    let ncouls = problem.header().ncouls;
+    cpu::BandPanels::of(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
+}
+
+/// A slab for kernels of sorted pairs.
+pub struct SortedSlab {
+    cells: Cells,
+    aqsm: cpu::BandPanels,
+}
+
+impl SortedSlab {
+    /// Bytes of what it is made of and in, for a slab of these dimensions.
+    pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
+        let aqsm = cpu::BandPanels::bytes(slab.nbands, slab.ngpown);
+        Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
+    }
+
+    pub fn of(problem: &Problem, slab: SlabView) -> SortedSlab {
+        let columns: Vec<_> = slab.aqsm_local().columns().collect();
+        SortedSlab {
+            cells: problem.cells(slab, Evaluator::Cpu),
+            aqsm: cpu::BandPanels::of(&columns, slab.len()),
+        }
+    }
+
+    /// With [`band_panels`] of the same problem.
+    pub fn clusters<'a>(&'a self, aqsn: &'a cpu::BandPanels) -> cpu::Clusters<'a> {
+        cpu::Clusters { pairs: self.cells.pairs(), aqsn, aqsm: &self.aqsm }
+    }
 }

@@ -5,19 +5,13 @@
 //! [`Problem`] has the bands in memory, and slabs in memory or from its source.
 
 pub mod arrays;
-pub mod bands;
-pub mod digest;
-pub mod grid;
 pub mod header;
 pub mod input_file;
 pub mod layout;
 pub mod plan;
 pub mod range;
 pub mod slab;
-pub mod sums;
 pub mod synthesis;
-pub mod systems;
-pub mod vectors;
 
 use std::fmt;
 use std::ops::Range;
@@ -27,22 +21,22 @@ use std::sync::Arc;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
 use crate::os::memory;
 use crate::problem::arrays::{AQSM_LOCAL, EPS, Of, WTILDE};
 pub use crate::problem::arrays::{Extents, Matrix};
-pub use crate::problem::bands::{Bands, Id};
-pub use crate::problem::grid::EnergyGrid;
-pub use crate::problem::header::{Header, Unmasked};
+pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs, Lists,
 };
 use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;
-pub use crate::problem::slab::{Slab, SlabView};
-pub use crate::problem::sums::Sums;
-pub use crate::problem::systems::System;
+pub use crate::problem::slab::{Bands, Id, Slab, SlabView};
+pub use crate::problem::synthesis::System;
 use crate::ranks::Ranks;
 
 #[derive(Clone, Debug)]
@@ -293,22 +287,18 @@ impl Problem {
         (self.bands, self.slab.expect("it is in memory"))
     }
 
-    /// Plasmon-pole energies in eV, `(ncouls, ngpown)`.
     pub fn wtilde(&self) -> &[Complex64] {
         self.slab().wtilde()
     }
 
-    /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub fn eps(&self) -> &[Complex64] {
         self.slab().eps()
     }
 
-    /// Matrix elements of G′, `(ngpown, nbands)`.
     pub fn aqsm_local(&self) -> &[Complex64] {
         self.slab().aqsm_local().whole().expect("the slab is all igp")
     }
 
-    /// Coulomb interaction of each G′, `(ngpown)`.
     pub fn vcoul_loc(&self) -> &[f64] {
         self.slab().vcoul_loc()
     }
@@ -325,7 +315,6 @@ impl Problem {
         &self.bands
     }
 
-    /// What all contributing poles have in common.
     pub fn poles(&self) -> Poles {
         self.poles
     }
@@ -356,7 +345,7 @@ impl Problem {
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
-        batch.plan().fallback(slab, takes, self.sorted_poles(slab))
+        batch.plan.fallback(slab, takes, self.sorted_poles(slab))
     }
 
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
@@ -364,27 +353,22 @@ impl Problem {
         self.by_size.as_ref().filter(|_| of == slab.pairs_id())?.of(slab)
     }
 
-    /// `asxtemp` and `achtemp` before the kernel adds to them.
     pub fn start(&self) -> &Sums {
         &self.start
     }
 
-    /// `asxtempref` and `achtempref`, if a file holds them.
     pub fn stored(&self) -> Option<&Sums> {
         self.stored.as_ref()
     }
 
-    /// The small records of the file format.
     pub fn header(&self) -> &Header {
         self.bands.header()
     }
 
-    /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
     pub fn aqsn(&self) -> &[Complex64] {
         self.bands.aqsn()
     }
 
-    /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`: see [`Header::wx`].
     pub fn wx(&self) -> &[f64] {
         self.bands.wx()
     }
@@ -445,12 +429,6 @@ impl<'a> Slabs<'a> {
         Slabs { problem, igp: igp.min(problem.header().ngpown).max(1) }
     }
 
-    /// The same problem in slabs of another size.
-    #[must_use]
-    pub fn of_size(self, igp: usize) -> Slabs<'a> {
-        Slabs::new(self.problem, igp)
-    }
-
     pub fn problem(self) -> &'a Problem {
         self.problem
     }
@@ -468,14 +446,6 @@ impl<'a> Slabs<'a> {
     pub fn range(self, at: usize) -> Option<Range<usize>> {
         let ngpown = self.problem.header().ngpown;
         (at < self.count()).then(|| at * self.igp..ngpown.min((at + 1) * self.igp))
-    }
-
-    pub fn part(self, igp: Range<usize>) -> Result<SlabRef<'a>> {
-        self.problem.part(igp)
-    }
-
-    pub fn in_memory(self) -> Option<&'a Slab> {
-        self.problem.in_memory()
     }
 
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
@@ -500,7 +470,8 @@ pub struct CheckedPairs {
     eps: Arc<Matrix>,
     poles: Poles,
     care: range::Care,
-    is_as_given: bool,
+    /// False if some `eps` were below 1e-120, which is replaced by zero.
+    pub are_as_given: bool,
     by_size: Arc<SortedOnce>,
 }
 
@@ -516,16 +487,11 @@ impl CheckedPairs {
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
         range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
-        let is_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
+        let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, by_size) = (Id::unique(), Arc::default());
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, is_as_given, by_size })
-    }
-
-    /// False if some `eps` were below 1e-120, which is replaced by zero.
-    pub fn are_as_given(&self) -> bool {
-        self.is_as_given
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, by_size })
     }
 
     /// `wtilde` and `eps`.
@@ -570,6 +536,98 @@ impl CheckedPairs {
         }
         Ok(Slab::of_pairs(bands, 0..ngpown, id, [wtilde, self.eps.clone()], local))
     }
+}
+
+// The result of a calculation, and digests of data.
+
+/// `asx` and `ach` for iw = nstart..=nend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sums {
+    /// Screened exchange.
+    #[serde(with = "pairs")]
+    pub asx: Vec<Complex64>,
+    /// Coulomb hole.
+    #[serde(with = "pairs")]
+    pub ach: Vec<Complex64>,
+}
+
+impl Sums {
+    pub fn zero(nw: usize) -> Sums {
+        Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
+    }
+
+    /// From the values in the order in which blocks store them: the parts of `asx`, then of `ach`,
+    /// energy by energy.
+    pub fn from_values(values: &[f64]) -> Sums {
+        let (energies, _) = values.as_chunks::<4>();
+        Sums {
+            asx: energies.iter().map(|v| Complex64::new(v[0], v[1])).collect(),
+            ach: energies.iter().map(|v| Complex64::new(v[2], v[3])).collect(),
+        }
+    }
+
+    pub fn plus(&self, other: &Sums) -> Sums {
+        let add = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        Sums { asx: add(&self.asx, &other.asx), ach: add(&self.ach, &other.ach) }
+    }
+
+    /// Each element with its name, as in `asx(iw=2)`; `nstart` is the first energy.
+    pub fn named(&self, nstart: usize) -> impl Iterator<Item = (String, Complex64)> + '_ {
+        let name = move |what: &'static str| {
+            move |(e, &z): (usize, &Complex64)| (format!("{what}(iw={})", nstart + e), z)
+        };
+        let (asx, ach) = (self.asx.iter().enumerate(), self.ach.iter().enumerate());
+        asx.map(name("asx")).chain(ach.map(name("ach")))
+    }
+}
+
+/// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
+mod pairs {
+    use num_complex::Complex64;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(z: &[Complex64], to: S) -> Result<S::Ok, S::Error> {
+        z.iter().map(|z| [z.re, z.im]).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
+        let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
+        let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
+        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
+    }
+}
+
+/// Columns in the digest of a problem.
+const SAMPLED: usize = 8;
+
+/// A digest that tells a problem's data from another's: of the bands, limits and energies, and of the data of some igp, which are made or read now. In a built-in
+/// system each column has a random stream of its own, so another generator shows in these few.
+pub fn digest(problem: &Problem) -> Result<u64> {
+    let Extents { ngpown, ncouls, .. } = problem.extents();
+    let Limits { limittwo, limitone, sexcut } = problem.limits();
+    let mut digests: Vec<u64> = problem.aqsn().par_chunks(ncouls).map(hash).collect();
+    digests.extend([hash(problem.occ()), hash(problem.wx()), hash(&[limittwo, limitone, sexcut])]);
+    let mut columns: Vec<usize> =
+        (0..SAMPLED).map(|at| at * (ngpown - 1) / (SAMPLED - 1)).collect();
+    columns.dedup();
+    for igp in columns {
+        let part = problem.part(igp..igp + 1)?;
+        let slab = part.view();
+        let aqsm: Vec<_> = slab.aqsm_local().columns().map(|column| column[0]).collect();
+        digests.extend([
+            hash(slab.wtilde()),
+            hash(slab.eps()),
+            hash(&aqsm),
+            hash(slab.vcoul_loc()),
+        ]);
+    }
+    digests.push(ngpown as u64);
+    Ok(hash(&digests))
+}
+
+/// A hash of these numbers.
+pub fn hash(numbers: &[impl bytemuck::NoUninit]) -> u64 {
+    XxHash64::oneshot(0, bytemuck::cast_slice(numbers))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 use super::*;
+use crate::problem::System;
 use crate::problem::synthesis::synthesise;
-use crate::problem::systems;
 use crate::progress::Progress;
 
 /// A call's frame has them sorted once for all energies.
 #[test]
 fn poles_are_sorted_once() {
-    let made = synthesise(systems::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+    let made = synthesise(System::find("demo").unwrap(), 1, Progress::NONE).unwrap();
     // What was made has its masked columns left out already.
     let header = Header { unmasked: None, ..made.header().clone() };
     let pairs = CheckedPairs::new(&header, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
@@ -18,14 +18,14 @@ fn poles_are_sorted_once() {
         let (batch, slab) = (problem.batches(3).first(), problem.slab());
         assert_eq!(
             problem.fallback(slab, &batch, Poles::Real),
-            batch.plan().fallback(slab, Poles::Real, None)
+            batch.plan.fallback(slab, Poles::Real, None)
         );
         sorted.push(std::ptr::from_ref(problem.sorted_poles(slab).unwrap()));
         let part = slab.part(1..3);
         assert!(problem.sorted_poles(part).is_none());
         assert_eq!(
             problem.fallback(part, &batch, Poles::Any),
-            batch.plan().fallback(part, Poles::Any, None)
+            batch.plan.fallback(part, Poles::Any, None)
         );
     }
     assert_eq!(sorted[0], sorted[1]);

@@ -11,7 +11,7 @@ use num_complex::Complex64;
 use crate::error::Result;
 use crate::problem::{Bands, Extents, SlabView, Slabs};
 use crate::progress::Progress;
-use crate::reference::term::{
+use crate::reference::{
     Energy, Evaluation, Part, Sum, Terms, UNDERFLOW, VANISHING, growth, size, times,
 };
 

@@ -2,9 +2,8 @@
 
 use gpp::kernels::sigma::Interval as Part;
 use gpp::kernels::sigma::real::far_field as way;
-use gpp::problem::grid::Even;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Cells, EnergyGrid, Evaluator, Problem, Source, systems};
+use gpp::problem::{Cells, EnergyGrid, Evaluator, Even, Problem, Source, System};
 
 use super::{at, even};
 use crate::common::{Kind, QUIET};
@@ -32,7 +31,7 @@ fn cells_do_not_hang_on_the_number_of_energies() {
     for (name, most, counts) in
         [("tiny", 0.03, &[6, 501, 100_000][..]), ("demo", 0.02, &[6, 501, 5000])]
     {
-        let system = systems::find(name).unwrap();
+        let system = System::find(name).unwrap();
         let synthesis = || Synthesis::new(system, 214, QUIET);
         let found = counts.iter().map(|&count| {
             let grid = EnergyGrid::Even(Even::new(-10.0, 10.0, count).unwrap());

@@ -4,7 +4,7 @@ use std::fs;
 
 use gpp::catalogue::best_for;
 use gpp::kernels::plan::Poles;
-use gpp::problem::{Extents, Outline, systems};
+use gpp::problem::{Extents, Outline, System};
 use gpp::record;
 use gpp::record::run::{Measurement, Run};
 
@@ -20,8 +20,8 @@ fn the_choice_is_the_fastest_of_archived_runs() {
     for path in folders.filter(|folder| folder.exists()).flat_map(|folder| json(&folder)) {
         let Ok(run) = record::read::<Run>(&path) else { continue };
         let system = &run.system;
-        let is_any = systems::find(&system.name).unwrap().complex_modes;
-        let extents = Extents { nw: system.nw(), ..systems::find(&system.name).unwrap().extents() };
+        let is_any = System::find(&system.name).unwrap().complex_modes;
+        let extents = Extents { nw: system.nw(), ..System::find(&system.name).unwrap().extents() };
         let poles = if is_any { Poles::Any } else { Poles::Real };
         let outline = Outline { extents, poles, keeps_order: true };
         let sorts = |result: &Measurement| result.version.starts_with("sigma:");

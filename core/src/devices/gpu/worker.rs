@@ -159,7 +159,7 @@ impl<'a> OnGpu<'a> {
 
     /// Begins to sum a slab at a batch of energies by a version's kernels.
     pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
-        let (plan, kernel) = (batch.plan(), batch.plan().kernel(gpu));
+        let (plan, kernel) = (&batch.plan, batch.plan.kernel(gpu));
         let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
         let second_stage = self.gpu.load(reduction::SYMBOL)?;
         assert!(
@@ -317,7 +317,7 @@ impl Worker for OnGpu<'_> {
         batch: &Batch,
         kernel: catalogue::Kernel,
     ) -> Result<()> {
-        let kernel = batch.plan().kernel(kernel.require_gpu()?);
+        let kernel = batch.plan.kernel(kernel.require_gpu()?);
         self.gpu.load(entry(kernel, batch.nw()).symbol)?;
         self.gpu.load(reduction::SYMBOL)?;
         let (at, _) = self.place(slab, Run { batch, kernel })?;

@@ -1,4 +1,78 @@
-use super::batches;
+use gpp_kernels::lists;
+use gpp_kernels::lists::HEAD;
+
+use super::*;
+use crate::problem::synthesis::synthesise;
+use crate::problem::{Matrices, Origin, Problem, System};
+use crate::progress::Progress;
+
+/// Pairs of the records, those of static ones last.
+fn listed(lists: &Lists, ngpown: usize, ncouls: usize) -> [Vec<usize>; 2] {
+    let mut pairs = [Vec::new(), Vec::new()];
+    for &begin in &lists.words[..lists.records as usize] {
+        let [first, rows, tile] = lists.words[begin as usize..][..3] else { panic!() };
+        let record = &lists.words[begin as usize..][..lists::record(tile) as usize];
+        let places = record[HEAD as usize..].iter().flat_map(|word| word.to_ne_bytes());
+        assert!((1..=WINDOW).contains(&rows) && (first + rows) as usize <= ngpown);
+        for (at, place) in places.enumerate().filter(|(_, place)| *place != NONE) {
+            assert!(u32::from(place) < rows);
+            let ig = record[3 + at / tile as usize % LANES] as usize;
+            let list = usize::from(tile as usize == STATIC_TILE);
+            pairs[list].push((first as usize + place as usize) * ncouls + ig);
+        }
+    }
+    pairs.iter_mut().for_each(|pairs| pairs.sort_unstable());
+    pairs
+}
+
+/// Lists have each pair that contributes, except fallback pairs, once, in no more records than are allowed for.
+#[test]
+fn every_regular_pair_is_listed_once() {
+    let made = synthesise(System::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+    let (ngpown, ncouls) = (made.header().ngpown, made.header().ncouls);
+    let kinds: [fn(usize, usize) -> bool; 5] = [
+        |_, _| true,
+        |_, _| false,
+        |igp, ig| (igp * 31 + ig * 17) % 10 < 6,
+        // Neighbours that have theirs far apart.
+        |igp, ig| (igp < 60) == (ig % 2 == 0),
+        |igp, ig| ig % 32 == 5 || igp == 100,
+    ];
+    for counts in kinds {
+        let is_listed = |at: usize| counts(at / ncouls, at % ncouls);
+        let poles = made.wtilde().iter().enumerate();
+        let poles = poles.map(|(at, &pole)| match (is_listed(at), at % 3) {
+            (false, _) => Complex64::ZERO,
+            (true, 0) => STATIC.into(),
+            (true, _) => pole,
+        });
+        let matrices = Matrices {
+            wtilde: poles.collect(),
+            eps: vec![Complex64::ONE; made.eps().len()],
+            aqsn: made.aqsn().to_vec(),
+            aqsm_local: made.aqsm_local().to_vec(),
+        };
+        let problem = Problem::new("lists", Origin::Made, made.header().clone(), matrices).unwrap();
+        let (slab, batch) = (problem.slab(), problem.batches(3).first());
+        let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
+        assert!(batch.plan.has_static());
+        let poles = slab.wtilde();
+        let is_summed =
+            |at: usize| poles[at] != Complex64::ZERO && !fallback.pairs.contains(&(at as u32));
+        let summed: Vec<usize> = (0..poles.len()).filter(|&at| is_summed(at)).collect();
+        for apart in [false, true] {
+            let lists = Lists::of(slab, &fallback, apart);
+            let extents = (ngpown as u64, ncouls as u64);
+            assert!(u64::from(lists.records) <= lists::records(extents.0, extents.1));
+            assert!(lists.words.len() as u64 <= lists::words(extents.0, extents.1));
+            for (list, pairs) in listed(&lists, ngpown, ncouls).iter().enumerate() {
+                let is_static = |at: usize| apart && poles[at] == STATIC.into();
+                let expected = summed.iter().copied().filter(|&at| is_static(at) == (list == 1));
+                assert!(expected.eq(pairs.iter().copied()), "{apart}, list {list}");
+            }
+        }
+    }
+}
 
 #[test]
 fn batches_are_pairs_if_a_kernel_does_not_hold_all() {

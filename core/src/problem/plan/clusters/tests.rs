@@ -3,7 +3,7 @@ use gpp_kernels::sigma::real::far_field as way;
 
 use super::*;
 use crate::problem::synthesis::synthesise;
-use crate::problem::{range, systems};
+use crate::problem::{System, range};
 use crate::progress::Progress;
 
 /// Where a sample shows no pole there may still be some, and many energies to sum them one by one.
@@ -35,7 +35,7 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
 #[test]
 fn most_terms_are_told_by_discs_that_hold_their_poles() {
     for name in ["tiny-complex", "demo-complex", "tiny"] {
-        let system = systems::find(name).unwrap();
+        let system = System::find(name).unwrap();
         let problem = synthesise(system, 1, Progress::NONE).unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
         let sorted = discs(slab, problem.wx(), problem.occ(), limits);

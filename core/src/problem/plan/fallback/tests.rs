@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::problem::synthesis::synthesise;
-use crate::problem::{Bands, Evaluator, Header, Matrices, Origin, Problem, Slab, systems};
+use crate::problem::{Bands, Evaluator, Header, Matrices, Origin, Problem, Slab, System};
 use crate::progress::Progress;
 
 proptest! {
@@ -30,7 +30,7 @@ proptest! {
 /// However many poles are zero, none is summed: neither one by one, nor in cells.
 #[test]
 fn pairs_without_terms_are_neither_fallback_nor_sorted() {
-    let made = synthesise(systems::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
+    let made = synthesise(System::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
     let is_zero = |at: usize| at % 5 < 2;
     for off_axis in [0.0, 0.1] {
         let poles = made.wtilde().iter().enumerate().map(|(at, pole)| match is_zero(at) {
@@ -100,7 +100,7 @@ fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) ->
 /// What a look at all poles finds, and a look at sorted ones; none if it leaves that to the first.
 fn both(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<FallbackPairs>) {
     let (batch, slab) = (problem.batches(1).first(), problem.slab());
-    let plan = batch.plan();
+    let plan = &batch.plan;
     let found = BySize::of(slab).and_then(|sorted| sorted.fallback(slab, &plan.regular(takes)));
     (plan.fallback(slab, takes, None), found)
 }

@@ -1,4 +1,0 @@
-//! The operating system: files, and free memory.
-
-pub mod memory;
-pub mod output;
