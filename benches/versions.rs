@@ -10,11 +10,10 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::output::Progress;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Problem, Source as _, systems};
-use gpp::progress::Progress;
-use gpp::reference::verify::{Outcome, verify};
-use gpp::reference::{self, Reference};
+use gpp::reference::{self, Outcome, Reference, verify};
 
 const QUIET: Progress = Progress { shown: false };
 

@@ -6,9 +6,9 @@
 //! ```
 
 use clap::Parser;
+use gpp::output::Progress;
 use gpp::problem::grid::{EnergyGrid, Even};
 use gpp::problem::systems::{self, DEFAULT_SEED};
-use gpp::progress::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};
 use gpp::setup::{Input, Source};

@@ -19,9 +19,8 @@ use crate::catalogue::order;
 use crate::error::{Error, Result};
 use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::output::replace;
-use crate::record::offdiag::{Offdiag, pictured};
-use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Row, Sigma, UNIT};
+use crate::record::run::{Offdiag, Row, Sigma, UNIT, pictured};
+use crate::record::{Ceilings, Profile};
 use crate::roofline::{Level, Point, point};
 
 /// The viewer's own font in an SVG, the program's in a PNG.

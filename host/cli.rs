@@ -16,10 +16,9 @@ use gpp_cpu::simd::Level;
 use crate::catalogue::names::BEST;
 use crate::error::{Result, invalid};
 use crate::memory::Limits;
-use crate::output::{self, check_outputs};
+use crate::output::{self, Progress, check_outputs};
 use crate::problem::grid::Even;
 use crate::problem::systems::DEFAULT_SEED;
-use crate::progress::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, Record};
 

@@ -12,13 +12,12 @@ use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::explain::{Card, Difference, Measured, Row as CardRow, change_of, number};
 use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
-use crate::outcomes::{agreement, power};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
-use crate::record::profile::Ceilings;
+use crate::record::Ceilings;
 use crate::record::run::{Run, Sigma};
 use crate::roofline::{Figure, Level, figures};
-use crate::run;
+use crate::run::{self, agreement, power};
 use crate::table::{Row, Section, cells, notes, sections};
 use crate::terminal::{Cells, or_dash};
 

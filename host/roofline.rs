@@ -11,8 +11,7 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::peaks::{Peaks, SUSTAINED};
 use crate::error::Result;
 use crate::measure::state;
-use crate::record::profile::{Ceilings, Profile, Theoretical};
-use crate::record::{Provenance, SCHEMA};
+use crate::record::{Ceilings, Profile, Provenance, SCHEMA, Theoretical};
 
 /// A point: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -11,13 +11,11 @@ use crate::devices::host::Host;
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
-use crate::interrupt;
 use crate::memory::{self, Limits};
-use crate::output::note;
+use crate::output::{self, Progress, note};
 use crate::problem::synthesis::Synthesis;
 use crate::problem::systems::DEFAULT_SEED;
 use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file, systems};
-use crate::progress::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
 
@@ -165,7 +163,7 @@ impl<'a> Session<'a> {
         let workers = workers.collect::<Result<_>>()?;
         let mut engine = Engine::among(ranks, slabs, slabs.igp(), workers)?;
         engine.keep(memory::cache(slabs, versions, self.resources));
-        Ok(engine.stopping(&interrupt::STOP))
+        Ok(engine.stopping(&output::STOP))
     }
 
     /// How the problem is divided, for rank 0; none if it is not. Collective.

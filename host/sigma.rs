@@ -10,12 +10,11 @@ use crate::catalogue::names::single;
 use crate::chart::Picture;
 use crate::cli::{OutputArgs, SigmaArgs};
 use crate::error::{Result, invalid};
-use crate::outcomes::{reference, reservations};
 use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
 use crate::record::run::{Row, Sigma, UNIT};
-use crate::reference::verify::Verification;
-use crate::run::{self, code, exit_code, measured};
+use crate::reference::Verification;
+use crate::run::{self, code, exit_code, measured, reference, reservations};
 use crate::terminal::{fit, outcome, table, terminal};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {

@@ -7,13 +7,12 @@ use crate::catalogue::{BackEnd, find, journey_of, names, order};
 use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
 use crate::error::invalid;
-use crate::outcomes::{by_series, differs, over_baseline};
 use crate::output::{check_outputs, document, is_stdout, print};
 use crate::profile::run_file;
 use crate::ranks::Alone;
 use crate::record;
 use crate::record::run::{Measurement, Run, State, Verdict};
-use crate::run::{exit_code, measured};
+use crate::run::{by_series, differs, exit_code, measured, over_baseline};
 use crate::terminal::{Cells, Unit, digits, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {

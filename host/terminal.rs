@@ -6,7 +6,7 @@ use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, Width, presets,
 };
 
-use crate::reference::verify::Outcome;
+use crate::reference::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
 pub fn table(headings: &[impl AsRef<str>]) -> Table {

@@ -20,8 +20,7 @@ use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums, input_file, synthesis, systems};
-use gpp::reference::verify::{Outcome, verify};
-use gpp::reference::{self, Reference};
+use gpp::reference::{self, Outcome, Reference, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {

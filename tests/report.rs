@@ -9,13 +9,12 @@ use gpp::catalogue::order;
 use gpp::explain::Measured;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
-use gpp::outcomes::{failure, over_baseline};
 use gpp::profile;
-use gpp::record;
-use gpp::record::profile::Profile;
 use gpp::record::run::{Run, Times};
-use gpp::reference::verify::Outcome;
+use gpp::record::{self, Profile};
+use gpp::reference::Outcome;
 use gpp::report::{self, found};
+use gpp::run::{failure, over_baseline};
 use gpp::table::{self, sections};
 
 fn archive() -> PathBuf {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::outcomes::differs;
-use crate::record::profile::{Ceilings, ELIGIBLE, Profile};
 use crate::record::run::{Measurement, Verdict};
+use crate::record::{Ceilings, ELIGIBLE, Profile};
 use crate::roofline::{LEVELS, Level};
+use crate::run::differs;
 use crate::table::published;
 
 /// A version with what was measured of it.

@@ -23,21 +23,17 @@ use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
-use crate::interrupt;
 use crate::measure::state;
 use crate::memory;
 use crate::offdiag::records::{Calculated, Stored, results};
-use crate::outcomes::undecided;
-use crate::output::{self, is_stdout, replace};
+use crate::output::{self, Progress, is_stdout, replace};
 use crate::problem::grid::EnergyGrid;
 use crate::problem::{Header, Origin, digest};
-use crate::progress::Progress;
 use crate::ranks::{Ranks, require_same};
-use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
-use crate::record::run::{SystemInfo, Times, UNIT};
+use crate::record::run::{Largest, Matrix, OfVersion, Offdiag, Qsgw, SystemInfo, Times, UNIT};
 use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::matrix::{Element, Sample, Verdict, compare, evaluate};
-use crate::run::{self, code};
+use crate::run::{self, code, undecided};
 use crate::setup::{self, Devices, Resources, kind};
 use crate::terminal::{Cells, or_dash};
 
@@ -93,7 +89,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let elements = SomeBands { all, bands };
     let task = Task {
         at: at.as_deref().map_or(At::Energies, At::Bands),
-        stop: &interrupt::STOP,
+        stop: &output::STOP,
         ..Task::new(&problem, &elements)
     };
     let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
@@ -212,7 +208,7 @@ impl<'a> Calculation<'a> {
         if ranks.size() > 1 {
             require_same(ranks, DIGEST, &self.digest(version)?)?;
         }
-        let _polling = interrupt::polling();
+        let _polling = output::polling();
         let begun = Instant::now();
         let mut workers = Workers::new(self.task, self.workers(version)?, ranks);
         if times.runs() > 1 {

@@ -14,10 +14,8 @@ use num_complex::Complex64;
 use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
-use crate::record;
-use crate::record::offdiag::{OfVersion, Offdiag};
-use crate::record::profile::Ceilings;
-use crate::record::run::State;
+use crate::record::run::{OfVersion, Offdiag, State};
+use crate::record::{self, Ceilings};
 use crate::roofline::{Level, Point, of_matrix_units};
 use crate::terminal::{Cells, Column, digits, or_dash, outcome, time};
 

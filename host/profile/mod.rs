@@ -1,6 +1,5 @@
 //! `gpp profile`: counters of versions, stored in a folder; `gpp roofline`: their charts.
 
-pub mod counters;
 pub mod ncu;
 
 use std::io::{self, Write};
@@ -14,13 +13,10 @@ use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
-use crate::output::{print, replace, write_text};
-use crate::profile::counters::{aggregate, parse};
-use crate::profile::ncu::Ncu;
-use crate::progress::Progress;
-use crate::record::profile::{Ceilings, Profile};
+use crate::output::{Progress, print, replace, write_text};
+use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::record::run::{Run, SystemInfo};
-use crate::record::{self, text};
+use crate::record::{self, Ceilings, Profile, text};
 use crate::roofline::{self, Figure, LEVELS, Level, Point, figures, of_own_ceiling, point};
 use crate::run::{Options, exit_code, run_versions};
 use crate::setup::{Session, Source};

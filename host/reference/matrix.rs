@@ -22,9 +22,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twofloat::TwoFloat;
 
-use crate::progress::Progress;
-use crate::reference::SAMPLED_TERMS;
-use crate::reference::verify::{Outcome, Undecided};
+use crate::output::Progress;
+use crate::reference::{Outcome, SAMPLED_TERMS, Undecided};
 
 /// igp of a partial sum of the second product on a CPU.
 const PORTION: usize = 64;

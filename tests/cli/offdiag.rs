@@ -5,8 +5,8 @@ use std::path::Path;
 
 use gpp::problem::systems;
 use gpp::record;
-use gpp::record::offdiag::Offdiag;
-use gpp::reference::verify::Outcome;
+use gpp::record::run::Offdiag;
+use gpp::reference::Outcome;
 use gpp_core::offdiag::{Elements, Synthesised};
 use npyz::NpyFile;
 use num_complex::Complex64;

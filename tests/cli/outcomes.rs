@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use gpp::record;
 use gpp::record::run::{Run, Times};
-use gpp::reference::verify::Outcome;
+use gpp::reference::Outcome;
 
 use crate::archived;
 

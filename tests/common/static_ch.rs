@@ -5,8 +5,7 @@ use gpp::devices::gpu::Gpu;
 use gpp::devices::{Device, Watch};
 use gpp::engine::Engine;
 use gpp::problem::Problem;
-use gpp::reference;
-use gpp::reference::verify::{Outcome, verify_static_ch};
+use gpp::reference::{self, Outcome, verify_static_ch};
 use num_complex::Complex64;
 
 use super::{Kind, QUIET, made};

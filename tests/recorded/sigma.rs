@@ -3,8 +3,7 @@
 mod plots;
 
 use gpp::record;
-use gpp::record::run::Run;
-use gpp::record::run::Sigma;
+use gpp::record::run::{Run, Sigma};
 use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 

@@ -4,8 +4,7 @@
 use gpp::error::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, input_file, systems};
-use gpp::reference::verify::{Outcome, RelativeTo, verify};
-use gpp::reference::{self, Reference, Source, Terms, serial};
+use gpp::reference::{self, Outcome, Reference, RelativeTo, Source, Terms, serial, verify};
 use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};

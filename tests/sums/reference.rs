@@ -3,9 +3,7 @@
 
 use gpp::problem::synthesis::synthesise;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, systems};
-use gpp::reference::At;
-use gpp::reference::verify::{Outcome, verify};
-use gpp::reference::{self, Reference, Source, serial};
+use gpp::reference::{self, At, Outcome, Reference, Source, serial, verify};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};

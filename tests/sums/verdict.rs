@@ -4,10 +4,9 @@ use crate::common::{QUIET, fixture, remade};
 use crate::sums;
 use assert_cmd::Command;
 use gpp::catalogue;
-use gpp::outcomes::reservations;
 use gpp::problem::{Matrices, Problem, Sums, input_file};
-use gpp::reference::verify::{Outcome, Verification, verify};
-use gpp::reference::{Reference, Source, precise};
+use gpp::reference::{Outcome, Reference, Source, Verification, precise, verify};
+use gpp::run::reservations;
 use num_complex::Complex64;
 use serde_json::Value;
 
