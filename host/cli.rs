@@ -634,10 +634,7 @@ pub struct ProfileArgs {
 #[derive(Args)]
 pub struct RooflineArgs {
     /// Folder of `gpp profile`
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER)]
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// Folder for the charts [default: the current one]
@@ -648,19 +645,11 @@ pub struct RooflineArgs {
 #[derive(Args)]
 pub struct ReportArgs {
     /// Folder of `gpp profile`
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER)]
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// The page
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        default_value = "report.html",
-        value_parser = name)]
+    #[arg(short, long, value_name = "FILE", default_value = "report.html", value_parser = name)]
     pub output: PathBuf,
 
     /// Also show the full Σ matrix: a folder of records of `gpp offdiag`, with the profiler's counters.csv

@@ -11,7 +11,7 @@ use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::explain::{Card, Difference, Measured, Row as CardRow, change_of, number};
-use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
+use crate::offdiag::records::{Folder, Matrices, by_bands, by_version};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
 use crate::record::Ceilings;
@@ -444,7 +444,6 @@ fn prose(text: &str) -> Markup {
 
 fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();
-    let counters = counters_table(folder);
     let points = Matrices::of(folder, ceilings);
     html! {
         p {
@@ -452,10 +451,6 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
             (run::system(&record.system)) "."
         }
         (sheet(by_version(folder), false))
-        @if !counters.rows.is_empty() {
-            h3 { "Counters of the first product of CH" }
-            (sheet(counters, false))
-        }
         @if let Some(points) = points { figure { (PreEscaped(Roofline::of_matrices(&points).inline())) } }
         h3 { "Over numbers of bands" }
         (sheet(by_bands(folder), false))

@@ -127,16 +127,8 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
 /// A row for each energy, every number to the last bit.
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    csv.write_record([
-        "omega_above_ev",
-        "omega_ev",
-        "re_sx",
-        "im_sx",
-        "re_ch",
-        "im_ch",
-        "re_sigma",
-        "im_sigma",
-    ])?;
+    let headings = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
+    csv.write_record(headings.split(' '))?;
     for row in &sigma.rows {
         csv.serialize((row.above_ev, row.omega_ev, row.parts()))?;
     }

@@ -427,7 +427,7 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
 }
 
 // Cards of the versions of Σ as a matrix: the idea, the change in the source, and the tiles. Times are in the output of
-// `gpp offdiag --version all`, counters in the report.
+// `gpp offdiag --version all`, the roofline in the report.
 
 /// The name of all versions together.
 const SERIES: &str = "offdiag";
