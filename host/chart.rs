@@ -590,7 +590,6 @@ impl Chart for Sizes<'_> {
     }
 }
 
-/// The energy of the matrix that is drawn.
 fn energy(record: &Offdiag) -> String {
     let matrix = record.matrices.get(pictured(&record.matrices));
     let above = matrix.and_then(|matrix| matrix.above_state_ev);

@@ -69,7 +69,6 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The PTX of kernels, by version or symbol.
 pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
     let ptx = gpu::kernels()?;
     let mut symbols: Vec<String> = Vec::new();
@@ -98,9 +97,7 @@ struct Info {
     program: String,
     provenance: Provenance,
     device: DeviceInfo,
-    /// Why no GPU can be used.
     no_gpu: Option<String>,
-    /// Why this build has no kernels for GPUs.
     no_kernels: Option<String>,
     #[serde(rename = "processor")]
     cpu: Option<Cpu>,
@@ -177,7 +174,6 @@ fn cpu(host: &Host) -> Cpu {
     }
 }
 
-/// All versions, series and built-in systems as JSON.
 fn listing() -> Value {
     let version = |listed: Listed| {
         let version = listed.version;

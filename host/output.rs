@@ -74,7 +74,6 @@ pub fn check_outputs<'a>(
     Ok(())
 }
 
-/// All progress bars on the terminal.
 pub static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// A line on standard error, above the progress bars; whether it can be written does not matter. It is written at once,
@@ -86,7 +85,6 @@ pub fn note(text: impl Display) {
 
 // Progress bars of long work, and lines above them.
 
-/// Whether long work shows its progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// False with `--quiet`.

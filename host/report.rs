@@ -35,8 +35,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-const STYLE: &str = include_str!("report/page.css");
-
 const PAPER: &str = "https://arxiv.org/abs/2008.11326";
 
 /// The page of a run with its profiles and ceilings, and of records of Σ as a matrix.
@@ -69,7 +67,7 @@ pub fn page(measured: &Measured, matrices: Option<&Folder>) -> Result<String> {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(include_str!("report/page.css"))) }
             }
             body {
                 (summary(run, sections.first(), &title))
@@ -151,7 +149,6 @@ fn summary(run: &Run, section: Option<&Section>, title: &str) -> Markup {
     }
 }
 
-/// What was found, a sentence or two each.
 pub fn found(run: &Run, section: Option<&Section>) -> Vec<String> {
     let Some(section) = section.filter(|section| !section.rows.is_empty()) else {
         return Vec::new();
@@ -168,7 +165,6 @@ fn fastest<'a>(
     timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, _)| row)
 }
 
-/// The fastest version, and the energy that it takes.
 fn speed(section: &Section) -> String {
     let rows = &section.rows;
     let best = fastest(rows, |row| Some(row.result.times.median)).expect("there are rows");
@@ -361,7 +357,6 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     } }
 }
 
-/// Which lines of the loop nest a version changes.
 fn changed_lines(lines: &[usize]) -> Markup {
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     html! {
@@ -408,7 +403,6 @@ fn counters(card: &Card) -> Markup {
     sheet(cells, false)
 }
 
-/// Lines of a difference that the page shows.
 const LINES: usize = 24;
 
 fn code(card: &Card, difference: &Difference) -> Markup {

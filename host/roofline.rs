@@ -72,7 +72,6 @@ pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     figures
 }
 
-/// A level of the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Level {
     #[serde(rename = "HBM")]
@@ -134,7 +133,6 @@ pub fn of_matrix_units(ceilings: &Ceilings, capability: Option<&str>) -> Option<
     matches!(capability, Some("8.0" | "9.0")).then_some(2.0 * vectors)
 }
 
-/// Measures the ceilings.
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     let watch = gpu.gauge().map(Watch::begin);
     let limits = gpu.peaks()?;

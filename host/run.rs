@@ -105,7 +105,6 @@ pub fn measured(
 /// Terms beyond which a calculation takes a CPU more than a second.
 const LARGE: u64 = 1_000_000_000;
 
-/// What runs if no version is named.
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
         _ if problem.nw() > MINI_APPS_ENERGIES || args.problem.energies.is_some() => BEST,
@@ -141,7 +140,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// How often a version runs.
     fn repetition(&self, version: Kernel, session: &Session) -> Repetition {
         let (device, problem) = (session.resources.devices[0], session.slabs.problem());
         let is_emulated = version.back_end() != device.back_end();
@@ -398,7 +396,6 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     )
 }
 
-/// Which version is the fastest, and by how much.
 fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     let Measurement { version: id, times, .. } = fastest;
     if fastest.emulated {
@@ -502,7 +499,6 @@ pub fn failure(result: &Measurement) -> Option<String> {
     }
 }
 
-/// How much rounding decides, in words.
 pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
     let share = match 100.0 * of_terms {
         percent if percent >= 0.1 => format!("{percent:.1} %"),
@@ -615,7 +611,6 @@ pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>
 
 // Whether two sets of times differ by more than their noise.
 
-/// Level of significance.
 const LEVEL: f64 = 0.05;
 
 /// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation

@@ -19,10 +19,8 @@ use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file, syste
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
 
-/// Where a problem comes from.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A built-in system and its seed.
     System(&'static System, u64),
     /// A file in the format of BerkeleyGW's mini-app.
     File(PathBuf),
@@ -97,7 +95,6 @@ pub struct Resources<'a> {
 }
 
 impl Resources<'_> {
-    /// The workers of all ranks.
     pub fn workers(self) -> usize {
         self.devices.len() * self.ranks.size()
     }
@@ -156,7 +153,6 @@ impl<'a> Session<'a> {
         self.resources.workers() == 1 && self.slabs.count() == 1
     }
 
-    /// An engine for these versions.
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let Session { resources: Resources { devices, ranks, .. }, slabs } = *self;
         let workers = devices.iter().map(|device| device.worker(slabs.problem()));
@@ -184,7 +180,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Open devices.
 pub enum Devices {
     Cpu(Box<Host>),
     Gpus(Vec<Gpu>),

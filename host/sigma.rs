@@ -12,8 +12,8 @@ use crate::cli::{OutputArgs, SigmaArgs};
 use crate::error::{Result, invalid};
 use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record::run::{Row, Sigma, UNIT};
-use crate::reference::Verification;
+use crate::record::run::{Row, Sigma, StaticCh, UNIT};
+use crate::reference::{Outcome, Verification};
 use crate::run::{self, code, exit_code, measured, reference, reservations};
 use crate::terminal::{fit, outcome, table, terminal};
 
@@ -39,7 +39,8 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         shown
     })?;
     let ended = exit_code(&run.results, run_args.no_verify);
-    let Some(found) = run.static_ch.filter(|found| found.is_incorrect()) else { return Ok(ended) };
+    let is_incorrect = |found: &StaticCh| found.verification.outcome == Outcome::Incorrect;
+    let Some(found) = run.static_ch.filter(is_incorrect) else { return Ok(ended) };
     let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
     note(format_args!("static CH: incorrect, error {error:.1e}"));
     Ok(code(false))

@@ -28,7 +28,6 @@ pub struct Cells {
 pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
 
 impl Cells {
-    /// A row for each of `of`.
     pub fn new<R>(columns: &[Column<R>], of: impl IntoIterator<Item = R>) -> Cells {
         let row = |of: R| columns.iter().map(|(_, cell)| cell(&of)).collect();
         let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();

@@ -429,16 +429,13 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
 // Cards of the versions of Σ as a matrix: the idea, the change in the source, and the tiles. Times are in the output of
 // `gpp offdiag --version all`, the roofline in the report.
 
-/// The name of all versions together.
-const SERIES: &str = "offdiag";
-
 /// Words of a packed real pole.
 const WORDS: u32 = 3;
 
-/// The versions named, each once: of `SERIES` all. `None` if other versions are named.
+/// The versions named, each once: of `offdiag` all. `None` if other versions are named.
 pub fn matrices_named(names: &str) -> Result<Option<Vec<&'static Version>>> {
     let of = |name: &str| match versions::find(name) {
-        _ if name == SERIES => versions::ALL.to_vec(),
+        _ if name == "offdiag" => versions::ALL.to_vec(),
         version => version.into_iter().collect(),
     };
     let (own, others): (Vec<&str>, Vec<&str>) =

@@ -37,10 +37,6 @@ use crate::run::{self, code, undecided};
 use crate::setup::{self, Devices, Resources, kind};
 use crate::terminal::{Cells, or_dash};
 
-/// Bands if none are asked for.
-const ON_CPU: usize = 16;
-const ON_GPU: usize = 128;
-
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = own.progress();
@@ -58,9 +54,10 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let resources = Resources { devices: &devices, ranks, limits };
     let places = resources.places().unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
+    // So many bands if none are asked for.
     let (count, system) = match devices[0].back_end() {
-        BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
-        BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
+        BackEnd::Cpu => (16, SMALL_SYSTEM),
+        BackEnd::Gpu => (128, PAPER_SYSTEM),
     };
     let source = setup::Source::of(&args.problem, system)?;
     let opened = source.open(progress)?;
@@ -119,7 +116,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     Ok(code(record.passed()))
 }
 
-/// Versions by their names; `all` is each.
 fn named(text: &str) -> Result<Vec<&'static Version>> {
     if text == "all" {
         return Ok(versions::ALL.to_vec());

@@ -117,7 +117,6 @@ impl Records {
         Ok(Records { folder, profiles, ceilings })
     }
 
-    /// The run that was made with the profiles.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
         let run: Run = record::read(&path)?;
@@ -186,7 +185,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the profile of a version is stored.
 pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }

@@ -89,7 +89,6 @@ pub fn plain(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("plain values under names")
 }
 
-/// Writes a record to a file, or to standard output for `-`.
 pub fn write(path: &Path, record: &impl Record) -> Result<()> {
     write_text(path, &text(record))
 }
@@ -164,7 +163,6 @@ impl Provenance {
     }
 }
 
-/// How often a calculation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repetition {
     pub warmup: usize,
@@ -264,7 +262,6 @@ impl Profile {
         self.flops() / self.seconds()
     }
 
-    /// The leading stall and its share.
     pub fn main_stall(&self) -> Option<(&str, f64)> {
         let stalls = self.stalls.iter().map(|(reason, share)| (reason.as_str(), *share));
         let waits = stalls.filter(|(reason, _)| !ELIGIBLE.contains(reason));

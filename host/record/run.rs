@@ -141,7 +141,6 @@ pub struct SystemInfo {
     pub nvband: i32,
     /// G′ vectors, without the masked ones.
     pub ngpown: usize,
-    /// Masked G′ vectors.
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
@@ -350,10 +349,6 @@ impl StaticCh {
         let [re, im] = self.sum.map(|part| part.unwrap_or(f64::NAN));
         Complex64::new(re, im)
     }
-
-    pub fn is_incorrect(&self) -> bool {
-        self.verification.outcome == Outcome::Incorrect
-    }
 }
 
 /// Σ(ω): the sums of a version of a run, energy by energy.
@@ -506,7 +501,6 @@ impl OfVersion {
     }
 }
 
-/// What a matrix at an energy is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
     /// The energy in eV above the state's; null for that of each element's band l or m.
