@@ -244,10 +244,8 @@ impl Devices {
     /// Opens the one device of a command that takes no more.
     pub fn open_one(args: &DeviceArgs, progress: Progress) -> Result<Devices> {
         if args.device.parse::<Choice>()?.is_several() {
-            return Err(invalid(
-                format!("--device {}", args.device),
-                "this command takes one device",
-            ));
+            let origin = format!("--device {}", args.device);
+            return Err(invalid(origin, "this command takes one device"));
         }
         Devices::open(args, None, &[], progress, &Alone)
     }

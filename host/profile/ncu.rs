@@ -129,26 +129,26 @@ pub const SECTOR: f64 = 32.0;
 /// Bytes that a wavefront of shared memory can move: 4 from each of 32 banks.
 pub const WAVEFRONT: f64 = 128.0;
 
-/// Reasons for a stall, in ncu's names.
-pub const STALLS: [&str; 18] = [
-    "barrier",
-    "branch_resolving",
-    "dispatch_stall",
-    "drain",
-    "imc_miss",
-    "lg_throttle",
-    "long_scoreboard",
-    "math_pipe_throttle",
-    "membar",
-    "mio_throttle",
-    "misc",
-    "no_instruction",
-    "not_selected",
-    "selected",
-    "short_scoreboard",
-    "sleeping",
-    "tex_throttle",
-    "wait",
+/// Reasons for a stall, in ncu's names, and what they mean.
+pub const STALLS: [(&str, &str); 18] = [
+    ("barrier", "other warps of the block"),
+    ("branch_resolving", "the target of a branch"),
+    ("dispatch_stall", "the dispatcher"),
+    ("drain", "their last stores"),
+    ("imc_miss", "constant memory"),
+    ("lg_throttle", "room in the queue to L1"),
+    ("long_scoreboard", "loads from L1, L2 or memory"),
+    ("math_pipe_throttle", "a busy math pipe"),
+    ("membar", "a memory barrier"),
+    ("mio_throttle", "room in the queue to shared memory"),
+    ("misc", "misc"),
+    ("no_instruction", "the next instruction"),
+    ("not_selected", "not selected"),
+    ("selected", "selected"),
+    ("short_scoreboard", "shared memory or a first approximation"),
+    ("sleeping", "the end of a sleep"),
+    ("tex_throttle", "room in the queue to the texture unit"),
+    ("wait", "a fixed-latency dependency"),
 ];
 
 /// The metric of a reason: cycles that a warp waited for it between two instructions.
@@ -163,7 +163,7 @@ pub fn list() -> String {
         DMUL, DFMA,
     ];
     let names = fixed.into_iter().chain(PIPES.map(|(_, metric)| metric)).map(str::to_string);
-    names.chain(STALLS.map(stall)).collect::<Vec<_>>().join(",")
+    names.chain(STALLS.map(|(reason, _)| stall(reason))).collect::<Vec<_>>().join(",")
 }
 
 // Reading ncu's CSV, and summing the launches of each version up.
@@ -281,8 +281,9 @@ fn profile(
         Some(weighted.sum::<Option<f64>>()? / duration)
     };
     let stalls = STALLS.iter();
-    let stalls: BTreeMap<String, f64> =
-        stalls.filter_map(|reason| Some((reason.to_string(), average(&stall(reason))?))).collect();
+    let stalls: BTreeMap<String, f64> = stalls
+        .filter_map(|(reason, _)| Some((reason.to_string(), average(&stall(reason))?)))
+        .collect();
     let cycles: f64 = stalls.values().sum();
     let pipes = PIPES.iter();
     let pipes = pipes.filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)));

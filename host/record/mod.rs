@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use gpp_core::BUILT_BY;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -98,15 +99,12 @@ pub fn write(path: &Path, record: &impl Record) -> Result<()> {
 /// The program's commit, if the build knew it; it ends in `-dirty` if files had changed.
 const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 
-/// The compiler of the program and its LLVM.
-const PROGRAM_BY: Option<&str> = gpp_core::BUILT_BY;
-
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
 /// Name, version, commit and compiler of this program.
 pub fn program() -> String {
     let unknown = "unknown";
-    let (commit, by) = (COMMIT.unwrap_or(unknown), PROGRAM_BY.unwrap_or(unknown));
+    let (commit, by) = (COMMIT.unwrap_or(unknown), BUILT_BY.unwrap_or(unknown));
     format!("{PROGRAM} at commit {commit} by {by}")
 }
 
@@ -141,7 +139,7 @@ impl Provenance {
             commit: COMMIT.map(str::to_string),
             kernels_by: gpu::KERNELS_BY.filter(|_| ptx.is_none()).map(str::to_string),
             ptx,
-            program_by: PROGRAM_BY.map(str::to_string),
+            program_by: BUILT_BY.map(str::to_string),
             driver: device.driver.clone(),
             seed: None,
             input: None,
