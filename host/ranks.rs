@@ -81,12 +81,12 @@ mod world {
         _universe: Universe,
     }
 
-    // SAFETY: collective calls come from the thread that joined; others only abort, which MPI allows at any time, and read
-    // rank and size.
+    // SAFETY: collective calls come from the thread that joined; others only abort, which MPI allows at any time, and
+    // read rank and size.
     unsafe impl Sync for World {}
 
-    /// Joins the ranks. A panic in one rank ends all: a rank that merely unwinds would wait for the others at the end of
-    /// MPI, and they for it.
+    /// Joins the ranks. A panic in one rank ends all: a rank that merely unwinds would wait for the others at the end
+    /// of MPI, and they for it.
     pub(super) fn join() -> Result<Box<dyn Ranks>> {
         let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
             return Err(invalid("MPI", "cannot begin: it has begun before"));
