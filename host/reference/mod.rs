@@ -263,9 +263,10 @@ pub fn find_golden_among(system: &str, seed: u64, asked: &At) -> Option<(Vec<usi
 // The comparison with the reference.
 //
 // If Σ|terms| is known, errors are relative to it, with the bound of `roundings`. Otherwise, for sums of a file, a
-// device or a built-in system, they are relative to the sum: one of N terms of random sign is of the order of Σ|terms|/√N
-// and loses a few ε·√N of itself. If sums of a file or a device are farther off, they may cancel, and Σ|terms| is
-// evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass by all.
+// device or a built-in system, they are relative to the sum: one of N terms of random sign is of the order of
+// Σ|terms|/√N and loses a few ε·√N of itself. If sums of a file or a device are farther off, they may cancel, and
+// Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass
+// by all.
 //
 // Rounding may decide on which side of a bound between branches, or of the cutoff, a term is. Sums may be off by the
 // size of such terms in addition to the tolerance, and the verdict says so.
