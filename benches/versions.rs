@@ -10,10 +10,11 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
+use gpp::output::Progress;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Problem, Source as _, System, synthesis};
-use gpp::progress::Progress;
-use gpp::reference::verify::{Outcome, verify};
+use gpp::output::Progress;
+use gpp::reference::{Outcome, verify};
 use gpp::reference::{self, Reference};
 
 const QUIET: Progress = Progress { shown: false };

@@ -9,7 +9,7 @@ use clap::Parser;
 use gpp::problem::System;
 use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::{EnergyGrid, Even};
-use gpp::progress::Progress;
+use gpp::output::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};
 use gpp::setup::{Input, Source};

@@ -19,9 +19,8 @@ use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
 use crate::output::replace;
-use crate::record::offdiag::{Offdiag, pictured};
-use crate::record::profile::{Ceilings, Profile};
-use crate::record::run::{Row, Sigma, UNIT};
+use crate::record::run::{Offdiag, Row, Sigma, UNIT, pictured};
+use crate::record::{Ceilings, Profile};
 use crate::roofline::{Level, Point, point};
 
 /// The viewer's own font in an SVG, the program's in a PNG.
@@ -591,7 +590,6 @@ impl Chart for Sizes<'_> {
     }
 }
 
-/// The energy of the matrix that is drawn.
 fn energy(record: &Offdiag) -> String {
     let matrix = record.matrices.get(pictured(&record.matrices));
     let above = matrix.and_then(|matrix| matrix.above_state_ev);

@@ -19,7 +19,7 @@ use crate::memory::Limits;
 use crate::output::{self, check_outputs};
 use crate::problem::Even;
 use crate::problem::synthesis::DEFAULT_SEED;
-use crate::progress::Progress;
+use crate::output::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, Record};
 
@@ -635,10 +635,7 @@ pub struct ProfileArgs {
 #[derive(Args)]
 pub struct RooflineArgs {
     /// Folder of `gpp profile`
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER)]
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// Folder for the charts [default: the current one]
@@ -649,19 +646,11 @@ pub struct RooflineArgs {
 #[derive(Args)]
 pub struct ReportArgs {
     /// Folder of `gpp profile`
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        default_value = DEFAULT_FOLDER)]
+    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
     /// HTML file to write
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        default_value = "report.html",
-        value_parser = name)]
+    #[arg(short, long, value_name = "FILE", default_value = "report.html", value_parser = name)]
     pub output: PathBuf,
 
     /// Also show Σ as a matrix, from a folder of `gpp offdiag` records with ncu's counters.csv

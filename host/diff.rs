@@ -9,18 +9,18 @@ use serde::Serialize;
 use crate::catalogue::{BackEnd, Listed, named, single};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
-use crate::explain::{LINES, Measured, matrices, show};
-use crate::outcomes::differs;
+use crate::explain::{LINES, Measured, matrices_named, show, show_matrices};
 use crate::output;
 use crate::profile::run_file;
 use crate::record;
 use crate::record::run::{Measurement, Run, Verdict};
+use crate::run::differs;
 use crate::terminal::{Cells, Unit, or_dash, outcome, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let names = args.versions.join(",");
-    if let Some(versions) = matrices::named(&names)? {
-        return matrices::show(&versions, None, &args.cards);
+    if let Some(versions) = matrices_named(&names)? {
+        return show_matrices(&versions, None, &args.cards);
     }
     let versions = named(&names, BackEnd::Gpu)?;
     let measured = Measured::load(args.cards.from.as_deref())?;
@@ -38,8 +38,8 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         return two_runs(files, &args.cards);
     }
     let names = format!("{},{}", args.before, args.version);
-    match matrices::named(&names)?.as_deref() {
-        Some(&[before, version]) => return matrices::show(&[version], Some(before), &args.cards),
+    match matrices_named(&names)?.as_deref() {
+        Some(&[before, version]) => return show_matrices(&[version], Some(before), &args.cards),
         Some(several) => {
             let what = format!("needs two versions, found {}", several.len());
             return Err(invalid(format!("diff {} {}", args.before, args.version), what).into());

@@ -15,12 +15,12 @@ use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
-use crate::output::{check, print, write_text};
+use crate::output::{Progress, check, print, write_text};
 use crate::problem::EnergyGrid;
 use crate::problem::System;
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
-use crate::progress::Progress;
+use crate::output::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
 use crate::setup::{Devices, Input, Source};
@@ -70,7 +70,6 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The PTX of kernels, by version or symbol.
 pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
     let ptx = gpu::kernels()?;
     let mut symbols: Vec<String> = Vec::new();
@@ -99,9 +98,7 @@ struct Info {
     program: String,
     provenance: Provenance,
     device: DeviceInfo,
-    /// Why no GPU can be used.
     no_gpu: Option<String>,
-    /// Why this build has no kernels for GPUs.
     no_kernels: Option<String>,
     #[serde(rename = "processor")]
     cpu: Option<Cpu>,
@@ -178,7 +175,6 @@ fn cpu(host: &Host) -> Cpu {
     }
 }
 
-/// All versions, series and built-in systems as JSON.
 fn listing() -> Value {
     let version = |listed: Listed| {
         let version = listed.version;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::CommandFactory;
 use gpp::cli::{Cli, Command};
 use gpp::error::{Error, ProfileError, exit_code, invalid, message};
-use gpp::output::{note, print};
+use gpp::output::{listen, note, print};
 use gpp::ranks::{self, Alone, Ranks};
-use gpp::{diff, interrupt, list, offdiag, profile, report, run, sigma, table};
+use gpp::{diff, list, offdiag, profile, report, run, sigma, table};
 use gpp_cpu::pool::{STACK, start_rayon};
 
 /// Runs the command line on a thread whose stack does not depend on the system's limit.
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 
 fn begin() -> ExitCode {
     let cli = Cli::parsed();
-    if let Err(error) = interrupt::listen() {
+    if let Err(error) = listen() {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
     }
     let ranks = match ranks::join() {

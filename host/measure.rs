@@ -12,12 +12,11 @@ use crate::devices::gauge::{self, Gauge, Look, Reading};
 use crate::devices::{Device, Done, Watch, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
-use crate::interrupt::STOP;
+use crate::output::STOP;
 use crate::problem::{Problem, Sums};
 use crate::record::Repetition;
 use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
-use crate::reference::Reference;
-use crate::reference::verify::{Outcome, verify};
+use crate::reference::{Outcome, Reference, verify};
 
 /// Source of the operation counts in the kernels' descriptions.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";

@@ -12,7 +12,6 @@ use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
 use crate::setup::Resources;
 
-/// The limits of a command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Bytes of each device's memory.

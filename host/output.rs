@@ -1,12 +1,18 @@
-//! Standard output, files, and lines on standard error.
+//! Standard output, files, lines and progress bars on standard error, and signals.
 
 use std::fmt::Display;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, thread};
 
-use indicatif::MultiProgress;
+use gpp_core::os::output::remove_half_written;
+use gpp_core::progress;
+use gpp_core::stop::Stop;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::iterator::Signals;
 
 use crate::error::{Error, Result, invalid};
 
@@ -68,7 +74,6 @@ pub fn check_outputs<'a>(
     Ok(())
 }
 
-/// All progress bars on the terminal.
 pub static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// A line on standard error, above the progress bars; whether it can be written does not matter. It is written at once,
@@ -76,4 +81,125 @@ pub static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 pub fn note(text: impl Display) {
     let line = format!("{text}\n");
     BARS.suspend(|| drop(io::stderr().write_all(line.as_bytes())));
+}
+
+// Progress bars of long work, and lines above them.
+
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// False with `--quiet`.
+    pub shown: bool,
+}
+
+/// Positions of a bar in a step.
+const MARKS: u64 = 1000;
+
+/// A bar of some steps, on the terminal until it is dropped.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// So many steps are done, with the fraction of the next one; never fewer than before.
+    pub fn set(&self, steps: f64) {
+        let marks = (steps * MARKS as f64) as u64;
+        if marks > self.0.position() {
+            self.0.set_position(marks);
+        }
+    }
+
+    pub fn step(&self) {
+        self.0.inc(MARKS);
+    }
+
+    pub fn set_message(&self, what: String) {
+        self.0.set_message(what);
+    }
+}
+
+impl progress::Bar for Bar {
+    fn step(&self) {
+        self.step();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl From<Progress> for progress::Progress {
+    fn from(progress: Progress) -> progress::Progress {
+        match progress.shown {
+            true => progress::Progress(Some(|what, steps| {
+                Box::new(Progress { shown: true }.bar(what, steps))
+            })),
+            false => progress::Progress::NONE,
+        }
+    }
+}
+
+impl Progress {
+    /// A bar on standard error, hidden if that is no terminal.
+    pub fn bar(self, what: &str, steps: u64) -> Bar {
+        let style = ProgressStyle::with_template("{msg:22} {wide_bar} {percent:>3} %, {eta} left")
+            .expect("the template is valid");
+        let hidden = ProgressDrawTarget::hidden();
+        let bar = ProgressBar::with_draw_target(Some(steps * MARKS), hidden)
+            .with_style(style)
+            .with_message(what.to_string());
+        Bar(if self.shown { BARS.add(bar) } else { bar })
+    }
+
+    /// A line on standard error, unless the user wants none.
+    pub fn say(self, text: impl Display) {
+        if self.shown {
+            note(text);
+        }
+    }
+}
+
+// Signals: while a calculation polls [`STOP`], the first signal ends it, and its finished results are printed and
+// written. Otherwise a signal removes half-written files and ends the program at once, and so does a second one. The
+// exit code is 128 plus the signal's number, as shells expect.
+//
+// The crate ctrlc is not used: it cannot tell signals apart, and listens to SIGHUP even under `nohup`.
+
+/// Requested with the number of the first signal.
+pub static STOP: Stop = Stop::new();
+
+static IS_POLLED: AtomicBool = AtomicBool::new(false);
+
+/// As long as this lives, the program polls [`STOP`], or writes results and ends by itself.
+#[must_use]
+pub struct Polling(());
+
+pub fn polling() -> Polling {
+    IS_POLLED.store(true, Ordering::SeqCst);
+    Polling(())
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        IS_POLLED.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Listens to the signals that end a job, some of which schedulers and Open MPI's `mpirun` pass on, unless the program
+/// was started to ignore them. SIGXFSZ is caught so that a write beyond the limit on file sizes fails like any other.
+pub fn listen() -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ];
+    let mut signals = Signals::new(all.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0))?;
+    thread::Builder::new().spawn(move || {
+        for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            let is_first = STOP.ask(signal);
+            if !is_first || !IS_POLLED.load(Ordering::SeqCst) {
+                remove_half_written();
+                signal_hook::low_level::exit(128 + signal);
+            }
+        }
+    })?;
+    Ok(())
 }

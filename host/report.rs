@@ -11,14 +11,13 @@ use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::explain::{Card, Difference, Measured, Row as CardRow, change_of, number};
-use crate::offdiag::records::{Folder, Matrices, by_bands, by_version, counters_table};
-use crate::outcomes::{agreement, power};
+use crate::offdiag::records::{Folder, Matrices, by_bands, by_version};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
-use crate::record::profile::Ceilings;
+use crate::record::Ceilings;
 use crate::record::run::{Run, Sigma};
 use crate::roofline::{Figure, Level, figures};
-use crate::run;
+use crate::run::{self, agreement, power};
 use crate::table::{Row, Section, cells, notes, sections};
 use crate::terminal::{Cells, or_dash};
 
@@ -35,8 +34,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     print(|to| writeln!(to, "{}", args.output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
-
-const STYLE: &str = include_str!("report/page.css");
 
 const PAPER: &str = "https://arxiv.org/abs/2008.11326";
 
@@ -70,7 +67,7 @@ pub fn page(measured: &Measured, matrices: Option<&Folder>) -> Result<String> {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(include_str!("report/page.css"))) }
             }
             body {
                 (summary(run, sections.first(), &title))
@@ -152,7 +149,6 @@ fn summary(run: &Run, section: Option<&Section>, title: &str) -> Markup {
     }
 }
 
-/// What was found, a sentence or two each.
 pub fn found(run: &Run, section: Option<&Section>) -> Vec<String> {
     let Some(section) = section.filter(|section| !section.rows.is_empty()) else {
         return Vec::new();
@@ -169,7 +165,6 @@ fn fastest<'a>(
     timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, _)| row)
 }
 
-/// The fastest version, and the energy that it takes.
 fn speed(section: &Section) -> String {
     let rows = &section.rows;
     let best = fastest(rows, |row| Some(row.result.times.median)).expect("there are rows");
@@ -362,7 +357,6 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     } }
 }
 
-/// Which lines of the loop nest a version changes.
 fn changed_lines(lines: &[usize]) -> Markup {
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     html! {
@@ -409,7 +403,6 @@ fn counters(card: &Card) -> Markup {
     sheet(cells, false)
 }
 
-/// Lines of a difference that the page shows.
 const LINES: usize = 24;
 
 fn code(card: &Card, difference: &Difference) -> Markup {
@@ -445,7 +438,6 @@ fn prose(text: &str) -> Markup {
 
 fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();
-    let counters = counters_table(folder);
     let points = Matrices::of(folder, ceilings);
     html! {
         p {
@@ -453,10 +445,6 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
             (run::system(&record.system)) "."
         }
         (sheet(by_version(folder), false))
-        @if !counters.rows.is_empty() {
-            h3 { "Counters of the first product of CH" }
-            (sheet(counters, false))
-        }
         @if let Some(points) = points { figure { (PreEscaped(Roofline::of_matrices(&points).inline())) } }
         h3 { "Over numbers of bands" }
         (sheet(by_bands(folder), false))

@@ -11,8 +11,7 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::{Peaks, SUSTAINED};
 use crate::error::Result;
 use crate::measure::state;
-use crate::record::profile::{Ceilings, Profile, Theoretical};
-use crate::record::{Provenance, SCHEMA};
+use crate::record::{Ceilings, Profile, Provenance, SCHEMA, Theoretical};
 
 /// A point: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +72,6 @@ pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     figures
 }
 
-/// A level of the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Level {
     #[serde(rename = "HBM")]
@@ -135,7 +133,6 @@ pub fn of_matrix_units(ceilings: &Ceilings, capability: Option<&str>) -> Option<
     matches!(capability, Some("8.0" | "9.0")).then_some(2.0 * vectors)
 }
 
-/// Measures the ceilings.
 pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     let watch = gpu.gauge().map(Watch::begin);
     let limits = gpu.peaks()?;

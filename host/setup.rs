@@ -11,20 +11,17 @@ use crate::devices::host::Host;
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
-use crate::interrupt;
 use crate::memory::{self, Limits};
 use crate::output::note;
 use crate::problem::synthesis::DEFAULT_SEED;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file};
-use crate::progress::Progress;
+use crate::output::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
 
-/// Where a problem comes from.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A built-in system and its seed.
     System(&'static System, u64),
     /// A file in the format of BerkeleyGW's mini-app.
     File(PathBuf),
@@ -99,7 +96,6 @@ pub struct Resources<'a> {
 }
 
 impl Resources<'_> {
-    /// The workers of all ranks.
     pub fn workers(self) -> usize {
         self.devices.len() * self.ranks.size()
     }
@@ -158,14 +154,13 @@ impl<'a> Session<'a> {
         self.resources.workers() == 1 && self.slabs.count() == 1
     }
 
-    /// An engine for these versions.
     pub fn engine(&self, versions: &[Kernel]) -> Result<Engine<'a>> {
         let Session { resources: Resources { devices, ranks, .. }, slabs } = *self;
         let workers = devices.iter().map(|device| device.worker(slabs.problem()));
         let workers = workers.collect::<Result<_>>()?;
         let mut engine = Engine::among(ranks, slabs, slabs.igp(), workers)?;
         engine.keep(memory::cache(slabs, versions, self.resources));
-        Ok(engine.stopping(&interrupt::STOP))
+        Ok(engine.stopping(&output::STOP))
     }
 
     /// How the problem is divided, for rank 0; none if it is not. Collective.
@@ -186,7 +181,6 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Open devices.
 pub enum Devices {
     Cpu(Box<Host>),
     Gpus(Vec<Gpu>),

@@ -9,12 +9,11 @@ use crate::catalogue::{BackEnd, single};
 use crate::chart::Picture;
 use crate::cli::{OutputArgs, SigmaArgs};
 use crate::error::{Result, invalid};
-use crate::outcomes::{reference, reservations};
 use crate::output::{document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record::run::{Row, Sigma, UNIT};
-use crate::reference::verify::Verification;
-use crate::run::{self, code, exit_code, measured};
+use crate::record::run::{Row, Sigma, StaticCh, UNIT};
+use crate::reference::{Outcome, Verification};
+use crate::run::{self, code, exit_code, measured, reference, reservations};
 use crate::terminal::{fit, outcome, table, terminal};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
@@ -39,7 +38,8 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
         shown
     })?;
     let ended = exit_code(&run.results, run_args.no_verify);
-    let Some(found) = run.static_ch.filter(|found| found.is_incorrect()) else { return Ok(ended) };
+    let is_incorrect = |found: &StaticCh| found.verification.outcome == Outcome::Incorrect;
+    let Some(found) = run.static_ch.filter(is_incorrect) else { return Ok(ended) };
     let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
     note(format_args!("static CH: incorrect, error {error:.1e}"));
     Ok(code(false))
@@ -127,16 +127,8 @@ fn energies(rows: &[Row], width: Option<u16>) -> String {
 /// A row for each energy, every number to the last bit.
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    csv.write_record([
-        "omega_above_ev",
-        "omega_ev",
-        "re_sx",
-        "im_sx",
-        "re_ch",
-        "im_ch",
-        "re_sigma",
-        "im_sigma",
-    ])?;
+    let headings = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
+    csv.write_record(headings.split(' '))?;
     for row in &sigma.rows {
         csv.serialize((row.above_ev, row.omega_ev, row.parts()))?;
     }

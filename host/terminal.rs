@@ -6,7 +6,7 @@ use comfy_table::{
     Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table, Width, presets,
 };
 
-use crate::reference::verify::Outcome;
+use crate::reference::Outcome;
 
 /// A table with these headings, the first column to the left and the others to the right.
 pub fn table(headings: &[impl AsRef<str>]) -> Table {
@@ -28,7 +28,6 @@ pub struct Cells {
 pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
 
 impl Cells {
-    /// A row for each of `of`.
     pub fn new<R>(columns: &[Column<R>], of: impl IntoIterator<Item = R>) -> Cells {
         let row = |of: R| columns.iter().map(|(_, cell)| cell(&of)).collect();
         let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();

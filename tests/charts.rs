@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use gpp::chart::{Chart, Roofline};
 use gpp::offdiag::records::{Folder, Matrices};
 use gpp::profile;
-use gpp::record;
-use gpp::record::profile::{Ceilings, Profile};
+use gpp::record::{self, Ceilings, Profile};
 use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
 /// The folders of the archive that hold profiles and ceilings.

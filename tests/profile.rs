@@ -3,11 +3,9 @@
 mod common;
 
 use gpp::error::ProfileError;
-use gpp::profile::counters::{self, aggregate};
-use gpp::profile::ncu;
-use gpp::record;
-use gpp::record::profile::Profile;
+use gpp::profile::ncu::{self, aggregate};
 use gpp::record::run::Run;
+use gpp::record::{self, Profile};
 use gpp::roofline::{LEVELS, Level, point, share_of_peak};
 
 fn recorded(name: &str) -> String {
@@ -17,7 +15,7 @@ fn recorded(name: &str) -> String {
 fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
     let run = common::repository("tests/data/records/si214/run.json");
     let run: Run = record::read(&run).unwrap();
-    aggregate(&counters::parse(csv)?, &run.system, "recorded")
+    aggregate(&ncu::parse(csv)?, &run.system, "recorded")
 }
 
 #[test]
@@ -50,7 +48,7 @@ fn the_raw_page_of_two_versions() {
 
 #[test]
 fn traffic_and_pipes_as_printed() {
-    let launches = counters::parse(&recorded("ncu-2025.3-traffic.csv")).unwrap();
+    let launches = ncu::parse(&recorded("ncu-2025.3-traffic.csv")).unwrap();
     let [v3, .., second] = &launches[..] else { panic!("{launches:?}") };
     assert_eq!((v3.kernel.as_str(), second.kernel.as_str()), ("gpp_v3_nw2", "gpp_second_stage"));
     for (metric, value) in [
@@ -130,7 +128,7 @@ fn a_calculation_in_batches_is_one_profile() {
 #[test]
 fn scaled_units_and_grouped_digits() {
     for (value, unit) in [("1,234.5", "Mbyte"), ("1,234,500", "Kbyte"), ("1.2345", "Gbyte")] {
-        let launches = counters::parse(&page(&[(ncu::HBM, unit, [value, "n/a"])])).unwrap();
+        let launches = ncu::parse(&page(&[(ncu::HBM, unit, [value, "n/a"])])).unwrap();
         assert_eq!(launches[0].metrics[ncu::HBM], 1.2345e9, "{value}");
         assert!(!launches[1].metrics.contains_key(ncu::HBM));
     }

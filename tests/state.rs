@@ -16,11 +16,11 @@ use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, measure, state, timed, window};
-use gpp::outcomes::differs;
 use gpp::problem::Problem;
 use gpp::record::Repetition;
 use gpp::record::run::{Measurement, Span, State, Times, Verdict};
 use gpp::reference;
+use gpp::run::differs;
 
 /// A gauge that shows what a function says.
 struct Shows<F>(F);

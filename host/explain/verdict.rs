@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use crate::outcomes::differs;
-use crate::record::profile::{Ceilings, ELIGIBLE, Profile};
+use crate::profile::ncu::STALLS;
 use crate::record::run::{Measurement, Verdict};
+use crate::record::{Ceilings, ELIGIBLE, Profile};
 use crate::roofline::{LEVELS, Level};
+use crate::run::differs;
 use crate::table::published;
 
 /// A version with what was measured of it.
@@ -296,27 +297,8 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> 
     uses
 }
 
-/// The profiler's reasons for a stall, and what they mean.
-const REASONS: [(&str, &str); 15] = [
-    ("long_scoreboard", "loads from L1, L2 or memory"),
-    ("wait", "a fixed-latency dependency"),
-    ("math_pipe_throttle", "a busy math pipe"),
-    ("short_scoreboard", "shared memory or a first approximation"),
-    ("dispatch_stall", "the dispatcher"),
-    ("branch_resolving", "the target of a branch"),
-    ("barrier", "other warps of the block"),
-    ("lg_throttle", "room in the queue to L1"),
-    ("mio_throttle", "room in the queue to shared memory"),
-    ("tex_throttle", "room in the queue to the texture unit"),
-    ("imc_miss", "constant memory"),
-    ("no_instruction", "the next instruction"),
-    ("drain", "their last stores"),
-    ("membar", "a memory barrier"),
-    ("sleeping", "the end of a sleep"),
-];
-
 /// What a reason means; the profiler's own name if it is not known.
 fn meaning(reason: &str) -> String {
-    let known = REASONS.iter().find(|(name, _)| *name == reason);
+    let known = STALLS.iter().find(|(name, _)| *name == reason);
     known.map_or_else(|| reason.replace('_', " "), |(_, meaning)| (*meaning).into())
 }

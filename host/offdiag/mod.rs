@@ -23,26 +23,20 @@ use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
-use crate::interrupt;
 use crate::measure::state;
 use crate::memory;
 use crate::offdiag::records::{Calculated, Stored, results};
-use crate::outcomes::undecided;
+use crate::run::undecided;
 use crate::output::{self, is_stdout, replace};
 use crate::problem::{self, EnergyGrid, Header, Origin};
-use crate::progress::Progress;
+use crate::output::Progress;
 use crate::ranks::{Ranks, require_same};
-use crate::record::offdiag::{Largest, Matrix, OfVersion, Offdiag, Qsgw};
-use crate::record::run::{SystemInfo, Times, UNIT};
+use crate::record::run::{Largest, Matrix, OfVersion, Offdiag, Qsgw, SystemInfo, Times, UNIT};
 use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::matrix::{Element, Sample, Verdict, compare, evaluate};
-use crate::run::{self, code};
+use crate::run::{self, code, undecided};
 use crate::setup::{self, Devices, Resources, kind};
 use crate::terminal::{Cells, or_dash};
-
-/// Bands if none are asked for.
-const ON_CPU: usize = 16;
-const ON_GPU: usize = 128;
 
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
@@ -61,9 +55,10 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let resources = Resources { devices: &devices, ranks, limits };
     let places = resources.places().unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
+    // So many bands if none are asked for.
     let (count, system) = match devices[0].back_end() {
-        BackEnd::Cpu => (ON_CPU, SMALL_SYSTEM),
-        BackEnd::Gpu => (ON_GPU, PAPER_SYSTEM),
+        BackEnd::Cpu => (16, SMALL_SYSTEM),
+        BackEnd::Gpu => (128, PAPER_SYSTEM),
     };
     let source = setup::Source::of(&args.problem, system)?;
     let opened = source.open(progress)?;
@@ -92,7 +87,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let elements = SomeBands { all, bands };
     let task = Task {
         at: at.as_deref().map_or(At::Energies, At::Bands),
-        stop: &interrupt::STOP,
+        stop: &output::STOP,
         ..Task::new(&problem, &elements)
     };
     let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
@@ -122,7 +117,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     Ok(code(record.passed()))
 }
 
-/// Versions by their names; `all` is each.
 fn named(text: &str) -> Result<Vec<&'static Version>> {
     if text == "all" {
         return Ok(ALL.to_vec());
@@ -211,7 +205,7 @@ impl<'a> Calculation<'a> {
         if ranks.size() > 1 {
             require_same(ranks, DIGEST, &self.digest(version)?)?;
         }
-        let _polling = interrupt::polling();
+        let _polling = output::polling();
         let begun = Instant::now();
         let mut workers = Workers::new(self.task, self.workers(version)?, ranks);
         if times.runs() > 1 {

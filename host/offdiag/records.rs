@@ -14,24 +14,13 @@ use num_complex::Complex64;
 use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
-use crate::record;
-use crate::record::offdiag::{OfVersion, Offdiag};
-use crate::record::profile::Ceilings;
-use crate::record::run::State;
+use crate::record::run::{OfVersion, Offdiag, State};
+use crate::record::{self, Ceilings};
 use crate::roofline::{Level, Point, of_matrix_units};
 use crate::terminal::{Cells, Column, digits, or_dash, outcome, time};
 
 /// The file of the profiler's counters, of the calculation of the record with most versions; there need be none.
 const COUNTERS_FILE: &str = "counters.csv";
-
-/// The profiler's metrics of a kernel in percent of what is possible, with their names in a table.
-const COUNTERS: [(&str, &str); 5] = [
-    ("Compute (SM) Throughput", "busiest pipe [%]"),
-    ("Issue Slots Busy", "issue slots [%]"),
-    ("L1/TEX Cache Throughput", "L1 and shared memory [%]"),
-    ("L2 Cache Throughput", "L2 [%]"),
-    ("DRAM Throughput", "DRAM [%]"),
-];
 
 pub struct Folder {
     pub records: Vec<Offdiag>,
@@ -291,19 +280,4 @@ pub fn by_bands(folder: &Folder) -> Cells {
         ],
         rows,
     )
-}
-
-/// Counters of each version's first product of `sch`; no rows if there are none.
-pub fn counters_table(folder: &Folder) -> Cells {
-    let row = |version: &&Version| {
-        let values = COUNTERS.map(|(metric, _)| folder.counter(version, metric, "%"));
-        let cells = values.map(|value| or_dash(value.map(|value| format!("{value:.0}"))));
-        let has_any = values.iter().any(Option::is_some);
-        has_any.then(|| [version.id.into()].into_iter().chain(cells).collect())
-    };
-    let headings = ["version"].into_iter().chain(COUNTERS.map(|(_, name)| name));
-    Cells {
-        headings: headings.map(String::from).collect(),
-        rows: ALL.iter().filter_map(row).collect(),
-    }
 }

@@ -1,6 +1,5 @@
 //! `gpp profile`: counters of versions, stored in a folder; `gpp roofline`: their charts.
 
-pub mod counters;
 pub mod ncu;
 
 use std::io::{self, Write};
@@ -13,13 +12,10 @@ use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
-use crate::output::{print, replace, write_text};
-use crate::profile::counters::{aggregate, parse};
-use crate::profile::ncu::Ncu;
-use crate::progress::Progress;
-use crate::record::profile::{Ceilings, Profile};
+use crate::output::{Progress, print, replace, write_text};
+use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::record::run::{Run, SystemInfo};
-use crate::record::{self, text};
+use crate::record::{self, Ceilings, Profile, text};
 use crate::roofline::{self, Figure, LEVELS, Level, Point, figures, of_own_ceiling, point};
 use crate::run::{Options, exit_code, run_versions};
 use crate::setup::{Session, Source};
@@ -120,7 +116,6 @@ impl Records {
         Ok(Records { folder, profiles, ceilings })
     }
 
-    /// The run that was made with the profiles.
     pub fn run(&self) -> Result<Run> {
         let path = self.folder.join(RUN);
         let run: Run = record::read(&path)?;
@@ -189,7 +184,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the profile of a version is stored.
 pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }

@@ -1,13 +1,17 @@
-//! Running the profiler on this program.
+//! The profiler: running it on this program, and reading what it counted.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use csv::StringRecord;
 use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
-use gpp_kernels::versions::ALL;
+use gpp_kernels::versions::{self, ALL};
 
 use crate::error::ProfileError;
+use crate::record::run::SystemInfo;
+use crate::record::{Bytes, Profile, SCHEMA};
 
 /// The beginnings of the profiled symbols: those of all versions, and of the second stage. Kernels that measure ceilings
 /// are not profiled.
@@ -111,7 +115,7 @@ pub const FP64_PIPE: &str = "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustain
 pub const REGISTERS: &str = "launch__registers_per_thread";
 pub const WARPS: &str = "sm__warps_active.avg.per_cycle_active";
 
-/// Names in [`Profile::pipes_percent`](crate::record::profile::Profile::pipes_percent), and their metrics.
+/// Names in [`Profile::pipes_percent`], and their metrics.
 pub const PIPES: [(&str, &str); 4] = [
     ("issue slots", "sm__inst_issued.avg.pct_of_peak_sustained_active"),
     ("ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"),
@@ -125,26 +129,26 @@ pub const SECTOR: f64 = 32.0;
 /// Bytes that a wavefront of shared memory can move: 4 from each of 32 banks.
 pub const WAVEFRONT: f64 = 128.0;
 
-/// Reasons for a stall, in ncu's names.
-pub const STALLS: [&str; 18] = [
-    "barrier",
-    "branch_resolving",
-    "dispatch_stall",
-    "drain",
-    "imc_miss",
-    "lg_throttle",
-    "long_scoreboard",
-    "math_pipe_throttle",
-    "membar",
-    "mio_throttle",
-    "misc",
-    "no_instruction",
-    "not_selected",
-    "selected",
-    "short_scoreboard",
-    "sleeping",
-    "tex_throttle",
-    "wait",
+/// Reasons for a stall, in ncu's names, and what they mean.
+pub const STALLS: [(&str, &str); 18] = [
+    ("barrier", "other warps of the block"),
+    ("branch_resolving", "the target of a branch"),
+    ("dispatch_stall", "the dispatcher"),
+    ("drain", "their last stores"),
+    ("imc_miss", "constant memory"),
+    ("lg_throttle", "room in the queue to L1"),
+    ("long_scoreboard", "loads from L1, L2 or memory"),
+    ("math_pipe_throttle", "a busy math pipe"),
+    ("membar", "a memory barrier"),
+    ("mio_throttle", "room in the queue to shared memory"),
+    ("misc", "misc"),
+    ("no_instruction", "the next instruction"),
+    ("not_selected", "not selected"),
+    ("selected", "selected"),
+    ("short_scoreboard", "shared memory or a first approximation"),
+    ("sleeping", "the end of a sleep"),
+    ("tex_throttle", "room in the queue to the texture unit"),
+    ("wait", "a fixed-latency dependency"),
 ];
 
 /// The metric of a reason: cycles that a warp waited for it between two instructions.
@@ -159,7 +163,160 @@ pub fn list() -> String {
         DMUL, DFMA,
     ];
     let names = fixed.into_iter().chain(PIPES.map(|(_, metric)| metric)).map(str::to_string);
-    names.chain(STALLS.map(stall)).collect::<Vec<_>>().join(",")
+    names.chain(STALLS.map(|(reason, _)| stall(reason))).collect::<Vec<_>>().join(",")
+}
+
+// Reading ncu's CSV, and summing the launches of each version up.
+
+/// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Launch {
+    pub kernel: String,
+    pub device: Option<String>,
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// Reads ncu's CSV of its `raw` page: a column for each metric, and units below the header.
+pub fn parse(text: &str) -> Result<Vec<Launch>> {
+    let needs = |what: &str| ProfileError(what.into());
+    if let Some(error) = text.lines().find_map(|line| line.strip_prefix("==ERROR==")) {
+        return Err(ProfileError(error.trim().into()));
+    }
+    // Other lines of ncu's and of the program's come before the header.
+    let lines = text.lines().filter(|line| !line.starts_with("==") && !line.trim().is_empty());
+    let table: Vec<&str> = lines.skip_while(|line| !line.contains("Kernel Name")).collect();
+    let table = table.join("\n");
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(table.as_bytes());
+    let malformed = |error: csv::Error| ProfileError(format!("malformed CSV: {error}"));
+    let header = reader.headers().map_err(malformed)?.clone();
+    let column = |name: &str| header.iter().position(|heading| heading == name);
+    let kernel =
+        column("Kernel Name").ok_or_else(|| needs("no header row with \"Kernel Name\""))?;
+    let device = column("device__attribute_display_name");
+    let mut records = reader.records();
+    let units = records.next().transpose().map_err(malformed)?.unwrap_or_default();
+    if units.get(kernel) != Some("") {
+        return Err(needs("no row of units below the header"));
+    }
+    let launch = |record: StringRecord| {
+        let columns = header.iter().zip(&units).zip(&record);
+        let metrics = columns.filter_map(|((name, unit), value)| {
+            Some((name.to_string(), number(value)? * scale(unit)?))
+        });
+        Launch {
+            kernel: record.get(kernel).unwrap_or_default().into(),
+            device: device.and_then(|at| record.get(at)).map(str::to_string),
+            metrics: metrics.collect(),
+        }
+    };
+    let launches = records.map(|record| record.map(launch).map_err(malformed));
+    let launches = launches.collect::<Result<Vec<_>>>()?;
+    if launches.is_empty() {
+        return Err(needs("no launch: did the program run any kernel?"));
+    }
+    Ok(launches)
+}
+
+/// A number of the C locale, with digits grouped by commas.
+fn number(text: &str) -> Option<f64> {
+    text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Factor from a unit to its base; `None` for an unknown unit.
+fn scale(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "" | "%" | "byte" | "inst" | "cycle" | "warp" | "block" | "thread" | "hz" | "Hz" | "s"
+        | "second" | "sector" | "wavefront" | "register/thread" | "warp/cycle" | "inst/warp" => 1.0,
+        "ns" | "nsecond" => 1e-9,
+        "us" | "usecond" => 1e-6,
+        "ms" | "msecond" => 1e-3,
+        "Kbyte" | "KB" | "Khz" | "KHz" => 1e3,
+        "Mbyte" | "MB" | "Mhz" | "MHz" => 1e6,
+        "Gbyte" | "GB" | "Ghz" | "GHz" | "cycle/nsecond" => 1e9,
+        "Tbyte" | "TB" => 1e12,
+        _ => return None,
+    })
+}
+
+/// One profile for each version, which ran one calculation: launches in a row, one or more for each batch of energies,
+/// with the second stage of each batch.
+pub fn aggregate(launches: &[Launch], system: &SystemInfo, source: &str) -> Result<Vec<Profile>> {
+    let mut groups: Vec<(&str, Vec<&Launch>)> = Vec::new();
+    for launch in launches {
+        let kernel = &launch.kernel;
+        let version = match versions::find(kernel) {
+            Some((gpu, ..)) => gpu.id(),
+            None if kernel == SECOND_STAGE && !groups.is_empty() => groups[groups.len() - 1].0,
+            None => {
+                return Err(ProfileError(format!("kernel `{kernel}` is of no known version")));
+            }
+        };
+        match groups.last_mut() {
+            Some((id, group)) if *id == version => group.push(launch),
+            _ => groups.push((version, vec![launch])),
+        }
+    }
+    groups.iter().map(|(id, group)| profile(id, group, system, source)).collect()
+}
+
+fn profile(
+    version: &str,
+    launches: &[&Launch],
+    system: &SystemInfo,
+    source: &str,
+) -> Result<Profile> {
+    // Chips and older versions of ncu lack some metrics.
+    let get = |launch: &Launch, name: &str| launch.metrics.get(name).copied();
+    let known = |name: &str| -> Option<f64> { launches.iter().map(|own| get(own, name)).sum() };
+    let sum = |name: &str| -> Result<f64> {
+        let missing = launches.iter().find(|launch| get(launch, name).is_none());
+        let kernel = missing.map_or("", |launch| &launch.kernel);
+        known(name)
+            .ok_or_else(|| ProfileError(format!("metric {name} is missing for kernel `{kernel}`")))
+    };
+    let duration = sum(DURATION)?;
+    // By the launches' time.
+    let average = |name: &str| -> Option<f64> {
+        let weighted = launches.iter().map(|own| Some(get(own, name)? * get(own, DURATION)?));
+        Some(weighted.sum::<Option<f64>>()? / duration)
+    };
+    let stalls = STALLS.iter();
+    let stalls: BTreeMap<String, f64> = stalls
+        .filter_map(|(reason, _)| Some((reason.to_string(), average(&stall(reason))?)))
+        .collect();
+    let cycles: f64 = stalls.values().sum();
+    let pipes = PIPES.iter();
+    let pipes = pipes.filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)));
+    Ok(Profile {
+        schema: SCHEMA,
+        version: version.into(),
+        system: system.name.clone(),
+        terms: system.terms(),
+        nw: Some(system.nw() as u32),
+        device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
+        source: source.into(),
+        provenance: None,
+        time_s: None,
+        duration_s: duration,
+        dadd: sum(DADD)?,
+        dmul: sum(DMUL)?,
+        dfma: sum(DFMA)?,
+        bytes: Bytes {
+            hbm: sum(HBM)?,
+            l2: known(L2).map(|sectors| sectors * SECTOR),
+            l1: Some(sum(L1)?),
+            shared: known(SHARED).map(|wavefronts| wavefronts * WAVEFRONT),
+        },
+        l1_hit_percent: average(L1_HIT),
+        l2_hit_percent: average(L2_HIT),
+        fp64_pipe_percent: average(FP64_PIPE),
+        pipes_percent: pipes.collect(),
+        cycles: known(CYCLES),
+        registers: get(launches[0], REGISTERS).map(|registers| registers as u32),
+        warps_per_sm: average(WARPS),
+        stalls: stalls.into_iter().map(|(reason, own)| (reason, own / cycles)).collect(),
+        launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
+    })
 }
 
 #[cfg(test)]

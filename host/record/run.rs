@@ -1,4 +1,4 @@
-//! The record of a run: versions on one problem and device.
+//! The records of runs: versions on one problem and device, and Σ as a matrix.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::problem::{Problem, Sums};
 use crate::record::{Head, Provenance, Record, Repetition};
-use crate::reference::verify::{Outcome, Verification};
+use crate::reference::{Outcome, Verification, matrix};
 
 /// Versions run on one problem and device: what `--json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,7 +141,6 @@ pub struct SystemInfo {
     pub nvband: i32,
     /// G′ vectors, without the masked ones.
     pub ngpown: usize,
-    /// Masked G′ vectors.
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
@@ -350,10 +349,6 @@ impl StaticCh {
         let [re, im] = self.sum.map(|part| part.unwrap_or(f64::NAN));
         Complex64::new(re, im)
     }
-
-    pub fn is_incorrect(&self) -> bool {
-        self.verification.outcome == Outcome::Incorrect
-    }
 }
 
 /// Σ(ω): the sums of a version of a run, energy by energy.
@@ -417,6 +412,122 @@ impl<'a> Sigma<'a> {
     pub fn broken(&self) -> Vec<f64> {
         self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
     }
+}
+
+// Σ as a matrix.
+
+/// A calculation of Σ between many bands, but for the matrices themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offdiag {
+    #[serde(flatten)]
+    pub head: Head,
+    pub system: SystemInfo,
+    /// The file of matrix elements; null for those of a built-in system.
+    pub elements: Option<String>,
+    /// First and last of the bands l and m, from 1.
+    pub bands: [usize; 2],
+    /// Operations, 8 for a complex product and its addition, whatever is executed.
+    pub flops: f64,
+    /// What each version took, and how it came out.
+    pub results: Vec<OfVersion>,
+    /// Parts of the bands n, which were summed one after the other or at once.
+    #[serde(default)]
+    pub parts: usize,
+    #[serde(default)]
+    pub places: Vec<Place>,
+    /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
+    pub matrices: Vec<Matrix>,
+    /// The matrix at the bands' own energies; null if other energies were asked for.
+    #[serde(default)]
+    pub qsgw: Option<Qsgw>,
+}
+
+/// Which matrix is drawn: that at the energy nearest to the state's; at the bands' energies that of rows.
+pub fn pictured(matrices: &[Matrix]) -> usize {
+    let distance = |iw: &usize| matrices[*iw].above_state_ev.map_or(0.0, f64::abs);
+    (0..matrices.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+}
+
+impl Record for Offdiag {
+    const KIND: &'static str = "offdiag";
+    const WRITTEN_BY: &'static str = "`gpp offdiag --json FILE` writes it";
+}
+
+impl Offdiag {
+    pub fn count(&self) -> usize {
+        self.bands[1] + 1 - self.bands[0]
+    }
+
+    pub fn passed(&self) -> bool {
+        self.results.iter().all(OfVersion::is_right)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfVersion {
+    /// The version that a GPU summed with; null on a CPU.
+    pub version: Option<String>,
+    /// Time of the products, by the device's clock if it has one.
+    pub time_s: Times,
+    /// Time in all of the first calculation, with making or reading and moving matrix elements.
+    pub total_s: f64,
+    /// Operations by the median time, in 10¹² a second.
+    pub tflops: f64,
+    /// The first GPU during the timed calculations; null without NVML, on a CPU, and if A does not stay, so
+    /// that the GPU waits for it.
+    pub state: Option<State>,
+    /// Whether all its calculations, and the versions before it, gave the same bits.
+    pub same_bits: bool,
+    /// The comparison; null if there was none.
+    pub verification: Option<matrix::Verdict>,
+}
+
+impl OfVersion {
+    pub fn outcome(&self) -> Outcome {
+        match &self.verification {
+            _ if !self.same_bits => Outcome::Nondeterministic,
+            Some(verdict) => verdict.outcome,
+            None => Outcome::NotVerified,
+        }
+    }
+
+    pub fn is_right(&self) -> bool {
+        matches!(self.outcome(), Outcome::Passed | Outcome::NotVerified)
+    }
+
+    /// Joules of a calculation, by the mean power of the first GPU.
+    pub fn joules(&self) -> Option<f64> {
+        Some(self.state.as_ref()?.watts()? * self.time_s.median)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// The energy in eV above the state's; null for that of each element's band l or m.
+    pub above_state_ev: Option<f64>,
+    /// Σ of `SX_ll`: real and imaginary part.
+    pub trace_sx: [f64; 2],
+    /// Σ of `CH_ll`.
+    pub trace_ch: [f64; 2],
+    /// Largest `|SX_ll + CH_ll|`.
+    pub largest_diagonal: Largest,
+    /// Largest `|SX_lm + CH_lm|` of the others; null of one band.
+    pub largest_off_diagonal: Option<Largest>,
+}
+
+/// What the Hermitian part of `½[Σ_lm(E_l) + Σ_lm(E_m)]` is like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Qsgw {
+    /// Energies of the bands in eV above the state's, those of the problem's bands n of the same numbers.
+    pub bands_above_state_ev: Vec<f64>,
+    pub eigenvalues: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Largest {
+    /// Its bands l and m, from 1.
+    pub bands: [usize; 2],
+    pub size: f64,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! first is all `ig`. That of the second is on a CPU a portion of igp (`PORTION`), then all portions of the bands
 //! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
-//! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`crate::reference::verify`].
+//! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`mod@crate::reference`].
 
 use gpp_core::offdiag::{At, GROUP, Sums, Task};
 use gpp_core::reference::{
@@ -23,9 +23,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twofloat::TwoFloat;
 
-use crate::progress::Progress;
-use crate::reference::SAMPLED_TERMS;
-use crate::reference::verify::{Outcome, Undecided};
+use crate::output::Progress;
+use crate::reference::{Outcome, SAMPLED_TERMS, Undecided};
 
 /// igp of a partial sum of the second product on a CPU.
 const PORTION: usize = 64;

@@ -125,7 +125,7 @@ fn two_runs_are_compared_version_by_version() {
     };
     scale(&mut run, 0, 0.5);
     scale(&mut run, 1, 1.5);
-    run.results[3].verification.outcome = gpp::reference::verify::Outcome::Incorrect;
+    run.results[3].verification.outcome = gpp::reference::Outcome::Incorrect;
     let gone = run.results.pop().unwrap().version;
     let path = dir.path().join("new.json");
     gpp::record::write(&path, &run).unwrap();

@@ -16,8 +16,8 @@ use serde_json::Value;
 #[test]
 fn write_until_interrupted() {
     let Some(path) = env::var_os("GPP_TEST_WRITE") else { return };
-    gpp::interrupt::listen().unwrap();
-    let _polling = env::var_os("GPP_TEST_POLLING").map(|_| gpp::interrupt::polling());
+    gpp::output::listen().unwrap();
+    let _polling = env::var_os("GPP_TEST_POLLING").map(|_| gpp::output::polling());
     let _ = gpp::output::replace(Path::new(&path), |file| {
         file.write_all(b"half")?;
         println!("writing");

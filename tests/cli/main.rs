@@ -3,19 +3,15 @@
 #[cfg(unix)]
 #[path = "../common/mod.rs"]
 mod common;
-mod devices;
 mod energies;
 mod explain;
-mod formats;
 mod interrupts;
 mod offdiag;
-mod outcomes;
 mod outputs;
 mod processors;
 mod records;
 mod runs;
 mod sigma;
-mod threads;
 mod usage;
 
 use assert_cmd::Command;

@@ -1,22 +1,11 @@
-//! What a CPU runs by default, its vectors, and what is emulated on it.
+//! What a CPU runs by default, its vectors and threads, what is emulated on it, and the best version of each device.
 
 use crate::{gpp, json};
-use gpp::catalogue;
+use gpp::catalogue::{self, BackEnd, JOURNEYS, best};
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
-
-#[test]
-fn a_cpu_runs_its_own_versions() {
-    let document = json(&["--system", "tiny"]);
-    let results = document["results"].as_array().unwrap();
-    let ids: Vec<&str> = results.iter().map(|own| own["version"].as_str().unwrap()).collect();
-    assert_eq!(ids, catalogue::journey("cpu").unwrap().ids());
-    assert_eq!(results[0]["emulated"], false);
-    assert_eq!(results[1]["simd"], Level::best().name());
-    assert!(results[0]["threads"]["count"].as_u64().unwrap() >= 1);
-}
 
 #[test]
 fn each_level_of_vectors_is_used_when_asked_for() {
@@ -79,4 +68,90 @@ fn info_tells_what_a_processor_has() {
     assert_eq!(processor["level"], *levels.last().unwrap());
     let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
     text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
+}
+
+#[test]
+fn a_cpu_in_place_of_a_gpu_is_explained() {
+    for arguments in [&["info"][..], &["--version", "v8", "--system", "tiny", "--repeat", "1"]] {
+        let output = gpp().args(arguments).assert().success();
+        let output = output.get_output();
+        let on_gpu = String::from_utf8_lossy(&output.stdout).contains("gpu:0");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let said = "note: no GPU found: running on the CPU (`gpp info` says why)";
+        let why = String::from_utf8_lossy(&output.stdout).contains("no GPU              ");
+        assert!(on_gpu || errors.contains(said) != why, "{errors}");
+    }
+}
+
+#[test]
+fn the_best_version_is_told_for_each_back_end() {
+    let output = gpp().args(["list", "--json"]).assert().success();
+    let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let series = listing["series"].as_array().unwrap();
+    assert_eq!(series.len(), JOURNEYS.len());
+    for (listed, own) in series.iter().zip(JOURNEYS) {
+        let fields = ["id", "source", "baseline", "best", "condition"].map(|name| &listed[name]);
+        let expected = [own.id, own.source, own.baseline, own.best, own.condition];
+        assert_eq!(fields, expected.map(Value::from).each_ref());
+        assert_eq!(listed["versions"][0], own.ids()[0]);
+    }
+    let of_gpu = listing["best"][0]["version"].as_str().unwrap();
+    assert_eq!(of_gpu, best(BackEnd::Gpu).id());
+    let text = gpp().arg("list").assert().success();
+    let conditions = JOURNEYS.iter().map(|series| series.condition);
+    conditions.fold(text, |text, condition| text.stdout(contains(condition)));
+}
+
+// How many threads compute.
+
+/// The document of a command, where the environment asks for so many threads.
+fn document(arguments: &[&str], asked: Option<&str>) -> Value {
+    let mut command = gpp();
+    command.env_remove("OMP_NUM_THREADS").envs(asked.map(|list| ("OMP_NUM_THREADS", list)));
+    let output = command.args(arguments).args(["-d", "cpu", "--json", "-"]).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+#[test]
+fn the_flag_comes_before_the_environment_and_that_before_the_machine() {
+    let info = |flag: &[&str], asked| {
+        let document = document(&[&["info"], flag].concat(), asked);
+        let processor = &document["processor"];
+        let [cores, threads] = ["cores", "threads"].map(|name| processor[name].as_u64().unwrap());
+        (cores, threads, processor["threads_by"].as_str().map(str::to_string))
+    };
+    let by = |name: &str| Some(name.to_string());
+    let machine = info(&[], None);
+    assert!(machine.2.is_none());
+    assert_eq!(info(&[], Some("5")), (5, 5, by("OMP_NUM_THREADS")));
+    assert_eq!(info(&[], Some("4,2")), (4, 4, by("OMP_NUM_THREADS")));
+    assert_eq!(info(&["--threads", "3"], Some("5")), (3, 3, by("--threads")));
+    for wrong in ["", "0", "many", "65536"] {
+        assert_eq!(info(&[], Some(wrong)), machine, "{wrong}");
+    }
+    let text = gpp().env("OMP_NUM_THREADS", "5").args(["info", "-d", "cpu"]).assert().success();
+    text.stdout(contains("5 threads, by OMP_NUM_THREADS"));
+}
+
+#[test]
+fn runs_have_the_threads_asked_for_and_the_bits_of_any_number() {
+    let run = |flag: &[&str], asked| {
+        let versions = ["-v", "cpu", "-s", "tiny", "--repeat", "1"];
+        let document = document(&[&versions, flag].concat(), asked);
+        let results = document["results"].as_array().unwrap().clone();
+        let counts = results.iter().map(|result| result["threads"]["count"].as_u64().unwrap());
+        let counts: Vec<u64> = counts.collect();
+        let sums = results.iter().map(|result| [&result["asx"], &result["ach"]].map(Value::clone));
+        (counts, sums.collect::<Vec<_>>())
+    };
+    let (counts, expected) = run(&["--threads", "1"], Some("3"));
+    assert!(expected.len() > 2 && expected.iter().flatten().all(|sums| sums.is_array()));
+    assert_eq!(counts, vec![1; expected.len()]);
+    for (flag, asked, count) in [
+        (&["--threads", "2"][..], None, 2),
+        (&["--threads", "3"], Some("1"), 3),
+        (&[], Some("3"), 3),
+    ] {
+        assert_eq!(run(flag, asked), (vec![count; expected.len()], expected.clone()));
+    }
 }

@@ -1,10 +1,14 @@
 //! What a run, and what belongs to one, prints and writes.
 
 use std::fs;
+use std::process::ExitCode;
 
 use crate::common::{FIXTURES, fixture, fixture_path};
-use crate::{gpp, json, text};
+use crate::{archived, gpp, json, text};
 use gpp::catalogue::{self, BackEnd, Listed};
+use gpp::record;
+use gpp::record::run::{Run, Times};
+use gpp::reference::Outcome;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -12,7 +16,7 @@ use serde_json::Value;
 #[test]
 fn every_version_is_recorded() {
     let document = json(&["--version", "all", "--system", "tiny"]);
-    assert_eq!(document["schema"], gpp::record::SCHEMA);
+    assert_eq!(document["schema"], record::SCHEMA);
     assert_eq!(document["device"]["id"], "cpu");
     let system = &document["system"];
     let extents = ["nbands", "nvband", "ngpown", "ncouls", "nstart", "nend"];
@@ -159,4 +163,30 @@ fn what_is_printed_can_be_read() {
     assert_eq!(quiet(&[&["table"], &run[..], &small].concat()), "");
     let run = gpp().args(run).args(small).assert().success();
     run.stdout(contains("The result agrees").and(contains("Fastest").not()));
+}
+
+#[test]
+fn only_what_passed_exits_with_0() {
+    let run: Run = record::read(&archived("si214/run.json")).unwrap();
+    let mut results = [run.results[0].clone()];
+    for outcome in
+        [Outcome::Passed, Outcome::Incorrect, Outcome::NotVerified, Outcome::Nondeterministic]
+    {
+        results[0].verification.outcome = outcome;
+        let passed = gpp::run::exit_code(&results, false) == ExitCode::SUCCESS;
+        assert_eq!(passed, outcome == Outcome::Passed);
+        let table = gpp::run::results(&results, None);
+        assert_eq!(table.contains("BITS DIFFER"), outcome == Outcome::Nondeterministic);
+    }
+}
+
+#[test]
+fn spread_and_outliers() {
+    let times = Times::of(vec![1.0, 1.01, 0.99, 1.0, 2.0]);
+    assert_eq!(times.outliers(), 1);
+    assert!((times.sigma().unwrap() - 0.4473).abs() < 1e-3);
+    assert_eq!(Times::of(vec![1.0, 1.2, 1.4, 1.6]).outliers(), 0);
+    // A tenth of a millisecond is no sign of anything.
+    assert_eq!(Times::of(vec![1e-5, 1e-5, 1e-5, 1e-4]).outliers(), 0);
+    assert_eq!((Times::of(vec![1.0]).sigma(), Times::of(vec![1.0]).outliers()), (None, 0));
 }

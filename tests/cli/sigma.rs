@@ -38,16 +38,6 @@ fn a_grid_is_printed_written_and_plotted() {
     assert_eq!(piped.get_output().stdout, fs::read(&csv).unwrap());
 }
 
-#[test]
-fn one_version_runs_and_the_record_is_that_of_a_run() {
-    let output = gpp().args(GRID).args(["-v", "v3", "--slab", "4", "--json", "-"]).assert();
-    let run: serde_json::Value =
-        serde_json::from_slice(&output.success().get_output().stdout).unwrap();
-    assert_eq!(run["results"][0]["version"], "v3");
-    assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
-    assert_eq!(run["results"][0]["asx"].as_array().unwrap().len(), 11);
-}
-
 /// The static CH does not depend on energies, versions or slabs; the record keeps it.
 #[test]
 fn the_static_ch_comes_with_the_sums() {

@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo};
+use gpp::output::Progress;
 use gpp::problem::{Bands, EnergyGrid, Header, Matrices, Origin, Problem, Slab};
-use gpp::progress::Progress;
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

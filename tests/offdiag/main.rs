@@ -2,13 +2,12 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod real;
 
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
 use common::matrices::Given;
-use common::{Kind, Make, QUIET, made};
+use common::{Kind, Make, QUIET, fixture, made, real};
 use gpp::devices::gpu::Gpu;
 use gpp::devices::host::Host;
 use gpp::error::Result;
@@ -16,7 +15,7 @@ use gpp::problem::System;
 use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::synthesis::synthesise;
 use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
-use gpp::reference::verify::Outcome;
+use gpp::reference::Outcome;
 use gpp_core::offdiag::gpu::{ALL, OnGpu, emulated, find, version_for};
 use gpp_core::offdiag::{At, Sums, Synthesised, Task, Worker, Workers, on_cpu};
 use gpp_core::ranks::Alone;
@@ -222,5 +221,31 @@ fn a_system_as_large_as_the_paper_s_is_summed() {
     for (name, way) in ways(false).into_iter().filter(|(name, _)| name.ends_with("GPU")) {
         let found = compare(&task, &way(&task).unwrap(), &sample, &expected);
         assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
+    }
+}
+
+// Elements that BerkeleyGW summed.
+
+/// The matrix between the two states of each file, one and the same where it is of a diagonal element.
+#[test]
+fn elements_are_berkeleygw_s() {
+    for name in real() {
+        let problem = fixture(name);
+        let stored = problem.stored().unwrap();
+        let elements = Given::own(&problem);
+        let task = Task::new(&problem, &elements);
+        let scale = evaluate(&task, &Sample::all(&task), QUIET);
+        for (way, sum) in ways(problem.nw() < 3) {
+            let sums = sum(&task).unwrap();
+            for iw in 0..problem.nw() {
+                let at = sums.at(0, 1, iw);
+                let both = [(sums.sx[at], stored.asx[iw]), (sums.ch[at], stored.ach[iw])];
+                for (part, (found, expected)) in both.into_iter().enumerate() {
+                    let allowed = tolerance(&task) * scale[at].magnitude[part];
+                    let error = (found - expected).norm();
+                    assert!(error <= allowed, "{way}, {name}, {iw}: {found}, not {expected}");
+                }
+            }
+        }
     }
 }

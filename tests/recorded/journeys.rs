@@ -71,13 +71,3 @@ fn a_recorded_run_in_every_form() {
     let none = gpp().args(["table", "--version", "past", "--from"]).arg(&path).assert().code(2);
     none.stderr(contains("run.json: has no such result that passed"));
 }
-
-#[test]
-fn a_series_is_measured_by_its_name() {
-    gpp()
-        .args(["-v", "talk:V1,talk:V9-bgw,blog:best"])
-        .args(["-s", "tiny", "-d", "cpu", "-r", "1", "-w", "0"])
-        .assert()
-        .success()
-        .stdout(contains("over talk:V1").and(contains("talk:bgw")));
-}

@@ -4,10 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use gpp::record::offdiag::Offdiag;
-use gpp::record::profile::{Ceilings, Profile};
-use gpp::record::run::Run;
-use gpp::record::{self, Record};
+use gpp::record::run::{Offdiag, Run};
+use gpp::record::{self, Ceilings, Profile, Record};
 use serde_json::Value;
 
 use crate::common::{json, repository};

@@ -1,10 +1,8 @@
 //! Σ(ω) of a record: rows, CSV to the bit, plots with a vertex for each energy.
 
-mod plots;
-
+use gpp::chart::Chart;
 use gpp::record;
-use gpp::record::run::Run;
-use gpp::record::run::Sigma;
+use gpp::record::run::{Run, Sigma};
 use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 
@@ -101,4 +99,123 @@ fn terminals_see_both_ends_of_many_energies() {
     assert!(long.contains("485 of 501 energies are not shown: --csv has all"), "{long}");
     assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
     assert!(!short.contains("are not shown") && !piped.contains("not shown"));
+}
+
+// Plots: where the vertices are, and what hard values do.
+
+type Values = (f64, Complex64, Complex64);
+
+/// Colours of the real and of the imaginary parts.
+const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
+
+/// Left, right, top and bottom of what curves may cover.
+const WITHIN: [f64; 4] = [84.0, 944.0, 66.0, 586.0];
+
+/// The vertices of the lines and dots of either part, sum by sum.
+fn vertices(svg: &str, part: usize) -> Vec<Vec<(f64, f64)>> {
+    let [r, g, b] = COLORS[part];
+    let color = format!("\"#{r:02X}{g:02X}{b:02X}\"");
+    let value = |element: &str, name: &str| {
+        let (_, rest) = element.split_once(&format!(" {name}=\""))?;
+        Some(rest.split('"').next()?.to_string())
+    };
+    // The last line shows which colour is which part.
+    let elements: Vec<&str> = svg.split('<').filter(|element| element.contains(&color)).collect();
+    let lines = elements[..elements.len() - 1].iter().map(|element| {
+        let one = value(element, "cx").zip(value(element, "cy"));
+        let places = match one {
+            Some((x, y)) => format!("{x},{y}"),
+            None => value(element, "points").unwrap(),
+        };
+        let places = places.split_whitespace().map(|place| place.split_once(',').unwrap());
+        places.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).collect()
+    });
+    lines.collect()
+}
+
+/// How many vertices the curves of either part have, which are within their panels.
+fn inside(svg: &str) -> [usize; 2] {
+    assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf,"), "{svg}");
+    [0, 1].map(|part| {
+        let all = vertices(svg, part).concat();
+        for (x, y) in &all {
+            let [left, right, top, bottom] = WITHIN;
+            assert!((left..=right).contains(x) && (top..=bottom).contains(y), "{x}, {y}");
+        }
+        all.len()
+    })
+}
+
+#[test]
+fn curves_have_a_vertex_an_energy_where_the_values_are() {
+    for nw in [2, 11, 501] {
+        let rows = poles(nw);
+        let run = run(&rows);
+        let plot = Sigma::of(&run).unwrap().svg();
+        assert_eq!(inside(&plot), [3 * nw; 2]);
+        let curves = [0, 1].map(|part| vertices(&plot, part));
+        let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
+        for (at, of) in sums.iter().enumerate() {
+            let (re, im) = (&curves[0][at], &curves[1][at]);
+            assert!(re.is_sorted_by(|a, b| a.0 <= b.0));
+            let values = rows.iter().map(|row| of(row).re).chain(rows.iter().map(|row| of(row).im));
+            let values: Vec<f64> = values.collect();
+            let places: Vec<f64> = re.iter().chain(im).map(|place| place.1).collect();
+            // One linear scale for both parts, nothing smoothed, nothing cut off.
+            let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let (top, bottom) = (least(&places), most(&places));
+            let (least, most) = (least(&values), most(&values));
+            assert!(bottom - top > 120.0, "{top} {bottom}");
+            for (place, value) in places.iter().zip(&values) {
+                let expected = bottom - (value - least) / (most - least) * (bottom - top);
+                assert!((place - expected).abs() <= 1.5, "{place} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_breaks_lines_and_is_said() {
+    let mut rows = poles(11);
+    rows[3].1.re = f64::NAN;
+    rows[5].1.re = f64::INFINITY;
+    rows[10].2.im = f64::NEG_INFINITY;
+    let run = run(&rows);
+    let sigma = Sigma::of(&run).unwrap();
+    let plot = sigma.svg();
+    inside(&plot);
+    let lengths = |part| vertices(&plot, part).iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(lengths(0), [3, 1, 5, 11, 3, 1, 5]);
+    assert_eq!(lengths(1), [11, 10, 10]);
+    assert!(plot.contains("no number at 3 of 11: lines end there"));
+    let mut said = Vec::new();
+    text(&mut said, &sigma, Some(80)).unwrap();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("no number at 3 of 11 energies, the first at -4 eV"), "{said}");
+    let whole = Sigma::of(&self::run(&poles(11))).unwrap().svg();
+    assert!(!whole.contains("no number"));
+}
+
+#[test]
+fn plots_of_hard_values_stay_in_their_panels() {
+    let same = |z: Complex64, nw: usize| -> Vec<_> { (0..nw).map(|i| (i as f64, z, z)).collect() };
+    let least = 5e-324;
+    let (one, i) = (Complex64::ONE, Complex64::I);
+    for (what, rows) in [
+        ("one energy", same(Complex64::new(3.0, -1.0), 1)),
+        ("zeros", same(Complex64::ZERO, 5)),
+        ("one value", same(Complex64::new(7e8, 7e8), 5)),
+        ("nearly one", same(Complex64::new(7e8, 7e8 + 1e-7), 5)),
+        ("least", same(Complex64::new(least, -least), 4)),
+        ("no number", same(Complex64::new(f64::NAN, f64::INFINITY), 4)),
+        ("far apart", vec![(-1e150, one, i), (1e150, i, one)]),
+        ("one place", vec![(2.5, one, i); 3]),
+        ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
+    ] {
+        let run = run(&rows);
+        let plot = Sigma::of(&run).unwrap().svg();
+        let sums = if what == "no number" { 0 } else { 3 };
+        assert_eq!(inside(&plot), [sums * rows.len(); 2], "{what}");
+    }
 }

@@ -10,7 +10,7 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
-use gpp::reference::verify;
+use gpp::reference::{Outcome, verify};
 
 use crate::common::on_device::two_problems;
 use crate::common::{Kind, Make, at_energies, fixture, made};
@@ -83,8 +83,8 @@ fn the_papers_grids_give_the_same_bits_for_the_same_slabs() {
                 let three = summed(&problem, listed, igp, 3).unwrap();
                 assert!(same_bits(&one, &three), "{} of {}", listed.id(), problem.name());
                 let sums = problem.start().plus(&one);
-                let verification = verify::verify(&problem, &sums, Some(&reference)).unwrap();
-                assert_eq!(verification.outcome, verify::Outcome::Passed, "{}", listed.id());
+                let verification = verify(&problem, &sums, Some(&reference)).unwrap();
+                assert_eq!(verification.outcome, Outcome::Passed, "{}", listed.id());
             }
         }
     }

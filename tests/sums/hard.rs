@@ -4,7 +4,7 @@
 use gpp::error::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
-use gpp::reference::verify::{Outcome, RelativeTo, verify};
+use gpp::reference::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source, Terms, serial};
 use num_complex::Complex64;
 

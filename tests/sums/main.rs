@@ -18,8 +18,7 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
-use gpp::reference::Reference;
-use gpp::reference::verify::{Outcome, verify};
+use gpp::reference::{Outcome, Reference, verify};
 
 fn sums(problem: &Problem, kernel: Kernel) -> Sums {
     Engine::whole(&Host::new(), problem).unwrap().run(kernel).unwrap().sums

@@ -14,8 +14,7 @@ use gpp::measure::measure;
 use gpp::problem::Problem;
 use gpp::record::Repetition;
 use gpp::record::run::Measurement;
-use gpp::reference::Reference;
-use gpp::reference::verify::Outcome;
+use gpp::reference::{Outcome, Reference};
 
 use crate::common::{Kind, made};
 use crate::engine::hooked::Hooked;

@@ -6,7 +6,7 @@ use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums, input_file};
-use gpp::reference::verify::{Outcome, RelativeTo, verify};
+use gpp::reference::{Outcome, RelativeTo, verify};
 use gpp_cpu::pool::Threads;
 use gpp_cpu::simd::Level;
 

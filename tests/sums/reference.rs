@@ -4,7 +4,7 @@
 use gpp::problem::synthesis::synthesise;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::At;
-use gpp::reference::verify::{Outcome, verify};
+use gpp::reference::{Outcome, verify};
 use gpp::reference::{self, Reference, Source, serial};
 use num_complex::Complex64;
 
