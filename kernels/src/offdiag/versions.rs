@@ -24,10 +24,14 @@ pub struct Version {
     pub symbol_sigma: &'static str,
     /// A warp of a block of each kernel on the host, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub warp_u: [[unsafe fn(&ProductU, u32, u32); 2]; 2],
+    pub warp_u: [[WarpU; 2]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
     pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
 }
+
+/// A warp of a product for U, by its number in the block and the block's.
+#[cfg(not(target_arch = "nvptx64"))]
+type WarpU = unsafe fn(&ProductU, u32, u32);
 
 impl Version {
     /// Fragments of l that a band n takes for so many bands l.
