@@ -29,7 +29,7 @@ pub struct Version {
     pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
 }
 
-/// A warp of a product for U, by its number in the block and the block's.
+/// A warp of a product for U, by the block and its number there.
 #[cfg(not(target_arch = "nvptx64"))]
 type WarpU = unsafe fn(&ProductU, u32, u32);
 
