@@ -48,7 +48,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let progress = Progress { shown: !args.quiet };
     let system = System::find(&args.system)?;
     check(&args.output)?;
-    let energies = args.energies.map(|energies| EnergyGrid::Spaced(energies));
+    let energies = args.energies.map(EnergyGrid::Spaced);
     let source = Source { input: Input::System(system, args.seed), energies };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {

@@ -151,8 +151,7 @@ impl Lookup {
 
     /// All within, ends included, ascending, each once.
     pub fn within(&self, low: f64, high: f64) -> &[f64] {
-        // Written so that a bound that is not a number holds nothing.
-        if !(low <= high) {
+        if low > high || low.is_nan() || high.is_nan() {
             return &[];
         }
         let begin = self.sorted.partition_point(|&w| w < low);
