@@ -13,9 +13,8 @@ use gpp::engine::Engine;
 use gpp::output::Progress;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Problem, Source as _, System, synthesis};
-use gpp::output::Progress;
-use gpp::reference::{Outcome, verify};
 use gpp::reference::{self, Reference};
+use gpp::reference::{Outcome, verify};
 
 const QUIET: Progress = Progress { shown: false };
 

@@ -6,10 +6,10 @@
 //! ```
 
 use clap::Parser;
+use gpp::output::Progress;
 use gpp::problem::System;
 use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::{EnergyGrid, Even};
-use gpp::output::Progress;
 use gpp::record::plain;
 use gpp::reference::{self, At, Golden};
 use gpp::setup::{Input, Source};

@@ -16,10 +16,10 @@ use gpp_cpu::simd::Level;
 use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
 use crate::memory::Limits;
+use crate::output::Progress;
 use crate::output::{self, check_outputs};
 use crate::problem::Even;
 use crate::problem::synthesis::DEFAULT_SEED;
-use crate::output::Progress;
 use crate::ranks::Ranks;
 use crate::record::{self, Record};
 

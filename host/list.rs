@@ -20,7 +20,6 @@ use crate::problem::EnergyGrid;
 use crate::problem::System;
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
-use crate::output::Progress;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
 use crate::setup::{Devices, Input, Source};

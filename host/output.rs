@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
+use gpp_core::Stop;
 use gpp_core::os::output::remove_half_written;
 use gpp_core::progress;
-use gpp_core::stop::Stop;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;

@@ -18,7 +18,6 @@ use crate::memory::{in_whole_slabs, load, slab_size};
 use crate::output::{Progress, STOP, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
-use crate::output::Progress;
 use crate::ranks::{Ranks, require_same};
 use crate::record::run::{
     Measurement, Parting, Place, Run, Sigma, StaticCh, SystemInfo, Times, UNIT, Verdict, Work,
@@ -589,7 +588,7 @@ pub fn outliers(result: &Measurement) -> Option<String> {
 pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
     let mut all: Vec<(&'static str, Vec<Measurement>)> = Vec::new();
     for result in results {
-        let id = order::story(&result.version).unwrap_or(&JOURNEYS[0]).id;
+        let id = catalogue::story(&result.version).unwrap_or(&catalogue::JOURNEYS[0]).id;
         match all.iter_mut().find(|(series, _)| *series == id) {
             Some((_, own)) => own.push(result.clone()),
             None => all.push((id, vec![result.clone()])),
@@ -601,8 +600,8 @@ pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>
 /// The baseline of the first result's series, and its time over that of each result, if the baseline ran and passed
 /// and is not alone.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
-    let first = results.first().and_then(|result| order::baseline(&result.version));
-    let id = first.unwrap_or(JOURNEYS[0].baseline);
+    let first = results.first().and_then(|result| catalogue::baseline(&result.version));
+    let id = first.unwrap_or(catalogue::JOURNEYS[0].baseline);
     let is_alone = results.iter().all(|result| result.version == id);
     let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);

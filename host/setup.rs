@@ -12,11 +12,11 @@ use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
 use crate::memory::{self, Limits};
+use crate::output::Progress;
 use crate::output::note;
 use crate::problem::synthesis::DEFAULT_SEED;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file};
-use crate::output::Progress;
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
 
@@ -160,7 +160,7 @@ impl<'a> Session<'a> {
         let workers = workers.collect::<Result<_>>()?;
         let mut engine = Engine::among(ranks, slabs, slabs.igp(), workers)?;
         engine.keep(memory::cache(slabs, versions, self.resources));
-        Ok(engine.stopping(&output::STOP))
+        Ok(engine.stopping(&crate::output::STOP))
     }
 
     /// How the problem is divided, for rank 0; none if it is not. Collective.

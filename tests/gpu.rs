@@ -20,8 +20,8 @@ use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums, System, input_file, synthesis};
-use gpp::reference::{Outcome, verify};
 use gpp::reference::{self, Reference};
+use gpp::reference::{Outcome, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {

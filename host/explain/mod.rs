@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use gpp_core::kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
-use gpp_core::offdiag::versions::{self, Version};
+use gpp_core::offdiag::gpu::{self as versions, Version};
 use serde::Serialize;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use gpp_core::offdiag::gpu::{ALL, Version, find};
+use gpp_core::offdiag::gpu::{Version, find};
 use gpp_core::offdiag::{Elements, GROUP};
 use npyz::{NpyFile, Order};
 use num_complex::Complex64;

@@ -12,7 +12,7 @@ use gpp_core::catalogue;
 use gpp_core::on_gpu::ForeignStream;
 use gpp_core::os::memory;
 use gpp_core::problem::synthesis::Synthesis;
-use gpp_core::problem::{Problem, Source, Sums, input_file, systems};
+use gpp_core::problem::{Problem, Source, Sums, System, input_file};
 use gpp_core::progress::Progress;
 use gpp_core::{Calculator, Complex64, Result};
 use numpy::{Element, PyArray1};
@@ -94,7 +94,7 @@ pub fn versions() -> Vec<(&'static str, &'static str)> {
 /// The arguments of a built-in system, and the energy of its state.
 #[pyfunction]
 pub fn system<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(Bound<'py, PyDict>, f64)> {
-    let make = || Synthesis::new(systems::find(name)?, seed, Progress::NONE).load();
+    let make = || Synthesis::new(System::find(name)?, seed, Progress::NONE).load();
     let problem = detached(py, make)?;
     Ok((arguments(py, &problem)?, problem.header().e_lk))
 }

@@ -8,7 +8,7 @@ use gpp::devices::{Device, Watch, Worker};
 use gpp::engine::Engine;
 use gpp::problem::{Problem, Slab};
 use gpp::reference;
-use gpp::reference::verify::{Outcome, verify_static_ch};
+use gpp::reference::{Outcome, verify_static_ch};
 use num_complex::Complex64;
 
 use super::{Kind, QUIET, made};

@@ -4,8 +4,8 @@
 use gpp::error::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
-use gpp::reference::{Outcome, RelativeTo, verify};
 use gpp::reference::{self, Reference, Source, Terms, serial};
+use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};

@@ -4,8 +4,8 @@
 use gpp::problem::synthesis::synthesise;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::At;
-use gpp::reference::{Outcome, verify};
 use gpp::reference::{self, Reference, Source, serial};
+use gpp::reference::{Outcome, verify};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};

@@ -7,6 +7,7 @@ use gpp::catalogue;
 use gpp::problem::{Matrices, Problem, Sums, input_file};
 use gpp::reference::{Outcome, Verification, verify};
 use gpp::reference::{Reference, Source, precisely};
+use gpp::run::reservations;
 use num_complex::Complex64;
 use serde_json::Value;
 

@@ -38,7 +38,7 @@ use std::{mem, panic, process, thread};
 
 use gpp_cpu::pool::{MOST, Pool, Room, Team, Threads, in_default_environment, start_rayon};
 use gpp_cpu::simd::Level;
-use gpp_cpu::stop::Stop;
+use gpp_cpu::work::Stop;
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;

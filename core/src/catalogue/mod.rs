@@ -10,7 +10,7 @@ use std::ops::Range;
 use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Loops, Version};
-use gpp_kernels::offdiag::versions::ALL as OF_MATRICES;
+use gpp_kernels::offdiag::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
 use serde::{Deserialize, Serialize};

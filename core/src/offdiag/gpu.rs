@@ -10,7 +10,7 @@ use gpp_kernels::offdiag::mma::COLUMNS;
 use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
-pub use gpp_kernels::offdiag::versions::{ALL, Version};
+pub use gpp_kernels::offdiag::{ALL, Version};
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};

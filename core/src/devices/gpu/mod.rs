@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use gpp_kernels::arrays::Arguments;
 use gpp_kernels::peaks::{
     CHAINS, FMA_STEPS, FMA_SYMBOL, FmaArguments, READ_SYMBOLS, ReadArguments, THREADS,
 };

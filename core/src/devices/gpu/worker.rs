@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use gpp_kernels::arrays::REPACK_SYMBOL;
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::reduction::SecondStageArguments;
-use gpp_kernels::{plan, reduction, repack};
+use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
 use crate::catalogue;
@@ -549,7 +550,7 @@ impl Resident {
             arrays.pairs = PairsCache::default();
         }
         if on_gpu.is_some() && arrays.repack.kernel.is_none() {
-            arrays.repack.kernel = Some(gpu.load(repack::SYMBOL)?);
+            arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
         let mut worker = OnGpu::new(gpu, problem, arrays);
