@@ -510,7 +510,7 @@ fn matrices_card(version: &Version, before: Option<&Version>) -> Option<Card> {
 }
 
 fn matrices_file(version: &Version) -> Option<SourceFile> {
-    let path = format!("kernels/src/offdiag/versions.rs#{}", version.id);
+    let path = format!("kernels/src/offdiag/mod.rs#{}", version.id);
     sources::all().find(|file| file.path == path)
 }
 

@@ -67,7 +67,7 @@ fn a_card_has_idea_source_figures_and_verdict() {
         .stdout(contains("v4 against v3: bands become a loop inside the thread\n"))
         .stdout(contains("Collapsing only `igp` and `ig`"))
         .stdout(contains("+     loops: Loops::Collapse2,"))
-        .stdout(contains("HBM [GB]").and(contains("581")).and(contains("168")))
+        .stdout(contains("HBM [GB]").and(contains("581.0")).and(contains("167.7")))
         .stdout(contains("- 30 % less time"))
         .stdout(contains("\u{1b}").not());
     let card = &cards(&["explain", "v4"], &from)[0];

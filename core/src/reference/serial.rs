@@ -242,7 +242,7 @@ impl Sum for ComplexSum {
 pub struct StaticCh {
     /// The sum that a kernel must find, in the unit of `vcoul`.
     pub sum: Complex64,
-    /// Σ|terms|, as in [`Scale::magnitudes`].
+    /// Σ|terms|.
     pub magnitude: f64,
 }
 
