@@ -18,7 +18,6 @@ use crate::record::Repetition;
 use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
 use crate::reference::{Outcome, Reference, verify};
 
-/// Source of the operation counts in the kernels' descriptions.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
 const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
@@ -90,7 +89,6 @@ pub fn measure(
     Ok(result)
 }
 
-/// Adds what is known of the kernel that ran.
 fn describe(
     result: &mut Measurement,
     version: Kernel,

@@ -77,7 +77,6 @@ impl Ncu {
     }
 }
 
-/// What a command printed, or why it failed.
 fn run(command: &mut Command) -> Result<String> {
     let output =
         command.output().map_err(|e| ProfileError(format!("{command:?} cannot be run: {e}")))?;
@@ -166,8 +165,6 @@ pub fn list() -> String {
     names.chain(STALLS.map(|(reason, _)| stall(reason))).collect::<Vec<_>>().join(",")
 }
 
-// Reading ncu's CSV, and summing the launches of each version up.
-
 /// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
@@ -222,7 +219,6 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Factor from a unit to its base; `None` for an unknown unit.
 fn scale(unit: &str) -> Option<f64> {
     Some(match unit {
         "" | "%" | "byte" | "inst" | "cycle" | "warp" | "block" | "thread" | "hz" | "Hz" | "s"
