@@ -51,7 +51,6 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Problems with their references, evaluated once.
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     let mut problems = FIXTURES.map(fixture).to_vec();
     problems.extend(assorted().into_iter().map(make));
@@ -103,7 +102,6 @@ fn summed(
     Ok(engine.run(Kernel::Gpu(version))?.sums)
 }
 
-/// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
     kernel.igp_of_group(&kernel.batches(problem).first().plan)
@@ -172,7 +170,6 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
             assert!(sums.iter().all(|sums| same_bits(sums, &first.sums)), "{id}: {sums:?}");
         }
     }
-    // Everything is given back, and less than two slabs is refused before anything is taken.
     drop(streaming);
     let less = Gpu::limited(0, Some(bands + slab))?;
     let refused = Engine::new(problem, IGP, vec![less.worker(problem)?]);
@@ -180,7 +177,6 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two problems at the same time on one GPU, each with its own energies in the same constant memory.
 fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));

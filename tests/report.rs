@@ -142,7 +142,6 @@ fn what_was_found_follows_the_run() {
     assert!(all[2].contains("power limit lowered the clock of"), "{}", all[2]);
     assert!(all[3].starts_with("All 14 results agree"), "{}", all[3]);
 
-    // Another run, another finding.
     let mut other = run.clone();
     let result = other.results.iter_mut().find(|result| result.version == "v5").unwrap();
     result.times = Times::of(vec![1e-3; 5]);
@@ -153,7 +152,6 @@ fn what_was_found_follows_the_run() {
     assert!(said(&other).is_empty());
 }
 
-/// The README's table, against the archived run.
 #[test]
 fn the_readme_s_table_is_that_of_the_archived_run() {
     let readme = std::fs::read_to_string(common::repository("README.md")).unwrap();
