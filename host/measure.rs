@@ -130,8 +130,7 @@ pub fn same_bits(a: &Sums, b: &Sums) -> bool {
     bits(a) == bits(b)
 }
 
-/// How long a window of runs is on a device: only one with a gauge has a clock to wait for. `--warmup 0` skips it, for
-/// profilers.
+/// How long a window of runs is: only a device with a gauge has a clock to wait for; `--warmup 0` skips it.
 pub fn window(device: &dyn Device, warmup: Option<u32>) -> Duration {
     let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
     gauge.map_or(Duration::ZERO, |_| Duration::from_secs(1))

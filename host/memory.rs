@@ -177,8 +177,7 @@ pub fn workspace(problem: &Problem, versions: &[Kernel], resources: Resources, i
     [sums.unwrap_or(0), devices, made].into_iter().fold(SMALL, u64::saturating_add)
 }
 
-/// Bytes of host memory for what workers compute from slabs and need again: half of what these versions leave free.
-/// Collective.
+/// Bytes of host memory for what workers compute from slabs and need again: half of what versions leave. Collective.
 pub fn cache(slabs: Slabs, versions: &[Kernel], resources: Resources) -> u64 {
     let problem = slabs.problem();
     let free = host_memory(resources, bytes_in_memory(problem)).bytes;

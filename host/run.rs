@@ -286,8 +286,7 @@ fn energies(s: &SystemInfo) -> String {
 
 const LISTED: usize = 3;
 
-/// Where the workers are, a line each: of several processes the rank and its host, of GPUs the UUID. Nothing for one
-/// worker.
+/// Where several workers are, a line each: of several processes the rank and its host, of GPUs the UUID.
 pub fn places(places: &[Place]) -> Vec<String> {
     let is_alone = places.iter().all(|place| place.rank == 0);
     let line = |place: &Place| {
@@ -579,8 +578,7 @@ pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>
     all
 }
 
-/// The baseline of the first result's series, and its time over that of each result, if the baseline ran and passed
-/// and is not alone.
+/// The baseline of the first result's series, and its time over each result's, if it passed and is not alone.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
     let first = results.first().and_then(|result| catalogue::baseline(&result.version));
     let id = first.unwrap_or(catalogue::JOURNEYS[0].baseline);

@@ -38,7 +38,6 @@ struct State {
 const TRAPS: i32 = 0x1 | 0x4 | 0x8;
 const UPWARD: i32 = 0x800;
 
-/// Bits of MXCSR.
 const FLUSHES: u32 = 0x8040;
 
 impl State {

@@ -88,7 +88,6 @@ fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// The sums of slabs of so many `igp`, each worker on a thread of its own with a stream of its own.
 fn summed(
     gpu: &Gpu,
     problem: &Problem,
@@ -107,8 +106,7 @@ fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usiz
     kernel.igp_of_group(&kernel.batches(problem).first().plan)
 }
 
-/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
-/// same slabs.
+/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the same slabs.
 fn slabs_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind: Kind::Mixed, seed: 12 };

@@ -204,7 +204,6 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every module assembled: what `ptxas -v` printed, and the image.
 fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let ptx = own();
     let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();

@@ -40,7 +40,6 @@ fn steps_that_go_the_other_way_are_marked() {
     let mut run = archived();
     let all = run.results.len();
     let of = |run: &Run, id: &str| run.results.iter().position(|r| r.version == id).unwrap();
-    // v4 slower than v3 here, faster in the paper.
     let v4 = of(&run, "v4");
     run.results[v4].times.median = 9.0;
     // What did not pass has no row.

@@ -51,7 +51,6 @@ fn throttled() -> Reading {
     }
 }
 
-/// The CPU with a gauge, called a GPU of another kind.
 struct Gauged {
     host: Host,
     gauge: Shown,
@@ -213,7 +212,6 @@ fn a_watch_looks_until_it_ends() {
 /// A board that lowers its clock once it has worked for a while, until it rests.
 struct Capped {
     begin: Mutex<(Instant, Instant)>,
-    /// How long it holds its highest clock; `None` for ever.
     delay: Option<Duration>,
 }
 
@@ -228,7 +226,6 @@ impl Capped {
         if self.delay.is_some_and(|delay| begin.elapsed() > delay) { 1485.0 } else { 1980.0 }
     }
 
-    /// A run of 5 ms at the highest clock.
     fn run(&self) -> (f64, Range<Instant>) {
         let start = Instant::now();
         let (begin, end) = *self.begin.lock().unwrap();

@@ -417,8 +417,7 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-// Cards of the versions of Σ as a matrix: the idea, the change in the source, and the tiles. Times are in the output of
-// `gpp offdiag --version all`, the roofline in the report.
+// Cards of the versions of Σ as a matrix. Their times are in the output of `gpp offdiag --version all`.
 
 /// Words of a packed real pole.
 const WORDS: u32 = 3;

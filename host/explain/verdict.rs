@@ -260,8 +260,7 @@ pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measureme
     sentences.join(" ")
 }
 
-/// Shares of the units that a version uses, the largest first: bandwidths relative to the ceilings, pipes and issue
-/// slots as counted.
+/// Shares of the units that a version uses, the largest first: bandwidths by the ceilings, the others as counted.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> {
     let bandwidths = LEVELS.into_iter().filter_map(|level| {
         let rate = level.bytes(profile)? / profile.duration_s;

@@ -13,8 +13,7 @@ use crate::error::ProfileError;
 use crate::record::run::SystemInfo;
 use crate::record::{Bytes, Profile, SCHEMA};
 
-/// The beginnings of the profiled symbols: those of all versions, and of the second stage. Kernels that measure ceilings
-/// are not profiled.
+/// The beginnings of the profiled symbols: all versions' and the second stage's, not those that measure ceilings.
 pub fn profiled() -> Vec<&'static str> {
     let symbols = ALL.iter().flat_map(|gpu| gpu.kernels).flat_map(|kernel| kernel.entries);
     let symbols = symbols.map(|entry| entry.symbol).chain([SECOND_STAGE]);

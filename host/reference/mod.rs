@@ -260,8 +260,7 @@ pub fn find_golden_among(system: &str, seed: u64, asked: &At) -> Option<(Vec<usi
 // Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass
 // by all.
 //
-// Rounding may decide on which side of a bound between branches, or of the cutoff, a term is. Sums may be off by the
-// size of such terms in addition to the tolerance, and the verdict says so.
+// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms beside the tolerance.
 //
 // With a file of BerkeleyGW's real flavour, which has no imaginary parts of sums even if poles are off the real axis,
 // real parts alone are compared.
@@ -296,8 +295,7 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    /// The most of some sums, each with the size of its undecided terms, Σ|terms| and its value; none if all is within
-    /// the tolerance.
+    /// The most of sums, each with the size of its undecided terms, Σ|terms| and value; none within the tolerance.
     pub fn of(
         sums: impl IntoIterator<Item = (f64, f64, Complex64)>,
         tolerance: f64,

@@ -39,7 +39,6 @@ fn files_hold_any_number_of_energies() {
             assert_eq!(result["verification"]["reference"], "file");
         }
     }
-    // At other energies its sums tell nothing.
     let run = json(&["--input", &text(fixture_path("edge")), "-v", "v3", "--energies", "0:4:5"]);
     assert_eq!(run["results"][0]["verification"]["reference"], "serial");
     assert_eq!(run["results"][0]["verification"]["outcome"], "passed");

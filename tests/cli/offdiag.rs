@@ -72,7 +72,6 @@ fn matrices_are_printed_written_and_drawn() {
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 }
 
-/// Writes A of so many bands, `(bands, nbands, ncouls)`, changed.
 fn write(path: &Path, bands: usize, change: impl FnOnce(&mut Vec<Complex64>)) {
     let elements = Synthesised::new(System::find("tiny").unwrap(), 214, bands);
     let mut all = vec![Complex64::ZERO; bands * NBANDS * NCOULS];

@@ -35,7 +35,6 @@ impl Own {
         Bands { aqsm, aqsm_local: true, ..self.whole(problem) }
     }
 
-    /// The bands, with all rows.
     pub fn whole<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
         let [aqsn, aqsm] = [problem.aqsn(), &self.aqsmtemp].map(MatrixRef::Host);
         Bands { aqsn, aqsm, aqsm_local: false, e: &self.e, occ: &self.occ }

@@ -70,7 +70,6 @@ pub fn element(problem: &Problem, elements: &dyn Elements, [l, m]: [usize; 2]) -
         aqsn: of_band(l),
         aqsm_local: of_band(m).chunks_exact(header.ncouls).flat_map(of_rows).collect(),
     };
-    // Not a built-in system's own any more.
     Problem::new("an element", Origin::Made, header.clone(), matrices).unwrap()
 }
 

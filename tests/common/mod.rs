@@ -96,9 +96,7 @@ pub fn fixture(name: &str) -> Problem {
 /// Which branches the terms of a made problem take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// All of them, with complex, tiny, vanished and invalid modes.
     Mixed,
-    /// The first only.
     First,
     /// The second only: the width covers everything.
     Second,

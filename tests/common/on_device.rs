@@ -37,7 +37,6 @@ pub fn on_gpu() -> Result<(), gpp::error::Error> {
     compare(&Gpu::open(0)?, catalogue::static_ch(BackEnd::Gpu))
 }
 
-/// Compares it with the reference, and slabs of whole groups on several workers with the whole, bit for bit.
 pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {
     for kind in [Kind::Mixed, Kind::Real] {
         let problem = made([131, 149, 170, 2], kind, 12);
@@ -53,8 +52,7 @@ pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Er
     Ok(())
 }
 
-/// Two problems with the same bands and the same igp, one after the other through a worker of the first: the sums
-/// are each one's own, and those of the first the same when it comes back.
+/// Two problems with the same bands and igp in turn through a worker of the first: the sums are each one's own.
 pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
         let first = made([19, 85, 70, 2], kind, 12);

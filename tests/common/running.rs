@@ -10,7 +10,6 @@ use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Has a process run; none that a test starts is left behind.
 pub struct Running(pub Child);
 
 impl Drop for Running {
@@ -50,8 +49,7 @@ pub fn send(signal: &str, ids: &[u32]) {
     Command::new("sh").args(["-c", &line]).status().unwrap();
 }
 
-/// The sums of all versions of a run's record, as text: numbers are written so that they are read back with
-/// the same bits.
+/// The sums of all versions of a run's record, as text, which has every bit.
 pub fn sums(record: &Value) -> String {
     let results = record["results"].as_array().unwrap();
     assert!(!results.is_empty() && record["complete"] == true, "{record}");
