@@ -96,7 +96,6 @@ fn main() -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!passed)))
 }
 
-/// One side's runs.
 struct Row {
     name: String,
     is_other: bool,
@@ -114,7 +113,6 @@ impl Row {
     }
 }
 
-/// Whether the sums are right, in a word.
 fn verdict(
     problem: &Problem,
     sums: &Sums,
@@ -141,7 +139,6 @@ fn run(
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Each version by rustc and by nvcc.
 fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
     let rust = Gpu::open(arguments.gpu)?;

@@ -22,7 +22,6 @@ fn demo() -> Synthesis {
     Synthesis::new(System::find("demo").unwrap(), synthesis::DEFAULT_SEED, QUIET)
 }
 
-/// Times versions, each once its sums are verified.
 fn time(
     criterion: &mut Criterion,
     name: &str,

@@ -78,19 +78,16 @@ pub fn version_in(text: &str) -> Option<String> {
 }
 
 impl Compiler {
-    /// This rustc and the cargo in its folder.
     fn of(rustc: PathBuf) -> Compiler {
         Compiler { cargo: rustc.with_file_name("cargo"), rustc }
     }
 
-    /// Its release and its LLVM's: see [`version_in`].
     pub fn version(&self) -> Result<String, String> {
         let text = run(Command::new(&self.rustc).arg("-vV"))?;
         version_in(&text)
             .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
-    /// Builds the crate of kernels in `folder` of `root`.
     fn build(&self, root: &Path, folder: &str, target_dir: &Path) -> Result<Built, String> {
         let version = self.version()?;
         let sysroot = run(Command::new(&self.rustc).args(["--print", "sysroot"]))?;

@@ -29,7 +29,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files.chain(folders.iter().flat_map(|folder| self::files(folder))).collect()
 }
 
-/// Path and text of a file, or of each section of one.
 fn read(root: &Path, file: &Path) -> Vec<(String, String)> {
     let parts = file.strip_prefix(root).expect("walked from there").iter();
     let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");

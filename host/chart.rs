@@ -30,7 +30,6 @@ const FONT: &str = "sans-serif";
 const TITLE: f64 = 22.0;
 const LABEL: f64 = 18.0;
 
-/// Of axes, ceilings and texts.
 const INK: RGBColor = RGBColor(28, 35, 43);
 
 /// Pixels above a plot, and the middle of the line below the title.
@@ -49,7 +48,6 @@ pub trait Chart {
     /// Width and height in pixels.
     fn size(&self) -> (u32, u32);
 
-    /// Draws onto a white area of that size.
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B>;
 
     fn svg(&self) -> String {
@@ -97,7 +95,6 @@ pub enum Picture {
 }
 
 impl Picture {
-    /// By the ending of a file's name.
     pub fn of(path: &Path) -> Result<Picture> {
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         match ending.as_str() {
@@ -120,7 +117,6 @@ fn letters(size: f64) -> TextStyle<'static> {
     (FONT, size).into_font().color(&INK)
 }
 
-/// Text that is placed by the middle of its height.
 fn middle(size: f64, across: HPos) -> TextStyle<'static> {
     letters(size).pos(Pos::new(across, VPos::Center))
 }
@@ -149,8 +145,6 @@ fn head<B: DrawingBackend>(
     on.draw_text(subtitle, &middle(size, HPos::Right), (right, SUBTITLE))
 }
 
-// Rooflines: FLOP/s over FLOP/byte, under the ceilings of the device.
-
 /// Colours of versions in their order, repeated: of equal lightness, so that each can be read on a light and on a dark
 /// background, and neighbours differ in hue.
 const COLORS: [u32; 14] = [
@@ -170,7 +164,6 @@ const NAMES: i32 = 160;
 /// Pixels from a name to the next.
 const LINE: i32 = 18;
 
-/// A roofline at one level of the memory.
 pub struct Roofline<'a> {
     title: String,
     level: Level,
@@ -178,7 +171,6 @@ pub struct Roofline<'a> {
     /// The same as outlines, by the operations that are executed; none if these are the ones counted.
     executed: Vec<Point>,
     ceilings: &'a Ceilings,
-    /// The peak of tensor cores, if it is drawn.
     matrix: Option<f64>,
 }
 
@@ -199,7 +191,6 @@ impl<'a> Roofline<'a> {
         }
     }
 
-    /// Of versions of Σ as a matrix.
     pub fn of_matrices(of: &Matrices<'a>) -> Roofline<'a> {
         Roofline {
             title: format!("{}, {}", of.ceilings.device, of.title),
@@ -267,7 +258,6 @@ impl Chart for Roofline<'_> {
         let pixel = |x: f64, y: f64| plot.backend_coord(&(x, y));
         let at = |point: &Point| pixel(point.intensity, point.flops_per_s);
 
-        // Each version's name at the right, and a line to it.
         let mut named: Vec<(&Point, (i32, i32))> =
             counted.iter().map(|point| (*point, at(point))).collect();
         named.sort_by_key(|(_, (_, y))| *y);
@@ -315,7 +305,6 @@ impl Chart for Roofline<'_> {
     }
 }
 
-/// A range for these values, with room around them.
 fn around(values: impl Iterator<Item = f64>, beyond: f64) -> Range<f64> {
     let ends = |(low, high): (f64, f64), value: f64| (value.min(low), value.max(high));
     let (low, high) = values.fold((f64::INFINITY, 0.0), ends);
@@ -344,7 +333,6 @@ fn rate(value: f64, of: &str) -> String {
     format!("{:.1} {prefix}{of}", value / size)
 }
 
-/// The unit for rates of this size, and its prefix.
 fn unit(rate: f64) -> (f64, char) {
     if rate < 1e12 { (1e9, 'G') } else { (1e12, 'T') }
 }
@@ -358,7 +346,6 @@ fn ticks(axis: &Range<f64>) -> Vec<f64> {
     all.filter(|value| axis.contains(value)).collect()
 }
 
-/// A number without needless zeros.
 fn plain(value: f64) -> String {
     if !(1e-3..1e6).contains(&value) {
         return format!("{value:.0e}");
@@ -367,15 +354,12 @@ fn plain(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-// Σ(ω) by energy: screened exchange, Coulomb hole and their sum, one below the other.
-
 /// Pixels around and between the plots, with room for numbers.
 const LEFT: i32 = 84;
 const BELOW: i32 = 54;
 const RIGHT: i32 = 16;
 const BETWEEN: i32 = 16;
 
-/// A part of a sum: its name, its colour, and what it is.
 type Part = (&'static str, RGBColor, fn(Complex64) -> f64);
 
 /// Colours that are readable on white and on black, also for colour-blind readers.
@@ -496,8 +480,6 @@ fn label(value: f64, axis: &Range<f64>) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-// The sizes of the elements of a matrix, as a map of colours.
-
 /// Pixels along the map's sides.
 const SIDE: i32 = 560;
 
@@ -573,7 +555,6 @@ impl Chart for Sizes<'_> {
             on.draw_text(text, &middle(LABEL, across), at)?;
         }
 
-        // The scale of colours, from the largest down.
         let height = |at: i32, of: i32| TOP + SIDE * at / of;
         for at in 0..STEPS {
             let corners = [(right + 24, height(at, STEPS)), (right + 42, height(at + 1, STEPS))];

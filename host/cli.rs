@@ -72,7 +72,6 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The arguments of this process.
     pub fn parsed() -> Result<Cli, clap::Error> {
         let mut arguments: Vec<OsString> = std::env::args_os().collect();
         // `--version` names kernel versions, but alone it asks what it asks of all programs.
@@ -82,7 +81,6 @@ impl Cli {
         Cli::try_parse_from(arguments)
     }
 
-    /// The threads asked for.
     pub fn threads(&self) -> Option<usize> {
         let args = match self.command.as_ref() {
             None => &self.run.devices,
@@ -126,8 +124,6 @@ pub enum Command {
     #[command(hide = true)]
     Completions { shell: Shell },
 }
-
-// What to run.
 
 #[derive(Args, Clone)]
 pub struct RunArgs {
@@ -232,13 +228,11 @@ fn name(text: &str) -> Result<PathBuf, String> {
 }
 
 impl DeviceArgs {
-    /// The SIMD level asked for, or the widest.
     pub fn level(&self) -> Level {
         self.simd.as_deref().and_then(Level::by_name).unwrap_or_else(Level::best)
     }
 }
 
-/// The SIMD levels of this CPU.
 fn levels() -> PossibleValuesParser {
     Level::available().into_iter().map(Level::name).into()
 }
@@ -264,8 +258,6 @@ impl MemoryArgs {
     }
 }
 
-// Where results go.
-
 #[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
     /// Write the results as JSON (- for standard output)
@@ -278,7 +270,6 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// For ranks other than the root.
     pub fn silent() -> OutputArgs {
         OutputArgs { json: None, quiet: true }
     }
@@ -287,7 +278,6 @@ impl OutputArgs {
         Progress { shown: !self.quiet }
     }
 
-    /// Prints a record as `text` and writes its JSON.
     pub fn show<R: Record>(
         &self,
         record: &R,
@@ -297,8 +287,6 @@ impl OutputArgs {
         Ok(output::show(self.json.as_deref(), self.quiet, json, |to| text(to, record))?)
     }
 }
-
-// Commands that compute.
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -415,7 +403,6 @@ impl OffdiagArgs {
         check_outputs(outputs.filter(|_| ranks.is_root()), inputs)
     }
 
-    /// The file of the array of that name.
     pub fn array(&self, part: &str) -> Option<PathBuf> {
         self.npy.as_ref().map(|prefix| {
             let mut name = prefix.clone().into_os_string();
@@ -474,8 +461,6 @@ pub struct GenerateArgs {
     #[arg(short, long)]
     pub quiet: bool,
 }
-
-// Commands that show what there is.
 
 #[derive(Args)]
 pub struct ListArgs {
@@ -536,8 +521,6 @@ pub struct TableArgs {
     #[command(flatten)]
     pub run: RunArgs,
 }
-
-// Commands on stored records.
 
 /// Where `profile` stores its records, a folder for each system, and the others look for them.
 pub const DEFAULT_FOLDER: &str = "gpp-profile";

@@ -78,7 +78,6 @@ pub struct Difference {
     pub left_out: Vec<String>,
 }
 
-/// Before and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub version: String,
@@ -87,13 +86,11 @@ pub struct Row {
     pub change: f64,
     /// Whether the times differ significantly; null if there are too few.
     pub verdict: Option<Verdict>,
-    /// Median clocks of the SMs in MHz.
     pub sm_mhz: [Option<f64>; 2],
     /// Whether the kernels have different code; null if a record does not say.
     pub other_code: Option<bool>,
 }
 
-/// The second run against the first.
 pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference> {
     let wrong = |what| invalid(format!("{} and {}", before.0, now.0), what);
     let system = |run: &Run| {

@@ -74,7 +74,6 @@ fn command(cli: &Cli, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Prints help, the program's version or what is wrong with the arguments.
 fn usage(error: &clap::Error, ranks: &dyn Ranks) -> ExitCode {
     let mut code = if error.use_stderr() { 2 } else { 0 };
     if !ranks.is_root() {

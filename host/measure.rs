@@ -18,7 +18,6 @@ use crate::record::Repetition;
 use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
 use crate::reference::{Outcome, Reference, verify};
 
-/// Source of the operation counts in the kernels' descriptions.
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
 
 const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
@@ -90,7 +89,6 @@ pub fn measure(
     Ok(result)
 }
 
-/// Adds what is known of the kernel that ran.
 fn describe(
     result: &mut Measurement,
     version: Kernel,
@@ -132,8 +130,7 @@ pub fn same_bits(a: &Sums, b: &Sums) -> bool {
     bits(a) == bits(b)
 }
 
-/// How long a window of runs is on a device: only one with a gauge has a clock to wait for. `--warmup 0` skips it, for
-/// profilers.
+/// How long a window of runs is: only a device with a gauge has a clock to wait for; `--warmup 0` skips it.
 pub fn window(device: &dyn Device, warmup: Option<u32>) -> Duration {
     let gauge = (warmup != Some(0)).then(|| device.gauge()).flatten();
     gauge.map_or(Duration::ZERO, |_| Duration::from_secs(1))

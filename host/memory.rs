@@ -18,7 +18,6 @@ pub struct Limits {
     pub device: Option<u64>,
     /// Bytes of a host's memory, for all ranks on it.
     pub host: Option<u64>,
-    /// `igp` of a slab.
     pub slab: Option<usize>,
 }
 
@@ -96,7 +95,6 @@ fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
     groups.div_ceil(workers * groups.div_ceil(workers * most).max(2))
 }
 
-/// The least common multiple of the `igp` that these versions sum in a group.
 fn group(problem: &Problem, versions: &[Kernel]) -> usize {
     let of_version =
         |version: &Kernel| version.igp_of_group(&version.batches(problem).first().plan);
@@ -154,12 +152,10 @@ fn slab(problem: &Problem, igp: usize) -> Extents {
     Extents { ngpown: igp.min(problem.header().ngpown), ..problem.extents() }
 }
 
-/// The igp in the memory of this process.
 fn igp_in_memory(problem: &Problem) -> usize {
     problem.in_memory().map_or(0, |slab| slab.view().len())
 }
 
-/// Bytes of the arrays in the memory of this process.
 fn bytes_in_memory(problem: &Problem) -> u64 {
     let slab = slab(problem, igp_in_memory(problem)).bytes_of(Of::Slab);
     slab.saturating_add(problem.extents().bytes_of(Of::Bands))
@@ -181,8 +177,7 @@ pub fn workspace(problem: &Problem, versions: &[Kernel], resources: Resources, i
     [sums.unwrap_or(0), devices, made].into_iter().fold(SMALL, u64::saturating_add)
 }
 
-/// Bytes of host memory for what workers compute from slabs and need again: half of what these versions leave free.
-/// Collective.
+/// Bytes of host memory for what workers compute from slabs and need again: half of what versions leave. Collective.
 pub fn cache(slabs: Slabs, versions: &[Kernel], resources: Resources) -> u64 {
     let problem = slabs.problem();
     let free = host_memory(resources, bytes_in_memory(problem)).bytes;

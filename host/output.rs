@@ -20,7 +20,6 @@ pub use gpp_core::os::memory;
 pub use gpp_core::os::output as input;
 pub use gpp_core::os::output::{check, folder, replace, target};
 
-/// Whether a file name stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -36,12 +35,10 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     }
 }
 
-/// Has `write` fill a file, or standard output for `-`.
 pub fn document(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if is_stdout(path) { print(write) } else { replace(path, |file| write(file)) }
 }
 
-/// Writes text and a line end to a file, or to standard output for `-`.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     document(path, |to| writeln!(to, "{text}"))
 }
@@ -83,15 +80,12 @@ pub fn note(text: impl Display) {
     BARS.suspend(|| drop(io::stderr().write_all(line.as_bytes())));
 }
 
-// Progress bars of long work, and lines above them.
-
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// False with `--quiet`.
     pub shown: bool,
 }
 
-/// Positions of a bar in a step.
 const MARKS: u64 = 1000;
 
 /// A bar of some steps, on the terminal until it is dropped.

@@ -29,7 +29,6 @@ fn launched() -> Option<(&'static str, usize)> {
     (name != "SLURM_PROCID" || !is_alone).then_some((name, rank))
 }
 
-/// The rank of this process before it joins the others, if a launcher started it.
 pub fn launched_as() -> Option<usize> {
     launched().map(|(_, rank)| rank)
 }
@@ -60,7 +59,6 @@ pub fn join() -> Result<Box<dyn Ranks>> {
     Ok(ranks)
 }
 
-/// The ranks of MPI.
 #[cfg(feature = "mpi")]
 mod world {
     use gpp_core::ranks::Ranks;

@@ -37,7 +37,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 
 const PAPER: &str = "https://arxiv.org/abs/2008.11326";
 
-/// The page of a run with its profiles and ceilings, and of records of Σ as a matrix.
 pub fn page(measured: &Measured, matrices: Option<&Folder>) -> Result<String> {
     let run = measured.run.as_ref().expect("the page shows a run");
     let ceilings = measured.ceilings.as_ref().expect("and its device's ceilings");
@@ -100,8 +99,6 @@ fn steps<'a>(measured: &'a Measured, run: &'a Run) -> Vec<&'a str> {
     ids.dedup();
     ids
 }
-
-// The head of the page: what it shows, and what was found.
 
 fn title(run: &Run) -> String {
     let (system, device) = (&run.system.name, &run.head.device.name);
@@ -276,8 +273,6 @@ fn results(sections: &[Section]) -> Markup {
     } }
 }
 
-// Charts.
-
 /// The rooflines by HBM; by other levels, folded.
 fn rooflines(measured: &Measured, ceilings: &Ceilings) -> Markup {
     let (by_hbm, others): (Vec<Figure>, Vec<Figure>) =
@@ -301,8 +296,6 @@ fn sigma(run: &Run) -> Markup {
     let Some(sigma) = sigma.filter(|sigma| sigma.rows.len() > 3) else { return html! {} };
     html! { figure { (PreEscaped(sigma.inline())) } }
 }
-
-// The kernel, and a card for each step.
 
 fn kernel() -> Markup {
     html! {
@@ -433,8 +426,6 @@ fn prose(text: &str) -> Markup {
         }
     }
 }
-
-// Σ as a matrix, and the device.
 
 fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();

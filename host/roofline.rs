@@ -40,7 +40,6 @@ pub fn point(profile: &Profile, level: Level) -> Option<Point> {
 
 /// A chart: the versions of a series at a level of the memory.
 pub struct Figure<'a> {
-    /// File name without its ending.
     pub name: String,
     pub title: String,
     pub shown: Vec<&'a Profile>,
@@ -158,7 +157,6 @@ fn theoretical(limits: &Peaks) -> Theoretical {
     let cycles = f64::from(limits.multiprocessors) * limits.hertz;
     Theoretical {
         fp64: fp64_lanes(limits.capability).map(|lanes| 2.0 * lanes * cycles),
-        // Two transfers a clock.
         hbm: Some(2.0 * limits.memory_hertz * limits.bus_bits / 8.0),
         l1: Some(128.0 * cycles),
         // SMs × 4 B × lanes × clock (rules of thumb for shared memory).

@@ -126,15 +126,11 @@ pub fn code(passed: bool) -> ExitCode {
     ExitCode::from(u8::from(!passed))
 }
 
-// Versions of one session: timed, verified, recorded.
-
 pub struct Options {
     pub versions: Vec<Kernel>,
-    /// Runs before the timed ones, and timed ones, unless the defaults apply.
     pub warmup: Option<u32>,
     pub repeat: Option<u32>,
     pub compares: bool,
-    /// Whether the static CH is summed after the versions.
     pub static_ch: bool,
 }
 
@@ -258,8 +254,6 @@ fn static_ch(
     Ok(StaticCh::of(sums.ach[0], seconds, verification))
 }
 
-// A run for the terminal.
-
 pub fn system(s: &SystemInfo) -> String {
     let masked = match s.masked {
         0 => String::new(),
@@ -290,11 +284,9 @@ fn energies(s: &SystemInfo) -> String {
     }
 }
 
-/// Energies whose sums are printed.
 const LISTED: usize = 3;
 
-/// Where the workers are, a line each: of several processes the rank and its host, of GPUs the UUID. Nothing for one
-/// worker.
+/// Where several workers are, a line each: of several processes the rank and its host, of GPUs the UUID.
 pub fn places(places: &[Place]) -> Vec<String> {
     let is_alone = places.iter().all(|place| place.rank == 0);
     let line = |place: &Place| {
@@ -349,7 +341,6 @@ fn results_table(results: &[Measurement]) -> Table {
     table
 }
 
-/// The system and the device, the table, the findings, Σ by the fastest version, and what to do next.
 pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     let device = &run.head.device;
     let is_synthetic = run.head.provenance.as_ref().is_some_and(|from| from.seed.is_some());
@@ -412,8 +403,6 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     format!("Fastest: {id}, {}{over}.", time(times.median))
 }
 
-// How a problem was divided into slabs, and what each worker did.
-
 pub fn parting(parting: &Parting) -> String {
     let Parting { igp, slabs, in_memory, ranks, places, .. } = parting;
     let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -459,8 +448,6 @@ fn worker(place: &Place, is_alone: bool, device: String) -> String {
     }
 }
 
-// What a run comes down to: outcomes in words, the fastest version, speed-ups.
-
 pub fn reference(source: Option<reference::Source>) -> &'static str {
     match source {
         Some(reference::Source::File) => "the sums stored in the input file",
@@ -471,7 +458,6 @@ pub fn reference(source: Option<reference::Source>) -> &'static str {
     }
 }
 
-/// What is wrong with a version that did not pass.
 pub fn failure(result: &Measurement) -> Option<String> {
     let (version, verification) = (&result.version, &result.verification);
     match verification.outcome {
@@ -517,7 +503,6 @@ pub fn reservations(of: &Verification) -> String {
     undecided.unwrap_or_default() + if of.real_parts { real_parts } else { "" }
 }
 
-/// How well the results agree with the reference, a sentence or two.
 pub fn agreement(results: &[Measurement]) -> Vec<String> {
     let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
     if first.reference.is_none() {
@@ -551,7 +536,6 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
 /// Share of the clock from which on a loss is reported.
 const LOSS: f64 = 0.01;
 
-/// What the power limit took of the clocks, if there were any.
 pub fn power(results: &[Measurement]) -> Option<String> {
     let lost = |result: &Measurement| result.state.as_ref()?.clock_lost();
     let known: Vec<(&Measurement, f64)> =
@@ -571,7 +555,6 @@ pub fn power(results: &[Measurement]) -> Option<String> {
     })
 }
 
-/// A warning if some times are far from the others.
 pub fn outliers(result: &Measurement) -> Option<String> {
     let (times, count) = (&result.times, result.times.outliers());
     let (id, all, [min, max]) =
@@ -581,8 +564,6 @@ pub fn outliers(result: &Measurement) -> Option<String> {
         format!("{of} ({min:.3} to {max:.3} ms): is the device shared?")
     })
 }
-
-// How much faster versions are than the first of their series.
 
 /// The results by the series of their versions, with what continues it, in the order in which these begin.
 pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
@@ -597,8 +578,7 @@ pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>
     all
 }
 
-/// The baseline of the first result's series, and its time over that of each result, if the baseline ran and passed
-/// and is not alone.
+/// The baseline of the first result's series, and its time over each result's, if it passed and is not alone.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
     let first = results.first().and_then(|result| catalogue::baseline(&result.version));
     let id = first.unwrap_or(catalogue::JOURNEYS[0].baseline);
@@ -607,8 +587,6 @@ pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);
     (id, results.iter().map(over).collect())
 }
-
-// Whether two sets of times differ by more than their noise.
 
 const LEVEL: f64 = 0.05;
 

@@ -31,12 +31,10 @@ pub enum Input {
 #[derive(Clone, Debug)]
 pub struct Source {
     pub input: Input,
-    /// Energies instead of its own.
     pub energies: Option<EnergyGrid>,
 }
 
 impl Source {
-    /// The problem that the arguments name, or else the system of that name.
     pub fn of(args: &ProblemArgs, system: &str) -> Result<Source> {
         let input = match &args.input {
             Some(path) => Input::File(path.clone()),
@@ -86,7 +84,6 @@ impl Source {
     }
 }
 
-/// What a calculation may use.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
     /// Those of this process; every other rank has as many.
@@ -135,14 +132,12 @@ pub fn kind(info: &DeviceInfo) -> String {
     }
 }
 
-/// A problem cut into slabs, and what sums them.
 pub struct Session<'a> {
     pub resources: Resources<'a>,
     pub slabs: Slabs<'a>,
 }
 
 impl<'a> Session<'a> {
-    /// A problem in memory as one slab on one device.
     pub fn single(device: &'a &'a dyn Device, problem: &'a Problem) -> Session<'a> {
         let (devices, limits) = (std::slice::from_ref(device), Limits::default());
         let resources = Resources { devices, ranks: &Alone, limits };
@@ -242,7 +237,6 @@ impl Devices {
         shared.collect::<Result<_>>().map(Devices::Gpus)
     }
 
-    /// Opens the one device of a command that takes no more.
     pub fn open_one(args: &DeviceArgs, progress: Progress) -> Result<Devices> {
         if args.device.parse::<Choice>()?.is_several() {
             return Err(invalid(

@@ -45,8 +45,6 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
     Ok(code(false))
 }
 
-// Σ(ω) as a table and CSV.
-
 /// Energies of which a terminal shows all; of more it shows so many from either end.
 const SHOWN: usize = 24;
 const FROM_EITHER: usize = 8;

@@ -99,7 +99,6 @@ pub fn published(version: &str, system: &str) -> Option<Published> {
     })
 }
 
-/// The published time of the baseline over that of a version.
 fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
     let time = |id: &str| published(id, system)?.time_s;
     Some(time(catalogue::baseline(version)?)? / time(version)?)
@@ -109,17 +108,14 @@ fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
 #[derive(Clone, Debug)]
 pub struct Section {
     pub series: &'static str,
-    /// System, device and file.
     pub title: String,
     pub system: String,
-    /// The version that the speed-ups are over.
     pub baseline: &'static str,
     pub rows: Vec<Row>,
     /// What did not pass, and what an interrupt left out.
     pub left_out: Vec<String>,
 }
 
-/// A version that passed.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub result: Measurement,
@@ -187,7 +183,6 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
     sections
 }
 
-/// The columns in which a row has a value.
 pub fn cells(section: &Section) -> Cells {
     let rows = &section.rows;
     let (time, rate) = match rows.iter().any(|row| row.published.time_s.is_some()) {
@@ -243,7 +238,6 @@ pub fn cells(section: &Section) -> Cells {
     .filled()
 }
 
-/// What the marks of a section mean.
 pub fn notes(section: &Section) -> Vec<&'static str> {
     let rows = &section.rows;
     let is_published = section.series != "paper"

@@ -24,7 +24,6 @@ pub struct Cells {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A column: its heading, and the cell of a row.
 pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
 
 impl Cells {
@@ -63,7 +62,6 @@ impl Cells {
     }
 }
 
-/// Text of a number that may not apply.
 pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }

@@ -27,7 +27,6 @@ fn arrays() -> Arrays {
     Arrays::of([60, 40], [12, 3], 3)
 }
 
-/// Traps, a rounding mode, and whether numbers too small are zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State {
     traps: i32,
@@ -39,7 +38,6 @@ struct State {
 const TRAPS: i32 = 0x1 | 0x4 | 0x8;
 const UPWARD: i32 = 0x800;
 
-/// Bits of MXCSR.
 const FLUSHES: u32 = 0x8040;
 
 impl State {
@@ -53,7 +51,6 @@ impl State {
         }
     }
 
-    /// Does something in this state, and tells in which it left the thread.
     fn during<R>(self, work: impl FnOnce() -> R) -> (R, State) {
         let own = State::here();
         self.set();
@@ -99,7 +96,6 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     }
 }
 
-/// The callback is the caller's too: it runs in his environment.
 #[test]
 fn the_caller_is_told_on_his_thread_in_his_state() {
     let _turn = alone();
@@ -250,6 +246,5 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     late.sort();
     println!("{late:?}");
     assert!(late.last().unwrap().0 <= LATEST, "{late:?}");
-    // It goes on with the next call.
     assert!(all(versions(), &calculator, &arrays()).is_ok());
 }

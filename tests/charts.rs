@@ -10,7 +10,6 @@ use gpp::profile;
 use gpp::record::{self, Ceilings, Profile};
 use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
-/// The folders of the archive that hold profiles and ceilings.
 fn folders() -> Vec<PathBuf> {
     let all = common::json(&common::repository("data/runs")).into_iter();
     let found: Vec<PathBuf> = all.filter(|path| path.ends_with("ceilings.json")).collect();
@@ -18,7 +17,6 @@ fn folders() -> Vec<PathBuf> {
     found.iter().map(|path| path.parent().unwrap().to_path_buf()).collect()
 }
 
-/// The texts of a chart and where they are.
 fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
     let elements = svg.split("<text ").skip(1).map(|text| text.split_once('>').unwrap());
     let number = |tag: &str, name: &str| {
@@ -33,7 +31,6 @@ fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
         .collect()
 }
 
-/// Checks that a chart names these versions beside each other.
 fn check(svg: &str, what: &str, versions: &[&str]) {
     assert!(svg.contains("viewBox=\"0 0 640 480\"") && svg.contains("role=\"img\""), "{what}");
     let texts = texts(svg);
@@ -65,7 +62,6 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
         for Figure { name, title, shown, level } in figures(&profiles) {
             let what = format!("{}: {name}", folder.display());
             let svg = Roofline::of(&title, &shown, &ceilings, level).svg();
-            // Of shared memory those that use it.
             if level != Level::Shared {
                 check(&svg, &what, &ids(&shown));
             }
@@ -138,7 +134,6 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     for capability in [Some("7.0"), Some("8.6"), None] {
         assert_eq!(of_matrix_units(&ceilings, capability), None);
     }
-    // As the text says.
     assert!(executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
     let svg = Roofline::of_matrices(&of).svg();
     let versions: Vec<&str> = of.points.iter().map(|point| &*point.version).collect();

@@ -51,7 +51,6 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Problems with their references, evaluated once.
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     let mut problems = FIXTURES.map(fixture).to_vec();
     problems.extend(assorted().into_iter().map(make));
@@ -89,7 +88,6 @@ fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-/// The sums of slabs of so many `igp`, each worker on a thread of its own with a stream of its own.
 fn summed(
     gpu: &Gpu,
     problem: &Problem,
@@ -103,14 +101,12 @@ fn summed(
     Ok(engine.run(Kernel::Gpu(version))?.sums)
 }
 
-/// The `igp` of a group of a version's kernels.
 fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
     let kernel = Kernel::Gpu(version);
     kernel.igp_of_group(&kernel.batches(problem).first().plan)
 }
 
-/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the
-/// same slabs.
+/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the same slabs.
 fn slabs_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind: Kind::Mixed, seed: 12 };
@@ -172,7 +168,6 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
             assert!(sums.iter().all(|sums| same_bits(sums, &first.sums)), "{id}: {sums:?}");
         }
     }
-    // Everything is given back, and less than two slabs is refused before anything is taken.
     drop(streaming);
     let less = Gpu::limited(0, Some(bands + slab))?;
     let refused = Engine::new(problem, IGP, vec![less.worker(problem)?]);
@@ -180,7 +175,6 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two problems at the same time on one GPU, each with its own energies in the same constant memory.
 fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));

@@ -31,7 +31,6 @@ fn what_is_no_regular_file_is_not_waited_for() {
             let run = Command::new("timeout").arg("20").arg(program).args(flags).arg(path).output();
             let run = run.unwrap();
             let errors = String::from_utf8_lossy(&run.stderr);
-            // Of a folder its run is read.
             let is_folder = path.is_dir() && flags.len() > 1;
             let says = if is_folder { "run.json" } else { "not a regular file" };
             assert_eq!(run.status.code(), Some(2), "{errors}");

@@ -26,7 +26,6 @@ fn the_raw_page_of_two_versions() {
     assert_eq!(v5.launches, ["gpp_v5", "gpp_v5", "gpp_second_stage"]);
     assert_eq!(v0.device, "NVIDIA H200");
     assert_eq!((v0.registers, v5.registers), (Some(96), Some(72)));
-    // FLOP for each term, as the counters give them.
     assert!((v0.flops() / v0.terms as f64 - 147.9).abs() < 0.1);
     assert!((v5.flops() / v5.terms as f64 - 80.1).abs() < 0.1);
     assert!((0.62..0.64).contains(&v0.fma_ratio()));
@@ -72,7 +71,6 @@ fn traffic_and_pipes_as_printed() {
 /// A metric, its unit, and its value in each of two launches.
 type Metric<'a> = (&'a str, &'a str, [&'a str; 2]);
 
-/// The raw page of a version's two launches.
 fn page(rows: &[Metric]) -> String {
     let line = |first: [&str; 2], cell: &dyn Fn(&Metric) -> String| {
         let cells = first.map(String::from).into_iter().chain(rows.iter().map(cell));
@@ -149,7 +147,6 @@ fn what_cannot_be_read_says_why() {
         let error = profiles(csv).unwrap_err().to_string();
         assert!(error.contains(part), "`{part}` is missing in `{error}`");
     }
-    // A launch that failed has no numbers.
     let failed = page(&[(ncu::DURATION, "ns", ["n/a", "n/a"])]);
     let error = profiles(&failed).unwrap_err().to_string();
     assert!(error.contains("is missing for kernel `gpp_v3_nw2`"), "{error}");

@@ -56,7 +56,6 @@ fn tool(variable: &str, name: &str) -> (PathBuf, bool) {
     (tool, !required && (!present || NO_KERNELS.is_some()))
 }
 
-/// What `ptxas -v` says of one entry.
 #[derive(Debug, Default)]
 struct Usage {
     registers: u32,
@@ -65,7 +64,6 @@ struct Usage {
     spill_loads: u32,
 }
 
-/// Symbols of the versions, with the spills that they may have.
 fn expected() -> BTreeMap<&'static str, Spills> {
     let all = ALL.iter().copied().chain([&static_ch::GPU]);
     let kernels = all.flat_map(|version| version.kernels);
@@ -92,7 +90,6 @@ fn of_products(symbol: &str) -> Option<&'static Version> {
     offdiag::ALL.into_iter().find(|version| version.kernels().any(|(own, _)| own == symbol))
 }
 
-/// Whether a kernel is assembled for an architecture.
 fn is_for(symbol: &str, architecture: &str) -> bool {
     let capability: f64 = architecture[3..].parse().expect("as in sm_90");
     match of_products(symbol) {
@@ -207,7 +204,6 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every module assembled: what `ptxas -v` printed, and the image.
 fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let ptx = own();
     let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
@@ -223,13 +219,11 @@ fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, 
     symbols.par_iter().map(one).collect()
 }
 
-/// The images of [`LOOKED_INTO`], which two tests read.
 fn looked_into(ptxas: &Path) -> Result<&'static [(String, Vec<u8>)], String> {
     static IMAGES: OnceLock<Result<Vec<(String, Vec<u8>)>, String>> = OnceLock::new();
     IMAGES.get_or_init(|| assemble(ptxas, LOOKED_INTO)).as_deref().map_err(String::clone)
 }
 
-/// What a command printed, which is its error where it failed.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let log = String::from_utf8_lossy(&output.stderr).into_owned()
@@ -237,7 +231,6 @@ fn run(command: &mut Command) -> Result<String, String> {
     if output.status.success() { Ok(log) } else { Err(log) }
 }
 
-/// Reads the logs of `ptxas -v`.
 fn usage(assembled: &[(String, Vec<u8>)]) -> BTreeMap<String, Usage> {
     let mut all = BTreeMap::new();
     let mut entry: Option<String> = None;

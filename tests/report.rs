@@ -40,7 +40,6 @@ fn steps_that_go_the_other_way_are_marked() {
     let mut run = archived();
     let all = run.results.len();
     let of = |run: &Run, id: &str| run.results.iter().position(|r| r.version == id).unwrap();
-    // v4 slower than v3 here, faster in the paper.
     let v4 = of(&run, "v4");
     run.results[v4].times.median = 9.0;
     // What did not pass has no row.
@@ -142,7 +141,6 @@ fn what_was_found_follows_the_run() {
     assert!(all[2].contains("power limit lowered the clock of"), "{}", all[2]);
     assert!(all[3].starts_with("All 14 results agree"), "{}", all[3]);
 
-    // Another run, another finding.
     let mut other = run.clone();
     let result = other.results.iter_mut().find(|result| result.version == "v5").unwrap();
     result.times = Times::of(vec![1e-3; 5]);
@@ -153,7 +151,6 @@ fn what_was_found_follows_the_run() {
     assert!(said(&other).is_empty());
 }
 
-/// The README's table, against the archived run.
 #[test]
 fn the_readme_s_table_is_that_of_the_archived_run() {
     let readme = std::fs::read_to_string(common::repository("README.md")).unwrap();

@@ -15,7 +15,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const CALLER: &str = "caller";
 const REFUSED: u8 = 3;
 
-/// Most threads that the caller or the program starts.
 const MOST: usize = 24;
 
 fn main() -> ExitCode {
@@ -56,7 +55,6 @@ fn gpp() -> Command {
     gpp
 }
 
-/// What becomes of a command under a library that gives so many threads.
 fn starved(mut command: Command, library: &Path, threads: usize) -> Output {
     command.env("LD_PRELOAD", library).env("MOST_THREADS", threads.to_string()).output().unwrap()
 }

@@ -22,7 +22,6 @@ use gpp::record::run::{Measurement, Span, State, Times, Verdict};
 use gpp::reference;
 use gpp::run::differs;
 
-/// A gauge that shows what a function says.
 struct Shows<F>(F);
 
 impl<F: Fn() -> Reading + Send + Sync> Gauge for Shows<F> {
@@ -37,12 +36,10 @@ impl<F: Fn() -> Reading + Send + Sync> Gauge for Shows<F> {
 
 type Shown = Option<Arc<dyn Gauge>>;
 
-/// One that always shows the same.
 fn fixed(shows: Reading) -> Shown {
     Some(Arc::new(Shows(move || shows.clone())))
 }
 
-/// A GPU at its power cap.
 fn throttled() -> Reading {
     Reading {
         sm_mhz: Some(1500.0),
@@ -54,7 +51,6 @@ fn throttled() -> Reading {
     }
 }
 
-/// The CPU with a gauge, called a GPU of another kind.
 struct Gauged {
     host: Host,
     gauge: Shown,
@@ -97,7 +93,6 @@ fn all_runs_throttled_have_numbers_and_marks() {
     assert_eq!((state.sm_mhz, state.memory_mhz), (of(1500.0), of(3201.0)));
     assert_eq!((state.power_w, state.temperature_c), (of(700.0), of(60.0)));
     assert_eq!((state.power_limit_w, state.held_back["power cap"]), (Some(700.0), 1.0));
-    // The counter is not there.
     assert_eq!(record.energy_j, None);
     let again = measured(fixed(throttled()), Repetition::exactly(0, 6));
     assert_eq!(again.cycles(), Some(1500e6 * again.times.median));
@@ -217,7 +212,6 @@ fn a_watch_looks_until_it_ends() {
 /// A board that lowers its clock once it has worked for a while, until it rests.
 struct Capped {
     begin: Mutex<(Instant, Instant)>,
-    /// How long it holds its highest clock; `None` for ever.
     delay: Option<Duration>,
 }
 
@@ -232,7 +226,6 @@ impl Capped {
         if self.delay.is_some_and(|delay| begin.elapsed() > delay) { 1485.0 } else { 1980.0 }
     }
 
-    /// A run of 5 ms at the highest clock.
     fn run(&self) -> (f64, Range<Instant>) {
         let start = Instant::now();
         let (begin, end) = *self.begin.lock().unwrap();
@@ -256,7 +249,6 @@ impl Gauge for Capped {
     }
 }
 
-/// Runs of the board, in windows of 100 ms.
 fn in_windows(board: &Arc<Capped>) -> (Times, State) {
     let window = Duration::from_millis(100);
     let repetition = Repetition { window, ..Repetition::exactly(1, 5) };

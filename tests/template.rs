@@ -48,7 +48,6 @@ fn builds() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each block of Rust in the docs is a part of the template.
 fn quoted() -> Result<(), Failed> {
     let docs = std::fs::read_to_string(root().join("docs/rust-to-ptx.md"))?;
     let source = std::fs::read_to_string(root().join(TEMPLATE).join("src/lib.rs"))?;

@@ -11,7 +11,6 @@ use common::running::threads;
 use gpp_core::Calculator;
 use gpp_cpu::pool::mask;
 
-/// Where a thread may run.
 const ALLOWED: &str = "Cpus_allowed_list:";
 
 #[test]

@@ -28,7 +28,6 @@ fn compare(record: &str, found: &str) {
     assert!(alone.is_empty(), "{record}: {alone:#?}");
 }
 
-/// The standard output of `gpp` on a problem, on the CPU.
 fn gpp(problem: &str, arguments: &[&str]) -> String {
     let file = format!("data/fixtures/real/{problem}");
     let named = if problem.ends_with(".dat") { ["--input", &file] } else { ["--system", problem] };

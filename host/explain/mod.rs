@@ -101,7 +101,6 @@ impl Measured {
         Some(Step { before, now, ceilings: self.ceilings.as_ref(), system, device })
     }
 
-    /// The card of a version, against another or by itself.
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
         let ids = self.ids();
         let missing = [Some(id), before].into_iter().flatten().find(|id| !ids.contains(id));
@@ -140,14 +139,12 @@ impl Measured {
     }
 }
 
-/// Why a version takes the time that it takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
     pub version: String,
     /// The version that it is compared with; null for the first of a series.
     pub before: Option<String>,
     pub idea: Idea,
-    /// What changed in the source; null if there is nothing before.
     pub difference: Option<Difference>,
     /// System, device and source of the numbers; null if nothing was measured.
     pub measured: Option<String>,
@@ -155,7 +152,6 @@ pub struct Card {
     pub diagnosis: Diagnosis,
 }
 
-/// What a version is, in the words of its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Idea {
     pub title: String,
@@ -166,8 +162,6 @@ pub struct Idea {
     pub source: String,
     pub file: String,
 }
-
-// What changed in the source.
 
 /// Unchanged lines around those that changed.
 const CONTEXT: usize = 2;
@@ -229,8 +223,6 @@ fn code(file: &SourceFile) -> Vec<(u32, String)> {
     lines
 }
 
-// The table of a card.
-
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub name: String,
@@ -242,7 +234,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row if one of the versions has a value.
     pub fn of(
         name: &str,
         unit: &'static str,
@@ -321,15 +312,12 @@ fn leading_stalls<'a>(step: &Step<'a>) -> Vec<&'a str> {
     stalls.into_iter().map(|(reason, _)| reason).take(STALLS).collect()
 }
 
-// Cards for the terminal and as JSON.
-
 /// Lines of a difference that `explain` shows; `diff` shows all.
 pub const LINES: usize = 80;
 
 /// Columns of text if the terminal has no width.
 const WIDTH: usize = 100;
 
-/// Prints cards, and writes them as JSON if that was asked for.
 pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<ExitCode> {
     output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
@@ -414,7 +402,6 @@ pub fn change_of(row: &Row) -> String {
     }))
 }
 
-/// Text in lines of at most so many columns, all but the first with an indent.
 fn wrapped(text: &str, columns: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -430,8 +417,7 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-// Cards of the versions of Σ as a matrix: the idea, the change in the source, and the tiles. Times are in the output of
-// `gpp offdiag --version all`, the roofline in the report.
+// Cards of the versions of Σ as a matrix. Their times are in the output of `gpp offdiag --version all`.
 
 /// Words of a packed real pole.
 const WORDS: u32 = 3;

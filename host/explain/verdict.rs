@@ -9,7 +9,6 @@ use crate::roofline::{LEVELS, Level};
 use crate::run::differs;
 use crate::table::published;
 
-/// A version with what was measured of it.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
     pub id: &'a str,
@@ -20,7 +19,6 @@ pub struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Time of a calculation without a profiler, in seconds.
     pub fn seconds(&self) -> Option<f64> {
         self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
     }
@@ -51,7 +49,6 @@ impl Side<'_> {
     }
 }
 
-/// A version and the one that it is compared with.
 pub struct Step<'a> {
     pub before: Option<Side<'a>>,
     pub now: Side<'a>,
@@ -71,11 +68,8 @@ impl<'a> Step<'a> {
 /// A sentence or two about each of these; null if the records do not suffice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
-    /// Why the time changed.
     pub why: Option<String>,
-    /// What bounds the version.
     pub bound: Option<String>,
-    /// How the time changed where it was published.
     pub published: Option<String>,
 }
 
@@ -135,7 +129,6 @@ fn why(step: &Step) -> Option<String> {
     Some(format!("{}{colon}{}.", amount(time, "time"), texts.join("; ")))
 }
 
-/// Whether the time differs by no more than noise.
 fn is_same(step: &Step, time: Pair) -> bool {
     let before = step.before.and_then(|before| before.measured);
     let verdict = before.zip(step.now.measured).and_then(|(a, b)| differs(&a.times, &b.times));
@@ -201,7 +194,6 @@ fn stall_change(step: &Step, (before, now): Pair) -> Option<String> {
     Some(format!("as warps wait {less} for {reason} ({a:.1} → {b:.1} cycles an instruction)"))
 }
 
-/// Whether the step goes in the direction that was published.
 fn published_change(step: &Step) -> Option<String> {
     let there = step.both(|side| published(side.id, step.system)?.time_s)?;
     let here = step.both(Side::seconds)?;
@@ -215,13 +207,11 @@ fn published_change(step: &Step) -> Option<String> {
     Some(format!("Published, on a V100: {}{compared}.", amount(there, "time")))
 }
 
-/// Whether two numbers differ by so much that it is reported.
 fn differ((before, now): Pair) -> bool {
     let ratio = now / before;
     ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= LEAST
 }
 
-/// How much less or more of something there is, in words.
 fn amount((before, now): Pair, of: &str) -> String {
     let ratio = now / before;
     let (half, less) = if of.ends_with('s') { ("as many", "fewer") } else { ("the", "less") };
@@ -270,8 +260,7 @@ pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measureme
     sentences.join(" ")
 }
 
-/// Shares of the units that a version uses, the largest first: bandwidths relative to the ceilings, pipes and issue
-/// slots as counted.
+/// Shares of the units that a version uses, the largest first: bandwidths by the ceilings, the others as counted.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> {
     let bandwidths = LEVELS.into_iter().filter_map(|level| {
         let rate = level.bytes(profile)? / profile.duration_s;

@@ -54,7 +54,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let resources = Resources { devices: &devices, ranks, limits };
     let places = resources.places().unwrap_or_default();
     run::places(&places).iter().for_each(|line| progress.say(line));
-    // So many bands if none are asked for.
     let (count, system) = match devices[0].back_end() {
         BackEnd::Cpu => (16, SMALL_SYSTEM),
         BackEnd::Gpu => (128, PAPER_SYSTEM),
@@ -125,7 +124,6 @@ fn named(text: &str) -> Result<Vec<&'static Version>> {
     text.split(',').map(of).collect()
 }
 
-/// The bands asked for, all of a file, or so many.
 fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Bands> {
     let all = stored.map(Elements::bands);
     let bands = args.bands.unwrap_or(Bands { first: 0, count: all.unwrap_or(count) });
@@ -139,7 +137,6 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     }
 }
 
-/// The matrix elements of a range of bands.
 struct SomeBands<'a> {
     all: &'a dyn Elements,
     bands: Bands,
@@ -154,8 +151,6 @@ impl Elements for SomeBands<'_> {
         self.all.column(self.bands.first + l, n, column);
     }
 }
-
-// The calculation by each version.
 
 /// The part of the time in which a GPU has to sum products for its state to say something about them.
 const BUSY: f64 = 0.9;
@@ -375,8 +370,6 @@ fn pairs(bands: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bands).flat_map(move |l| (0..bands).map(move |m| (l, m)))
 }
 
-// The matrix at the bands' own energies, as QSGW takes it.
-
 /// The energies of bands l, each once, and whose is which: those of the problem's bands n of the same numbers.
 fn qsgw_energies(header: &Header, bands: Bands) -> Result<(EnergyGrid, Vec<usize>)> {
     let own = bands.first..bands.first + bands.count;
@@ -405,7 +398,6 @@ fn hermitian(sums: &Sums) -> Vec<Complex64> {
     pairs(sums.bands).map(|(m, l)| 0.5 * (mean(l, m) + mean(m, l).conj())).collect()
 }
 
-/// Its eigenvalues; the energies are those of the bands above the state's.
 fn qsgw(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
     let matrix = DMatrix::from_vec(sums.bands, sums.bands, hermitian(sums));
     // What is no number has no eigenvalues, and would be iterated on without end.
@@ -416,8 +408,6 @@ fn qsgw(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
     eigenvalues.sort_by(f64::total_cmp);
     Qsgw { bands_above_state_ev, eigenvalues }
 }
-
-// The results as text, CSV, NumPy arrays and pictures.
 
 /// Prints and writes all that was asked for; files are written even if printing fails.
 fn write(
@@ -449,7 +439,6 @@ fn write(
 
 const IN_ROW: usize = 4;
 
-/// What it is of, a row for each version, how it was verified, and a row for each energy.
 fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     let device = &record.head.device;
     let [from, last] = record.bands;

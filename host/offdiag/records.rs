@@ -29,7 +29,6 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// All records of a folder and its counters, or the record of a file.
     pub fn load(path: &Path) -> Result<Folder> {
         let mut files = if path.is_file() { vec![path.into()] } else { named(path)? };
         files.sort();
@@ -54,7 +53,6 @@ impl Folder {
     }
 }
 
-/// The files of a folder that may be records.
 fn named(folder: &Path) -> Result<Vec<PathBuf>> {
     let wrong = |what: &str| invalid(folder.display(), what);
     let entries = std::fs::read_dir(folder).map_err(|_| wrong("no such folder or file"))?;
@@ -80,8 +78,6 @@ fn counters(table: &Path) -> Result<HashMap<[String; 3], f64>> {
     Ok(all)
 }
 
-// Matrix elements of a file: a NumPy array, read column by column.
-
 /// `A(l, n, ig)` of a file in the format of `numpy.save`: complex128, `(bands, nbands, ncouls)`, in C order.
 pub struct Stored {
     path: PathBuf,
@@ -92,7 +88,6 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Looks at a file for a problem of these extents.
     pub fn open(path: &Path, extents: Extents) -> Result<Stored> {
         let wrong = |what: String| error(path, what);
         let (mut file, bytes) =
@@ -153,8 +148,6 @@ impl Elements for Stored {
 fn error(path: &Path, what: String) -> Error {
     invalid(format!("--elements {}", path.display()), what)
 }
-
-// Versions of Σ as a matrix on the roofline: bytes by the profiler's counters, rates by a record.
 
 /// Operations that are counted for a complex product and its addition.
 pub const COUNTED: f64 = 8.0;
@@ -218,12 +211,8 @@ fn operations(record: &Offdiag) -> f64 {
     COUNTED * extents.map(|extent| extent as f64).iter().product::<f64>()
 }
 
-// Tables of stored records of Σ as a matrix.
-
-/// A calculation by a version.
 pub type Calculated<'a> = (&'a Offdiag, &'a OfVersion);
 
-/// The calculations of a record of which nothing came out wrong.
 fn right(record: &Offdiag) -> impl Iterator<Item = Calculated<'_>> {
     record.results.iter().filter(|own| own.is_right()).map(move |own| (record, own))
 }
@@ -254,7 +243,6 @@ pub fn results<'a>(first: &[Column<Calculated<'a>>], rows: Vec<Calculated<'a>>) 
     Cells::new(&[first, &columns].concat(), rows)
 }
 
-/// A row for each version of the record with most of them.
 pub fn by_version(folder: &Folder) -> Cells {
     let change = |(_, own): &Calculated| {
         or_dash(own.version.as_ref().and_then(|id| find(id)).map(|own| own.change))

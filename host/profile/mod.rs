@@ -88,8 +88,6 @@ fn folder(args: &ProfileArgs, source: &Source) -> PathBuf {
     PathBuf::from(DEFAULT_FOLDER).join(source.name() + &grid.unwrap_or_default())
 }
 
-// A folder of profiles: those of one system, the ceilings of the device, and the run.
-
 pub const CEILINGS: &str = "ceilings.json";
 pub const RUN: &str = "run.json";
 
@@ -164,7 +162,6 @@ fn system_folder(dir: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The file of a run, or the one in a folder of records.
 pub fn run_file(path: &Path) -> Result<PathBuf> {
     if path.is_dir() { Ok(system_folder(path)?.join(RUN)) } else { Ok(path.into()) }
 }
@@ -188,7 +185,6 @@ pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }
 
-/// Reads the profiles of a folder in the versions' order.
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles: Vec<Profile> =
         files(folder).iter().map(|path| record::read(path)).collect::<Result<_>>()?;
@@ -233,8 +229,6 @@ fn table(profiles: &[Profile], ceilings: &Ceilings) -> Cells {
         profiles,
     )
 }
-
-// `gpp roofline`
 
 pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));

@@ -13,8 +13,7 @@ use crate::error::ProfileError;
 use crate::record::run::SystemInfo;
 use crate::record::{Bytes, Profile, SCHEMA};
 
-/// The beginnings of the profiled symbols: those of all versions, and of the second stage. Kernels that measure ceilings
-/// are not profiled.
+/// The beginnings of the profiled symbols: all versions' and the second stage's, not those that measure ceilings.
 pub fn profiled() -> Vec<&'static str> {
     let symbols = ALL.iter().flat_map(|gpu| gpu.kernels).flat_map(|kernel| kernel.entries);
     let symbols = symbols.map(|entry| entry.symbol).chain([SECOND_STAGE]);
@@ -77,7 +76,6 @@ impl Ncu {
     }
 }
 
-/// What a command printed, or why it failed.
 fn run(command: &mut Command) -> Result<String> {
     let output =
         command.output().map_err(|e| ProfileError(format!("{command:?} cannot be run: {e}")))?;
@@ -166,8 +164,6 @@ pub fn list() -> String {
     names.chain(STALLS.map(|(reason, _)| stall(reason))).collect::<Vec<_>>().join(",")
 }
 
-// Reading ncu's CSV, and summing the launches of each version up.
-
 /// One launch and its metrics in base units: seconds, bytes, hertz, percent, counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
@@ -222,7 +218,6 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Factor from a unit to its base; `None` for an unknown unit.
 fn scale(unit: &str) -> Option<f64> {
     Some(match unit {
         "" | "%" | "byte" | "inst" | "cycle" | "warp" | "block" | "thread" | "hz" | "Hz" | "s"

@@ -43,9 +43,7 @@ impl Head {
 }
 
 pub trait Record: Serialize + DeserializeOwned {
-    /// Its `kind` in files.
     const KIND: &'static str;
-    /// What writes it, for errors.
     const WRITTEN_BY: &'static str;
 }
 
@@ -94,14 +92,11 @@ pub fn write(path: &Path, record: &impl Record) -> Result<()> {
     write_text(path, &text(record))
 }
 
-// Provenance: when, where and by which program a record was made.
-
 /// The program's commit, if the build knew it; it ends in `-dirty` if files had changed.
 const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
-/// Name, version, commit and compiler of this program.
 pub fn program() -> String {
     let unknown = "unknown";
     let (commit, by) = (COMMIT.unwrap_or(unknown), BUILT_BY.unwrap_or(unknown));
@@ -118,7 +113,6 @@ pub struct Provenance {
     pub kernels_by: Option<String>,
     /// The file that `GPP_PTX` names instead of the program's own kernels.
     pub ptx: Option<String>,
-    /// The compiler of the program and its LLVM.
     pub program_by: Option<String>,
     pub driver: Option<String>,
     pub seed: Option<u64>,
@@ -148,7 +142,6 @@ impl Provenance {
         }
     }
 
-    /// Adds the problem's seed or file, and how often it ran.
     #[must_use]
     pub fn of(self, origin: &Origin, repetition: Repetition) -> Provenance {
         let (seed, input) = match origin {
@@ -170,7 +163,6 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// So many runs, however long they take.
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
         Repetition { warmup, repeat, window: Duration::ZERO }
     }
@@ -180,15 +172,12 @@ impl Repetition {
     }
 }
 
-// Counters of a version by the profiler, and the ceilings of a device.
-
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub schema: u32,
     pub version: String,
     pub system: String,
-    /// Terms of the sum: (n, igp, ig, iw).
     pub terms: u64,
     pub nw: Option<u32>,
     pub device: String,
@@ -198,14 +187,12 @@ pub struct Profile {
     pub time_s: Option<f64>,
     /// Sum of the launches' durations under the profiler.
     pub duration_s: f64,
-    /// FP64 additions of all threads.
     pub dadd: f64,
     pub dmul: f64,
     pub dfma: f64,
     pub bytes: Bytes,
     pub l1_hit_percent: Option<f64>,
     pub l2_hit_percent: Option<f64>,
-    /// Share of the time in which the FP64 pipe was busy.
     pub fp64_pipe_percent: Option<f64>,
     /// Use of `issue slots`, `ALU`, `MUFU` and `load/store` in percent of their peaks.
     #[serde(default)]
@@ -213,7 +200,6 @@ pub struct Profile {
     /// Cycles of a multiprocessor, all launches, under the profiler.
     pub cycles: Option<f64>,
     pub registers: Option<u32>,
-    /// Warps active on a multiprocessor, on average.
     pub warps_per_sm: Option<f64>,
     /// Shares of the cycles between two instructions of a warp, by the reason for its stall.
     pub stalls: BTreeMap<String, f64>,
@@ -246,12 +232,10 @@ impl Profile {
         self.flops() / self.terms as f64
     }
 
-    /// Share of fused operations among FP64 arithmetic instructions.
     pub fn fma_ratio(&self) -> f64 {
         self.dfma / (self.dadd + self.dmul + self.dfma)
     }
 
-    /// Time without the profiler, if it was measured.
     pub fn seconds(&self) -> f64 {
         self.time_s.unwrap_or(self.duration_s)
     }

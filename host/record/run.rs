@@ -19,9 +19,7 @@ pub struct Run {
     pub system: SystemInfo,
     /// Null for one slab on one device.
     pub parting: Option<Parting>,
-    /// In the order in which the versions ran.
     pub results: Vec<Measurement>,
-    /// Null if it was not asked for.
     pub static_ch: Option<StaticCh>,
 }
 
@@ -59,7 +57,6 @@ impl Run {
     }
 }
 
-/// What was measured of one version on one problem and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     pub version: String,
@@ -74,9 +71,7 @@ pub struct Measurement {
     pub energy_j: Option<f64>,
     /// FP64 operations of the calculation, FMA = 2; null if they are not counted.
     pub flops: Option<f64>,
-    /// Where the operation count comes from, or that there is none.
     pub flops_source: String,
-    /// Operations by the median time, in 10¹² a second.
     pub tflops: Option<f64>,
     /// Its symbol.
     pub kernel: Option<String>,
@@ -87,34 +82,28 @@ pub struct Measurement {
     pub warps_per_sm: Option<u32>,
     pub threads_per_block: Option<u32>,
     pub blocks: Option<u32>,
-    /// SIMD level of a version for CPUs, and its threads.
     pub simd: Option<String>,
     pub threads: Option<Threads>,
     /// `asx` and `ach` of the last run, starting sums included; NaN is null.
     #[serde(flatten)]
     pub sums: Sums,
-    /// Whether all runs gave the same bits.
     pub deterministic: bool,
-    /// Null for one slab on one device.
     pub work: Option<Work>,
     pub verification: Verification,
 }
 
 impl Measurement {
-    /// Sets the operations of a calculation, counted by `source`, and the rate.
     pub fn rate(&mut self, flops: f64, source: &str) {
         self.flops = Some(flops);
         self.flops_source = source.into();
         self.tflops = Some(flops / self.times.median / 1e12);
     }
 
-    /// Median clock of the SMs in MHz, of a single device.
     pub fn sm_mhz(&self) -> Option<f64> {
         let state = self.state.as_ref().filter(|_| self.work.is_none())?;
         Some(state.sm_mhz?.median)
     }
 
-    /// Cycles of an SM: median time × clock.
     pub fn cycles(&self) -> Option<f64> {
         Some(self.sm_mhz()? * 1e6 * self.times.median)
     }
@@ -186,7 +175,6 @@ pub struct Times {
     pub median: f64,
     pub min: f64,
     pub max: f64,
-    /// All, in the order in which they were taken.
     pub samples: Vec<f64>,
 }
 
@@ -222,7 +210,6 @@ impl Times {
     }
 }
 
-/// Whether two times differ significantly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -262,7 +249,6 @@ impl State {
         self.mean_w.or(self.power_w.map(|power| power.median))
     }
 
-    /// Whether power limited the clock in any sample.
     pub fn is_at_power_limit(&self) -> bool {
         self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
     }
@@ -276,7 +262,6 @@ pub struct Span {
 }
 
 impl Span {
-    /// `None` if there are no values.
     pub fn of(mut values: Vec<f64>) -> Option<Span> {
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
@@ -284,8 +269,6 @@ impl Span {
         Some(Span { median: f64::midpoint(low, high), min, max })
     }
 }
-
-// How a problem was divided into slabs, and who calculated them.
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parting {
@@ -298,7 +281,6 @@ pub struct Parting {
     pub device_memory: Option<u64>,
     pub host_memory: Option<u64>,
     pub ranks: usize,
-    /// The workers, by rank.
     pub places: Vec<Place>,
 }
 
@@ -356,14 +338,12 @@ impl StaticCh {
 pub struct Sigma<'a> {
     pub run: &'a Run,
     pub result: &'a Measurement,
-    /// A row for each energy, one at least, in the run's order.
     pub rows: Vec<Row>,
 }
 
 /// The unit of SX, CH and Σ: that of the problem's `vcoul`, rydbergs in BerkeleyGW.
 pub const UNIT: &str = "units of vcoul";
 
-/// An energy and its sums, starting sums included.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// ω in eV above the state's energy.
@@ -379,7 +359,6 @@ impl Row {
         self.sx + self.ch
     }
 
-    /// Real and imaginary parts of SX, CH and Σ.
     pub fn parts(&self) -> [f64; 6] {
         let (Row { sx, ch, .. }, total) = (self, self.total());
         [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
@@ -414,8 +393,6 @@ impl<'a> Sigma<'a> {
     }
 }
 
-// Σ as a matrix.
-
 /// A calculation of Σ between many bands, but for the matrices themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offdiag {
@@ -428,7 +405,6 @@ pub struct Offdiag {
     pub bands: [usize; 2],
     /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
-    /// What each version took, and how it came out.
     pub results: Vec<OfVersion>,
     /// Parts of the bands n, which were summed one after the other or at once.
     #[serde(default)]
@@ -471,14 +447,12 @@ pub struct OfVersion {
     pub time_s: Times,
     /// Time in all of the first calculation, with making or reading and moving matrix elements.
     pub total_s: f64,
-    /// Operations by the median time, in 10¹² a second.
     pub tflops: f64,
     /// The first GPU during the timed calculations; null without NVML, on a CPU, and if A does not stay, so
     /// that the GPU waits for it.
     pub state: Option<State>,
     /// Whether all its calculations, and the versions before it, gave the same bits.
     pub same_bits: bool,
-    /// The comparison; null if there was none.
     pub verification: Option<matrix::Verdict>,
 }
 
@@ -507,7 +481,6 @@ pub struct Matrix {
     pub above_state_ev: Option<f64>,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],
-    /// Σ of `CH_ll`.
     pub trace_ch: [f64; 2],
     /// Largest `|SX_ll + CH_ll|`.
     pub largest_diagonal: Largest,

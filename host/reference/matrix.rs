@@ -58,7 +58,6 @@ impl Sample {
         Sample { bands, energies }
     }
 
-    /// l, m and energy of each element, in the order in which they are evaluated.
     fn places(&self) -> impl Iterator<Item = [usize; 3]> {
         let bands = &self.bands;
         self.energies.iter().flat_map(move |&iw| {
@@ -78,14 +77,11 @@ pub struct Verdict {
     pub energies: Vec<usize>,
     /// Largest error, relative to Σ|terms|; null where it is not a number.
     pub max_rel_error: Option<f64>,
-    /// Largest error that passes, beside what rounding decides.
     pub tolerance: f64,
-    /// What rounding decides, where that is more than the tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
 }
 
-/// Largest error of an element, relative to Σ|terms|.
 pub fn tolerance(task: &Task) -> f64 {
     let (of_part, ngpown) = (task.part(0).len(), task.problem.header().ngpown);
     let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
@@ -128,14 +124,11 @@ pub fn compare(task: &Task, sums: &Sums, sample: &Sample, expected: &[Element]) 
     }
 }
 
-// Elements by the definition: all their terms.
-
 /// Terms that are added in the numbers that they are in; beyond, double-double numbers add.
 const CHAIN: usize = 64;
 /// Bands n between two additions of what they give.
 const AT_ONCE: usize = 64;
 
-/// An element by the definition: SX and CH.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Element {
     pub value: [Complex64; 2],
@@ -260,7 +253,6 @@ struct Over {
 }
 
 impl Over {
-    /// Its product with a matrix element and a real factor.
     fn times(&self, by: Complex64, factor: f64, grown: f64) -> Part {
         let Part { re, im, magnitude, undecided } = self.part;
         let size = size(by) * factor.abs();

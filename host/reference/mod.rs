@@ -23,7 +23,6 @@ pub use gpp_core::reference::{
 pub enum Source {
     /// `asxtempref` and `achtempref` of the input file.
     File,
-    /// `data/golden.json`.
     Golden,
     /// Evaluated now by [`evaluate`].
     Serial,
@@ -61,7 +60,6 @@ impl Reference {
         Reference { sums, source, energies: None, scale, real_parts, progress }
     }
 
-    /// Sums of a problem's terms at some energies, in their order.
     pub fn at(
         energies: &[usize],
         problem: &Problem,
@@ -76,7 +74,6 @@ impl Reference {
         Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
 
-    /// The sizes of the terms, if they are known.
     pub fn scale(&self) -> Option<&Scale> {
         self.scale.get()
     }
@@ -128,7 +125,6 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
     (nw > MINI_APPS_ENERGIES).then(|| [0, nw / 2, nw - 1])
 }
 
-/// The golden sums of a problem that is a built-in system at its own energies.
 pub fn golden_of(problem: &Problem) -> Option<&'static Sums> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let is_own = *problem.header() == synthesis::header(system, *seed);
@@ -144,7 +140,6 @@ fn golden_among(problem: &Problem) -> Option<(Vec<usize>, Sums)> {
     found.filter(|(energies, _)| needed.iter().all(|at| energies.contains(at)))
 }
 
-/// Whether all but the energies is a built-in system's own.
 fn is_own_but_for_energies(problem: &Problem) -> bool {
     let Origin::System(system, seed) = problem.origin() else { return false };
     let header = problem.header();
@@ -205,12 +200,10 @@ pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Optio
 
 // Golden sums of the built-in systems, made by the example `golden` and stored in `data/golden.json`.
 
-/// Golden sums of one system and seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
     pub system: String,
     pub seed: u64,
-    /// Its energies, if they are not the system's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
     #[serde(flatten)]
@@ -239,7 +232,6 @@ fn golden_named(system: &str, seed: u64) -> impl Iterator<Item = &'static Golden
     GOLDEN.iter().filter(move |golden| golden.system == system && golden.seed == seed)
 }
 
-/// The golden sums of that system and seed at the system's own energies.
 pub fn find_golden(system: &str, seed: u64) -> Option<&'static Sums> {
     golden_named(system, seed).find(|golden| golden.at.is_none()).map(|golden| &golden.sums)
 }
@@ -268,8 +260,7 @@ pub fn find_golden_among(system: &str, seed: u64, asked: &At) -> Option<(Vec<usi
 // Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass
 // by all.
 //
-// Rounding may decide on which side of a bound between branches, or of the cutoff, a term is. Sums may be off by the
-// size of such terms in addition to the tolerance, and the verdict says so.
+// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms beside the tolerance.
 //
 // With a file of BerkeleyGW's real flavour, which has no imaginary parts of sums even if poles are off the real axis,
 // real parts alone are compared.
@@ -280,7 +271,6 @@ const RANDOM: f64 = 8.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Every output is within the tolerance.
     Passed,
     Incorrect,
     NotVerified,
@@ -305,8 +295,7 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    /// The most of some sums, each with the size of its undecided terms, Σ|terms| and its value; none if all is within
-    /// the tolerance.
+    /// The most of sums, each with the size of its undecided terms, Σ|terms| and value; none within the tolerance.
     pub fn of(
         sums: impl IntoIterator<Item = (f64, f64, Complex64)>,
         tolerance: f64,
@@ -326,11 +315,9 @@ impl Undecided {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     pub outcome: Outcome,
-    /// Largest error of an output, if it is a number.
     pub max_rel_error: Option<f64>,
     /// Largest error that passes, in addition to what rounding decides.
     pub tolerance: f64,
-    /// What both are relative to.
     #[serde(default)]
     pub relative_to: RelativeTo,
     /// What rounding decides, if that is more than the tolerance.
@@ -343,7 +330,6 @@ pub struct Verification {
     /// The `iw` of the energies that were compared; null of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energies: Option<Vec<usize>>,
-    /// The output with the largest error, its value and its reference.
     #[serde(skip)]
     pub worst: Option<(String, Complex64, Complex64)>,
 }
@@ -364,7 +350,6 @@ impl Verification {
     }
 }
 
-/// Compares `sums`, starting sums included, with the reference of a problem.
 pub fn verify<'a>(
     problem: impl Into<Slabs<'a>>,
     sums: &Sums,
@@ -405,7 +390,6 @@ pub fn verify_static_ch(
     }
 }
 
-/// Compares with errors relative to Σ|terms| if the reference has them, else relative to the sums.
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
     let (scale, real_parts) = (reference.scale(), reference.real_parts());
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };

@@ -18,7 +18,6 @@ fn a_grid_runs_and_is_recorded() {
         assert_eq!(result["verification"]["reference"], "serial");
         assert_eq!(result["asx"].as_array().unwrap().len(), 11);
     }
-    // Many sums are not printed.
     let four = ["--system", "tiny", "-d", "cpu", "-v", "v13", "--energies", "0:3:4"];
     let shown = contains("4 energies from +0 eV to +3 eV").and(contains("SX − X").not());
     gpp().args(four).assert().success().stdout(shown);
@@ -40,7 +39,6 @@ fn files_hold_any_number_of_energies() {
             assert_eq!(result["verification"]["reference"], "file");
         }
     }
-    // At other energies its sums tell nothing.
     let run = json(&["--input", &text(fixture_path("edge")), "-v", "v3", "--energies", "0:4:5"]);
     assert_eq!(run["results"][0]["verification"]["reference"], "serial");
     assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
@@ -56,7 +54,6 @@ fn a_file_needs_sums_at_all_of_its_energies() {
     refused.stderr(contains("too many terms to evaluate reference values now"));
 }
 
-/// Who asks for energies has them summed by the version that is the fastest for them.
 #[test]
 fn without_a_version_energies_are_summed_by_the_best() {
     for (arguments, version) in [
@@ -73,7 +70,6 @@ fn without_a_version_energies_are_summed_by_the_best() {
     }
 }
 
-/// What is planned for energies takes no memory once it is done.
 #[test]
 #[cfg(target_os = "linux")]
 fn thousands_of_energies_take_little_memory() {

@@ -14,7 +14,6 @@ fn records(folder: &str) -> String {
     text(common::repository(&format!("data/runs/{folder}")))
 }
 
-/// Records of real poles and of others without clocks, hashes and the traffic of L2.
 fn early(folder: &str) -> String {
     text(common::repository(&format!("tests/data/records/{folder}")))
 }

@@ -27,7 +27,6 @@ fn write_until_interrupted() {
     });
 }
 
-/// Starts [`write_until_interrupted`], and waits until it writes.
 fn writing(dir: &Path, variables: &[(&str, &str)]) -> Child {
     let mut child = Command::new("sh")
         .args(["-c", "trap '' WINCH $GPP_TEST_IGNORED; exec \"$@\"", "sh"])
@@ -71,7 +70,6 @@ fn an_interrupted_write_leaves_nothing() {
     }
 }
 
-/// As under nohup, and in the background of a script.
 #[test]
 fn signals_that_are_ignored_stay_so() {
     let dir = tempfile::tempdir().unwrap();
@@ -98,7 +96,6 @@ fn so_does_one_that_is_interrupted_a_second_time() {
     }
 }
 
-/// A run on the CPU that writes its record to this file.
 fn started(path: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("gpp"));
     command.args(["--system", "tiny", "--device", "cpu", "--json"]).arg(path).args(arguments);

@@ -31,7 +31,6 @@ fn gpp() -> Command {
     command
 }
 
-/// Runs on the host and returns the JSON.
 fn json(arguments: &[&str]) -> Value {
     let output = gpp()
         .args(["--device", "cpu", "--repeat", "2", "--warmup", "0", "--json", "-"])

@@ -18,7 +18,6 @@ use crate::gpp;
 
 const TINY: [&str; 6] = ["offdiag", "--system", "tiny", "--device", "cpu", "--bands"];
 
-/// Extents of tiny.
 const NBANDS: usize = 21;
 const NCOULS: usize = 67;
 
@@ -73,7 +72,6 @@ fn matrices_are_printed_written_and_drawn() {
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 }
 
-/// Writes A of so many bands, `(bands, nbands, ncouls)`, changed.
 fn write(path: &Path, bands: usize, change: impl FnOnce(&mut Vec<Complex64>)) {
     let elements = Synthesised::new(System::find("tiny").unwrap(), 214, bands);
     let mut all = vec![Complex64::ZERO; bands * NBANDS * NCOULS];
@@ -102,7 +100,6 @@ fn matrix_elements_of_a_file_give_the_same_bits() {
         let read = |name: &str| fs::read(path(&format!("{name}.{part}.npy"))).unwrap();
         assert_eq!(read("F"), read("S"));
     }
-    // All bands of the file, where none are asked for.
     of_file(&["-q", "--csv", "-"]).success().stdout(contains("1,1.0,5,5,"));
     let refused =
         |part: &str| of_file(&[]).code(2).stderr(contains(part)).stderr(contains("A.npy"));
@@ -155,7 +152,6 @@ fn elements_are_summed_at_the_bands_own_energies() {
     let found = run.qsgw.unwrap();
     assert_eq!(found.bands_above_state_ev.len(), 6);
     assert!(fs::read_to_string(path("o.svg")).unwrap().contains("energies E_l"));
-    // Energies one by one give the same elements.
     let above = found.bands_above_state_ev[2];
     let single = ["offdiag", "-s", "tiny-complex", "-d", "cpu", "--bands", "4:9"];
     let energies = format!("--energies={above}");

@@ -34,13 +34,11 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     full(&[&table[..], &["--json", &json, "--csv", &csv]].concat());
     assert!(fs::read_to_string(&json).unwrap().contains("\"results\""));
     assert!(fs::read_to_string(&csv).unwrap().contains(",v8,"));
-    // And the other way round.
     let json = ["-v", "v8", "-s", "tiny", "-d", "cpu", "--json", "/dev/full"];
     let failed = gpp().args(json).assert().code(2).stdout(contains("v8"));
     failed.stderr(contains("/dev/full: cannot write: No space left"));
 }
 
-/// Exit code and errors of the program with this standard output.
 fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"));
     command.args(arguments).stdout(stdout).stderr(Stdio::piped());
@@ -48,7 +46,6 @@ fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) 
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Runs with standard output on a device without room.
 #[cfg(target_os = "linux")]
 fn full(arguments: &[&str]) {
     let device = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -57,7 +54,6 @@ fn full(arguments: &[&str]) {
     assert!(errors.contains("standard output: cannot write: No space left"), "{errors}");
 }
 
-/// Runs with standard output on a pipe that nobody reads.
 fn closed(arguments: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -136,7 +132,6 @@ fn outputs_spare_inputs_links_and_permissions() {
         json(&link);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::read_to_string(&real).unwrap().contains("\"schema\""));
-        // As the umask wants it.
         let usual = dir.path().join("usual");
         fs::write(&usual, "").unwrap();
         assert_eq!(mode(&real), mode(&usual));

@@ -28,7 +28,6 @@ fn what_is_emulated_says_so() {
     assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
 }
 
-/// Without arguments and a GPU: the versions for CPUs, the fastest, and Σ by it.
 #[test]
 fn without_arguments_a_cpu_shows_its_versions() {
     let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
@@ -50,7 +49,6 @@ fn versions_made_for_processors_run_there_only() {
         let run = gpp().args(arguments).args(["-d", "gpu", "-s", "tiny"]).assert().code(2);
         run.stderr(contains("cpu:").and(contains("is made for processors: --device cpu runs it")));
     }
-    // Where the device is left open nothing is said of a GPU.
     let left_open = gpp().args(["-v", "cpu", "-s", "tiny"]).assert().success();
     left_open.stdout(contains("on cpu: ")).stderr(contains("no GPU").not());
 }
@@ -102,9 +100,6 @@ fn the_best_version_is_told_for_each_back_end() {
     conditions.fold(text, |text, condition| text.stdout(contains(condition)));
 }
 
-// How many threads compute.
-
-/// The document of a command, where the environment asks for so many threads.
 fn document(arguments: &[&str], asked: Option<&str>) -> Value {
     let mut command = gpp();
     command.env_remove("OMP_NUM_THREADS").envs(asked.map(|list| ("OMP_NUM_THREADS", list)));

@@ -21,7 +21,6 @@ fn records_of_two_systems_are_not_mixed() {
     };
     refused("report", "holds profiles of si214 and si510");
     refused("roofline", "holds profiles of si214 and si510");
-    // A run of another system than the profiles.
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
     fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
     refused("report", "run.json: is of si510, the profiles in its folder are of si214");
@@ -83,7 +82,6 @@ fn what_is_read_stays_as_it_is() {
         assert!(dir.path().join(file).metadata().unwrap().len() > 500, "{file}");
     }
     assert_eq!(fs::read_dir(&archive).unwrap().count(), before);
-    // A folder stands for the run in it.
     let table = gpp().args(["table", "--from"]).arg(archive).assert().success();
     table.stdout(contains("si214/run.json"));
 }

@@ -23,7 +23,6 @@ fn every_version_is_recorded() {
     assert_eq!(extents.map(|e| system[e].as_u64().unwrap()), [21, 11, 8, 67, 2, 3]);
     assert_eq!(system["name"], "tiny");
     let results = document["results"].as_array().unwrap();
-    // What is made for the CPU comes first, then what is emulated.
     let own = |listed: &Listed| listed.kernel.back_end() == BackEnd::Cpu;
     let (own, emulated): (Vec<_>, Vec<_>) = catalogue::versions().partition(own);
     assert_eq!(results.len(), own.len() + emulated.len());

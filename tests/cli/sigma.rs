@@ -33,7 +33,6 @@ fn a_grid_is_printed_written_and_plotted() {
     assert!(plot.contains("Σ(ω) [vcoul]") && plot.contains("in units of vcoul"));
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
 
-    // CSV alone, for a pipe.
     let piped = gpp().args(GRID).args(["--csv", "-"]).assert().success();
     assert_eq!(piped.get_output().stdout, fs::read(&csv).unwrap());
 }

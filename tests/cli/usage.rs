@@ -28,7 +28,6 @@ fn lists_and_completions() {
     }
     let help = contains("v0-v8").and(contains("Examples:")).and(contains("completions").not());
     gpp().arg("--help").assert().success().stdout(help);
-    // One screen.
     let short = gpp().arg("-h").assert().success();
     let lines = String::from_utf8_lossy(&short.get_output().stdout).lines().count();
     assert!(lines <= 50, "{lines} lines");
@@ -67,7 +66,6 @@ fn one_of_several_ranks_is_refused_without_mpi() {
     gpp().args(run).env("PMIX_RANK", "0").assert().code(2).stderr(contains("several ranks"));
 }
 
-/// Not even when the profiler that it needs is missing.
 #[test]
 fn a_command_that_fails_leaves_no_file() {
     let empty = tempfile::tempdir().unwrap();

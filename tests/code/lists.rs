@@ -102,7 +102,6 @@ fn extents_that_wrap_are_found() {
     assert_eq!(found(bands), Some("iterations of the collapsed loops"));
 }
 
-/// What all lanes of a warp have to come to stands once, where they do: no copies for some of the lanes.
 #[test]
 fn what_a_warp_does_together_stands_once() {
     assert_eq!(NO_KERNELS, None, "there is nothing to look at");

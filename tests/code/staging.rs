@@ -4,7 +4,6 @@ use gpp::kernels::arrays::Planned;
 use gpp::kernels::intrinsics::WARP;
 use gpp::kernels::tiling::{Array, Place, Stage};
 
-/// Has all threads of a block bring their shares of a stage, then looks where each reads.
 fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], first: u32) {
     let [nbands, ngpown, ncouls] = extents;
     let threads = W as u32 * WARP;

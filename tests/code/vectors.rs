@@ -9,14 +9,12 @@ use gpp_cpu::versions::{CPU, SIGMA};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
-/// A function of the program.
 struct Function<'a> {
     name: String,
     address: u64,
     code: &'a [u8],
 }
 
-/// The functions of a program, by address.
 fn functions<'a>(file: &object::File<'a>) -> BTreeMap<u64, Function<'a>> {
     let of_symbol = |symbol: object::Symbol<'a, '_>| {
         let section = file.section_by_index(symbol.section_index()?).ok()?;

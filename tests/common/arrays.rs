@@ -11,7 +11,6 @@ use num_complex::Complex64;
 
 use super::QUIET;
 
-/// What a caller has of a problem.
 pub struct Own {
     pub aqsmtemp: Vec<Complex64>,
     pub e: Vec<f64>,
@@ -36,7 +35,6 @@ impl Own {
         Bands { aqsm, aqsm_local: true, ..self.whole(problem) }
     }
 
-    /// The bands, with all rows.
     pub fn whole<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
         let [aqsn, aqsm] = [problem.aqsn(), &self.aqsmtemp].map(MatrixRef::Host);
         Bands { aqsn, aqsm, aqsm_local: false, e: &self.e, occ: &self.occ }
@@ -54,7 +52,6 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
     }
 }
 
-/// Sizes of arrays of the caller's memory.
 pub fn sizes([ncouls, ngpown, nbands, nw]: [usize; 4]) -> Sizes {
     Sizes { ncouls, ngpown, nbands, nw, on_gpu: false }
 }
@@ -122,13 +119,11 @@ impl Arrays {
     }
 }
 
-/// Versions made for CPUs.
 pub fn own_versions() -> impl Iterator<Item = &'static str> {
     let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
     own.map(|listed| listed.id())
 }
 
-/// These, and two for GPUs that are emulated there.
 pub fn versions() -> impl Iterator<Item = &'static str> {
     own_versions().chain(["v0", "v13"])
 }

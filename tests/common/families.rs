@@ -7,28 +7,21 @@ use rand_chacha::rand_core::Rng;
 
 use super::{Random, changed, header};
 
-/// What a problem of a family is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
     /// Poles on the edges of the plan, a few digits to either side.
     Edges,
     /// Energies on a pole, and behind it on its negative.
     OnPoles,
-    /// Energies at the bound between the branches.
     Branches,
-    /// Energies at the cutoff.
     Cutoff,
     /// Pairs without weight that hold anything, and parts that are next to nothing.
     Nothing,
-    /// Many bands that are all alike.
     Equal,
-    /// Bands that cancel each other.
     Cancelling,
     /// Energies from 1e-12 to 1e150 and poles up to 1e75.
     Ranges,
-    /// Bands whose energies are spaced by numbers of their own.
     Spacings,
-    /// Any of everything.
     Mixed,
 }
 
@@ -66,7 +59,6 @@ impl Random {
     }
 }
 
-/// Problem `seed` of a family.
 pub fn family(family: Family, seed: u64) -> Problem {
     let mut random = Random::of(seed << 8 | family as u64);
     loop {

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// What one pass of an innermost loop does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loop {
-    /// FP64 arithmetic.
     pub fp64: u32,
     /// Loads and stores of local memory: spills, where there is no stack frame besides.
     pub spills: u32,
@@ -13,7 +11,6 @@ pub struct Loop {
     pub divisions: u32,
 }
 
-/// The innermost loops of each kernel.
 pub fn innermost(disassembly: &str) -> BTreeMap<String, Vec<Loop>> {
     let mut kernels = BTreeMap::new();
     for section in disassembly.split("\n.text.").skip(1) {

@@ -12,10 +12,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Kind, QUIET, made};
 
-/// Bands l and m.
 pub const BANDS: usize = 9;
 
-/// Parts.
 pub const PARTS: usize = 20;
 
 /// Files of a problem and its matrix elements, `problem.dat` and `A.npy` in a folder.
@@ -31,7 +29,6 @@ pub fn write(folder: &Path, seed: u64) {
     write_elements(&folder.join("A.npy"), [BANDS, nbands, ncouls], elements);
 }
 
-/// Writes `A[l, n, ig]` of this shape.
 pub fn write_elements(
     path: &Path,
     shape: [usize; 3],
@@ -43,7 +40,6 @@ pub fn write_elements(
     array.finish().unwrap();
 }
 
-/// What sums them on a CPU.
 pub fn arguments(folder: &Path) -> Vec<String> {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
     let (input, elements) = (path("problem.dat"), path("A.npy"));
@@ -52,7 +48,6 @@ pub fn arguments(folder: &Path) -> Vec<String> {
         .to_vec()
 }
 
-/// The arrays that a run wrote, byte by byte.
 pub fn arrays(prefix: &Path) -> [Vec<u8>; 2] {
     ["sx", "ch"].map(|part| std::fs::read(format!("{}.{part}.npy", prefix.display())).unwrap())
 }
@@ -75,7 +70,6 @@ pub fn element(problem: &Problem, elements: &dyn Elements, [l, m]: [usize; 2]) -
         aqsn: of_band(l),
         aqsm_local: of_band(m).chunks_exact(header.ncouls).flat_map(of_rows).collect(),
     };
-    // Not a built-in system's own any more.
     Problem::new("an element", Origin::Made, header.clone(), matrices).unwrap()
 }
 
@@ -88,7 +82,6 @@ pub struct Given {
 }
 
 impl Given {
-    /// Of a problem and so many bands, drawn anew.
     pub fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
         let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
         let mut random = ChaCha8Rng::seed_from_u64(seed);

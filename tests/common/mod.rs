@@ -21,7 +21,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub const QUIET: Progress = Progress { shown: false };
 
-/// What is known of a device of this name, whatever it is.
 pub fn device(id: &str) -> DeviceInfo {
     let mut info = Host::new().info().clone();
     info.id = id.into();
@@ -97,9 +96,7 @@ pub fn fixture(name: &str) -> Problem {
 /// Which branches the terms of a made problem take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// All of them, with complex, tiny, vanished and invalid modes.
     Mixed,
-    /// The first only.
     First,
     /// The second only: the width covers everything.
     Second,
@@ -114,7 +111,6 @@ pub enum Kind {
 pub const KINDS: [Kind; 6] =
     [Kind::Mixed, Kind::First, Kind::Second, Kind::Neither, Kind::CutOff, Kind::Real];
 
-/// A made problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Make {
     pub nbands: usize,
@@ -125,7 +121,6 @@ pub struct Make {
     pub seed: u64,
 }
 
-/// Numbers that a seed makes the same everywhere.
 pub struct Random(ChaCha8Rng);
 
 impl Random {
@@ -234,14 +229,12 @@ fn matrices(problem: &Problem) -> Matrices {
     }
 }
 
-/// A problem with another header or other matrices.
 pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
     let (mut header, mut matrices) = (problem.header().clone(), matrices(problem));
     change(&mut header, &mut matrices);
     Problem::new(problem.name(), problem.origin().clone(), header, matrices).unwrap()
 }
 
-/// A problem at other energies.
 pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {
     let (header, matrices) = (grid.of(problem.header()), matrices(problem));
     Problem::new(problem.name(), problem.origin().clone(), header, matrices)
@@ -269,7 +262,6 @@ pub fn changed(
     Ok(Problem::of(&name, origin, bands.into(), slab).expect("the slab is whole"))
 }
 
-/// Problems of sizes around warps and blocks, every number of energies and every kind.
 pub fn assorted() -> Vec<Make> {
     let sizes = [
         (1, 1, 1),
@@ -299,7 +291,6 @@ pub fn assorted() -> Vec<Make> {
     all
 }
 
-/// JSON files below a folder.
 pub fn json(folder: &std::path::Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());

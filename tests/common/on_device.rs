@@ -13,7 +13,6 @@ use num_complex::Complex64;
 
 use super::{Kind, QUIET, made};
 
-/// That of a problem in slabs of so many `igp` on so many workers.
 pub fn found(
     device: &dyn Device,
     problem: &Problem,
@@ -30,17 +29,14 @@ pub fn found(
     Ok(first)
 }
 
-/// Those of a number.
 pub fn bits(z: Complex64) -> [u64; 2] {
     [z.re.to_bits(), z.im.to_bits()]
 }
 
-/// [`compare`] on the first GPU.
 pub fn on_gpu() -> Result<(), gpp::error::Error> {
     compare(&Gpu::open(0)?, catalogue::static_ch(BackEnd::Gpu))
 }
 
-/// Compares it with the reference, and slabs of whole groups on several workers with the whole, bit for bit.
 pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {
     for kind in [Kind::Mixed, Kind::Real] {
         let problem = made([131, 149, 170, 2], kind, 12);
@@ -56,11 +52,7 @@ pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Er
     Ok(())
 }
 
-/// Two problems with the same bands and the same igp, one after the other through a worker of the first: the sums
-/// are each one's own, and those of the first the same when it comes back.
-///
-/// # Errors
-/// Those of the device.
+/// Two problems with the same bands and igp in turn through a worker of the first: the sums are each one's own.
 pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
         let first = made([19, 85, 70, 2], kind, 12);

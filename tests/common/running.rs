@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Has a process run; none that a test starts is left behind.
 pub struct Running(pub Child);
 
 impl Drop for Running {
@@ -22,7 +20,6 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Starts it.
     pub fn start(command: &mut Command) -> Running {
         Running(command.spawn().unwrap())
     }
@@ -40,22 +37,19 @@ impl Running {
         false
     }
 
-    /// Its exit code, once it has ended; none where a signal ended it.
     pub fn code(&mut self) -> Option<i32> {
         self.until(|| false);
         self.0.wait().unwrap().code()
     }
 }
 
-/// Sends a signal to processes, those of them that are still there.
 pub fn send(signal: &str, ids: &[u32]) {
     let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
     let line = format!("kill -{signal} {} 2>&-", ids.join(" "));
     Command::new("sh").args(["-c", &line]).status().unwrap();
 }
 
-/// The sums of all versions of a run's record, as text: numbers are written so that they are read back with
-/// the same bits.
+/// The sums of all versions of a run's record, as text, which has every bit.
 pub fn sums(record: &Value) -> String {
     let results = record["results"].as_array().unwrap();
     assert!(!results.is_empty() && record["complete"] == true, "{record}");

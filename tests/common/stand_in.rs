@@ -7,7 +7,6 @@ use tempfile::TempDir;
 
 use super::repository;
 
-/// A folder with a `libcuda.so.1`.
 pub struct Library(TempDir);
 
 impl Library {
@@ -18,12 +17,10 @@ impl Library {
         Ok(Library(folder))
     }
 
-    /// The stand-in of tests/data/libcuda.c.
     pub fn stand_in() -> std::io::Result<Library> {
         Library::without("no_function")
     }
 
-    /// The same without one of its functions.
     pub fn without(function: &str) -> std::io::Result<Library> {
         let folder = tempfile::tempdir()?;
         let other = format!("-D{function}=no_function");
@@ -37,7 +34,6 @@ impl Library {
     }
 }
 
-/// Compiles a source in C to a library, with options of its own.
 pub fn compiled(source: &str, to: &PathBuf, options: &[&str]) -> std::io::Result<()> {
     let output = Command::new("cc")
         .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o"])

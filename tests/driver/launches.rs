@@ -25,15 +25,12 @@ use super::Outcome;
 use crate::common::on_device::two_problems;
 use crate::common::{Kind, Make, at_energies, make};
 
-/// A launch as the stand-in asks for it.
 type Launch = unsafe extern "C" fn(*const c_char, *const *const c_void, u32, u32, *const f64);
 
-/// Where [`launch`] is: what `FAKE_LAUNCH` names.
 pub fn address() -> String {
     (launch as Launch as usize).to_string()
 }
 
-/// Does a launch by the kernel's bodies for the host.
 unsafe extern "C" fn launch(
     name: *const c_char,
     parameters: *const *const c_void,
@@ -92,7 +89,6 @@ unsafe extern "C" fn launch(
     }
 }
 
-/// The sums of two runs of every version, one after the other, in slabs of so many `igp`.
 fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Result<Vec<Sums>> {
     let mut engine = match igp == problem.header().ngpown {
         true => Engine::whole(device, problem)?,
@@ -102,7 +98,6 @@ fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Resul
     runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()
 }
 
-/// Problems in place, in slabs that stay, and in slabs that give way to each other have the bits of the host.
 pub fn every_version() -> Outcome {
     let host = Host::new();
     for kind in [Kind::Mixed, Kind::Real] {

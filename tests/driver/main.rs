@@ -20,10 +20,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 type Outcome = Result<(), Failed>;
 
-/// A test and its name.
 type Test = (&'static str, fn() -> Outcome);
 
-/// Set where this program runs itself on the stand-in.
 const ON_STAND_IN: &str = "GPP_TEST_ON_STAND_IN";
 
 fn main() {
@@ -72,7 +70,6 @@ const OF_THE_PROGRAM: [Test; 7] = [
     ("every version on a stand-in whose launches are emulated", emulated),
 ];
 
-/// Runs a program where this library is the driver's: it ends with a code, and says this on standard error.
 fn run(
     library: &Library,
     program: &Path,
@@ -98,7 +95,6 @@ fn gpp() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_gpp"))
 }
 
-/// The program and this test, as an example of what links the library.
 fn nothing_links_libcuda() -> Outcome {
     for program in [gpp().to_path_buf(), env::current_exe()?] {
         let told = |tool: &str, arguments: &[&str]| -> Result<String, Failed> {
@@ -141,7 +137,6 @@ fn without_a_device() -> Outcome {
     run(&library, gpp(), &best, &hidden, (0, why))
 }
 
-/// As of a driver that is too old.
 fn without_a_function() -> Outcome {
     let library = Library::without("cuDeviceGetUuid_v2")?;
     let with = |arguments: &[&str], ends: (i32, &str)| {

@@ -70,7 +70,6 @@ impl Elements for Numbered {
     }
 }
 
-/// Two calculations on these devices.
 fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Result<[Sums; 2]> {
     let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
     let workers = gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?;
@@ -100,7 +99,6 @@ pub fn devices() -> Outcome {
             // Each part's A is made for one device, once.
             assert_eq!(elements.made.load(Ordering::Relaxed), 3 * 230, "on {count} devices");
         }
-        // A finds no room, and is made anew.
         let short = [Gpu::limited(0, Some(64 << 20))?];
         elements.made.store(0, Ordering::Relaxed);
         assert!(sums(&task, version, &short)? == [expected.clone(), expected], "{kind:?}");
@@ -109,7 +107,6 @@ pub fn devices() -> Outcome {
     Ok(())
 }
 
-/// What is said of memory before it is taken is what is taken.
 pub fn memory() -> Outcome {
     for (kind, nw) in [(Kind::Real, 2), (Kind::Mixed, 3)] {
         let problem =
@@ -138,7 +135,6 @@ pub fn memory() -> Outcome {
 
 const BANDS: usize = 3;
 
-/// Matrices of a caller's arrays, wherever these are.
 pub fn of_a_caller() -> Outcome {
     let context = Context::open(0)?;
     let stream = context.stream("a caller's arrays")?;

@@ -21,7 +21,6 @@ pub const TESTS: [Test; 7] = [
     ("memory of a device is told from the host's, and fetched", foreign),
 ];
 
-/// What the stand-in's kernel does.
 const PTX: &str = "
 .version 6.0
 .target sm_70
@@ -47,12 +46,10 @@ const PTX: &str = "
 }
 ";
 
-/// As `PTX`, which the stand-in and a compiler refuse.
 const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse this\n";
 
 const THREADS: u32 = 64;
 
-/// Enqueues the kernel on the whole of a buffer.
 fn fill(
     function: &Function,
     stream: &Stream,
@@ -67,7 +64,6 @@ fn fill(
     unsafe { function.launch(stream, [blocks, THREADS, 0], &parameters) }
 }
 
-/// Whether these are what the kernel writes.
 fn is_filled(values: &[u32], value: u32) -> bool {
     !values.is_empty() && values.iter().zip(value..).all(|(&is, expected)| is == expected)
 }
@@ -139,7 +135,6 @@ fn pinned() -> Outcome {
     let host = host.download(length, &copied, &copies)?.wait()?;
     check(is_filled(&host[..length], 9) && host[length] == 0, "the copy after the kernel")?;
 
-    // Dropped and forgotten ones disturb nothing.
     drop(host.upload(length, &copied, &copies)?);
     let empty = context.pinned::<f64>("nothing", 0)?;
     let empty = empty.upload(0, &context.buffer("nothing", 0)?, &copies)?.wait()?;
@@ -193,13 +188,11 @@ fn failures() -> Outcome {
         matches!(&refused, Some(Error::Memory { what, .. }) if what.starts_with(expected));
     check(is_told, refused)?;
 
-    // What failed before does not stay.
     let after = context.upload("after", &[1u32], &stream)?;
     check(after.download(1, &stream)? == [1], "after")
 }
 
-/// On every device two threads, each with a context, a stream and memory of its own; all is then
-/// dropped on another thread, whose current context is another one.
+/// Two threads a device, each with a context, stream and memory; all is dropped where another context is current.
 fn threads() -> Outcome {
     let count = devices()?;
     let work = |worker: usize| -> gpp::error::Result<(bool, Vec<Box<dyn Send>>)> {
@@ -233,7 +226,6 @@ fn threads() -> Outcome {
     Ok(())
 }
 
-/// What others have on a device: here a buffer of ours, by its address.
 fn foreign() -> Outcome {
     let (own, context) = open()?;
     let stream = context.stream("foreign")?;

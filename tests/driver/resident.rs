@@ -14,14 +14,12 @@ use num_complex::Complex64;
 use super::Outcome;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 
-/// A matrix on the device, `ld` elements from one column to the next.
 pub struct There {
     buffer: Buffer<Complex64>,
     ld: usize,
 }
 
 impl There {
-    /// Uploads it.
     pub fn new(
         (context, stream): (&Context, &Stream),
         values: &[Complex64],
@@ -43,7 +41,6 @@ impl There {
     }
 }
 
-/// Calls one after the other, with the energies of the call before and with others, of every version.
 pub fn stays() -> Outcome {
     let context = Context::open(0)?;
     let stream = context.stream("a caller's arrays")?;
@@ -70,7 +67,6 @@ pub fn stays() -> Outcome {
                     let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
                     let omega: Vec<f64> = own.omega.iter().map(|w| w + shift).collect();
                     let of_bands = |all: &[Complex64]| all[..ncouls * nbands].to_vec();
-                    // Other elements in each call, of those that are the host's.
                     let mut elements = of_bands(problem.aqsn());
                     elements[call] *= 2.0;
                     let rows = of_bands(&own.aqsmtemp);
@@ -105,7 +101,6 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Calls of the stand-in so far, and what they made.
 fn counts() -> [u32; 2] {
     const NOW: c_int = 2;
     let (mut calls, mut made) = (0, 0);

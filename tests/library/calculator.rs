@@ -12,7 +12,6 @@ use num_complex::Complex64;
 use crate::common::arrays::{Own, formula, screening, sizes, synthesised};
 use crate::common::matrices::Given;
 
-/// By arrays of the call and by a screening that is placed, the bits of the program.
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
@@ -20,7 +19,6 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let host = Host::new();
         for listed in catalogue::versions() {
-            // Versions for GPUs are emulated.
             let expected = Engine::whole(&host, &problem).unwrap().run(listed.kernel).unwrap().sums;
             let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
             let mut placed = calculator.place(&given).unwrap();
@@ -37,7 +35,6 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
     }
 }
 
-/// An array with a number that is none.
 fn with_hole(array: &[Complex64], at: usize) -> Vec<Complex64> {
     let mut array = array.to_vec();
     array[at].re = f64::NAN;
@@ -109,7 +106,6 @@ fn places_are_those_of_the_arrays_given() {
     }
 }
 
-/// What is placed once gives the bits of arrays that are given each time, for other bands and energies too.
 #[test]
 fn a_screening_that_stays_in_place_gives_the_same_bits() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
@@ -175,7 +171,6 @@ fn arrays_on_a_gpu_take_more_memory() {
     assert_eq!(more.host - small.host, 16 * 1385 * (2 * 11075 - 800));
 }
 
-/// A rank without columns, bands or G has empty arrays, and sums that are zero.
 #[test]
 fn a_rank_without_work_sums_to_zero() {
     let problem = synthesised("tiny", EnergyGrid::Count(3));
@@ -202,7 +197,6 @@ fn a_rank_without_work_sums_to_zero() {
                 assert_eq!(static_ch, Some(Complex64::ZERO), "{version}");
             }
         }
-        // Nor is what is not empty then taken.
         for (screening, bands, named) in [
             (Screening { wtilde: few, ..no_columns }, all, "wtilde(ig,igp) needs 0"),
             (given, Bands { aqsn: all.aqsn, ..none }, "aqsn(ig,n) needs 0"),
@@ -221,7 +215,6 @@ fn a_rank_without_work_sums_to_zero() {
     assert!(error.to_string().contains("a(ig,n,l)"), "{error}");
 }
 
-/// A caller's progress stops a calculation by the code 0, which is one like any other.
 #[test]
 fn a_stop_may_have_the_code_0() {
     assert_eq!(Alone.first_code(Some(0)), Some(0));

@@ -20,7 +20,6 @@ fn what_nvml_shows() {
     }
 }
 
-/// What NVML shows to a process that finds this library.
 fn shown(folder: &Path, uuid: &str, how: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "nvml::what_nvml_shows", "--nocapture"])

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a text shows, from the block that begins with this line on.
 fn block<'a>(docs: &'a str, begin: &str) -> &'a str {
     let at = docs.find(begin).unwrap_or_else(|| panic!("no block with {begin}"));
     docs[at..].split("```").next().expect("there is a part before")
@@ -44,7 +43,6 @@ fn a_crate_elsewhere_builds_and_runs() {
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
 }
 
-/// The README's lines in Rust are of an example, and the examples run.
 #[test]
 fn the_examples_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

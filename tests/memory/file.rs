@@ -25,7 +25,6 @@ fn same(a: &Problem, b: &Problem) {
     assert_eq!(a.start(), b.start());
 }
 
-/// Reads bytes as an input file.
 fn read_bytes(bytes: &[u8]) -> gpp::error::Result<Problem> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.dat");
@@ -37,7 +36,6 @@ fn message(bytes: &[u8]) -> String {
     read_bytes(bytes).unwrap_err().to_string()
 }
 
-/// Byte ranges of the records or subrecords with their markers.
 pub fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -50,7 +48,6 @@ pub fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     all
 }
 
-/// A fixture with some bytes of a record's payload replaced.
 fn patched<const N: usize>(name: &str, record: usize, offset: usize, value: [u8; N]) -> Vec<u8> {
     let mut bytes = fs::read(fixture_path(name)).unwrap();
     let at = records(&bytes)[record - 1].start + 4 + offset;
@@ -72,7 +69,6 @@ fn round_trip() {
     let all = FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]);
     for problem in all {
         let stored = problem.stored().cloned();
-        // Zeros are no reference.
         let sums = stored.clone().unwrap_or(Sums::zero(problem.nw()));
         for max_subrecord in [2_147_483_639, 1000, 17] {
             write_with_subrecords(&path, &problem, &sums, QUIET, max_subrecord).unwrap();
@@ -149,7 +145,6 @@ fn what_cannot_be_read_or_written_is_said() {
     read_bytes(&patched("plain", 14, unused, f64::NAN.to_le_bytes())).unwrap();
 }
 
-/// A rank without bands or columns: all of its sums are zero.
 #[test]
 fn a_rank_without_work_is_read_and_sums_to_zero() {
     let _turn = alone();
@@ -175,7 +170,6 @@ fn a_rank_without_work_is_read_and_sums_to_zero() {
     }
 }
 
-/// Headers that announce huge arrays in a small file.
 #[test]
 fn nothing_is_allocated_for_what_is_not_there() {
     let _turn = alone();
@@ -214,8 +208,7 @@ fn memory_within_bounds(bytes: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2500, ..ProptestConfig::default() })]
 
-    /// Random changes anywhere, and where they hurt, in the first records and the markers: an error or another
-    /// valid problem, never a panic.
+    /// Random changes anywhere, and in the first records and the markers: an error or a valid problem, never a panic.
     #[test]
     fn random_changes(
         name in proptest::sample::select(&FIXTURES[..]),

@@ -75,7 +75,6 @@ fn version(id: &str) -> Kernel {
     catalogue::find(id).unwrap().kernel
 }
 
-/// What a call returns, and the bytes that it took at most.
 fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
@@ -189,7 +188,6 @@ fn ranks_know_of_poles_that_others_have() {
         });
         write(&path, problem, &Sums::zero(2), QUIET).unwrap();
         let expected = if turned.is_some() { Poles::Any } else { Poles::Real };
-        // More ranks than igp too.
         for size in [1, 2, 3, 12] {
             on_each(size, |rank| {
                 let source = Box::new(Input::open(&path, QUIET).unwrap());

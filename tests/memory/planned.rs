@@ -18,7 +18,6 @@ use gpp_kernels::plan::Poles;
 use crate::common::{Kind, Make, QUIET, alone, at_energies, made, make};
 use crate::{peak, system, version};
 
-/// What a run of these versions takes on the CPU beside a problem in memory, against what was said.
 fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
     let host = Host::new();
     let devices: [&dyn Device; 1] = [&host];

@@ -18,7 +18,6 @@ fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
     z.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
 }
 
-/// Compares a slab with the same igp of the whole, bit for bit.
 fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
     let ncouls = whole.ncouls();
     let pairs = igp.start * ncouls..igp.end * ncouls;
@@ -34,8 +33,7 @@ fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
     assert_eq!(columns, whole.aqsm_local().columns().count());
 }
 
-/// Compares the bands and slabs of a source with a problem's: all pairs of boundaries where these are few,
-/// else slabs of odd sizes.
+/// Compares a source's bands and slabs with a problem's: all pairs of boundaries if they are few, else odd sizes.
 fn assert_same(source: &dyn Source, whole: &Problem) {
     let ngpown = whole.extents().ngpown;
     assert_eq!((source.name(), source.extents()), (whole.name(), whole.extents()));
@@ -214,7 +212,6 @@ fn nothing_is_held_twice() {
     assert!(taken < room, "{taken}");
     let (problem, taken) = peak(|| input.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");
-    // A problem in memory gives views of itself.
     let ((), taken) = peak(|| {
         drop(problem.part(0..2).unwrap());
     });

@@ -8,7 +8,6 @@ use gpp_core::{Calculator, Error};
 use crate::common::arrays::{Own, formula, screening, sizes};
 use crate::common::{alone, fixture};
 
-/// Calls of `read` of this process so far, and the number of the system's youngest thread.
 fn counts() -> [u64; 2] {
     let io = fs::read_to_string("/proc/self/io").unwrap();
     let reads = io.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap();
@@ -30,7 +29,6 @@ fn small_calls_read_no_file_and_start_no_thread() {
         let mut before = counts();
         for call in 0..CALLS {
             if call == 1 {
-                // The first one starts the threads.
                 before = counts();
             }
             calculator.sums(&given, &bands, &own.omega, formula).unwrap();
@@ -39,12 +37,10 @@ fn small_calls_read_no_file_and_start_no_thread() {
         let after = counts();
         let [reads, threads] = [0, 1].map(|at| after[at] - before[at]);
         assert!(reads < 20, "{name}: {reads} reads");
-        // Other processes start some too.
         assert!(threads < CALLS / 2, "{name}: {threads} threads");
     }
 }
 
-/// Sizes are computed: however large they are, nothing is allocated for them.
 #[test]
 fn sizes_that_no_problem_has_are_refused_at_once() {
     let _turn = alone();

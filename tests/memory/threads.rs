@@ -5,20 +5,17 @@ use std::thread;
 
 use gpp::ranks::Ranks;
 
-/// What ranks on threads share.
 struct Group {
     size: usize,
     barrier: Barrier,
     sent: Mutex<Vec<Vec<u8>>>,
 }
 
-/// A rank that is a thread.
 pub struct OnThread {
     rank: usize,
     group: Arc<Group>,
 }
 
-/// Does this on each of so many ranks.
 pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
     let (barrier, sent) = (Barrier::new(size), Mutex::new(vec![Vec::new(); size]));
     let (group, work) = (Arc::new(Group { size, barrier, sent }), &work);
@@ -31,7 +28,6 @@ pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
 }
 
 impl OnThread {
-    /// What all send.
     fn all(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.group.sent.lock().unwrap()[self.rank] = bytes.to_vec();
         self.barrier();

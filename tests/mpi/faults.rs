@@ -30,7 +30,6 @@ fn apart(first: &Path, second: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Two ranks, the second of which is started by this.
 fn second_by(starter: &[&str], arguments: &[&str]) -> Command {
     let mut command = mpirun();
     command.args(["-n", "1", GPP]).args(arguments);
@@ -49,7 +48,6 @@ fn unreadable() {
     ended(&mut run()).expect(2, &["rank 1 of 2 on ", ": input.dat: record "]);
 }
 
-/// Work that takes minutes, in slabs of milliseconds.
 const LONG: [&str; 10] =
     ["--version", "v3", "--system", "demo", "--slab", "1", "--device", "cpu", "--repeat", "10000"];
 
@@ -71,7 +69,6 @@ fn without_memory() {
     run.expect(2, &["rank 1 of 2 on ", "not enough host memory"]);
 }
 
-/// Long work on three ranks that is under way, and their processes.
 fn under_way() -> (Running, Vec<u32>) {
     let mut command = ranks(3);
     command.args(LONG).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -97,7 +94,6 @@ fn killed() {
     assert!(begin.elapsed() < SECONDS, "{:?}", begin.elapsed());
     let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
     assert_eq!(code, Some(128 + 9), "{errors}");
-    // The launcher's words.
     assert!(errors.contains("process rank") && errors.contains("signal 9"), "{errors}");
     wait_for(&ranks);
 }
@@ -120,7 +116,6 @@ fn launcher_killed() {
     wait_for(&ranks);
 }
 
-/// Until none of these processes runs: they may end a little after the launcher.
 fn wait_for(ranks: &[u32]) {
     let begin = Instant::now();
     while ranks.iter().any(|&rank| runs(rank)) {

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// What Open MPI has to be told to start more processes than there are cores, as root too, and where nothing
-/// can be reached; other launchers pass over it.
+/// Has Open MPI start more processes than cores, as root too, and without a network; other launchers pass over it.
 const SETTINGS: [(&str, &str); 7] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -21,37 +20,31 @@ const SETTINGS: [(&str, &str); 7] = [
 /// Time in which a run that fails has to be at its end, launcher included.
 pub const SECONDS: Duration = Duration::from_secs(10);
 
-/// The program.
 pub const GPP: &str = env!("CARGO_BIN_EXE_gpp");
 
-/// The launcher.
 pub fn mpirun() -> Command {
     let mut command = Command::new("mpirun");
     command.envs(SETTINGS).env("RUST_BACKTRACE", "0").env_remove("GPP_PTX");
     command
 }
 
-/// The program on so many ranks.
 pub fn ranks(count: usize) -> Command {
     let mut command = mpirun();
     command.args(["-n", &count.to_string(), GPP]);
     command
 }
 
-/// The program alone.
 pub fn alone() -> Command {
     let mut command = Command::new(GPP);
     command.env_remove("GPP_PTX");
     command
 }
 
-/// What came of a run.
 pub struct Ended {
     output: Output,
     pub took: Duration,
 }
 
-/// Runs it to its end.
 pub fn ended(command: &mut Command) -> Ended {
     let begin = Instant::now();
     Ended { output: command.output().unwrap(), took: begin.elapsed() }
@@ -62,7 +55,6 @@ impl Ended {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    /// Fails unless it ended well; the record on standard output.
     pub fn record(&self) -> Value {
         assert_eq!(self.output.status.code(), Some(0), "{}", self.errors());
         serde_json::from_slice(&self.output.stdout).unwrap()
@@ -85,7 +77,6 @@ impl Ended {
     }
 }
 
-/// The processes that a launcher has started.
 pub fn children(launcher: u32) -> Vec<u32> {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{launcher}/task")) else {
         return Vec::new();

@@ -12,7 +12,6 @@ pub const TESTS: &[Test] = &[
     ("without GPUs all are on the processor", none),
 ];
 
-/// Four ranks that see so many GPUs.
 fn on_gpus(count: &str, device: &str) -> Ended {
     let library = Library::stand_in().unwrap();
     let mut command = ranks(4);
@@ -20,7 +19,6 @@ fn on_gpus(count: &str, device: &str) -> Ended {
     ended(command.args(["--version", "v13", "--system", "tiny", "--device", device]))
 }
 
-/// The ranks with the device and the UUID that each was said to have.
 fn places(run: &Ended) -> Vec<(usize, String, String)> {
     let errors = run.errors();
     let place = |line: &str| {
@@ -33,7 +31,6 @@ fn places(run: &Ended) -> Vec<(usize, String, String)> {
     errors.lines().filter_map(place).collect()
 }
 
-/// Fails unless each rank has these GPUs, in this order.
 fn expect(run: &Ended, gpus: &[(usize, usize)]) {
     let uuid = |gpu| format!("GPU-{gpu:02x}f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff");
     let expected: Vec<_> =

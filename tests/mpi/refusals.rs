@@ -38,7 +38,6 @@ fn inputs() {
     input("record 1");
 }
 
-/// Two processes with arguments of their own.
 fn two(first: &[&str], second: &[&str]) -> Ended {
     let mut command = mpirun();
     command.args(["-n", "1", GPP]).args(first).args([":", "-n", "1", GPP]).args(second);

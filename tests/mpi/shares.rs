@@ -14,7 +14,6 @@ pub const TESTS: &[Test] = &[
     ("memory for some slabs only", streamed),
 ];
 
-/// Fails unless runs on these numbers of ranks have the sums of one process, and say where they were.
 fn same(arguments: &[&str], numbers: &[usize]) {
     let run = [arguments, &["--device", "cpu", "--json", "-"]].concat();
     let one = ended(alone().args(&run)).record();
@@ -32,7 +31,6 @@ fn same(arguments: &[&str], numbers: &[usize]) {
     }
 }
 
-/// Fails unless the record says who did what.
 fn shared(run: &Value, number: usize) {
     let parting = &run["parting"];
     assert_eq!(parting["ranks"], number);
@@ -48,7 +46,6 @@ fn shared(run: &Value, number: usize) {
     }
 }
 
-/// Versions whose groups are one igp, one and many.
 const VERSIONS: [&str; 4] = ["--version", "cpu:paired,v9,v13", "--repeat", "2"];
 
 fn files() {

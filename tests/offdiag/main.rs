@@ -21,7 +21,6 @@ use gpp_core::offdiag::{At, Sums, Synthesised, Task, Worker, Workers, on_cpu};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
-/// A way to sum the matrices, which all tests below hold against the definition.
 type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 
 /// On a CPU, as versions compute on a GPU, and by all versions on a GPU where there is one.
@@ -60,7 +59,6 @@ fn verify(task: &Task, sums: &Sums, sample: &Sample) -> Verdict {
     compare(task, sums, sample, &evaluate(task, sample, QUIET))
 }
 
-/// What is wrong with any way, of all elements.
 fn failures(task: &Task) -> Vec<String> {
     let sample = Sample::all(task);
     let expected = evaluate(task, &sample, QUIET);
@@ -97,7 +95,6 @@ fn every_element_of_all_families_is_the_definition_s() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// By the kernels of every version, with the same bits.
 #[test]
 fn versions_that_are_emulated_have_the_same_bits() {
     for (name, bands) in [("tiny", 5), ("tiny-complex", 33)] {
@@ -206,7 +203,6 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
     }
 }
 
-/// si214 at 128 bands by every version on a GPU.
 #[test]
 fn a_system_as_large_as_the_paper_s_is_summed() {
     if GPU.is_none() {
@@ -223,8 +219,6 @@ fn a_system_as_large_as_the_paper_s_is_summed() {
         assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
     }
 }
-
-// Elements that BerkeleyGW summed.
 
 /// The matrix between the two states of each file, one and the same where it is of a diagonal element.
 #[test]

@@ -18,12 +18,10 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Milliseconds of the page's own clock that its scripts get.
 const BUDGET: u32 = 20_000;
 
-/// A browser.
 #[derive(Clone, Copy, Default)]
 pub struct Browser(&'static str);
 
 impl Browser {
-    /// The one that is installed.
     pub fn find() -> Option<Browser> {
         let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
         NAMES.into_iter().find(runs).map(Browser)
@@ -52,7 +50,6 @@ impl Browser {
         }
     }
 
-    /// Sheets of paper that the page takes.
     pub fn sheets(&self, page: &str) -> Result<usize, Failed> {
         let dir = tempfile::tempdir()?;
         let pdf = dir.path().join("page.pdf");

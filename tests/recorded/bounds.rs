@@ -15,7 +15,6 @@ fn archived() -> (Vec<Profile>, Ceilings, Run) {
     (profile::load(&folder).unwrap(), ceilings, run)
 }
 
-/// A profile of which all limits are known: one second, no limit near.
 fn made() -> (Profile, Ceilings) {
     let (profiles, mut ceilings, _) = archived();
     let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
@@ -102,7 +101,6 @@ fn the_power_limit_is_reported_by_the_clock_that_it_takes() {
         let mut measured = measured(reason, share);
         let text = of(&measured);
         assert!(text.ends_with(" The 700 W power limit lowers the clock by 22 %."), "{text}");
-        // A small loss is not reported.
         measured.state.as_mut().unwrap().highest_mhz = Some(1550.0);
         assert!(!of(&measured).contains("power limit"));
     }

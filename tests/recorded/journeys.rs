@@ -15,8 +15,7 @@ fn gpp() -> assert_cmd::Command {
     assert_cmd::Command::cargo_bin("gpp").unwrap()
 }
 
-/// A run of si214 in which the archived results of the first versions are those of the named ones, each
-/// a tenth of a second slower than the one before.
+/// The archived results of si214's first versions as the named ones', each a tenth of a second slower than the last.
 fn run_of(named: &str) -> Run {
     let archive = repository("data/runs/h200-2026-11-23/si214");
     let mut run: Run = record::read(&archive.join("run.json")).unwrap();

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::common::{json, repository};
 
-/// Reads a record, writes it and reads it again.
 fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
     let read: R = record::read(path).unwrap();
     let written = record::text(&read);

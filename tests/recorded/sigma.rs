@@ -8,10 +8,8 @@ use num_complex::Complex64;
 
 const FOLDER: &str = "tests/data/records/si214";
 
-/// The state's energy.
 const STATE: f64 = 6.2;
 
-/// An archived run of one version as if it had found these sums.
 fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
     let mut run: Run =
         record::read(&crate::common::repository(&format!("{FOLDER}/run.json"))).unwrap();
@@ -24,7 +22,6 @@ fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
     run
 }
 
-/// Energies with two poles next to some of them.
 fn poles(nw: usize) -> Vec<(f64, Complex64, Complex64)> {
     let pole =
         |omega: f64, at: f64| (Complex64::from(omega - at) + Complex64::new(0.0, 3e-3)).inv();
@@ -61,7 +58,6 @@ fn csv_has_the_bits_of_the_record() {
         let expected = [above, STATE + above, sx.re, sx.im, ch.re, ch.im, total.re, total.im];
         assert_eq!(bits(read), bits(expected));
     }
-    // And the record that is read back has them.
     let again: Run = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
     let again = Sigma::of(&again).unwrap();
     assert_eq!(again.rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
@@ -101,11 +97,8 @@ fn terminals_see_both_ends_of_many_energies() {
     assert!(!short.contains("are not shown") && !piped.contains("not shown"));
 }
 
-// Plots: where the vertices are, and what hard values do.
-
 type Values = (f64, Complex64, Complex64);
 
-/// Colours of the real and of the imaginary parts.
 const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
 
 /// Left, right, top and bottom of what curves may cover.

@@ -11,7 +11,6 @@ use gpp::reference;
 use crate::common::{self, Kind, QUIET, made};
 use crate::{check, failures_of, referenced, sums};
 
-/// A small problem at some energies.
 fn at(kind: Kind, grid: EnergyGrid) -> Problem {
     common::at(&made([13, 5, 37, 2], kind, 9), &grid).unwrap()
 }
@@ -55,7 +54,6 @@ fn hundreds_of_energies() {
     }
 }
 
-/// The bits of both sums at some energies.
 fn bits(sums: &Sums, energies: std::ops::Range<usize>) -> Vec<[u64; 2]> {
     let both = sums.asx[energies.clone()].iter().chain(&sums.ach[energies]);
     both.map(|z| crate::common::on_device::bits(*z)).collect()
@@ -79,7 +77,6 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
     }
 }
 
-/// What is evaluated of an energy is what is evaluated of it alone.
 #[test]
 fn the_reference_at_many_energies_is_that_at_each() {
     let problem = at(Kind::Mixed, uneven(9));
@@ -138,7 +135,6 @@ fn ends_of_a_grid_are_what_was_given() {
     let many = energies("-10:10:501");
     assert_eq!((many.len(), many[0], many[500]), (501, -10.0, 10.0));
     assert!(many.is_sorted_by(|a, b| a < b));
-    // The spacing of the problem, from its first energy on.
     let counted = EnergyGrid::Count(5).of(header);
     assert_eq!((counted.nstart, counted.nend), (header.nstart, header.nstart + 4));
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);

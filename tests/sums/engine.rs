@@ -16,7 +16,6 @@ use crate::common::on_device::two_problems;
 use crate::common::{Kind, Make, at_energies, fixture, made};
 use crate::referenced;
 
-/// The sums of slabs of so many `igp` on so many workers.
 fn summed(
     problem: &Problem,
     listed: Listed,

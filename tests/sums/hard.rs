@@ -34,7 +34,6 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
     }
 }
 
-/// Files that no version can sum, and what the error says.
 const REFUSED: [(&str, &[&str]); 3] = [
     ("09-v10-v13-w-1e155", &["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"]),
     ("13-negative-sexcut", &["sexcut must not be negative, found -4"]),
@@ -55,7 +54,6 @@ fn what_means_nothing_is_refused_by_name() {
     }
 }
 
-/// Sums that are off by a few tolerances, or not numbers, pass nowhere.
 #[test]
 fn wrong_sums_of_hard_files_do_not_pass() {
     for name in HARD {
@@ -111,8 +109,7 @@ fn families_pass() {
     assert!(failed.is_empty(), "{} of {checked}:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// All terms are below the smallest normal number, and what rounding takes of them does not become smaller with
-/// them.
+/// All terms are below the smallest normal number, and what rounding takes of them does not shrink with them.
 #[test]
 fn subnormal_terms_pass_and_others_than_these_do_not() {
     let problem = fixture("subnormal-terms");
@@ -191,7 +188,6 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
     }
 }
 
-/// Many energies are compared at some: as many as take seconds, the ends among them.
 #[test]
 fn of_many_energies_some_are_evaluated() {
     let energies = |system: &str, count: usize| {

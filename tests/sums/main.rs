@@ -28,7 +28,6 @@ fn referenced(problem: &Problem) -> Reference {
     gpp::reference::of(problem, common::QUIET).unwrap().unwrap()
 }
 
-/// What is wrong with any version on a problem, by its reference.
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
     failures_of(catalogue::versions(), problem, reference)
 }

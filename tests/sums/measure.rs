@@ -20,7 +20,6 @@ use crate::common::{Kind, made};
 use crate::engine::hooked::Hooked;
 use crate::{referenced, sums};
 
-/// A device that is called a GPU, whose workers a test makes.
 struct Named(DeviceInfo);
 
 impl Device for Named {
@@ -40,7 +39,6 @@ impl Device for Named {
 /// What a run does: a factor of the right sums and seconds, or a failure.
 type Run = Option<(f64, f64)>;
 
-/// Measures v8 as the script says, and how often the caller was told.
 fn measured(
     warmup: usize,
     script: &[Run],

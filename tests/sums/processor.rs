@@ -16,7 +16,6 @@ use crate::common::{
 };
 use crate::referenced;
 
-/// The versions made for CPUs.
 fn versions() -> impl Iterator<Item = Listed> {
     catalogue::versions().filter(|listed| matches!(listed.kernel, Kernel::Cpu(_)))
 }

@@ -15,7 +15,6 @@ use crate::common::{FIXTURES, HARD, KINDS, Kind, QUIET, fixture, hard_path, made
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
-/// Built-in systems, files, dumps of real calls, and problems of every kind and of awkward extents.
 fn problems() -> Vec<Problem> {
     let system = |name| synthesised(name, EnergyGrid::Count(2));
     let extents = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9)];
@@ -96,7 +95,6 @@ fn slabs_workers_and_threads_change_no_bit() {
     }
 }
 
-/// Beside the sums of any version; these have the bits that they have without it.
 #[test]
 fn a_call_that_asks_for_it_gets_it() {
     for name in ["tiny", "tiny-complex"] {

@@ -15,13 +15,11 @@ fn evaluated(problem: &Problem) -> Sums {
     precisely(problem.into()).unwrap().sums
 }
 
-/// As against sums that a file holds.
 fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
     let reference = Reference::new(stored.clone(), Source::File, QUIET);
     verify(problem, sums, Some(&reference)).unwrap()
 }
 
-/// The record and the text of a run over a file with these sums.
 fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("input.dat");
@@ -103,7 +101,6 @@ fn imaginary(change: impl FnOnce(&mut Matrices)) -> Problem {
     })
 }
 
-/// As BerkeleyGW's real flavour keeps them.
 fn real_parts(sums: &Sums) -> Sums {
     let re = |all: &[Complex64]| all.iter().map(|z| Complex64::from(z.re)).collect();
     Sums { asx: re(&sums.asx), ach: re(&sums.ach) }

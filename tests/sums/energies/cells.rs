@@ -25,7 +25,6 @@ fn one_by_one(problem: &Problem) -> (f64, usize) {
     (f64::from(left) / (energies * cells.poles.len()) as f64, cells.parts.len())
 }
 
-/// Few terms are summed one by one, however many energies there are.
 #[test]
 fn cells_do_not_hang_on_the_number_of_energies() {
     for (name, most, counts) in

@@ -13,9 +13,7 @@ pub struct Hooked<'a> {
     pub worker: Box<dyn Worker + 'a>,
     pub under_way: VecDeque<SlabSums>,
     pub depth: usize,
-    /// What comes before a slab of these igp is begun.
     pub begins: Box<dyn FnMut(Range<usize>) -> Result<()> + Send + 'a>,
-    /// What is made of the sums of one that is finished.
     pub finishes: Box<dyn FnMut(SlabSums) -> Result<SlabSums> + Send + 'a>,
 }
 

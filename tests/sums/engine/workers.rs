@@ -29,7 +29,6 @@ fn after_a_step_that_fails_the_next_run_has_the_same_bits() {
     let v9 = kernel("v9");
     let (mut failed, mut went_well) = (0, false);
     for (panics, step) in [false, true].into_iter().flat_map(|p| (1..16).map(move |at| (p, at))) {
-        // Steps until the one that goes wrong.
         let left = Arc::new(AtomicUsize::new(0));
         let of_worker = left.clone();
         let next = move || match of_worker.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) {
