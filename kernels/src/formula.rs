@@ -48,14 +48,12 @@ impl Pair {
         Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
     }
 
-    /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
         Pair::new(arrays.wtilde(ig, igp), arrays.eps(ig, igp))
     }
 }
 
-/// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
 pub struct Term {
     pub ssx: Complex64,
@@ -158,8 +156,7 @@ pub fn second_denominator(wsum: f64, wtilde: Complex64) -> Complex64 {
     wtilde * (Complex::new(wsum, wtilde.im) * 2.0)
 }
 
-/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`,
-/// `Re ach`, `Im ach`.
+/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`, `Re ach`, `Im ach`.
 pub const VALUES: usize = 4;
 
 /// Most values of a launch: three energies.
@@ -191,8 +188,6 @@ impl<const NW: usize> Sums<NW> {
         self.ach[iw] = Complex::new(opt_barrier(ach.re), opt_barrier(ach.im));
     }
 }
-
-// Products and reciprocals.
 
 /// `sum + a·b`, four fused operations.
 #[inline(always)]

@@ -30,7 +30,6 @@ pub const STATIC_TILE: usize = 4;
 
 const WARPS: usize = 8;
 
-/// The shape of blocks.
 pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
 
 /// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
@@ -85,13 +84,11 @@ pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
     }
 }
 
-/// The grid that a thread is of.
 #[inline(always)]
 const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
     grid(thread.count / SHAPE.threads() - a.plan.fallback_blocks, a.plan.fallback_blocks)
 }
 
-/// The blocks of a launch.
 pub struct Blocks;
 
 #[cfg(target_arch = "nvptx64")]
@@ -173,14 +170,12 @@ pub struct Listed<const T: usize> {
     pub ig: u32,
     /// The first `igp` of the window.
     pub first: u32,
-    /// The last one.
     pub last: u32,
     /// Of each pair, the offset in the window, or [`NONE`].
     offsets: [u8; T],
 }
 
 impl<const T: usize> Listed<T> {
-    /// What a thread has of a record of tiles of `T`.
     #[inline(always)]
     unsafe fn of(record: *const u32, thread: Thread) -> Listed<T> {
         let ig = *record.add(3 + (thread.lane % WARP) as usize);

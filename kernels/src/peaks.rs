@@ -14,7 +14,6 @@ pub const CHAINS: usize = 8;
 /// Fused operations of each chain.
 pub const FMA_STEPS: u32 = 4096;
 
-/// Symbol of the FMA kernel.
 pub const FMA_SYMBOL: &str = "gpp_ceiling_fma";
 
 /// Symbols of the read kernels: each bypasses the caches nearer than the one it measures.

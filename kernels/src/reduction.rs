@@ -11,7 +11,6 @@ pub use host::{BlockBody, run_block, second_stage};
 /// Threads of a second-stage block; one block sums one value of one group.
 pub const THREADS: u32 = 512;
 
-/// The second stage's kernel symbol.
 pub const SYMBOL: &str = "gpp_second_stage";
 
 arguments! {
@@ -80,7 +79,6 @@ mod gpu {
         }
     }
 
-    /// Second stage: each block sums its run of `partials`.
     #[inline(always)]
     pub unsafe fn second_stage(arguments: SecondStageArguments) {
         let SecondStageArguments { partials, count, sums } = arguments;
@@ -118,7 +116,6 @@ mod gpu {
         sum
     }
 
-    /// Shared-memory address of scratch element `at`.
     #[inline(always)]
     fn scratch(at: u32) -> u32 {
         gpp_scratch() + at * 8

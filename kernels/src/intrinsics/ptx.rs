@@ -50,7 +50,6 @@ pub unsafe fn warp_barrier() {
     asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags))
 }
 
-/// The value of another lane.
 macro_rules! shuffles {
     ($($(#[$about:meta])* $name:ident: $mode:literal, $lane:ident;)+) => {$(
         $(#[$about])*
@@ -197,14 +196,12 @@ pub unsafe fn load_const(address: u32) -> f64 {
     number
 }
 
-/// Stores a number to shared memory.
 #[inline(always)]
 pub unsafe fn store_shared(address: u32, value: f64) {
     asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
          options(nostack, preserves_flags));
 }
 
-/// Loads a number from shared memory.
 #[inline(always)]
 pub unsafe fn load_shared(address: u32) -> f64 {
     let value;
@@ -213,7 +210,6 @@ pub unsafe fn load_shared(address: u32) -> f64 {
     value
 }
 
-/// Stores 16 bytes to shared memory.
 #[inline(always)]
 pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
     asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
@@ -246,7 +242,6 @@ pub fn copied<const AHEAD: u32>() {
     unsafe { asm!("cp.async.wait_group {};", const AHEAD, options(nostack, preserves_flags)) }
 }
 
-/// Loads 16 bytes from shared memory.
 #[inline(always)]
 pub unsafe fn load_shared_pair(address: u32) -> Complex64 {
     let (re, im);

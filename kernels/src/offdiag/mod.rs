@@ -74,7 +74,6 @@ impl Version {
         if self.is_pipelined { tile.stages(words).bytes() } else { 0 }
     }
 
-    /// Symbols with the threads of a block.
     pub fn kernels(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let first =
             self.symbols_u.into_iter().flatten().map(|symbol| (symbol, self.tile_u.threads()));

@@ -13,7 +13,6 @@ pub trait TileConfig {
     const TILE_SIGMA: Tile;
     /// Whether an item may end within a warp's tile.
     const SPLITS: bool;
-    /// Whether operands are staged in shared memory.
     const PIPELINED: bool;
 }
 
@@ -88,12 +87,10 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Bytes of A in a k-tile.
     pub const fn a_bytes(self) -> u32 {
         self.a * A_FRAGMENT * 8
     }
 
-    /// Bytes of B in a k-tile.
     pub const fn b_bytes(self) -> u32 {
         self.b * self.words * B_FRAGMENT * 8
     }
@@ -103,7 +100,6 @@ impl Stages {
         self.k_tiles * (self.a_bytes() + self.b_bytes())
     }
 
-    /// Bytes of shared memory that a block needs.
     pub const fn bytes(self) -> u32 {
         BARRIERS + self.count * self.stage_bytes()
     }

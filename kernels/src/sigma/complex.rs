@@ -34,7 +34,6 @@ use crate::sigma::{
 /// Blocks of a launch at most: the order of the sums depends on it.
 pub const BLOCKS: u32 = 528;
 
-/// Moments of a cluster.
 pub const MOMENTS: usize = 16;
 
 /// The least distance of the far field, in radii.
@@ -48,9 +47,7 @@ pub struct Disc {
     pub middle: Complex64,
     /// r, above zero; NaN if all energies are in the near field.
     pub radius: f64,
-    /// The first pair.
     pub begin: u32,
-    /// One past the last pair.
     pub end: u32,
 }
 
@@ -73,7 +70,6 @@ const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
 
 shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
 
-/// Moment `k` of band `b`.
 #[inline(always)]
 const fn moment_at(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)

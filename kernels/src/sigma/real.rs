@@ -28,7 +28,6 @@ use crate::sigma::{
 /// Blocks of a launch at most: the order of the sums depends on it.
 pub const BLOCKS: u32 = 1056;
 
-/// Moments of a cluster.
 pub const MOMENTS: usize = 7;
 
 /// The least `|s|` of the far field.
@@ -41,9 +40,7 @@ pub struct Interval {
     /// Lower bound of the poles in eV; NaN if all energies are in the near field.
     pub low: f64,
     pub high: f64,
-    /// The first pair.
     pub begin: u32,
-    /// One past the last pair.
     pub end: u32,
 }
 
@@ -85,7 +82,6 @@ const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
 
 shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
 
-/// Moment `k` of band `b`.
 #[inline(always)]
 const fn moment_at(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)
