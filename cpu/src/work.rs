@@ -83,8 +83,6 @@ pub fn sum_tiles(
         .collect()
 }
 
-// How a caller stops a calculation.
-
 /// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles
 /// of a few milliseconds; what they return after that is not a sum.
 pub struct Stop(AtomicI64);
@@ -104,7 +102,6 @@ impl Stop {
         self.0.compare_exchange(NOT_REQUESTED, code, order, order).is_ok()
     }
 
-    /// The code, if it was requested.
     pub fn asked(&self) -> Option<i32> {
         i32::try_from(self.0.load(Ordering::Relaxed)).ok()
     }
