@@ -11,10 +11,9 @@
 //!
 //! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in. All of them take the
 //! two denominators from [`first_denominator`] and [`second_denominator`], which lose no digits however near `w` is to
-//! `ω̃` or `−ω̃`. [`term`] is v3's form, by which later versions sum fallback pairs. On a pole itself
-//! (`wdiff = 0`) `delw` is not a number, no comparison holds and the term is zero, as in the reference. At
-//! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
-//! [`Term::cut`].
+//! `ω̃` or `−ω̃`. [`term`] is v3's form, by which later versions sum fallback pairs. On a pole itself (`wdiff = 0`)
+//! `delw` is not a number, no comparison holds and the term is zero, as in the reference. At `w = −ω̃` `ssx` is
+//! infinite, NaN in the arithmetic, and cut off like every other that is too large: see [`Term::cut`].
 
 use core::hint::select_unpredictable;
 
@@ -204,11 +203,9 @@ pub fn reciprocal(z: Complex64) -> Complex64 {
     z.conj() * rden
 }
 
-/// `1 / z`, or zero if `unless` holds, whatever finite number `z` is: the hardware's approximation
-/// and one cubic correction.
-///
-/// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
-/// below the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
+/// `1 / z`, or zero if `unless` holds, whatever finite number `z` is: the hardware's approximation and a cubic
+/// correction. The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³, below
+/// the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
 #[inline(always)]
 pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
     let approximate = select_unpredictable(unless, 0.0, approximate_reciprocal(z));

@@ -15,7 +15,6 @@ pub struct Version {
     pub id: &'static str,
     /// What it changes from the version before.
     pub change: &'static str,
-    /// Where the change is described.
     pub source: &'static str,
 }
 

@@ -1,10 +1,9 @@
 //! Lists: each lane of a block sums only those of its `igp` whose terms are not zero.
 //!
-//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole.
-//! Lists leave them out: the other regular pairs of each `ig` are divided among blocks in ascending
-//! order of `igp`, and each lane of a block has the next ones of its own `ig`. The `igp` of a block
-//! lie in a *window* of neighbouring ones, so that the block stages only these. If the next `igp`
-//! of an `ig` is past the window, the next block sums it.
+//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole. Lists leave them out:
+//! the other regular pairs of each `ig` are divided among blocks in ascending order of `igp`, and each lane of a block
+//! has the next ones of its own `ig`. The `igp` of a block lie in a *window* of neighbouring ones, so that the block
+//! stages only these. If the next `igp` of an `ig` is past the window, the next block sums it.
 //!
 //! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
 //!
@@ -128,11 +127,9 @@ pub unsafe fn sums<const NW: usize>(
     }
 }
 
-/// Sums over static pairs.
-///
-/// So far from all energies `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So `eps·conj(aqsm_local)` of
-/// a thread's pairs is summed before anything else is done with it, no quotient is needed, and one more energy costs
-/// nothing: all bands' energies differ by the same.
+/// Static poles are so far from all energies that `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So
+/// `eps·conj(aqsm_local)` of a thread's pairs is summed before anything else is done with it, no quotient is needed, and
+/// one more energy costs nothing: all bands' energies differ by the same.
 #[inline(always)]
 unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
     let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
@@ -221,8 +218,7 @@ impl<const T: usize> Listed<T> {
         tiling::weight(a, self.pair(t))
     }
 
-    /// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn here: each
-    /// reads its own.
+    /// Calls `step` with the number and the elements of each band of a range. On the host each thread reads its own.
     #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
         use crate::intrinsics::load;

@@ -5,7 +5,6 @@ use crate::arrays::arguments;
 use crate::intrinsics::{load_from_l1, load_from_l2};
 use crate::tiling::Thread;
 
-/// Threads of a block of each kernel.
 pub const THREADS: u32 = 256;
 
 /// Independent chains of fused operations in a thread, enough to hide their latency.

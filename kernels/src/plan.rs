@@ -114,10 +114,8 @@ pub enum EnergiesFrom {
     Nowhere,
 }
 
-/// Numbers that the constant memory holds.
 pub const CONSTANT: usize = 1 << 13;
 
-/// The variable in constant memory that holds energies.
 pub const SYMBOL: &str = "gpp_table";
 
 #[cfg(target_arch = "nvptx64")]

@@ -133,13 +133,11 @@ mod host {
     use crate::intrinsics::WARP;
     use crate::tiling::{Grid, Thread};
 
-    /// Sum over the threads of a block in the GPU's order.
     pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
         let mut threads: Vec<f64> = threads.collect();
         threads.chunks_mut(WARP as usize).map(warp_sum).sum()
     }
 
-    /// Sum over the lanes of a warp, as a tree.
     pub fn warp_sum(lanes: &mut [f64]) -> f64 {
         let mut width = lanes.len() / 2;
         while width > 0 {

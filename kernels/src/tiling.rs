@@ -190,7 +190,6 @@ impl Grid {
     }
 }
 
-/// Dimensions of a block's tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// `igp` of a thread.
@@ -204,7 +203,6 @@ impl Shape {
         self.warps * WARP
     }
 
-    /// `igp` of a block: of a group.
     pub const fn igp(self) -> u32 {
         self.warps * self.tile
     }
@@ -263,11 +261,9 @@ impl Shape {
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
 pub const HARMLESS: f64 = 1e31;
 
-/// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of
-/// weight zero.
+/// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of weight zero.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// The thread's `ig`.
     pub ig: u32,
     /// Its first `igp`.
     pub igp: u32,
@@ -617,7 +613,6 @@ impl<const T: usize, const W: usize> Stage<T, W> {
     }
 }
 
-/// Bytes of an element of a stage.
 pub const ELEMENT: u32 = 16;
 
 // Two stages each, with a variable for each number of warps, so that a kernel takes no more than it fills.

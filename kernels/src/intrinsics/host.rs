@@ -33,7 +33,6 @@ pub fn upper(x: f64) -> f32 {
     f32::from_bits((x.abs().to_bits() >> 32) as u32)
 }
 
-/// `holds`, which is the same in all lanes of the warp.
 #[inline(always)]
 pub unsafe fn uniform(holds: bool) -> bool {
     holds

@@ -143,8 +143,7 @@ pub fn opt_barrier(x: f64) -> f64 {
     value
 }
 
-/// As [`opt_barrier`]: some releases of LLVM sink the remainder that an index comes from into the loop that
-/// uses it, a division for each iteration.
+/// As [`opt_barrier`]: some releases of LLVM sink the remainder of an index into a loop, a division for each iteration.
 #[inline(always)]
 pub fn opt_barrier_u32(x: u32) -> u32 {
     let mut value = x;

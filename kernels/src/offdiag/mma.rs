@@ -135,7 +135,6 @@ pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as u
 
 pub type PerLane<T> = [T; LANES];
 
-/// The lane of entry `at` of a [`PerLane`]: on the GPU the calling one.
 #[inline(always)]
 pub fn lane(at: usize) -> u32 {
     #[cfg(target_arch = "nvptx64")]

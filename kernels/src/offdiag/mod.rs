@@ -41,9 +41,7 @@ pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
 pub struct Version {
     pub id: &'static str,
     pub change: &'static str,
-    /// The version before it.
     pub from: Option<&'static str>,
-    /// The least compute capability.
     pub capability: f64,
     /// Whether operands are staged in shared memory.
     pub is_pipelined: bool,

@@ -75,7 +75,6 @@ impl Tile {
     }
 }
 
-/// The stages of a block in shared memory.
 #[derive(Clone, Copy)]
 pub struct Stages {
     /// Fragments of A and of B, and words of an element of B.
@@ -188,7 +187,6 @@ mod gpu {
         /// Stages of the whole product.
         count: u32,
         warps: u32,
-        /// The stage that is consumed.
         now: u32,
     }
 
@@ -244,7 +242,6 @@ mod gpu {
     }
 
     impl Pipeline for Staged {
-        /// Makes the barriers and produces the first stages.
         #[inline(always)]
         unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Staged {
             let (stages, warps) = (tile.stages(words), tile.warps());

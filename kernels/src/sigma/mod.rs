@@ -134,7 +134,6 @@ pub trait Cluster: Copy {
 
     unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64>;
 
-    /// Its pairs among those of the slab.
     fn pairs(&self) -> Range<u32>;
 
     /// The far field at an energy, of an occupied or an empty band; `None` where the near field is needed.

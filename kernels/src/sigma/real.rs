@@ -6,12 +6,11 @@
 //! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
 //! ```
 //!
-//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
-//! quotient itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by
-//! `κ = |w|/ω̃` if that is above one, it is κ times as much; intervals are at most a thirty-second of their
-//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
-//! are sums of those of `q` and `−p`; if these nearly cancel, that of `T₀` does most, and is made of
-//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the quotient
+//! itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by `κ = |w|/ω̃` if that is
+//! above one, it is κ times as much; intervals are at most a thirty-second of their poles wide, so that `|s| ≥ 63·(κ −
+//! 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p` are sums of those of `q` and `−p`; if these
+//! nearly cancel, that of `T₀` does most, and is made of `|r₂² − r₁²| = 4·|w|·mid/half²`.
 
 use core::ops::Range;
 
@@ -98,8 +97,6 @@ const fn polynomials_at(buffer: u32, at: u32, k: usize) -> u32 {
 const fn weight_at(buffer: u32, at: u32) -> u32 {
     WEIGHTS + (buffer * STAGE + at) * 2
 }
-
-// The far field.
 
 /// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
 #[inline(always)]
