@@ -216,7 +216,6 @@ pub fn add_fallback<S: Simd, const NW: usize>(
 /// Real parts, imaginary parts, and their sums: element (ig, igp) of each at `ig + stride · igp`.
 pub type Planes<'a> = [&'a mut [f64]; 3];
 
-/// Pairs of some `ig` and `igp`.
 #[derive(Clone)]
 pub struct Pairs<'a> {
     /// ω̃ in eV, `(ncouls, igp)`.

@@ -15,7 +15,6 @@ use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, stor
 
 /// A vector of energies: whether moments give the sums there, and of which terms.
 pub struct FarField<S: Simd> {
-    /// Whether moments give the sums.
     pub holds: S::mask64s,
     /// Whether the first branch holds.
     pub first: S::mask64s,

@@ -98,7 +98,6 @@ pub struct Clusters<'a> {
     pub aqsm: &'a BandPanels,
 }
 
-/// All that a calculation reads.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub bands: Bands<'a>,

@@ -313,7 +313,6 @@ impl Level {
             Level::Avx2 => detected.as_avx2().is_some(),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => detected.as_avx512().is_some(),
-            // Those of other architectures.
             level => level == Level::Scalar,
         }
     }

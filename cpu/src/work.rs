@@ -16,7 +16,6 @@ use crate::simd::{WIDTH, tree};
 /// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
-/// The size of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// Maximum number of `igp`.
