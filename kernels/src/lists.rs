@@ -128,8 +128,8 @@ pub unsafe fn sums<const NW: usize>(
 }
 
 /// Static poles are so far from all energies that `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So
-/// `eps·conj(aqsm_local)` of a thread's pairs is summed before anything else is done with it, no quotient is needed, and
-/// one more energy costs nothing: all bands' energies differ by the same.
+/// `eps·conj(aqsm_local)` of a thread's pairs is summed before anything else is done with it, no quotient is needed,
+/// and one more energy costs nothing: all bands' energies differ by the same.
 #[inline(always)]
 unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
     let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
