@@ -106,7 +106,6 @@ impl Checks<'_> {
         Checks { calculator, on_gpu, ranges: Vec::new() }
     }
 
-    /// Fails for memory of a GPU.
     fn require_on_host<T>(&self, name: &str, at: *const T) -> Result<()> {
         match self.on_gpu && is_on_device(at.addr() as u64) {
             true => Err(argument(format!("{name} is in memory of a GPU, but must be on the host"))),

@@ -52,7 +52,6 @@ pub enum Status {
     Internal = 6,
 }
 
-/// The error of an argument.
 fn argument(what: impl Into<String>) -> Error {
     Error::Input { origin: String::new(), what: what.into() }
 }

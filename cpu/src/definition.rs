@@ -1,6 +1,5 @@
-//! The terms by the definition, in vectors, with masks instead of branches.
-//!
-//! See [`gpp_kernels::formula`]; the quotients are v3's, one real reciprocal or division for each.
+//! The terms of [`gpp_kernels::formula`] in vectors, with masks instead of branches; the quotients are v3's, one real
+//! reciprocal or division for each.
 
 use std::ops::Range;
 
@@ -32,7 +31,6 @@ pub struct Band {
 }
 
 impl Band {
-    /// Band `n` for one `igp` and energy `iw`.
     #[inline(always)]
     pub fn of(bands: &Bands, slab: &Slab, igp: usize, n: usize, iw: usize) -> Band {
         Band {
@@ -55,7 +53,6 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Pairs `ig` of an `igp`, and band `n`.
     #[inline(always)]
     pub fn of(task: &Task<'a>, igp: usize, n: usize, ig: Range<usize>) -> Row<'a> {
         let ncouls = task.bands.ncouls;
@@ -88,7 +85,6 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         if RECIPROCAL { reciprocal(self.token, z2) } else { splat(self.token, 1.0) / z2 }
     }
 
-    /// Adds the terms of a row to the sums of its energy.
     #[inline(always)]
     pub fn row(&self, row: Row, band: Band, sums: &mut [Compensated]) {
         let mut lanes = [[0.0; WIDTH]; VALUES];
@@ -220,7 +216,6 @@ pub fn add_fallback<S: Simd, const NW: usize>(
 /// Real parts, imaginary parts, and their sums: element (ig, igp) of each at `ig + stride · igp`.
 pub type Planes<'a> = [&'a mut [f64]; 3];
 
-/// Pairs of some `ig` and `igp`.
 #[derive(Clone)]
 pub struct Pairs<'a> {
     /// ω̃ in eV, `(ncouls, igp)`.
@@ -229,7 +224,6 @@ pub struct Pairs<'a> {
     pub eps: &'a [Complex64],
     /// Rows of both.
     pub ncouls: usize,
-    /// The `ig`.
     pub ig: Range<usize>,
     /// Columns of the planes are so far apart.
     pub stride: usize,
@@ -272,7 +266,6 @@ fn fill<S: Simd, const N: usize>(
             let pair = if is_whole {
                 [Complex::load(token, &wtilde[at..]), Complex::load(token, &eps[at..])]
             } else {
-                // The last few, and pairs of no weight.
                 let wtilde = filled_up(&wtilde[at..], Complex64::ONE);
                 [
                     Complex::load(token, &wtilde),

@@ -15,7 +15,6 @@ use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, stor
 
 /// A vector of energies: whether moments give the sums there, and of which terms.
 pub struct FarField<S: Simd> {
-    /// Whether moments give the sums.
     pub holds: S::mask64s,
     /// Whether the first branch holds.
     pub first: S::mask64s,
@@ -34,7 +33,6 @@ pub trait Expansion<S: Simd>: Sized {
     /// None for a cluster without a far field, whose pairs are all summed one by one.
     fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
 
-    /// The moments for each band of a chunk.
     fn moments(
         &self,
         clusters: &Clusters,
@@ -60,13 +58,11 @@ pub trait Expansion<S: Simd>: Sized {
     );
 }
 
-/// Parts `at` in each lane.
 #[inline(always)]
 fn splat_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
     Complex::new(splat(token, re[at]), splat(token, im[at]))
 }
 
-/// Parts from `at` on.
 #[inline(always)]
 fn load_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
     Complex::new(load(token, &re[at..]), load(token, &im[at..]))
@@ -88,7 +84,6 @@ fn add_moment<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, lane: usiz
 /// Pairs whose factors stay in the first cache.
 const BLOCK: usize = CHUNK;
 
-/// A block of pairs, taken apart.
 #[derive(Default)]
 struct Block {
     ig: [usize; BLOCK],

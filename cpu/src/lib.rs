@@ -1,7 +1,6 @@
 //! The generalized plasmon-pole kernel for the SIMD units of CPUs, version by version.
 //!
-//! [`versions`] lists the versions, each with what it changes and its loops. Each module builds on
-//! those before it:
+//! [`versions`] lists the versions, each with what it changes and its loops. Each module builds on those before it:
 //!
 //! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
 //! - [`pool`]: how many threads there are, and what they compute in

@@ -21,7 +21,6 @@ pub trait Fraction {
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 }
 
-/// The sums of pairs over the bands.
 #[derive(Clone, Copy)]
 pub struct PairSums<S: Simd, const NW: usize> {
     /// Screened exchange, with the sign of the definition.
@@ -53,7 +52,6 @@ pub trait PerBand: Copy + Default {
 
     fn set(&mut self, band: usize, number: f64);
 
-    /// The numbers from `lane` on.
     fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s;
 
     /// Adds the regular pairs of a block to the sums of each value and chain.
@@ -69,7 +67,6 @@ pub struct Block<'a, R> {
     pub task: &'a Task<'a>,
     pub tile: &'a Tile,
     pub igp: usize,
-    /// The first `ig`.
     pub ig: usize,
     /// Matrix elements of G′, `(rows)`.
     pub aqsm: &'a [[R; 2]],
@@ -128,7 +125,6 @@ pub struct BandRows<R> {
     pub plain: usize,
     /// The end of the other occupied rows.
     pub occupied: usize,
-    /// The first far row.
     pub far_begin: usize,
     /// See [`crate::problem::Plan::half`].
     pub half: f64,
@@ -228,7 +224,6 @@ fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
     for at in (0..WIDTH).filter(|at| bits >> at & 1 == 1) {
         (poles[at], weights[at]) = (HARMLESS.into(), Complex64::ZERO);
     }
-    // Those that are summed next.
     let next = pairs((igp + 1).min(tile.igp.end - 1));
     prefetch(&wtilde[next.clone()]);
     prefetch(&eps[next]);
@@ -502,7 +497,6 @@ impl Fraction for AnyPoles {
 /// out of spans of bands near whose energies no pole is.
 pub struct RealPoles;
 
-/// What the loops over bands need of poles.
 struct RealPole<S: Simd> {
     token: S,
     wtilde: S::f64s,

@@ -1,5 +1,4 @@
-//! The threads of a version. Their number is what the caller sets, or else what `OMP_NUM_THREADS`
-//! says, or else what there is [room](Room) for.
+//! The threads of a version: as many as the caller sets, or `OMP_NUM_THREADS` says, or there is [room](Room) for.
 //!
 //! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
 //! moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
@@ -22,7 +21,6 @@ pub enum Threads {
     All,
 }
 
-/// The environment variable in which OpenMP finds the number of threads.
 pub const VARIABLE: &str = "OMP_NUM_THREADS";
 
 /// The largest number of threads that can be set.
@@ -43,7 +41,6 @@ fn first(list: &str) -> Option<usize> {
 pub struct Team {
     /// What a caller has set; 0 for nothing.
     set: AtomicUsize,
-    /// What the environment asks for.
     asked: Option<usize>,
     room: Room,
     /// Those that have started, each with another number of threads.
@@ -146,8 +143,7 @@ impl Pool {
     }
 }
 
-/// Starts rayon's global pool: `threads`, or else `OMP_NUM_THREADS`, or else as many as rayon
-/// chooses. If the pool has been started before, it stays.
+/// Starts rayon's global pool: `threads`, or else `OMP_NUM_THREADS`, or else rayon's choice. One started before stays.
 ///
 /// # Errors
 /// The system gives no threads.

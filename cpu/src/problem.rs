@@ -37,8 +37,7 @@ pub struct Slab<'a> {
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub eps: &'a [Complex64],
-    /// Matrix elements of G′, `(nbands, ngpown)`, bands in the problem's order; nothing for versions
-    /// that do not [need](crate::versions::Needs) it.
+    /// Elements of G′, `(nbands, ngpown)`, bands in the problem's order; empty unless [needed](crate::versions::Needs).
     pub aqsm: &'a [Complex64],
     /// Coulomb interaction of each `igp`, `(ngpown)`.
     pub vcoul_loc: &'a [f64],
@@ -49,7 +48,6 @@ pub struct Slab<'a> {
 pub struct Plan<'a> {
     /// Bands in the plan's order: plain, other occupied, empty, far.
     pub order: &'a [usize],
-    /// Plain bands.
     pub plain: usize,
     /// Plain and other occupied bands.
     pub occupied: usize,
@@ -76,8 +74,7 @@ pub struct FallbackPairs<'a> {
 }
 
 impl FallbackPairs<'_> {
-    /// Bit `i` for pair `(ig + i, igp)`, of the eight from `ig` on, a multiple of eight; of those past
-    /// `ncouls` too.
+    /// Bit `i` for pair `(ig + i, igp)`, of the eight from `ig` on, a multiple of eight; also of those past `ncouls`.
     #[inline(always)]
     pub fn bits(&self, ncouls: usize, igp: usize, ig: usize) -> u32 {
         let word = self.mask[igp * ncouls.div_ceil(32) + ig / 32];
@@ -89,9 +86,7 @@ impl FallbackPairs<'_> {
 /// The pairs of a slab, those of a cluster next to each other, and the clusters, the largest first.
 #[derive(Clone, Copy)]
 pub enum Pairs<'a> {
-    /// Real poles.
     Real(&'a [Pole], &'a [Interval]),
-    /// Any poles.
     Any(&'a [Pole<Complex64>], &'a [Disc]),
 }
 
@@ -99,13 +94,10 @@ pub enum Pairs<'a> {
 #[derive(Clone, Copy)]
 pub struct Clusters<'a> {
     pub pairs: Pairs<'a>,
-    /// Matrix elements of G.
     pub aqsn: &'a BandPanels,
-    /// Matrix elements of G′.
     pub aqsm: &'a BandPanels,
 }
 
-/// All that a calculation reads.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub bands: Bands<'a>,
@@ -114,14 +106,12 @@ pub struct Task<'a> {
     pub slab: Slab<'a>,
     /// The plan and the slab's fallback pairs, for versions that follow one.
     pub plan: Option<(Plan<'a>, FallbackPairs<'a>)>,
-    /// For versions that sum moments of clusters.
     pub clusters: Option<Clusters<'a>>,
     /// Checked between tiles.
     pub stop: &'a Stop,
 }
 
 impl Task<'_> {
-    /// `igp` of the slab.
     pub fn ngpown(&self) -> usize {
         self.slab.vcoul_loc.len()
     }
@@ -181,7 +171,6 @@ pub enum Lanes {
 pub struct IgPanels {
     rows: Vec<Lines>,
     pub lanes: Lanes,
-    /// Rows of a panel.
     of_panel: usize,
 }
 
@@ -220,7 +209,6 @@ impl IgPanels {
         }
     }
 
-    /// The rows of a panel.
     #[inline(always)]
     pub fn panel(&self, panel: usize) -> &[Lines] {
         &self.rows[panel * self.of_panel..][..self.of_panel]
@@ -244,7 +232,6 @@ pub(crate) type Parts = [[f64; CHUNK]; 2];
 #[derive(Clone, Debug)]
 pub struct BandPanels {
     values: Vec<Parts>,
-    /// Numbers of a column.
     rows: usize,
 }
 
@@ -270,7 +257,6 @@ impl BandPanels {
         ((columns.div_ceil(CHUNK) * size_of::<Parts>()) as u64).saturating_mul(rows as u64)
     }
 
-    /// A row of a panel.
     #[inline(always)]
     pub(crate) fn row(&self, panel: usize, row: usize) -> &Parts {
         &self.values[panel * self.rows + row]

@@ -57,7 +57,6 @@ macro_rules! array {
 }
 pub(crate) use array;
 
-/// Vector registers of the instruction set.
 pub const fn registers<S: Simd>() -> usize {
     match S::f64s::LEN {
         8 => 32,
@@ -76,25 +75,21 @@ const fn newton_steps<S: Simd>() -> usize {
     }
 }
 
-/// A number in each lane.
 #[inline(always)]
 pub fn splat<S: Simd>(token: S, value: f64) -> S::f64s {
     S::f64s::splat(token, value)
 }
 
-/// The first numbers of a slice.
 #[inline(always)]
 pub fn load<S: Simd>(token: S, from: &[f64]) -> S::f64s {
     S::f64s::from_slice(token, &from[..S::f64s::LEN])
 }
 
-/// Writes the first numbers of a slice.
 #[inline(always)]
 pub fn store<S: Simd>(_: S, vector: S::f64s, to: &mut [f64]) {
     vector.store_slice(&mut to[..S::f64s::LEN]);
 }
 
-/// Adds to the first numbers of a slice.
 #[inline(always)]
 pub fn add_to<S: Simd>(token: S, vector: S::f64s, to: &mut [f64]) {
     store(token, load(token, to) + vector, to);
@@ -154,7 +149,6 @@ impl<S: Simd> Complex<S> {
         Complex { re, im }
     }
 
-    /// The same number in each lane.
     #[inline(always)]
     pub fn splat(token: S, z: Complex64) -> Self {
         Complex { re: splat(token, z.re), im: splat(token, z.im) }
@@ -165,7 +159,6 @@ impl<S: Simd> Complex<S> {
         Complex::splat(token, Complex64::ZERO)
     }
 
-    /// The first numbers of a slice.
     #[inline(always)]
     pub fn load(token: S, from: &[Complex64]) -> Self {
         let parts: &[f64] = bytemuck::cast_slice(&from[..S::f64s::LEN]);
@@ -174,7 +167,6 @@ impl<S: Simd> Complex<S> {
         Complex { re, im }
     }
 
-    /// The numbers from `lane` on.
     #[inline(always)]
     pub fn of_lines(token: S, [re, im]: &Lines, lane: usize) -> Self {
         Complex { re: re.vector(token, lane), im: im.vector(token, lane) }
@@ -213,7 +205,6 @@ impl<S: Simd> Complex<S> {
         self.im.mul_add(self.im, self.re * self.re)
     }
 
-    /// `one` where the mask holds, `other` elsewhere.
     #[inline(always)]
     pub fn select(mask: S::mask64s, one: Self, other: Self) -> Self {
         Complex { re: mask.select(one.re, other.re), im: mask.select(one.im, other.im) }
@@ -300,7 +291,6 @@ pub enum Level {
 impl Level {
     pub const ALL: [Level; 4] = [Level::Scalar, Level::Neon, Level::Avx2, Level::Avx512];
 
-    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Level::Scalar => "scalar",
@@ -314,7 +304,6 @@ impl Level {
         Level::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// Whether this CPU has it.
     pub fn is_available(self) -> bool {
         let detected = Detected::new();
         match self {
@@ -324,7 +313,6 @@ impl Level {
             Level::Avx2 => detected.as_avx2().is_some(),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => detected.as_avx512().is_some(),
-            // Those of other architectures.
             level => level == Level::Scalar,
         }
     }
@@ -334,7 +322,6 @@ impl Level {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// The widest that this CPU has.
     pub fn best() -> Level {
         Level::available().pop().unwrap_or(Level::Scalar)
     }

@@ -16,7 +16,6 @@ use crate::simd::{WIDTH, tree};
 /// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
-/// The size of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// Maximum number of `igp`.
@@ -83,8 +82,6 @@ pub fn sum_tiles(
         .collect()
 }
 
-// How a caller stops a calculation.
-
 /// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles
 /// of a few milliseconds; what they return after that is not a sum.
 pub struct Stop(AtomicI64);
@@ -104,7 +101,6 @@ impl Stop {
         self.0.compare_exchange(NOT_REQUESTED, code, order, order).is_ok()
     }
 
-    /// The code, if it was requested.
     pub fn asked(&self) -> Option<i32> {
         i32::try_from(self.0.load(Ordering::Relaxed)).ok()
     }

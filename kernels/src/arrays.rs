@@ -17,10 +17,8 @@ pub struct Limits {
     pub sexcut: f64,
 }
 
-/// Pointers to one problem's arrays and their dimensions.
-///
-/// All arrays are column-major with 0-based indices; the first index named runs fastest.
-/// An element's offset is computed in 32 bits, so no array may hold `2³²` elements or more.
+/// Pointers to one problem's arrays, column-major with 0-based indices, the first index named fastest. An element's
+/// offset is computed in 32 bits, so no array may hold `2³²` elements or more.
 #[derive(Clone, Copy)]
 pub struct Arrays {
     /// Plasmon-pole modes ω̃ in eV, `(ncouls, ngpown)`.
@@ -42,10 +40,8 @@ pub struct Arrays {
     pub ngpown: u32,
     /// `ig`.
     pub ncouls: u32,
-    /// Energies held in `wx`.
     pub nw: u32,
     pub limits: Limits,
-    /// The plan, of versions that follow one.
     pub plan: Plan,
 }
 
@@ -110,10 +106,8 @@ pub trait Order {
     fn aqsm_local(a: &Arrays, igp: u32, n: u32) -> u32;
 }
 
-/// The reference's order: `wx(iw,n)`, `aqsm_local(igp,n)`.
 pub struct Original;
 
-/// The order of v7 and v8: `wx(n,iw)`, `aqsm_local(n,igp)`.
 pub struct Swapped;
 
 /// The original order, each band of `aqsm_local` and of `wx` padded with zeros: blocks read whole tiles, and 16 bytes at
@@ -171,7 +165,6 @@ impl Order for Planned {
 // host fills in and the parameters of the entries. These take the fields one by one: of a structure passed by value the
 // compiler no longer knows that its pointers point to global memory.
 
-/// The structure of a list of arguments.
 macro_rules! structure {
     ([$(#[$about:meta])* $name:ident] { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
@@ -207,7 +200,6 @@ macro_rules! structure {
 }
 pub(crate) use structure;
 
-/// The arguments of a launch.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Arguments {
     /// The address of each, as the driver's launch takes them.

@@ -11,10 +11,9 @@
 //!
 //! How the quotients, the absolute values and the branch are written is what v0 to v3 differ in. All of them take the
 //! two denominators from [`first_denominator`] and [`second_denominator`], which lose no digits however near `w` is to
-//! `ω̃` or `−ω̃`. [`term`] is v3's form, by which later versions sum fallback pairs. On a pole itself
-//! (`wdiff = 0`) `delw` is not a number, no comparison holds and the term is zero, as in the reference. At
-//! `w = −ω̃` `ssx` is infinite, NaN in the arithmetic, and cut off like every other that is too large: see
-//! [`Term::cut`].
+//! `ω̃` or `−ω̃`. [`term`] is v3's form, by which later versions sum fallback pairs. On a pole itself (`wdiff = 0`)
+//! `delw` is not a number, no comparison holds and the term is zero, as in the reference. At `w = −ω̃` `ssx` is
+//! infinite, NaN in the arithmetic, and cut off like every other that is too large: see [`Term::cut`].
 
 use core::hint::select_unpredictable;
 
@@ -48,14 +47,12 @@ impl Pair {
         Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }
     }
 
-    /// Reads `wtilde(ig, igp)` and `eps(ig, igp)`.
     #[inline(always)]
     pub unsafe fn load(arrays: &Arrays, ig: u32, igp: u32) -> Self {
         Pair::new(arrays.wtilde(ig, igp), arrays.eps(ig, igp))
     }
 }
 
-/// `ssx` and `sch` of one term.
 #[derive(Clone, Copy)]
 pub struct Term {
     pub ssx: Complex64,
@@ -158,8 +155,7 @@ pub fn second_denominator(wsum: f64, wtilde: Complex64) -> Complex64 {
     wtilde * (Complex::new(wsum, wtilde.im) * 2.0)
 }
 
-/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`,
-/// `Re ach`, `Im ach`.
+/// Values of one energy, in the order in which blocks store them: `Re asx`, `Im asx`, `Re ach`, `Im ach`.
 pub const VALUES: usize = 4;
 
 /// Most values of a launch: three energies.
@@ -192,8 +188,6 @@ impl<const NW: usize> Sums<NW> {
     }
 }
 
-// Products and reciprocals.
-
 /// `sum + a·b`, four fused operations.
 #[inline(always)]
 pub fn plus_product(sum: Complex64, a: Complex64, b: Complex64) -> Complex64 {
@@ -209,11 +203,9 @@ pub fn reciprocal(z: Complex64) -> Complex64 {
     z.conj() * rden
 }
 
-/// `1 / z`, or zero if `unless` holds, whatever finite number `z` is: the hardware's approximation
-/// and one cubic correction.
-///
-/// The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³,
-/// below the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
+/// `1 / z`, or zero if `unless` holds, whatever finite number `z` is: the hardware's approximation and a cubic
+/// correction. The approximation's relative error is `e = 1 − z·r₀`, at most 2⁻¹⁹; `r₀·(1 + e + e²)` leaves e³, below
+/// the last bit. `z` must be neither zero nor so far from one that `r₀` is subnormal.
 #[inline(always)]
 pub fn reciprocal_unless(unless: bool, z: f64) -> f64 {
     let approximate = select_unpredictable(unless, 0.0, approximate_reciprocal(z));

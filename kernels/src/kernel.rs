@@ -15,11 +15,9 @@ pub struct Version {
     pub id: &'static str,
     /// What it changes from the version before.
     pub change: &'static str,
-    /// Where the change is described.
     pub source: &'static str,
 }
 
-/// The kernels of a version.
 pub struct GpuVersion {
     pub version: &'static Version,
     /// Kernels for real poles come before those for any poles.
@@ -85,7 +83,6 @@ pub enum Loops {
 pub enum Energies {
     /// One launch, all energies in a thread.
     Together,
-    /// One launch for each energy.
     OneLaunchEach,
     /// One launch, any number of energies up to this.
     UpTo(u32),
@@ -111,13 +108,11 @@ pub struct Kernel {
     pub loops: Loops,
     pub energies: Energies,
     pub energies_from: EnergiesFrom,
-    /// Index order of `wx` and `aqsm_local`.
     pub layout: Layout,
     pub threads: u32,
     /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
-    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as counted by the hardware
-    /// for si214: see the archived profiles.
+    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as the hardware counts for si214 in the archived profiles.
     pub flops_per_term: Option<f64>,
     pub entries: &'static [Entry],
 }
@@ -138,7 +133,6 @@ impl Kernel {
         }
     }
 
-    /// The entry for a problem of `nw` energies, one launch or `nw`.
     pub fn entry(&self, nw: usize) -> Option<&'static Entry> {
         let energies = match self.energies {
             Energies::Together => nw as u32,
@@ -169,7 +163,6 @@ impl Kernel {
         }
     }
 
-    /// The register limit of one of its entries.
     pub fn max_registers_of(&self, entry: &Entry) -> Option<u32> {
         entry.max_registers.or(self.max_registers)
     }
@@ -182,7 +175,6 @@ impl Kernel {
         }
     }
 
-    /// Blocks of each group that sum fallback pairs.
     pub fn fallback_blocks(&self, fallback_begins: &[u32]) -> u32 {
         match self.loops {
             Loops::Tiled(shape) => shape.fallback_blocks(fallback_begins),
@@ -233,8 +225,7 @@ impl Kernel {
         }
     }
 
-    /// The first dimension that is too large: offsets, numbers of iterations and numbers of threads are computed in 32
-    /// bits.
+    /// The first dimension that is too large for offsets, iterations and threads in 32 bits.
     pub fn exceeded(&self, dimensions: &Dimensions) -> Option<Exceeded> {
         let Dimensions { nbands, ngpown, ncouls, nw, .. } = *dimensions;
         let (bands, igp, ig) = (u64::from(nbands), u64::from(ngpown), u64::from(ncouls));
@@ -266,7 +257,6 @@ impl Kernel {
     }
 }
 
-/// The dimensions that determine the size of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions<'a> {
     pub nbands: u32,
@@ -284,7 +274,6 @@ pub struct Dimensions<'a> {
 /// No dimension may be as large.
 pub const BELOW: u64 = 1 << 32;
 
-/// A dimension that is too large for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub what: &'static str,
@@ -305,7 +294,6 @@ impl Layout {
     pub const ALL: [Layout; 5] =
         [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
 
-    /// Sizes for these numbers of bands, `igp`, `ig` and energies.
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
         let original = Sizes {
             aqsn: [ig, bands],
@@ -337,8 +325,7 @@ impl Layout {
 /// Register spills that tests allow an entry, with a margin for other compilers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spills {
-    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these
-    /// cost time.
+    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these cost time.
     pub in_loop: u32,
     /// Bytes in the whole entry, most of which run once: more means that it has changed.
     pub bytes: u32,
@@ -349,15 +336,12 @@ impl Spills {
     pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
 }
 
-// Kernel entries: each made of a body for the GPU and for the host, and described.
-
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
 /// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
 /// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
-/// says `registers …`,
-/// and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// says `registers …`, and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
 /// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
     (clusters $cluster:ty: $symbol:ident) => {{

@@ -23,39 +23,35 @@
 //! unsafe functions of this crate rely on them: they are kernels or parts of kernels, called by all threads of a block,
 //! or of a warp, alike if they meet at a barrier or exchange values, with indices within the dimensions.
 //!
-//! 1. **Arrays.** Every pointer of the arguments ([`arrays`]) is valid for the dimensions
-//!    passed with it, in the kernel's [`arrays::Layout`], on the GPU aligned to 16 bytes. Nobody
-//!    writes the arrays that are read while the launch runs, and nobody else touches those that are
-//!    written.
-//! 2. **Dimensions.** `nbands`, `ngpown`, `ncouls` and `nw` are positive and
-//!    [`kernel::Kernel::exceeded`] finds nothing: no array holds 2³² elements or more, padding
-//!    included, no collapsed loop has 2³² iterations or more, and no grid 2³² threads.
-//! 3. **Energies.** `iw` plus the energies of the entry is at most `nw`; a kernel of
-//!    [`kernel::Energies::Together`] has `iw = 0` and the entry of `nw` energies. One of
-//!    [`kernel::Energies::UpTo`] has one entry, which sums all `nw`; they are no more than it names.
-//! 4. **Grid.** The grid has [`tiling::Grid::blocks`] blocks of [`tiling::Grid::threads`]
-//!    threads, both one-dimensional, as [`kernel::Kernel::grid`] says for the dimensions; a block
-//!    is 16 whole warps at most. All threads of a block are launched, and what a body does for all of
-//!    them alike (barriers, stages, the sum of the block) it reaches with all of them.
-//! 5. **Constant memory.** A kernel with [`plan::EnergiesFrom::ConstantMemory`] finds the
-//!    energies of all bands, [`plan::CONSTANT`] at most, in the variable
-//!    [`plan::SYMBOL`] of its own module; in the emulator behind [`plan::Plan::energies`].
-//! 6. **Plan.** A kernel of [`arrays::Layout::Planned`] takes the plan of these bands and of
-//!    these poles ([`plan`]): `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its fallback pairs
-//!    are those for the kernel's kind of poles ([`kernel::Kernel::poles`]); every other pole
-//!    is of that kind. `fallback_begins` holds `ngpown + 1` ascending offsets into `fallback_pairs`, and
-//!    `fallback_blocks` is the number that the grid has. A kernel of [`arrays::Layout::Listed`] takes the same with [`lists`]
-//!    of all other pairs that contribute instead of the mask.
-//! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them
-//!    empty; `ig` and `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has
-//!    any. For a kernel for any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to
-//!    [`sigma::Disc`]s.
-//! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · nw · `[`formula::VALUES`]
-//!    numbers; the second stage has one block of [`reduction::THREADS`] threads for each value of
-//!    each group, `partials` of as many runs of `count`, and `sums` of as many numbers.
-//! 9. **Kernels.** The kernel is one of [`versions::ALL`], that of [`versions::static_ch`], or
-//!    one of these with another cap on its registers. Its layout, loops and threads are those that its
-//!    entries were written for.
+//! 1. **Arrays.** Every pointer of the arguments ([`arrays`]) is valid for the dimensions passed with it, in the
+//!    kernel's [`arrays::Layout`], on the GPU aligned to 16 bytes. Nobody writes the arrays that are read while the
+//!    launch runs, and nobody else touches those that are written.
+//! 2. **Dimensions.** `nbands`, `ngpown`, `ncouls` and `nw` are positive and [`kernel::Kernel::exceeded`] finds
+//!    nothing: no array holds 2³² elements or more, padding included, no collapsed loop has 2³² iterations or more, and
+//!    no grid 2³² threads.
+//! 3. **Energies.** `iw` plus the energies of the entry is at most `nw`; a kernel of [`kernel::Energies::Together`] has
+//!    `iw = 0` and the entry of `nw` energies. One of [`kernel::Energies::UpTo`] has one entry, which sums all `nw`;
+//!    they are no more than it names.
+//! 4. **Grid.** The grid has [`tiling::Grid::blocks`] blocks of [`tiling::Grid::threads`] threads, both
+//!    one-dimensional, as [`kernel::Kernel::grid`] says for the dimensions; a block is 16 whole warps at most. All
+//!    threads of a block are launched, and what a body does for all of them alike (barriers, stages, the sum of the
+//!    block) it reaches with all of them.
+//! 5. **Constant memory.** A kernel with [`plan::EnergiesFrom::ConstantMemory`] finds the energies of all bands,
+//!    [`plan::CONSTANT`] at most, in the variable [`plan::SYMBOL`] of its own module; in the emulator behind
+//!    [`plan::Plan::energies`].
+//! 6. **Plan.** A kernel of [`arrays::Layout::Planned`] takes the plan of these bands and of these poles ([`plan`]):
+//!    `plain ≤ occupied ≤ far_begin ≤ nbands`. Its mask and its fallback pairs are those for the kernel's kind of poles
+//!    ([`kernel::Kernel::poles`]); every other pole is of that kind. `fallback_begins` holds `ngpown + 1` ascending
+//!    offsets into `fallback_pairs`, and `fallback_blocks` is the number that the grid has. A kernel of
+//!    [`arrays::Layout::Listed`] takes the same with [`lists`] of all other pairs that contribute instead of the mask.
+//! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them empty; `ig` and
+//!    `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has any. For a kernel for
+//!    any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to [`sigma::Disc`]s.
+//! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · nw · `[`formula::VALUES`] numbers; the second stage has
+//!    one block of [`reduction::THREADS`] threads for each value of each group, `partials` of as many runs of `count`,
+//!    and `sums` of as many numbers.
+//! 9. **Kernels.** The kernel is one of [`versions::ALL`], that of [`versions::static_ch`], or one of these with
+//!    another cap on its registers. Its layout, loops and threads are those that its entries were written for.
 #![no_std]
 #![allow(clippy::assign_op_pattern, reason = "sums are written as in the formula")]
 #![allow(missing_docs, reason = "fields and functions have the reference's names")]

@@ -1,10 +1,9 @@
 //! Lists: each lane of a block sums only those of its `igp` whose terms are not zero.
 //!
-//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole.
-//! Lists leave them out: the other regular pairs of each `ig` are divided among blocks in ascending
-//! order of `igp`, and each lane of a block has the next ones of its own `ig`. The `igp` of a block
-//! lie in a *window* of neighbouring ones, so that the block stages only these. If the next `igp`
-//! of an `ig` is past the window, the next block sums it.
+//! Many pairs of a real problem have a pole or a weight of zero, which tiles sum as a dummy pole. Lists leave them out:
+//! the other regular pairs of each `ig` are divided among blocks in ascending order of `igp`, and each lane of a block
+//! has the next ones of its own `ig`. The `igp` of a block lie in a *window* of neighbouring ones, so that the block
+//! stages only these. If the next `igp` of an `ig` is past the window, the next block sums it.
 //!
 //! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
 //!
@@ -30,7 +29,6 @@ pub const STATIC_TILE: usize = 4;
 
 const WARPS: usize = 8;
 
-/// The shape of blocks.
 pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
 
 /// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
@@ -85,13 +83,11 @@ pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
     }
 }
 
-/// The grid that a thread is of.
 #[inline(always)]
 const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
     grid(thread.count / SHAPE.threads() - a.plan.fallback_blocks, a.plan.fallback_blocks)
 }
 
-/// The blocks of a launch.
 pub struct Blocks;
 
 #[cfg(target_arch = "nvptx64")]
@@ -131,11 +127,9 @@ pub unsafe fn sums<const NW: usize>(
     }
 }
 
-/// Sums over static pairs.
-///
-/// So far from all energies `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So `eps·conj(aqsm_local)` of
-/// a thread's pairs is summed before anything else is done with it, no quotient is needed, and one more energy costs
-/// nothing: all bands' energies differ by the same.
+/// Static poles are so far from all energies that `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to the last digit. So
+/// `eps·conj(aqsm_local)` of a thread's pairs is summed before anything else is done with it, no quotient is needed,
+/// and one more energy costs nothing: all bands' energies differ by the same.
 #[inline(always)]
 unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
     let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
@@ -173,14 +167,12 @@ pub struct Listed<const T: usize> {
     pub ig: u32,
     /// The first `igp` of the window.
     pub first: u32,
-    /// The last one.
     pub last: u32,
     /// Of each pair, the offset in the window, or [`NONE`].
     offsets: [u8; T],
 }
 
 impl<const T: usize> Listed<T> {
-    /// What a thread has of a record of tiles of `T`.
     #[inline(always)]
     unsafe fn of(record: *const u32, thread: Thread) -> Listed<T> {
         let ig = *record.add(3 + (thread.lane % WARP) as usize);
@@ -226,8 +218,7 @@ impl<const T: usize> Listed<T> {
         tiling::weight(a, self.pair(t))
     }
 
-    /// Calls `step` with the number and the elements of each band of a range. The threads of a block run in turn here: each
-    /// reads its own.
+    /// Calls `step` with the number and the elements of each band of a range. On the host each thread reads its own.
     #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
         use crate::intrinsics::load;

@@ -5,7 +5,6 @@ use crate::arrays::arguments;
 use crate::intrinsics::{load_from_l1, load_from_l2};
 use crate::tiling::Thread;
 
-/// Threads of a block of each kernel.
 pub const THREADS: u32 = 256;
 
 /// Independent chains of fused operations in a thread, enough to hide their latency.
@@ -14,7 +13,6 @@ pub const CHAINS: usize = 8;
 /// Fused operations of each chain.
 pub const FMA_STEPS: u32 = 4096;
 
-/// Symbol of the FMA kernel.
 pub const FMA_SYMBOL: &str = "gpp_ceiling_fma";
 
 /// Symbols of the read kernels: each bypasses the caches nearer than the one it measures.

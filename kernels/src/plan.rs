@@ -58,7 +58,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of versions that need none.
     pub const NONE: Plan = Plan {
         plain: 0,
         occupied: 0,
@@ -78,14 +77,12 @@ impl Plan {
         ncouls.div_ceil(u32::BITS)
     }
 
-    /// Whether the pair is a fallback pair.
     #[inline(always)]
     pub unsafe fn is_fallback(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
         *self.fallback_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
     }
 
-    /// The energies of band `n`.
     #[inline(always)]
     pub unsafe fn energies<const NW: usize>(&self, n: u32) -> [f64; NW] {
         core::array::from_fn(|e| self.energy(n * NW as u32 + e as u32))
@@ -114,14 +111,11 @@ pub enum EnergiesFrom {
     Arrays,
     /// The constant memory, which holds [`CONSTANT`] numbers in the variable [`SYMBOL`].
     ConstantMemory,
-    /// The kernel reads no energies.
     Nowhere,
 }
 
-/// Numbers that the constant memory holds.
 pub const CONSTANT: usize = 1 << 13;
 
-/// The variable in constant memory that holds energies.
 pub const SYMBOL: &str = "gpp_table";
 
 #[cfg(target_arch = "nvptx64")]

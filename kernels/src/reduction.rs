@@ -11,7 +11,6 @@ pub use host::{BlockBody, run_block, second_stage};
 /// Threads of a second-stage block; one block sums one value of one group.
 pub const THREADS: u32 = 512;
 
-/// The second stage's kernel symbol.
 pub const SYMBOL: &str = "gpp_second_stage";
 
 arguments! {
@@ -80,7 +79,6 @@ mod gpu {
         }
     }
 
-    /// Second stage: each block sums its run of `partials`.
     #[inline(always)]
     pub unsafe fn second_stage(arguments: SecondStageArguments) {
         let SecondStageArguments { partials, count, sums } = arguments;
@@ -118,7 +116,6 @@ mod gpu {
         sum
     }
 
-    /// Shared-memory address of scratch element `at`.
     #[inline(always)]
     fn scratch(at: u32) -> u32 {
         gpp_scratch() + at * 8
@@ -136,13 +133,11 @@ mod host {
     use crate::intrinsics::WARP;
     use crate::tiling::{Grid, Thread};
 
-    /// Sum over the threads of a block in the GPU's order.
     pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
         let mut threads: Vec<f64> = threads.collect();
         threads.chunks_mut(WARP as usize).map(warp_sum).sum()
     }
 
-    /// Sum over the lanes of a warp, as a tree.
     pub fn warp_sum(lanes: &mut [f64]) -> f64 {
         let mut width = lanes.len() / 2;
         while width > 0 {

@@ -1,14 +1,11 @@
 //! The threads of a grid, and the iterations of a collapsed loop that each has. Then tiles: how the pairs of a slab are
 //! dealt out to blocks from v9 on, how a thread reads its bands, and where each block's sum goes.
 //!
-//! In tiles a warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The
-//! warps of a block share their `ig`, and blocks of the same `ig` follow each other in the grid, so that
-//! the `aqsn` that they read is still in L2.
+//! In tiles a warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The warps
+//! of a block share their `ig`, and blocks of the same `ig` follow each other, so that their `aqsn` is still in L2.
 //!
-//! The `igp` of a block are a *group*; blocks of the same `igp` are of the same group, and so are the
-//! blocks that sum the fallback pairs ([`crate::plan`]) of these `igp`. A sum is kept
-//! for each group, of nothing but its own data, and in an order that depends on nothing else: it has the
-//! same bits in whatever slab of whole groups it stands.
+//! The `igp` of a block are a *group*, and so are the blocks that sum the fallback pairs ([`crate::plan`]) of these
+//! `igp`. A group's sum depends on its own data alone: it has the same bits in whatever slab of whole groups it stands.
 
 use core::array::from_fn;
 use core::ops::Range;
@@ -25,7 +22,6 @@ pub const MAX_BLOCKS: u32 = 65_535;
 /// One thread of a one-dimensional grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    /// `block · threads + lane`.
     pub index: u32,
     /// Threads in the grid, the stride of a collapsed loop.
     pub count: u32,
@@ -35,7 +31,6 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Thread `lane` of block `block`, of `blocks` with `threads` each.
     #[inline(always)]
     pub fn of(block: u32, lane: u32, blocks: u32, threads: u32) -> Thread {
         Thread { index: block * threads + lane, count: blocks * threads, block, lane }
@@ -48,7 +43,6 @@ impl Thread {
         Thread::of(block(), lane(), blocks(), threads())
     }
 
-    /// The iterations of this thread, every [`Thread::count`]-th of `items`.
     #[inline(always)]
     pub fn strided(self, items: u32) -> impl Iterator<Item = u32> {
         let mut next = Some(self.index).filter(|&first| first < items);
@@ -68,14 +62,11 @@ pub fn split(index: u32, inner: u32) -> (u32, u32) {
     (index / inner, index % inner)
 }
 
-/// Blocks for a collapsed loop of `items` iterations.
 pub fn blocks(items: u64, threads: u32) -> u32 {
     items.div_ceil(u64::from(threads)).clamp(1, u64::from(MAX_BLOCKS)) as u32
 }
 
-/// A position in three collapsed loops, split into digits; `inner` runs fastest.
-///
-/// Advancing by the stride adds digit by digit with carry, so that the loop itself divides nothing.
+/// A position in three collapsed loops, in digits; `inner` runs fastest. Advancing adds with carry and divides nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collapsed {
     /// Outermost loop; past its end the thread is done.
@@ -85,7 +76,6 @@ pub struct Collapsed {
 }
 
 impl Collapsed {
-    /// The digits of `index` with `inner` and `middle` iterations in the two inner loops.
     #[inline(always)]
     pub fn split(index: u32, middle: u32, inner: u32) -> Self {
         let (rest, inner) = split(index, inner);
@@ -93,7 +83,6 @@ impl Collapsed {
         Collapsed { outer, middle, inner }
     }
 
-    /// This position plus `stride`, both of the same dimensions.
     #[inline(always)]
     pub fn advance(self, stride: Collapsed, middle: u32, inner: u32) -> Self {
         let mut next = Collapsed {
@@ -148,7 +137,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid whose blocks are of one group, the slab.
     pub const fn ungrouped(blocks: u32, threads: u32) -> Grid {
         Grid { threads, groups: 1, ig_blocks: blocks, fallback_blocks: 0, take_turns: false }
     }
@@ -186,16 +174,14 @@ impl Grid {
         if rest < fallback { (true, rest) } else { (false, rest - fallback + mixed) }
     }
 
-    /// Group of a block and, within it, the number among those that sum fallback pairs or among those that
-    /// sum tiles.
+    /// Group of a block, and its number among those of the group that do as it does.
     #[inline(always)]
     pub fn place(self, block: u32) -> (u32, u32) {
         let (number, group) = split(self.turn(block).1, self.groups);
         (group, number)
     }
 
-    /// Where a block's sum is kept among those of all blocks, `(per_group, groups)`: those of tiles by
-    /// `ig`, then those of fallback pairs.
+    /// Index of a block's sum, `(per_group, groups)`: those of tiles by `ig`, then those of fallback pairs.
     #[inline(always)]
     pub fn slot(self, block: u32) -> u32 {
         let (group, number) = self.place(block);
@@ -204,7 +190,6 @@ impl Grid {
     }
 }
 
-/// Dimensions of a block's tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// `igp` of a thread.
@@ -218,7 +203,6 @@ impl Shape {
         self.warps * WARP
     }
 
-    /// `igp` of a block: of a group.
     pub const fn igp(self) -> u32 {
         self.warps * self.tile
     }
@@ -235,7 +219,6 @@ impl Shape {
         pairs.max().unwrap_or(0).div_ceil(WARP)
     }
 
-    /// The grid for a slab.
     #[inline(always)]
     pub const fn grid(self, ngpown: u32, ncouls: u32, fallback_blocks: u32) -> Grid {
         Grid {
@@ -248,13 +231,11 @@ impl Shape {
         }
     }
 
-    /// The grid of the launch that a body belongs to.
     #[inline(always)]
     pub const fn grid_of(self, a: &Arrays) -> Grid {
         self.grid(a.ngpown, a.ncouls, a.plan.fallback_blocks)
     }
 
-    /// Where the tile of a thread begins, in a block that sums tiles.
     #[inline(always)]
     pub fn place(self, a: &Arrays, thread: Thread) -> Place {
         let (group, ig_block) = self.grid_of(a).place(thread.block);
@@ -280,11 +261,9 @@ impl Shape {
 /// A pole farther than any regular one: no energy of the fast loops meets it or its negative.
 pub const HARMLESS: f64 = 1e31;
 
-/// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of
-/// weight zero.
+/// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of weight zero.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// The thread's `ig`.
     pub ig: u32,
     /// Its first `igp`.
     pub igp: u32,
@@ -300,13 +279,11 @@ impl Place {
         ours.then_some((ig, igp))
     }
 
-    /// The pole of pair `t`, or a dummy pole if it is not summed here.
     #[inline(always)]
     pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
         wtilde(a, self.pair(a, t))
     }
 
-    /// `vcoul · eps` of pair `t`, or zero.
     #[inline(always)]
     pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
         weight(a, self.pair(a, t))
@@ -373,9 +350,8 @@ pub unsafe fn fallback_pair<const NW: usize>(
 
 /// Adds `m` times a real factor to each of `N` sums.
 ///
-/// An FP64 instruction with three operands of its own takes three cycles to read them and only two
-/// to issue. The order is such that each shares one with the instruction before, which the hardware
-/// then need not read again: the factor, then a part of `m`, in turn.
+/// An FP64 instruction with three operands of its own takes three cycles to read them and only two to issue. So each
+/// shares one with the instruction before, which is not read again: the factor, then a part of `m`, in turn.
 #[inline(always)]
 pub fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f64; N]) {
     each::<N>(|at| {
@@ -399,7 +375,6 @@ pub struct Band<const T: usize> {
 }
 
 impl<const T: usize> Band<T> {
-    /// `M` of pair `t` of the tile.
     #[inline(always)]
     pub fn matngmatmgp(&self, t: usize) -> Complex64 {
         self.aqsm[t].conj() * self.aqsn
@@ -460,9 +435,8 @@ pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
     }
     let bands = Stage::<T, W>::BANDS;
     let band_bytes = Stage::<T, W>::BAND * ELEMENT;
-    // Global elements are clamped to the arrays' extents, shared ones are
-    // within the buffers by their slot; a buffer is written only after the barrier that all its
-    // readers have passed.
+    // Global elements are clamped to the arrays' extents, shared ones are within the buffers by their slot; a buffer is
+    // written only after the barrier that all its readers have passed.
     let thread = lane();
     let [first, second] = Stage::<T, W>::shares(thread, place, a.ngpown, a.ncouls, READ);
     let array = match second.array {
@@ -526,16 +500,12 @@ pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
     barrier();
 }
 
-// Which elements each thread of a block brings to shared memory, and where each finds its own.
-//
-// A stage holds as many bands as the block has warps, each of elements of 16 bytes: `aqsn` of 32 `ig`,
-// `aqsm_local` of the block's `igp`, and `wx` in pairs. Warp `b` brings the `aqsn` of band `b`;
-// the rest is dealt out to the threads in turn.
+// Which elements each thread of a block brings to shared memory, and where each finds its own. A stage holds as many
+// bands as the block has warps, each of elements of 16 bytes: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, and
+// `wx` in pairs. Warp `b` brings the `aqsn` of band `b`; the rest is dealt out to the threads in turn.
 
-/// The stage of blocks of `W` warps with tiles of `T`.
 pub struct Stage<const T: usize, const W: usize>;
 
-/// An array that bands are staged from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Array {
     /// `aqsn(ig,n)`.
@@ -549,7 +519,6 @@ pub enum Array {
 /// One element of each stage, as one thread brings it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The array that it is read from.
     pub array: Array,
     /// Elements of the array for a band.
     pub stride: u32,
@@ -580,9 +549,8 @@ impl<const T: usize, const W: usize> Stage<T, W> {
 
     pub const LENGTH: u32 = Self::BANDS * Self::BAND;
 
-    /// What a thread of a block brings, with its place in the grid and the extents of the slab; of
-    /// energies only if the bands are `with_energies`. A thread that has no second element to bring
-    /// brings its first twice, so that none branches off.
+    /// What a thread of a block brings; of energies only if the bands are `with_energies`. A thread that has no
+    /// second element to bring brings its first twice, so that none branches off.
     #[inline(always)]
     pub fn shares(
         thread: u32,
@@ -627,7 +595,6 @@ impl<const T: usize, const W: usize> Stage<T, W> {
         [first, second]
     }
 
-    /// Offset of a thread's `aqsn` in a band of a stage.
     #[inline(always)]
     pub fn aqsn(thread: u32) -> u32 {
         thread % WARP
@@ -646,14 +613,12 @@ impl<const T: usize, const W: usize> Stage<T, W> {
     }
 }
 
-/// Bytes of an element of a stage.
 pub const ELEMENT: u32 = 16;
 
 // Two stages each, with a variable for each number of warps, so that a kernel takes no more than it fills.
 shared_memory! { align 16 gpp_stage_8: 2 * Stage::<3, 8>::LENGTH * ELEMENT }
 shared_memory! { align 16 gpp_stage_wide: 2 * Stage::<4, 4>::LENGTH * ELEMENT }
 
-/// Shared-memory address of the two stages of blocks of `W` warps with tiles of `T`.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn stages<const T: usize, const W: usize>() -> u32 {

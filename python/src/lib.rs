@@ -1,5 +1,4 @@
-//! The Python module `gpp._gpp`: [`gpp_core`] called with NumPy arrays of the right types and
-//! shapes. Users call `gpp/__init__.py`, which checks their arguments first.
+//! The Python module `gpp._gpp`: [`gpp_core`] called with NumPy arrays, which `gpp/__init__.py` checks before.
 
 mod calculator;
 

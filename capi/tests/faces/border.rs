@@ -14,12 +14,10 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::Outcome;
 
-/// Calls of a thread.
 const CALLS: usize = 5_000;
 
 const THREADS: u64 = 2;
 
-/// What a thread draws from.
 struct Draw(ChaCha8Rng);
 
 impl Draw {
@@ -44,7 +42,6 @@ const NW: usize = 2;
 /// Bands l and m.
 const BANDS: usize = 2;
 
-/// Sums of a matrix.
 const MOST: usize = NW * BANDS * BANDS;
 
 const UNTOUCHED: Complex = Complex { re: 7.0, im: -7.0 };
@@ -118,7 +115,6 @@ fn arguments(draw: &mut Draw) -> Arguments {
 /// Sizes that no memory has, or that are negative.
 const WRONG: [i64; 6] = [-1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 40)];
 
-/// Makes an argument one that is refused.
 fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
     if is_matrix && draw.below(2) == 0 {
         return spoil_bands(a, draw);
@@ -161,7 +157,6 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
     }
 }
 
-/// Makes one of a matrix's bands one that is refused.
 fn spoil_bands(a: &mut Arguments, draw: &mut Draw) {
     let b = &mut a.matrix;
     match draw.below(8) {

@@ -29,8 +29,7 @@ pub fn has(tool: &str) -> bool {
     env::split_paths(&paths).any(|folder| folder.join(tool).is_file())
 }
 
-/// A file that cargo made of the library when it built this test, which depends on it. Where it is not beside
-/// the test it is built.
+/// A file of the library that cargo made with this test; where it is not beside the test it is built.
 pub fn library(name: &str) -> Result<PathBuf, Failed> {
     let test = env::current_exe()?;
     let beside = test.parent().ok_or("a test is in a folder")?;

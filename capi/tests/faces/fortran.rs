@@ -8,7 +8,6 @@ use libtest_mimic::Failed;
 use crate::Outcome;
 use crate::built::{LIBRARIES, compile, library, root, run};
 
-/// What is compiled before an example.
 const MODULES: [&str; 2] = ["capi/fortran/gpp.f90", "examples/fortran/miniapp.f90"];
 
 /// What Open MPI has to be told to start more processes than there are cores, as root too, and where nothing

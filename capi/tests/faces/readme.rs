@@ -43,8 +43,7 @@ README
 end program
 ";
 
-/// Compiles the README's block in a language within a program, which prints the real parts of the first energy's
-/// sums.
+/// Compiles the README's block in a language within a program, which prints the real parts of the first energy's sums.
 fn prints(
     [compiler, language, file]: [&str; 3],
     program: &str,

@@ -78,7 +78,6 @@ fn far_fields_are_those_of_one_number() {
     assert!(real.iter().chain(&any).all(|&count| count > 0), "{real:?} {any:?}");
 }
 
-/// Points of a disc, its rim's too.
 fn poles(of: &Disc) -> impl Iterator<Item = Complex64> + use<> {
     let Disc { middle, radius, .. } = *of;
     let rim = (0..16).map(move |at| Complex64::from_polar(radius, f64::from(at) * 0.393));

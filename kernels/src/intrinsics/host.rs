@@ -28,19 +28,16 @@ pub fn approximate_reciprocal(x: f64) -> f64 {
     upper(1.0 / upper(x))
 }
 
-/// The upper word of `|x|`.
 #[inline(always)]
 pub fn upper(x: f64) -> f32 {
     f32::from_bits((x.abs().to_bits() >> 32) as u32)
 }
 
-/// `holds`, which is the same in all lanes of the warp.
 #[inline(always)]
 pub unsafe fn uniform(holds: bool) -> bool {
     holds
 }
 
-/// Reads element `at`.
 #[inline(always)]
 pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
     *array.add(at as usize)

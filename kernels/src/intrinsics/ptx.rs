@@ -50,7 +50,6 @@ pub unsafe fn warp_barrier() {
     asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags))
 }
 
-/// The value of another lane.
 macro_rules! shuffles {
     ($($(#[$about:meta])* $name:ident: $mode:literal, $lane:ident;)+) => {$(
         $(#[$about])*
@@ -144,8 +143,7 @@ pub fn opt_barrier(x: f64) -> f64 {
     value
 }
 
-/// As [`opt_barrier`]: some releases of LLVM sink the remainder that an index comes from into the loop that
-/// uses it, a division for each iteration.
+/// As [`opt_barrier`]: some releases of LLVM sink the remainder of an index into a loop, a division for each iteration.
 #[inline(always)]
 pub fn opt_barrier_u32(x: u32) -> u32 {
     let mut value = x;
@@ -197,14 +195,12 @@ pub unsafe fn load_const(address: u32) -> f64 {
     number
 }
 
-/// Stores a number to shared memory.
 #[inline(always)]
 pub unsafe fn store_shared(address: u32, value: f64) {
     asm!("st.shared.f64 [{}], {};", in(reg32) address, in(reg64) value,
          options(nostack, preserves_flags));
 }
 
-/// Loads a number from shared memory.
 #[inline(always)]
 pub unsafe fn load_shared(address: u32) -> f64 {
     let value;
@@ -213,7 +209,6 @@ pub unsafe fn load_shared(address: u32) -> f64 {
     value
 }
 
-/// Stores 16 bytes to shared memory.
 #[inline(always)]
 pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
     asm!("st.shared.v2.f64 [{}], {{{}, {}}};",
@@ -246,7 +241,6 @@ pub fn copied<const AHEAD: u32>() {
     unsafe { asm!("cp.async.wait_group {};", const AHEAD, options(nostack, preserves_flags)) }
 }
 
-/// Loads 16 bytes from shared memory.
 #[inline(always)]
 pub unsafe fn load_shared_pair(address: u32) -> Complex64 {
     let (re, im);

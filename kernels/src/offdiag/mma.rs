@@ -131,13 +131,10 @@ impl Instruction for Vector {
 
 // Values of the lanes of a warp: on the GPU that of the calling lane, on the host those of all lanes.
 
-/// Lanes of a call.
 pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as usize };
 
-/// A value of each lane.
 pub type PerLane<T> = [T; LANES];
 
-/// The lane of entry `at` of a [`PerLane`]: on the GPU the calling one.
 #[inline(always)]
 pub fn lane(at: usize) -> u32 {
     #[cfg(target_arch = "nvptx64")]

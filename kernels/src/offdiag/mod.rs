@@ -41,9 +41,7 @@ pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
 pub struct Version {
     pub id: &'static str,
     pub change: &'static str,
-    /// The version before it.
     pub from: Option<&'static str>,
-    /// The least compute capability.
     pub capability: f64,
     /// Whether operands are staged in shared memory.
     pub is_pipelined: bool,
@@ -74,7 +72,6 @@ impl Version {
         if self.is_pipelined { tile.stages(words).bytes() } else { 0 }
     }
 
-    /// Symbols with the threads of a block.
     pub fn kernels(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let first =
             self.symbols_u.into_iter().flatten().map(|symbol| (symbol, self.tile_u.threads()));

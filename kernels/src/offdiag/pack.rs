@@ -44,7 +44,6 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// A and B of a k-tile.
     #[inline(always)]
     pub fn at(&self, k_tile: u32) -> (*const f64, *const f64) {
         let a = self.a.wrapping_add(k_tile as usize * self.a_stride);
@@ -54,7 +53,6 @@ impl Operands {
 
 // The kernels besides the products.
 
-/// Threads of a block of these kernels.
 pub const THREADS: u32 = 128;
 
 arguments! {

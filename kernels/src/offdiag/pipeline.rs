@@ -13,7 +13,6 @@ pub trait TileConfig {
     const TILE_SIGMA: Tile;
     /// Whether an item may end within a warp's tile.
     const SPLITS: bool;
-    /// Whether operands are staged in shared memory.
     const PIPELINED: bool;
 }
 
@@ -76,7 +75,6 @@ impl Tile {
     }
 }
 
-/// The stages of a block in shared memory.
 #[derive(Clone, Copy)]
 pub struct Stages {
     /// Fragments of A and of B, and words of an element of B.
@@ -88,12 +86,10 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Bytes of A in a k-tile.
     pub const fn a_bytes(self) -> u32 {
         self.a * A_FRAGMENT * 8
     }
 
-    /// Bytes of B in a k-tile.
     pub const fn b_bytes(self) -> u32 {
         self.b * self.words * B_FRAGMENT * 8
     }
@@ -103,7 +99,6 @@ impl Stages {
         self.k_tiles * (self.a_bytes() + self.b_bytes())
     }
 
-    /// Bytes of shared memory that a block needs.
     pub const fn bytes(self) -> u32 {
         BARRIERS + self.count * self.stage_bytes()
     }
@@ -192,7 +187,6 @@ mod gpu {
         /// Stages of the whole product.
         count: u32,
         warps: u32,
-        /// The stage that is consumed.
         now: u32,
     }
 
@@ -248,7 +242,6 @@ mod gpu {
     }
 
     impl Pipeline for Staged {
-        /// Makes the barriers and produces the first stages.
         #[inline(always)]
         unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Staged {
             let (stages, warps) = (tile.stages(words), tile.warps());

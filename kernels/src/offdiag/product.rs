@@ -228,7 +228,6 @@ impl ProductU {
         }
     }
 
-    /// Sums and stores the tile of a warp.
     #[inline(always)]
     unsafe fn sum<
         W: TileConfig,
@@ -385,7 +384,6 @@ impl ProductSigma {
         }
     }
 
-    /// The tile of one warp of a block.
     #[inline(always)]
     pub(super) unsafe fn warp<W: TileConfig, const M: usize, const N: usize, const K: usize>(
         &self,

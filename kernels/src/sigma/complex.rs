@@ -12,12 +12,11 @@
 //! so what is left out after `K` = [`MOMENTS`] powers is at most `(r/|d|)^K` of the quotient itself: 10⁻¹⁶
 //! if `|d|` is at least [`MIN_DISTANCE`] radii. `1/(w + ω̃)` is the same at `−w` with the other sign.
 //!
-//! Of `q − p = 2ω̃/((w − ω̃)(w + ω̃))` the two quotients are `|w ± ω̃|/|2ω̃|`, at most `(1 + κ)/2` with
-//! `κ = |w|/|ω̃|`. A disc that has moments is at least [`MIN_DISTANCE`] radii away from zero, so `|d|` is at least
-//! `(0.9·κ − 1)·MIN_DISTANCE` radii too: for κ up to 3 the difference has an error of 2·10⁻¹⁶ from each quotient,
-//! and for larger ones less. Its weight of `ζ⁰` is not the difference of two, but
-//! `1/(w − z₀) − 1/(w + z₀) = 2z₀/((w − z₀)(w + z₀))`; those of higher powers are smaller than it by
-//! `r/|d|` and more.
+//! Of `q − p = 2ω̃/((w − ω̃)(w + ω̃))` the two quotients are `|w ± ω̃|/|2ω̃|`, at most `(1 + κ)/2` with `κ = |w|/|ω̃|`.
+//! A disc that has moments is at least [`MIN_DISTANCE`] radii away from zero, so `|d|` is at least `(0.9·κ −
+//! 1)·MIN_DISTANCE` radii too: for κ up to 3 the difference has an error of 2·10⁻¹⁶ from each quotient, and for larger
+//! ones less. Its weight of `ζ⁰` is not the difference of two, but `1/(w − z₀) − 1/(w + z₀) = 2z₀/((w − z₀)(w + z₀))`;
+//! those of higher powers are smaller than it by `r/|d|` and more.
 
 use core::ops::Range;
 
@@ -34,7 +33,6 @@ use crate::sigma::{
 /// Blocks of a launch at most: the order of the sums depends on it.
 pub const BLOCKS: u32 = 528;
 
-/// Moments of a cluster.
 pub const MOMENTS: usize = 16;
 
 /// The least distance of the far field, in radii.
@@ -48,15 +46,12 @@ pub struct Disc {
     pub middle: Complex64,
     /// r, above zero; NaN if all energies are in the near field.
     pub radius: f64,
-    /// The first pair.
     pub begin: u32,
-    /// One past the last pair.
     pub end: u32,
 }
 
 // Shared memory of a block, in numbers.
 
-/// Moments are summed two at a time, of each even power of `ζ`.
 const EVEN: usize = MOMENTS / 2;
 const _: () = assert!(MOMENTS.is_multiple_of(2), "each even power has an odd one behind it");
 
@@ -73,19 +68,15 @@ const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
 
 shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
 
-/// Moment `k` of band `b`.
 #[inline(always)]
 const fn moment_at(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)
 }
 
-/// `c` of a pair of a stage, `ζ`, then `ζ²`, `ζ⁴` and so on.
 #[inline(always)]
 const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {
     FACTORS + ((buffer * STAGE + at) * PER_PAIR + which as u32) * 2
 }
-
-// The far field.
 
 /// The bounds that decide on the far field of a disc, for any energy.
 #[derive(Clone, Copy, Debug)]

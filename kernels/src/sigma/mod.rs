@@ -120,7 +120,6 @@ pub const MAX_DISTANCE: f64 = 1e100;
 /// Relative margin for the rounding of what is compared with a bound.
 pub const MARGIN: f64 = 1e-12;
 
-/// The clusters of a kernel.
 pub trait Cluster: Copy {
     /// Offset of the targets' sums in shared memory, in numbers.
     const SUMS: u32;
@@ -128,17 +127,13 @@ pub trait Cluster: Copy {
     /// Numbers of shared memory of a block.
     const NUMBERS: u32;
 
-    /// Address of a block's shared memory.
     #[cfg(target_arch = "nvptx64")]
     fn shared_memory() -> u32;
 
-    /// Loads cluster `at`.
     unsafe fn load(a: &ClusterArguments, at: u32) -> Self;
 
-    /// Loads pair `at` of the slab.
     unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64>;
 
-    /// Its pairs among those of the slab.
     fn pairs(&self) -> Range<u32>;
 
     /// The far field at an energy, of an occupied or an empty band; `None` where the near field is needed.
@@ -147,7 +142,6 @@ pub trait Cluster: Copy {
     /// Sums its moments for each band from `first` on, in shared memory.
     unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32);
 
-    /// Adds the far field of the bands from `first` on to a target.
     unsafe fn add_far_field<T: Team>(
         &self,
         a: &ClusterArguments,
@@ -205,7 +199,6 @@ pub unsafe fn block<C: Cluster, T: Team>(
     });
 }
 
-/// Calls `each` for every [`BANDS`]-th of `count`, from `first` on.
 #[inline(always)]
 fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
     let mut at = first;
@@ -233,13 +226,11 @@ impl Target {
     }
 }
 
-/// Offset of the sums of a target in shared memory.
 #[inline(always)]
 const fn sums_of<C: Cluster>(target: u32) -> u32 {
     C::SUMS + VALUES as u32 * target
 }
 
-/// Adds to the sums of a target.
 #[inline(always)]
 fn add<C: Cluster, T: Team>(team: &T, target: u32, values: [f64; VALUES]) {
     let at = sums_of::<C>(target);
@@ -275,7 +266,6 @@ impl ClusterArguments {
         *self.occ.add(n as usize)
     }
 
-    /// Bands of a block from `first` on.
     #[inline(always)]
     fn bands(&self, first: u32) -> u32 {
         BANDS.min(self.nbands - first.min(self.nbands))
@@ -289,9 +279,7 @@ impl ClusterArguments {
     }
 }
 
-// The near field: pairs one at a time, by the definition.
-
-/// Adds the near field of a cluster to the targets of a warp, those from `targets` on.
+/// Adds the near field of a cluster, pair by pair by the definition, to the targets of a warp, those from `targets` on.
 #[inline(always)]
 pub unsafe fn add_near_field<C: Cluster, T: Team>(
     a: &ClusterArguments,
@@ -359,9 +347,7 @@ unsafe fn add_term<W>(
     (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
 }
 
-// The threads of a block that work together: at once on the GPU, one after the other on the host.
-
-/// The threads of a block and the numbers that they share.
+/// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the host.
 pub trait Team {
     /// Runs `each` for each thread, then a barrier.
     fn all(&self, each: impl FnMut(u32));
@@ -512,7 +498,6 @@ mod host {
     }
 
     impl Emulated {
-        /// With shared numbers that are NaN.
         pub fn new(numbers: u32) -> Emulated {
             let nothing = Cell::new(f64::NAN);
             Emulated { shared: vec![nothing; numbers as usize], backwards: Cell::new(false) }

@@ -6,12 +6,11 @@
 //! 1/(w − ω̃) = 1/(half·(s − t)) = (sgn s)/(half·r) · (T₀(t) + 2·Σ (sgn s/ρ)^k·T_k(t))
 //! ```
 //!
-//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the
-//! quotient itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by
-//! `κ = |w|/ω̃` if that is above one, it is κ times as much; intervals are at most a thirty-second of their
-//! poles wide, so that `|s| ≥ 63·(κ − 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p`
-//! are sums of those of `q` and `−p`; if these nearly cancel, that of `T₀` does most, and is made of
-//! `|r₂² − r₁²| = 4·|w|·mid/half²`.
+//! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the quotient
+//! itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by `κ = |w|/ω̃` if that is
+//! above one, it is κ times as much; intervals are at most a thirty-second of their poles wide, so that `|s| ≥ 63·(κ −
+//! 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p` are sums of those of `q` and `−p`; if these
+//! nearly cancel, that of `T₀` does most, and is made of `|r₂² − r₁²| = 4·|w|·mid/half²`.
 
 use core::ops::Range;
 
@@ -28,7 +27,6 @@ use crate::sigma::{
 /// Blocks of a launch at most: the order of the sums depends on it.
 pub const BLOCKS: u32 = 1056;
 
-/// Moments of a cluster.
 pub const MOMENTS: usize = 7;
 
 /// The least `|s|` of the far field.
@@ -41,9 +39,7 @@ pub struct Interval {
     /// Lower bound of the poles in eV; NaN if all energies are in the near field.
     pub low: f64,
     pub high: f64,
-    /// The first pair.
     pub begin: u32,
-    /// One past the last pair.
     pub end: u32,
 }
 
@@ -85,7 +81,6 @@ const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
 
 shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
 
-/// Moment `k` of band `b`.
 #[inline(always)]
 const fn moment_at(b: u32, k: usize) -> u32 {
     MOMENT + 2 * (k as u32 * BANDS + b)
@@ -102,8 +97,6 @@ const fn polynomials_at(buffer: u32, at: u32, k: usize) -> u32 {
 const fn weight_at(buffer: u32, at: u32) -> u32 {
     WEIGHTS + (buffer * STAGE + at) * 2
 }
-
-// The far field.
 
 /// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
 #[inline(always)]
