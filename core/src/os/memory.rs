@@ -107,7 +107,6 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
 }
 
-/// The limit of one group, if it has one.
 fn limit_at(group: &Path) -> Option<Limit> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);

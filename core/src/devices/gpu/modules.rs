@@ -75,7 +75,6 @@ const NEEDED: [(&str, [&str; 2]); 4] = [
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
 
-/// PTX of many kernels.
 pub struct Ptx {
     /// What every module begins with: version, target, source files.
     head: String,
@@ -132,7 +131,6 @@ impl Ptx {
         Ptx { entries: entries.collect(), ..Ptx::new(shared) }
     }
 
-    /// The kernels' symbols in alphabetical order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
@@ -141,9 +139,8 @@ impl Ptx {
         self.entries.contains_key(symbol).then(|| self.of([symbol]))
     }
 
-    /// 16 hexadecimal digits that identify the code of a kernel: its instructions and registers, its bounds, the memory
-    /// and functions that it uses, the PTX's version and target. They do not depend on where it was built and what else
-    /// was: line table, comments, the kernel's name and the names that the compiler chooses.
+    /// 16 hexadecimal digits that identify a kernel's code, with the memory and functions that it uses. They do not
+    /// depend on where it was built and what else was, nor on comments and names.
     pub fn hash(&self, symbol: &str) -> Option<String> {
         Some(code_hash(&self.module(symbol)?, symbol))
     }
@@ -187,7 +184,6 @@ fn code_hash(module: &str, symbol: &str) -> String {
         if line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':') {
             continue;
         }
-        // Names, and what stands between them.
         let mut rest = line;
         while let Some(first) = rest.chars().next() {
             let end = rest.find(|c| is_name(c) != is_name(first)).unwrap_or(rest.len());

@@ -25,7 +25,6 @@ static LIBRARY: LazyLock<Result<Library, String>> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The code of the last failure on this thread.
     static LAST_FAILURE: Cell<c_int> = const { Cell::new(0) };
 }
 
@@ -283,7 +282,6 @@ pub fn load_log(ptx: &CStr) -> String {
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Allows blocks of a kernel `bytes` bytes of dynamic shared memory.
 pub fn allow_shared(function: &Function<'_>, bytes: u32) -> CudaResult<()> {
     let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the function belongs to a loaded module.
