@@ -1,5 +1,4 @@
-//! Reference values of a problem by the definition, the size of their terms, and the error bounds
-//! that follow for results of the kernels.
+//! Reference values of a problem by the definition, and the error bounds for results of the kernels.
 
 pub mod serial;
 
@@ -232,8 +231,6 @@ fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T
     Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
 }
 
-// Which terms of a problem are evaluated.
-
 /// All bands and `ig` of a problem, at some energies, of some `igp`.
 #[derive(Clone)]
 pub struct Terms<'a> {
@@ -336,7 +333,6 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A complex sum of higher precision.
 pub(super) trait Sum: Copy + Send {
     const ZERO: Self;
     fn merge(&mut self, other: &Self);
@@ -372,14 +368,11 @@ pub struct Evaluation {
 /// The scale of errors: Σ|terms| of `asx` and `ach` at each energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
-    /// (`UNDERFLOW`).
+    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose (`UNDERFLOW`).
     pub magnitudes: Vec<[f64; 2]>,
     /// What rounding may add or take away, if it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,
 }
-
-// The defining formula in double-double numbers, for problems small enough: whatever differs is an error of the kernels.
 
 type Precise = Complex<TwoFloat>;
 
@@ -388,7 +381,6 @@ pub fn precisely(terms: Terms) -> Result<Evaluation> {
     terms.total(precise_column, Progress::NONE)
 }
 
-/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
 fn precise_column(
     bands: &Bands,
     slab: SlabView,
