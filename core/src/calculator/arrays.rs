@@ -57,8 +57,7 @@ pub struct Bands<'a> {
 /// Limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// Distance from a pole in eV below which the near form of the term applies, `sig_gamma`: see
-    /// [`gpp_kernels::formula`].
+    /// Distance from a pole in eV below which the near form applies, `sig_gamma`: [`gpp_kernels::formula`].
     pub gamma: f64,
     /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped.
     pub sexcut: f64,
@@ -71,7 +70,6 @@ impl Default for Formula {
     }
 }
 
-/// How messages call the problem.
 pub const NAME: &str = "the arrays given";
 
 /// A screening's part of a header, checked if it has pairs. Of all rows it has those of this rank's G′ alone.
@@ -102,7 +100,6 @@ pub fn screening_header(screening: &Screening) -> Result<Header> {
     Ok(Header { gvec_ng: ngpown, indinv: rows, inv_igp_index, ..header }.without_masked())
 }
 
-/// The header of a screening's with bands and energies.
 pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
     let nbands = e.len();
     Header {
@@ -157,12 +154,10 @@ fn picked<'a>(
     Ok(all.into())
 }
 
-/// The error of arrays that are wrong.
 pub fn wrong(what: Error) -> Error {
     problem::wrong(NAME, what)
 }
 
-/// Fails without energies, and for more than a problem has.
 pub fn check_omega(nw: usize) -> Result<()> {
     let name = "the length of omega";
     match nw {
@@ -172,13 +167,11 @@ pub fn check_omega(nw: usize) -> Result<()> {
     }
 }
 
-/// Fails if the host has no room for [`small`] and an `indinv` of length `ng`.
 pub fn require_small(extents: Extents, ng: usize) -> Result<()> {
     require(NAME, small(extents) + 8 * ng as u64)
 }
 
-/// Bytes that a call takes in addition to the caller's matrices: small arrays, and what its energies are in the
-/// problem and in its batches.
+/// Bytes of a call besides the caller's matrices: small arrays, and its energies in problem and batches.
 pub fn small(extents: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = extents;
     let energies = |of| WX.bytes(of, Layout::Original);
