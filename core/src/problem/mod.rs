@@ -48,8 +48,7 @@ pub enum Origin {
     Made,
 }
 
-/// Makes or reads the bands of a problem, and slabs of it in any order. A slab has the bits that the whole problem
-/// has there.
+/// Makes or reads the bands of a problem, and its slabs in any order, with the bits that the whole problem has.
 pub trait Source: Send + Sync {
     fn name(&self) -> &str;
 
@@ -106,7 +105,6 @@ impl fmt::Debug for dyn Source {
     }
 }
 
-/// Fails if `igp` is no part of a source, or host memory does not hold a slab of it.
 fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
     let whole = source.extents();
     check_part(igp, whole.ngpown).map_err(|what| wrong(source.name(), what))?;
@@ -136,7 +134,6 @@ pub struct Problem {
     stored: Option<Sums>,
     /// The igp in memory: all, or those of this process, which may be none.
     slab: Option<Slab>,
-    /// Makes or reads the others.
     source: Option<Streamed>,
     /// The poles of the slab sorted by size, for problems whose energies change from call to call.
     by_size: Option<Arc<SortedOnce>>,
@@ -401,8 +398,7 @@ impl Problem {
     }
 }
 
-/// What decides, before there are arrays, which version is the fastest, which layouts versions have and how large
-/// these are.
+/// What decides, before there are arrays, which version is the fastest and how large its layouts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     pub extents: Extents,
@@ -459,8 +455,7 @@ impl<'a> From<&'a Problem> for Slabs<'a> {
     }
 }
 
-/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, for the problems of one screening: checked as far as that does
-/// not depend on energies.
+/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, of one screening: checked but for energies.
 #[derive(Clone, Debug)]
 pub struct CheckedPairs {
     id: Id,
@@ -538,8 +533,6 @@ impl CheckedPairs {
     }
 }
 
-// The result of a calculation, and digests of data.
-
 /// `asx` and `ach` for iw = nstart..=nend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
@@ -556,8 +549,7 @@ impl Sums {
         Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
     }
 
-    /// From the values in the order in which blocks store them: the parts of `asx`, then of `ach`,
-    /// energy by energy.
+    /// From values as blocks store them: the parts of `asx`, then of `ach`, energy by energy.
     pub fn from_values(values: &[f64]) -> Sums {
         let (energies, _) = values.as_chunks::<4>();
         Sums {
@@ -597,7 +589,6 @@ mod pairs {
     }
 }
 
-/// Columns in the digest of a problem.
 const SAMPLED: usize = 8;
 
 /// A digest that tells a problem's data from another's: of the bands, limits and energies, and of the data of some igp, which are made or read now. In a built-in
