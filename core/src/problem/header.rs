@@ -218,7 +218,6 @@ pub(super) fn at_most(name: &str, found: usize, limit: &str, most: usize) -> Res
     if found <= most { Ok(()) } else { Err(Error::exceeds(name, found, limit, most)) }
 }
 
-/// Checks that there are `used` indices and that they are in `1..=most`.
 fn in_range(name: &str, indices: &[i32], used: usize, of: &str, most: usize) -> Result<()> {
     long_enough(name, indices.len(), used)?;
     match indices[..used].iter().position(|&index| index < 1 || index as usize > most) {
@@ -237,16 +236,12 @@ fn long_enough(name: &str, found: usize, needed: usize) -> Result<()> {
     Err(Error::length(name, needed as u64, found as u64))
 }
 
-/// Checks values, each with its 0-based index.
 fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
     match values.find(|(_, found)| !found.is_finite()) {
         Some((at, found)) => Err(Error::new(format!("{name}({}) is {found}", at + 1))),
         None => Ok(()),
     }
 }
-
-// Columns that are masked, because their G′ has no row or no Coulomb interaction: all their terms are zero, so a
-// problem leaves them out.
 
 impl Header {
     /// The same for a rank that has bands and columns. One that has none of either gets a band and a column that is
@@ -308,8 +303,6 @@ impl Header {
         self.unmasked.as_ref().map_or(igp, |unmasked| unmasked.columns[igp])
     }
 }
-
-// Energies that replace a problem's own.
 
 /// The energies that a problem is evaluated at instead of its own.
 #[derive(Clone, Debug, PartialEq)]

@@ -66,7 +66,6 @@ pub(super) fn check_factors(
     Ok(true)
 }
 
-/// Fails at the first Coulomb interaction in use that is too large.
 pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     for row in header.rows().flatten() {
         let found = header.vcoul[row];
@@ -80,7 +79,6 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Fails at the first of `wx(nw, nbands)` that is too large.
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
     let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
@@ -165,7 +163,6 @@ pub(super) fn contributes(wtilde: Complex64, eps: Complex64) -> bool {
     wtilde != Complex64::ZERO && eps != Complex64::ZERO
 }
 
-/// Whether a factor counts as zero.
 fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
 }
@@ -199,12 +196,10 @@ fn energy(header: &Header, wx: &[f64], at: usize) -> String {
     format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at ({iw},{n})", wx[at])
 }
 
-/// A pole with its indices (ig, igp).
 fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
     format!("the pole is {wtilde:e} eV at (ig,igp) = ({ig},{igp})")
 }
 
-/// Whether a pole is next to real.
 fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
 }

@@ -149,8 +149,7 @@ impl Bands {
     }
 }
 
-/// A range of igp with all that depends on it, checked. All arrays are column-major; in them igp counts from the slab's
-/// begin.
+/// A range of igp, counted from its begin, with all that depends on it, checked. Column-major as [`Bands`].
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
