@@ -223,8 +223,7 @@ struct SlabPipeline<'r> {
     worker: &'r mut dyn Worker,
     /// The batch in flight and the next one, which is made meanwhile, by their numbers.
     made: Vec<(usize, Arc<Batch>)>,
-    /// The numbers of batches for the next slab, last first. Each slab begins with the batch that the one before ends
-    /// with: a device holds the energies of one batch at a time.
+    /// The batches for the next slab, last first, from the one in place on: a device holds one at a time.
     order: Vec<usize>,
     in_flight: VecDeque<InFlight<'r>>,
     stats: WorkerStats,

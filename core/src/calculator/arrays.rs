@@ -33,8 +33,7 @@ pub struct Screening<'a> {
     pub vcoul: &'a [f64],
     /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
     pub inv_igp_index: &'a [i32],
-    /// Row of each G vector in `wtilde`, from 1; other values than 1..=ncouls mean no row. Use 1, 2, 3, … if
-    /// G′ are rows already.
+    /// Row of each G vector in `wtilde`, from 1, none outside of 1..=ncouls. Use 1, 2, 3, … if G′ are rows.
     pub indinv: &'a [i32],
 }
 
@@ -43,8 +42,7 @@ pub struct Screening<'a> {
 pub struct Bands<'a> {
     /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
     pub aqsn: MatrixRef<'a>,
-    /// Matrix elements of G′: `aqsmtemp(ncouls, nbands)`, from which the rows of G′ are copied, or these rows
-    /// alone, `(ngpown, nbands)`.
+    /// Matrix elements of G′: `aqsmtemp(ncouls, nbands)`, or its rows of G′ alone, `(ngpown, nbands)`.
     pub aqsm: MatrixRef<'a>,
     /// Whether `aqsm` has the rows of G′ alone.
     pub aqsm_local: bool,
@@ -185,8 +183,7 @@ pub fn batch(extents: Extents) -> Extents {
 }
 
 impl Calculator {
-    /// An error of a problem with the caller's names of arrays, and indices that count as the caller's. If `aqsm` has
-    /// a row for each G, `whole` is the screening's header, whose rows are named.
+    /// An error in the caller's names and indices; `whole` is the screening's header if `aqsm` has all G.
     pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
         let Error::Input { origin, what } = error else { return error };
         if origin != NAME {

@@ -316,8 +316,7 @@ pub struct MatrixBands<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoundMatrix {
-    /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
-    /// columns, in the unit of `vcoul`; to be summed over ranks.
+    /// SX and CH of all l and m at each energy, or [`MatrixBands::at_bands`], by `vcoul`'s unit; sum over ranks.
     pub sums: MatrixSums,
     /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a CPU.
     pub version: &'static str,

@@ -80,9 +80,8 @@ pub trait Worker: Send {
         false
     }
 
-    /// Begins to sum a slab at a batch of energies by a version's kernels, and uploads what is not in place. The
-    /// arguments are not read after this returns. After a failure the slab is not in flight, and those begun before
-    /// still are.
+    /// Begins to sum a slab at a batch of energies by a version, and uploads what is not in place; the arguments are
+    /// not read afterwards. After a failure the slab is not in flight, those begun before still are.
     fn begin(
         &mut self,
         slab: SlabView<'_>,

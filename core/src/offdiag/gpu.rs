@@ -494,8 +494,7 @@ pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
     running.min_by_key(cost)
 }
 
-/// Whether a version runs on a compute capability. From 12.0 on a block has 99 KiB of shared memory, too little for a
-/// ring.
+/// From compute capability 12.0 on a block has 99 KiB of shared memory, too little for a ring.
 fn runs(version: &Version, capability: f64) -> bool {
     capability >= version.capability && !(version.is_pipelined && capability >= 12.0)
 }

@@ -44,8 +44,7 @@ pub const GROUP: usize = 24;
 
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// ω̃, eps, vcoul and the map of igp, bands n with their energies and occupations, and the energies. Its own
-    /// matrix elements are not read.
+    /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
     pub problem: &'a Problem,
     /// `A_l(ig,n)` of all bands l.
     pub elements: &'a dyn Elements,

@@ -90,8 +90,7 @@ struct Limit {
     free: u64,
 }
 
-/// The tightest limit of a process' groups and their parents. `proc` is the process' folder in `/proc`, and file systems
-/// are mounted below `root`.
+/// The tightest limit of a process (its folder in `/proc`) and of its groups' parents, mounted below `root`.
 fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (mounts, groups) = (read("mountinfo"), read("cgroup"));

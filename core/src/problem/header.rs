@@ -37,8 +37,7 @@ pub struct Header {
     pub nstart: usize,
     /// Last energy, `nstart..=`[`MOST_ENERGIES`].
     pub nend: usize,
-    /// Energies `nstart..=nend` in eV above `e_lk`, if they are others than `sig_dw·(iw − 2)`: a file
-    /// has no place for them.
+    /// Energies `nstart..=nend` in eV above `e_lk`, if not `sig_dw·(iw − 2)`: a file has no place for them.
     pub energies: Option<Vec<f64>>,
     pub sig_fdf: i32,
     /// Spacing of the energies in eV.
@@ -168,8 +167,7 @@ impl Header {
         self.energies.clone().unwrap_or_else(|| spaced().collect())
     }
 
-    /// `wx(iw,n) = ω(iw) − e(n)` with ω as `e_lk` and what [`Header::above_state`] adds to it; at least 1e-12
-    /// away from zero; `(nw, nbands)`.
+    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`, at least 1e-12 from zero; ω is `e_lk` + `above_state`.
     pub fn wx(&self) -> Vec<f64> {
         let omega: Vec<f64> = self.above_state().iter().map(|above| self.e_lk + above).collect();
         let of_band = |n: usize| {
@@ -244,8 +242,7 @@ fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<
 }
 
 impl Header {
-    /// The same for a rank that has bands and columns. One that has none of either gets a band and a column that is
-    /// masked, whose terms are all zero.
+    /// The same for a rank with bands and columns; one without either gets a band and a masked column.
     #[must_use]
     pub fn with_work(mut self) -> Header {
         if self.nbands > 0 && self.ngpown > 0 {
@@ -260,8 +257,7 @@ impl Header {
         Header { gvec_ng, nbands, ngpown, inv_igp_index: vec![gvec_ng as i32], ..self }
     }
 
-    /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
-    /// interaction. If all are, the first one stays. The header has been validated.
+    /// Leaves out masked columns, whose G′ has no row or no Coulomb interaction; if all are, the first stays.
     #[must_use]
     pub fn without_masked(self) -> Header {
         let vcoul = self.vcoul_loc(0..self.ngpown);

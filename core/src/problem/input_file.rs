@@ -225,7 +225,6 @@ pub struct Input {
     header: Arc<Header>,
     start: Sums,
     stored: Option<Sums>,
-    /// The records of `wtilde` and `eps`.
     pairs: [usize; 2],
 }
 
@@ -337,7 +336,6 @@ impl Input {
         Ok(Reader { path, file, size, records })
     }
 
-    /// Some columns of a matrix of `ncouls` rows.
     fn columns(
         &self,
         record: usize,
@@ -441,8 +439,7 @@ impl Source for Input {
     }
 }
 
-/// Writes `problem` with `reference` as `asxtempref` and `achtempref`. The file appears whole under its name, or not at
-/// all. It cannot hold energies of a list.
+/// Writes `problem`, and `reference` as `asxtempref` and `achtempref`, whole or not at all; no listed energies.
 pub fn write(
     path: &Path,
     problem: &Problem,
@@ -475,8 +472,7 @@ pub fn write_with_subrecords(
     })
 }
 
-/// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. If the problem was not
-/// synthesised, only the rows in `aqsm_local` are known and the rest are zero.
+/// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`; if not synthesised, zero but for rows of `aqsm_local`.
 pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
     if let Origin::System(system, seed) = problem.origin() {
         synthesis::aqsmtemp_column(system, *seed, n, column);

@@ -76,8 +76,7 @@ pub trait Source: Send + Sync {
     /// The `igp` (0-based) of the problem with these bands. The source keeps nothing of them.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab>;
 
-    /// What the poles of some `igp` (0-based) whose `eps` is not zero have in common; real without any igp. Takes
-    /// no more memory than a few columns.
+    /// What poles of some `igp` (0-based) with `eps` not zero have in common; real if none. Few columns' memory.
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
     #[must_use]
@@ -148,8 +147,7 @@ struct Streamed {
     has_share: bool,
 }
 
-/// The large arrays of a problem; the rest follows from the [`Header`]. `wtilde` and `eps` are `(ncouls, ngpown)`, `aqsn`
-/// is `(ncouls, nbands)` and `aqsm_local` `(ngpown, nbands)`.
+/// The large arrays: `wtilde`, `eps` `(ncouls, ngpown)`, `aqsn` `(ncouls, nbands)`, `aqsm_local` `(ngpown, nbands)`.
 #[derive(Clone, Debug)]
 pub struct Matrices {
     pub wtilde: Vec<Complex64>,
@@ -194,8 +192,7 @@ impl Problem {
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
     }
 
-    /// A problem that these processes share. Its bands are made or read now, and so are the igp of this process if
-    /// they are to stay in memory. Collective.
+    /// A problem that these processes share; bands, and igp that are to stay, are made now. Collective.
     pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
         let bands = source.bands()?;
         let share = ranks.share(source.extents().ngpown);
@@ -591,8 +588,8 @@ mod pairs {
 
 const SAMPLED: usize = 8;
 
-/// A digest that tells a problem's data from another's: of the bands, limits and energies, and of the data of some igp, which are made or read now. In a built-in
-/// system each column has a random stream of its own, so another generator shows in these few.
+/// A digest of bands, limits, energies and some igp, made or read now: each column of a built-in system has its own
+/// random stream, so another generator shows in these.
 pub fn digest(problem: &Problem) -> Result<u64> {
     let Extents { ngpown, ncouls, .. } = problem.extents();
     let Limits { limittwo, limitone, sexcut } = problem.limits();

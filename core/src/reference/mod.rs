@@ -38,9 +38,6 @@ pub fn evaluate<'a>(
 // A term loses a few roundings, with partial fractions up to 128 ([`crate::problem::plan`]); a sum loses at most
 // one for each addition that follows another, since a partial sum is at most Σ|terms|: see `chain`. To that comes
 // what rounding decides of a branch or the cutoff, where v3 itself cannot tell.
-//
-// Terms below the smallest normal number count for that number: what rounding takes from them does not become
-// smaller with them.
 
 /// Roundings that one term may lose.
 pub const TERM: f64 = 128.0;
@@ -70,17 +67,14 @@ fn chain(header: &Header) -> f64 {
 /// `|delw|²` that the second branch needs to exceed.
 const TOL_ZERO: f64 = 1e-12;
 
-/// Relative distance of a comparison below which the rounding of v0 to v3 may decide it: each side is a
-/// product of some ten factors.
+/// Relative distance of a comparison that rounding in v0 to v3 may decide: each side has some ten factors.
 const UNDECIDED: f64 = 64.0 * f64::EPSILON;
 
-/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
-/// underflow.
+/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish: squares of its factors underflow.
 pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
 
-/// Size that each term counts for at least, times the growth ([`growth`]) of all its factors. A product below
-/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
-/// that by other factors of the term, in an order that each version has of its own.
+/// Size that each term counts for at least, times the growth ([`growth`]) of its factors: a smaller product loses up
+/// to half of the smallest subnormal number, ε/2 of this, and what follows multiplies that by other factors.
 pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
 /// A real number of some precision.

@@ -16,8 +16,7 @@ pub struct Loaded {
     pub table: Arc<Table>,
 }
 
-/// The energies in a module's constant memory. Workers share the module, whatever their problems: the table is filled
-/// only while no launch reads it.
+/// The energies in a module's constant memory, shared by workers: filled only while no launch reads it.
 #[derive(Default)]
 pub struct Table {
     state: Mutex<TableState>,
@@ -75,6 +74,7 @@ const NEEDED: [(&str, [&str; 2]); 4] = [
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
 
+/// PTX of many kernels.
 pub struct Ptx {
     /// What every module begins with: version, target, source files.
     head: String,
@@ -131,6 +131,7 @@ impl Ptx {
         Ptx { entries: entries.collect(), ..Ptx::new(shared) }
     }
 
+    /// The kernels' symbols in alphabetical order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }

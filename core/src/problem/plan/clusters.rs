@@ -98,8 +98,7 @@ pub enum Evaluator {
 }
 
 impl Evaluator {
-    /// So many terms one by one take as long as the moments of a cell at an energy, as measured: wider cells and
-    /// narrower ones took longer.
+    /// So many terms one by one take as long as a cell's moments at an energy, as measured.
     fn even(self) -> f64 {
         match self {
             Evaluator::Gpu => 0.12,
@@ -396,8 +395,7 @@ impl Squares {
         bounds
     }
 
-    /// Adds the bounds of the square of so many bits from `begin` on, with these poles of the sample, each of
-    /// which represents `every`.
+    /// Adds the bounds of the square of so many bits from `begin` on; each of its poles represents `every`.
     fn part(&self, own: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
         if own.is_empty() || bits == 0 || self.is_disc(own.len() as f64 * every, begin, bits) {
             bounds.push(begin);

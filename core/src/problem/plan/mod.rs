@@ -61,8 +61,7 @@ impl BandOrder {
     }
 }
 
-/// Relative error of an energy taken for its band's mean and half of the difference, in units of the
-/// last digit. A quotient of a far band has no larger one.
+/// Relative error in last digits of an energy from its band's mean and half; a far quotient has no larger one.
 const HALVED: f64 = 32.0;
 
 /// Half of what a band's second energy is above its first.

@@ -28,7 +28,6 @@ thread_local! {
     static LAST_FAILURE: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Why the library cannot be opened, if it cannot.
 pub fn missing() -> Option<&'static str> {
     LIBRARY.as_ref().err().map(String::as_str)
 }
@@ -85,8 +84,7 @@ unsafe fn find<F: Copy>(name: &str) -> Result<F, c_int> {
     unsafe { library.get::<F>(name) }.map(|function| *function).map_err(|_| NO_FUNCTION)
 }
 
-/// Stores the code of a failure. cust's enum ends with CUDA 11 and may hold no other code, so it receives only that
-/// something failed.
+/// Stores the code of a failure: cust's enum ends with CUDA 11 and may hold no other.
 fn checked(code: c_int) -> c_int {
     if code == SUCCESS {
         return SUCCESS;
@@ -288,8 +286,7 @@ pub fn allow_shared(function: &Function<'_>, bytes: u32) -> CudaResult<()> {
     result(unsafe { cuFuncSetAttribute(function.to_raw(), most, bytes as i32) })
 }
 
-/// The memory of a variable of the kernel's module. cust finds only variables of a type with a known size, and copies
-/// to them through the default stream.
+/// A variable of the kernel's module. cust finds only types of known size, and copies by the default stream.
 pub fn variable(function: &Function<'_>, name: &CStr) -> CudaResult<DeviceSlice<u8>> {
     let mut module = ptr::null_mut();
     let (mut at, mut bytes) = (0, 0);
