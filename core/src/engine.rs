@@ -31,7 +31,6 @@ pub struct Engine<'a> {
     homes: Homes,
     ranks: &'a dyn Ranks,
     stop: &'a Stop,
-    /// Bytes of the host's memory for what workers compute from slabs and need again.
     cache: u64,
 }
 
@@ -39,8 +38,7 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums.
     pub sums: Sums,
-    /// Seconds: by the device's clock for one slab that was in place, else from the begin to the last sum, with
-    /// all making, reading and uploading.
+    /// Seconds: by the device's clock for one slab in place, else from the begin to the last sum, uploads included.
     pub seconds: f64,
     /// Blocks of the largest launch of the first slab, for kernels of GPUs.
     pub blocks: Option<u32>,
@@ -128,8 +126,7 @@ impl<'a> Engine<'a> {
         self.workers.iter().any(|worker| worker.streams())
     }
 
-    /// Places all that a version's kernels read, if it stays there. The next calculation, even the first, then only
-    /// launches, and prepares the next batch of energies.
+    /// Places all that a version's kernels read, if it stays there, so that even the first calculation only launches.
     pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
         let slabs = self.slabs;
         let (Some(slab), [only]) = (slabs.problem().in_memory(), &mut self.workers[..]) else {
@@ -145,8 +142,7 @@ impl<'a> Engine<'a> {
         self.run_with(kernel, Watch::none())
     }
 
-    /// One calculation with progress, and with a stop within a slab too. With several processes rank 0 has the sums of
-    /// all, the others have their own.
+    /// One calculation with progress, and with a stop within a slab. Of several processes rank 0 has all sums.
     pub fn run_with(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
         self.run_batches(kernel, &kernel.batches(self.problem()), watch)
     }
@@ -213,7 +209,6 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// What all workers of a calculation share.
 struct SlabRun<'r> {
     slabs: Slabs<'r>,
     kernel: Kernel,
@@ -228,14 +223,12 @@ struct SlabPipeline<'r> {
     worker: &'r mut dyn Worker,
     /// The batch in flight and the next one, which is made meanwhile, by their numbers.
     made: Vec<(usize, Arc<Batch>)>,
-    /// The numbers of batches for the next slab, last first. Each slab begins with the batch that the one before ends
-    /// with: a device holds the energies of one batch at a time.
+    /// The batches for the next slab, last first, from the one in place on: a device holds one at a time.
     order: Vec<usize>,
     in_flight: VecDeque<InFlight<'r>>,
     stats: WorkerStats,
 }
 
-/// A slab at one of its batches.
 struct InFlight<'r> {
     slab: usize,
     /// Its data, as long as there are batches to begin.
@@ -266,7 +259,6 @@ impl<'r> SlabPipeline<'r> {
         batch
     }
 
-    /// Begins the next batch of a slab.
     fn begin_batch(&mut self, mut slab: InFlight<'r>, done: Done) -> Result<()> {
         let SlabRun { kernel, batches, stop, .. } = *self.run;
         let finished = slab.sums.len();
@@ -375,9 +367,8 @@ fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
     all
 }
 
-/// The sums of `nw` energies over slabs in the order of `igp`, each output by Neumaier's compensated summation
-/// (ZAMM 54, 39, 1974), one group after the other: bits depend neither on the worker that summed a group nor on the number
-/// of slabs.
+/// The sums of `nw` energies over slabs in the order of `igp`, by Neumaier's compensated summation (ZAMM 54, 39,
+/// 1974), one group after the other: bits depend neither on workers nor on the number of slabs.
 pub fn ordered_sum<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize) -> Sums {
     let mut totals = vec![Compensated::default(); nw * VALUES];
     for slab in slabs {

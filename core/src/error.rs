@@ -105,8 +105,7 @@ impl Error {
         Error::Unknown { what, name, nearest, known }
     }
 
-    /// Too little memory of the host or a device; `limit` names the limit that leaves no more, if one does, and `free` is
-    /// `u64::MAX` if unknown.
+    /// Too little memory; `limit` names the limit that leaves no more, and `free` is `u64::MAX` if unknown.
     pub fn memory(
         place: &'static str,
         what: &str,
@@ -137,7 +136,6 @@ impl Error {
         Error::Io(format!("{}: cannot write: {reason}", path.display()))
     }
 
-    /// This error with the name of one of several devices.
     pub(crate) fn on(self, device: &str) -> Error {
         let of = |text: String| format!("{device}: {text}");
         match self {

@@ -22,8 +22,7 @@ pub trait Pipeline<S>: Send {
     /// Whether another step may begin; it may if none is in flight.
     fn has_room(&self) -> bool;
 
-    /// Begins the next step of an item, and reports the finished fraction of the item to `done`. Returns whether the
-    /// step is the item's last.
+    /// Begins the next step of an item; `done` gets its finished fraction. Returns whether the step is its last.
     fn begin(&mut self, item: usize, done: Done) -> Result<bool>;
 
     /// Waits for the step that was begun first. Returns the sums of its item if that is complete.
@@ -103,7 +102,6 @@ pub fn each<S: Send>(
     }
 }
 
-/// Item after item on one worker, as many steps in flight as it has room for.
 fn worker_loop<S>(
     worker: &mut dyn Pipeline<S>,
     who: usize,
@@ -156,7 +154,6 @@ pub struct WorkQueue<'r> {
 struct State<'r> {
     homes: &'r mut Homes,
     dealt: Vec<bool>,
-    /// How many sums were returned.
     returned: usize,
     ended: bool,
 }
@@ -177,9 +174,8 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// The index of the item that a worker takes next: one of its own, else one that nobody had, else the last one of the
-    /// worker with most left, unless it has only one. A worker that `waits` has nothing in flight: it sleeps until there is
-    /// an item for it, or none is left.
+    /// The index of a worker's next item: one of its own, else one that nobody had, else the last of the worker with
+    /// most left, unless it has only one. A worker that `waits` sleeps until there is one for it, or none is left.
     pub fn next(&self, worker: usize, waits: bool) -> Option<usize> {
         let mut state = self.state();
         loop {
@@ -209,7 +205,6 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// Deals nothing more.
     fn end(&self) {
         self.change(|state| state.ended = true);
     }

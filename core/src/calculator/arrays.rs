@@ -33,8 +33,7 @@ pub struct Screening<'a> {
     pub vcoul: &'a [f64],
     /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
     pub inv_igp_index: &'a [i32],
-    /// Row of each G vector in `wtilde`, from 1; other values than 1..=ncouls mean no row. Use 1, 2, 3, … if
-    /// G′ are rows already.
+    /// Row of each G vector in `wtilde`, from 1, none outside of 1..=ncouls. Use 1, 2, 3, … if G′ are rows.
     pub indinv: &'a [i32],
 }
 
@@ -43,8 +42,7 @@ pub struct Screening<'a> {
 pub struct Bands<'a> {
     /// Matrix elements of G, `aqsntemp(ncouls, nbands)`.
     pub aqsn: MatrixRef<'a>,
-    /// Matrix elements of G′: `aqsmtemp(ncouls, nbands)`, from which the rows of G′ are copied, or these rows
-    /// alone, `(ngpown, nbands)`.
+    /// Matrix elements of G′: `aqsmtemp(ncouls, nbands)`, or its rows of G′ alone, `(ngpown, nbands)`.
     pub aqsm: MatrixRef<'a>,
     /// Whether `aqsm` has the rows of G′ alone.
     pub aqsm_local: bool,
@@ -57,8 +55,7 @@ pub struct Bands<'a> {
 /// Limits of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Formula {
-    /// Distance from a pole in eV below which the near form of the term applies, `sig_gamma`: see
-    /// [`gpp_kernels::formula`].
+    /// Distance from a pole in eV below which the near form applies, `sig_gamma`: [`gpp_kernels::formula`].
     pub gamma: f64,
     /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped.
     pub sexcut: f64,
@@ -71,7 +68,6 @@ impl Default for Formula {
     }
 }
 
-/// How messages call the problem.
 pub const NAME: &str = "the arrays given";
 
 /// A screening's part of a header, checked if it has pairs. Of all rows it has those of this rank's G′ alone.
@@ -102,7 +98,6 @@ pub fn screening_header(screening: &Screening) -> Result<Header> {
     Ok(Header { gvec_ng: ngpown, indinv: rows, inv_igp_index, ..header }.without_masked())
 }
 
-/// The header of a screening's with bands and energies.
 pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
     let nbands = e.len();
     Header {
@@ -157,12 +152,10 @@ fn picked<'a>(
     Ok(all.into())
 }
 
-/// The error of arrays that are wrong.
 pub fn wrong(what: Error) -> Error {
     problem::wrong(NAME, what)
 }
 
-/// Fails without energies, and for more than a problem has.
 pub fn check_omega(nw: usize) -> Result<()> {
     let name = "the length of omega";
     match nw {
@@ -172,13 +165,11 @@ pub fn check_omega(nw: usize) -> Result<()> {
     }
 }
 
-/// Fails if the host has no room for [`small`] and an `indinv` of length `ng`.
 pub fn require_small(extents: Extents, ng: usize) -> Result<()> {
     require(NAME, small(extents) + 8 * ng as u64)
 }
 
-/// Bytes that a call takes in addition to the caller's matrices: small arrays, and what its energies are in the
-/// problem and in its batches.
+/// Bytes of a call besides the caller's matrices: small arrays, and its energies in problem and batches.
 pub fn small(extents: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = extents;
     let energies = |of| WX.bytes(of, Layout::Original);
@@ -192,8 +183,7 @@ pub fn batch(extents: Extents) -> Extents {
 }
 
 impl Calculator {
-    /// An error of a problem with the caller's names of arrays, and indices that count as the caller's. If `aqsm` has
-    /// a row for each G, `whole` is the screening's header, whose rows are named.
+    /// An error in the caller's names and indices; `whole` is the screening's header if `aqsm` has all G.
     pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
         let Error::Input { origin, what } = error else { return error };
         if origin != NAME {

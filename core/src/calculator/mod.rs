@@ -58,9 +58,8 @@ use crate::problem::arrays::{AQSM_LOCAL, Of, WTILDE, partial_sums};
 use crate::problem::plan::BySize;
 use crate::problem::{Extents, Outline, Problem, Sums};
 
-/// One or more open devices and what is computed there. Clones share the devices and their threads, and have
-/// settings of their own. Several threads may call one at once; on a GPU each call then needs memory for its own
-/// arrays.
+/// One or more open devices and what is computed there. Clones share devices and threads, with settings of their own.
+/// Several threads may call one at once; on a GPU each call needs memory for its own arrays.
 #[derive(Clone)]
 pub struct Calculator {
     opened: Arc<Opened>,
@@ -78,13 +77,11 @@ pub struct Calculator {
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
     pub sums: Sums,
-    /// The static CH of the same bands, if [`with_static_ch`](Calculator::with_static_ch) asks for it; to be
-    /// summed over ranks.
+    /// The static CH of the same bands if [asked for](Calculator::with_static_ch); to be summed over ranks.
     pub static_ch: Option<Complex64>,
     /// The version that ran.
     pub version: &'static str,
-    /// Kernel time in seconds, with that of the static CH; it includes uploads if the problem was streamed or
-    /// shared by several devices.
+    /// Kernel time in seconds, static CH included, and uploads if it was streamed or on several devices.
     pub seconds: f64,
 }
 
@@ -111,7 +108,6 @@ pub struct Workspace {
 /// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
 
-/// The name of the fastest version.
 const BEST: &str = "best";
 
 impl Calculator {
@@ -142,11 +138,9 @@ impl Calculator {
     }
 
     /// Sets the number of CPU threads of all clones, 1 to 65535. 0 restores the default: `OMP_NUM_THREADS` when this
-    /// was opened, or else what the affinity mask and the cgroup of the opening thread allow. Results do not depend
-    /// on it.
-    ///
-    /// Threads inherit the affinity mask of the thread that calls first, and are not pinned. With a
-    /// GPU they check arrays, and rayon's global pool reorders them for the GPU.
+    /// was opened, or else what affinity mask and cgroup of the opening thread allow. Threads inherit the mask of the
+    /// thread that calls first, and are not pinned. With a GPU they check arrays, and rayon's global pool reorders
+    /// them. Results do not depend on the number.
     ///
     /// # Errors
     /// [`Error::Input`] for another number; [`Error::Driver`].
@@ -160,10 +154,9 @@ impl Calculator {
         Ok(self)
     }
 
-    /// Registers a progress callback. `tell` gets the fraction done, from 0 to 1, about every 10 ms
-    /// on the calling thread, and at the end. If it returns a number, the calculation ends with
-    /// [`Error::Stopped`]: on a CPU within 50 ms, on a GPU after the kernels already launched; an
-    /// emulated GPU kernel first finishes its block. Results do not depend on the callback.
+    /// Registers a progress callback. `tell` gets the fraction done, 0 to 1, about every 10 ms on the calling thread,
+    /// and at the end. If it returns a number, the calculation ends with [`Error::Stopped`]: on a CPU within 50 ms, on
+    /// a GPU after the kernels already launched, emulated after a block. Results do not depend on it.
     #[must_use]
     pub fn with_progress(
         self,
@@ -178,23 +171,20 @@ impl Calculator {
         Calculator { progress: None, ..self }
     }
 
-    /// Whether results include the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, which
-    /// BerkeleyGW's `acc_static_ch` sums for `exact_static_ch 1`. A separate kernel computes it after the
-    /// version's; its bits depend on neither version nor energies.
+    /// Whether results include the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, BerkeleyGW's
+    /// `acc_static_ch` for `exact_static_ch 1`. Its bits depend on neither version nor energies.
     #[must_use]
     pub fn with_static_ch(self, is_wanted: bool) -> Calculator {
         Calculator { static_ch: is_wanted, ..self }
     }
 
-    /// Sets the index of an array's first element in error messages: 0, the default, or 1, as the
-    /// caller's language counts.
+    /// Sets the index of an array's first element in error messages: 0, the default, or 1.
     #[must_use]
     pub fn with_index_base(self, base: usize) -> Calculator {
         Calculator { index_base: base, ..self }
     }
 
-    /// Sets the CUDA stream that produces the caller's arrays on a GPU, instead of the default
-    /// stream. Calls wait for its pending work.
+    /// Sets the CUDA stream that produces the caller's arrays, not the default one; calls wait for its work.
     #[must_use]
     pub fn with_stream(self, stream: ForeignStream) -> Calculator {
         Calculator { stream, ..self }
@@ -205,8 +195,7 @@ impl Calculator {
         self.opened.first().info()
     }
 
-    /// Maximum number of CPU threads of a calculation. By default cpu:threads to cpu:blocked run
-    /// one thread per core.
+    /// Maximum number of CPU threads of a calculation; cpu:threads to cpu:blocked run one per core by default.
     pub fn threads(&self) -> usize {
         self.opened.team.count(Threads::All)
     }
@@ -237,7 +226,6 @@ impl Calculator {
         Ok(Workspace { host, device })
     }
 
-    /// Fails if the host has no room for what is laid out and summed of such a problem.
     fn require_laid(&self, problem: Outline) -> Result<()> {
         require("what versions lay out of the arrays", self.laid(problem))
     }
@@ -286,7 +274,6 @@ impl Calculator {
         Ok(Found::of(version, (found.sums, found.seconds), static_ch))
     }
 
-    /// What sums the static CH.
     fn of_static_ch(&self) -> Kernel {
         catalogue::static_ch(self.opened.first().back_end())
     }
@@ -298,7 +285,6 @@ impl Calculator {
 }
 
 impl Found {
-    /// Of the sums and seconds of a version, and those of the static CH.
     fn of(version: Kernel, (sums, seconds): (Sums, f64), static_ch: Option<(Sums, f64)>) -> Found {
         let seconds = seconds + static_ch.as_ref().map_or(0.0, |(_, seconds)| *seconds);
         let static_ch = static_ch.map(|(sums, _)| sums.ach[0]);
@@ -311,7 +297,6 @@ pub struct Opened {
     host: Option<Host>,
     gpus: Vec<(Gpu, usize)>,
     pub team: Arc<Team>,
-    /// The process that has opened them.
     process: u32,
 }
 
@@ -346,8 +331,7 @@ impl Opened {
         self.pool()?.install(work)
     }
 
-    /// Does the work of a call: on the CPU's threads, or for GPUs on one of its own. Meanwhile the caller's thread
-    /// reports progress.
+    /// Does a call's work on the CPU's threads, or for GPUs on one of its own; the caller's reports progress.
     pub fn called<R: Send>(
         &self,
         tell: Option<&Tell>,
@@ -444,7 +428,6 @@ impl Drop for Opened {
     }
 }
 
-/// Does work on a thread of its own, and something else meanwhile.
 fn on_own_thread<R: Send, M>(
     work: impl FnOnce() -> R + Send,
     meanwhile: impl FnOnce() -> M,
@@ -460,10 +443,8 @@ fn on_own_thread<R: Send, M>(
 /// A caller's function: see [`Calculator::with_progress`](crate::Calculator::with_progress).
 pub type Tell = Arc<dyn Fn(f64) -> Option<i32> + Send + Sync>;
 
-/// How often it is called.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// How far a call is.
 #[derive(Default)]
 struct Progress {
     /// The bits of the largest part that is done: those of positive numbers have their order.
@@ -472,7 +453,6 @@ struct Progress {
 }
 
 impl Progress {
-    /// Calls the caller's function, unless it has asked to stop.
     fn report(&self, tell: &Tell) {
         if !self.stop.is_asked()
             && let Some(code) = tell(f64::from_bits(self.part.load(Ordering::Relaxed)))

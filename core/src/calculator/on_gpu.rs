@@ -22,8 +22,7 @@ pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Error, Result};
 
 impl Calculator {
-    /// Fails if a matrix is not in the memory of this calculator's GPU, is not aligned to 16 bytes,
-    /// or has overlapping columns.
+    /// Fails if a matrix is not in this GPU's memory or aligned to 16 bytes, or has overlapping columns.
     pub(super) fn require_on_gpu(
         &self,
         name: &str,
@@ -56,8 +55,7 @@ impl Calculator {
         Err(Error::Input { origin: name.into(), what })
     }
 
-    /// A matrix on the host: where it is, or a copy without gaps between columns of one on the GPU, after the
-    /// stream's pending work.
+    /// A matrix on the host: in place, or a copy of one on the GPU without gaps, after the stream's work.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].

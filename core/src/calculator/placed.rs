@@ -1,5 +1,4 @@
-//! ω̃ and eps that stay in place while bands change, and what is summed of them: Σ of one state, or a matrix of many
-//! bands (see [`crate::offdiag`]).
+//! ω̃ and eps that stay in place while bands change, and what is summed of them (see [`crate::offdiag`]).
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -29,8 +28,7 @@ use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
 use crate::problem::{Batches, CheckedPairs, Extents, Header, Id, Matrix, Outline, Problem, Sums};
 
-/// A screening prepared once for any number of calls. On one GPU ω̃ and eps stay there from the first call on
-/// if there is room for the whole problem; memory of one call is used again in the next.
+/// A screening for any number of calls. On one GPU ω̃ and eps stay from the first call on if all has room.
 pub struct Placed<'a> {
     pairs: CheckedPairs,
     /// Energies of the bands, occupations, ω and limits of the last call, and the identity that plans have of them.
@@ -90,10 +88,9 @@ impl Calculator {
     /// below 1e-120, which count as zero, or complex poles exactly on an energy.
     ///
     /// # Errors
-    /// [`Error::Input`] if an array has the wrong size or is in the wrong memory, an index is out of range, or a
-    /// number is not finite or out of [range](crate::problem::range); the message names the array and the place, see
-    /// [`Calculator::with_index_base`]. [`Error::Memory`], [`Error::Driver`], [`Error::Stopped`]. The calculator stays
-    /// usable.
+    /// [`Error::Input`] for an array of the wrong size or memory, an index out of range, or a number not finite or out
+    /// of [range](crate::problem::range), by name and place ([`Calculator::with_index_base`]). [`Error::Memory`],
+    /// [`Error::Driver`], [`Error::Stopped`]. The calculator stays usable.
     pub fn sums(
         &self,
         screening: &Screening,
@@ -150,7 +147,6 @@ impl Calculator {
         Ok(Found::of(self.version_for(outline), (Sums::zero(extents.nw), 0.0), static_ch))
     }
 
-    /// Fails for a screening that another calculator has placed.
     pub(super) fn require_own(&self, placed: &Placed) -> Result<()> {
         if Arc::ptr_eq(&self.opened, &placed.opened) {
             return Ok(());
@@ -311,9 +307,8 @@ pub struct MatrixBands<'a> {
     pub e: &'a [f64],
     /// Occupation of each band n, 0 to 1, `(nbands)`.
     pub occ: &'a [f64],
-    /// Whether `omega` has the energy of each band l. Then the result is two matrices, as QSGW and GWPT use
-    /// them, instead of one for each energy: rows at their band's energy, `Σ_lm(ω_l)`, then columns,
-    /// `Σ_lm(ω_m)`.
+    /// Whether `omega` has the energy of each band l. Then the result is two matrices, as QSGW and GWPT use them: rows
+    /// at their band's energy, `Σ_lm(ω_l)`, then columns, `Σ_lm(ω_m)`.
     pub at_bands: bool,
 }
 
@@ -321,20 +316,17 @@ pub struct MatrixBands<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoundMatrix {
-    /// Screened exchange and Coulomb hole of all l and m at each energy, or of [`MatrixBands::at_bands`] in rows and
-    /// columns, in the unit of `vcoul`; to be summed over ranks.
+    /// SX and CH of all l and m at each energy, or [`MatrixBands::at_bands`], by `vcoul`'s unit; sum over ranks.
     pub sums: MatrixSums,
-    /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a
-    /// CPU.
+    /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a CPU.
     pub version: &'static str,
     /// Seconds of the products; with several GPUs the longest.
     pub seconds: f64,
 }
 
 impl Calculator {
-    /// The matrices `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest
-    /// version, whatever [`Calculator::with_version`] names. `a` is read in place, column by column. A GPU
-    /// keeps nothing of it for the next call.
+    /// `SX_lm` and `CH_lm` at these energies ω in eV, zero without columns, by the fastest version, whatever
+    /// [`Calculator::with_version`] names. `a` is read in place; a GPU keeps nothing of it.
     ///
     /// # Errors
     /// As [`Calculator::sums`]. [`Error::Input`] names `a`, if it is not of whole bands, or has a number that is not

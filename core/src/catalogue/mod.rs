@@ -128,16 +128,13 @@ pub static JOURNEYS: &[Journey] = &[
 
 /// The fastest version for a problem on a back end.
 ///
-/// A version that evaluates terms takes longer with every energy; one that sums moments of sorted pairs takes
-/// about as long for 6 as for one, and 3 to 14 times as long for 501. On si214 the two take the same time at 4
-/// energies on an H200 (v13 44.8 ms, sigma:blocks 43.6 ms) and at 4 to 5 on two cores with AVX-512 (cpu:paired
-/// 4.77 s for two, sigma:cells 11.0 s). Moments of complex poles cost more: 111 ms on an H200, where v13 takes
-/// 18.2 ms for each energy, so they are even at 6; but 24.5 s on two cores, where cpu:paired takes 6.0 s for each.
-/// The border is the same on demo.
+/// A version that evaluates terms takes longer with every energy; moments of sorted pairs take about as long for 6 as
+/// for one. On si214 the two are even at 4 energies on an H200 (v13 44.8 ms, sigma:blocks 43.6 ms) and at 4 to 5 on
+/// two cores with AVX-512 (cpu:paired 4.77 s for two, sigma:cells 11.0 s), and so on demo. Moments of complex poles
+/// take 111 ms on an H200 (v13 18.2 ms for each energy), 24.5 s on two cores (cpu:paired 6.0 s for each).
 ///
-/// For a few energies cpu:static gains the more the more bands there are: nothing for 96, a tenth for 192, and from 256
-/// on a fifth or so. With complex poles, of which none is static, it takes as long as cpu:paired for 800 bands, and
-/// longer for few.
+/// For a few energies cpu:static gains with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With complex
+/// poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     let energies = problem.extents.nw;
     match (back_end, problem.poles) {
@@ -337,15 +334,12 @@ pub fn for_gpus() -> impl Iterator<Item = &'static GpuVersion> {
     versions().filter_map(|listed| listed.gpu())
 }
 
-// The order in which versions build on each other: that of their journeys.
-
 /// The position of a version among all, for sorting.
 pub fn place(id: &str) -> Option<usize> {
     versions().position(|listed| listed.id() == id)
 }
 
-/// The version that one is compared with: the one before it in its journey, or the last one of the journey that
-/// this one continues.
+/// The version that one is compared with: the one before it, or the last of the journey that its own continues.
 pub fn before(id: &str) -> Option<&'static str> {
     let own = journey_of(id)?;
     let ids = own.ids();
@@ -373,16 +367,13 @@ pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) ->
     earlier.into_iter().find_map(|id| among.iter().find(|other| **other == id).copied())
 }
 
-// The versions named on the command line.
-
 /// The journeys that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
 pub const BEST: &str = "best";
 
-/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all`
-/// with commas between them name, each once, in the order named; the best are those on this back end,
-/// `all` what it runs, what is made for it first.
+/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all` with commas
+/// between them name, each once, in order; the best are those on this back end, `all` what it runs, its own first.
 pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     named_for(names, back_end, None)
 }
@@ -427,8 +418,7 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
     }
 }
 
-/// The versions of a range, or the one version of another name. The last version of a range may be named without the
-/// journey of the first.
+/// The versions of a range, whose last may be named without the first's journey, or the one of another name.
 fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     let (first, last) = match (one(name, back_end), name.split_once('-')) {
         (Err(_), Some(ends)) => ends,

@@ -34,8 +34,7 @@ impl SourceFile {
     }
 }
 
-// The kernel in a minute, as the page and docs/kernel.md show it; the header of a version's source names the lines of the
-// loop nest that it changes.
+// The kernel in a minute, as the page and docs/kernel.md show it.
 
 pub const SUM: [&str; 4] = [
     "Σ(ω)  = SX(ω) + CH(ω)",
@@ -87,11 +86,9 @@ pub const WORDS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What begins the paragraph of a header that names lines.
 const MARK: &str = "Lines of the nest: ";
 
-/// The lines that a version changes, from 1 and rising; empty if it changes the launch alone.
-/// `None` of a version whose header names none.
+/// The lines that a version changes, from 1 and rising; empty for the launch alone, `None` if none are named.
 pub fn changed(version: &str) -> Option<Vec<usize>> {
     let header = of(version)?.header();
     let named = header.iter().find_map(|paragraph| paragraph.strip_prefix(MARK))?;

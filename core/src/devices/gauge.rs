@@ -45,7 +45,6 @@ impl Look {
     }
 }
 
-/// Between two samples.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A thread that samples a gauge until [`Watch::end`].

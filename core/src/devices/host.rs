@@ -150,14 +150,11 @@ struct OnHost<'a> {
     problem: &'a Problem,
     /// The matrix elements of G for versions for CPUs, in one order of bands.
     panels: Option<(Order, IgPanels)>,
-    /// The same in chunks of bands, for pairs sorted by their poles.
     chunks: Option<BandPanels>,
     slab: SlabArrays,
-    /// The sums of the slab that was begun.
     summed: Option<SlabSums>,
 }
 
-/// What is made of one slab.
 #[derive(Default)]
 struct SlabArrays {
     of: Option<(Id, Range<usize>)>,
@@ -165,7 +162,6 @@ struct SlabArrays {
     aqsm: Option<Vec<Complex64>>,
     /// At a batch, for kernels that take these poles.
     fallback: Option<((Id, Range<usize>), Poles, FallbackPairs)>,
-    /// Its pairs sorted by their poles, with the bands in chunks.
     sorted: Option<SortedSlab>,
 }
 
@@ -244,7 +240,6 @@ impl OnHost<'_> {
         Ok(SlabSums { values, groups, seconds, blocks, upload })
     }
 
-    /// Runs a version for CPUs.
     fn sum(
         &mut self,
         slab: SlabView<'_>,
@@ -277,7 +272,6 @@ impl OnHost<'_> {
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
     }
 
-    /// Makes the arrays that a version for CPUs needs.
     fn prepare(
         &mut self,
         slab: SlabView<'_>,

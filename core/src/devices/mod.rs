@@ -39,8 +39,7 @@ pub trait Device: Sync {
         Ok(None)
     }
 
-    /// Bytes of the host's memory, in addition to a problem's arrays, while these versions run one after the other on
-    /// slabs of these dimensions.
+    /// Bytes of the host's memory besides a problem's arrays, for these versions in turn on slabs of these dimensions.
     fn workspace(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> u64 {
         0
     }
@@ -61,8 +60,7 @@ pub trait Device: Sync {
 
 /// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
 pub trait Worker: Send {
-    /// Allocates memory for slabs of at most `igp` columns, about `slabs` of them; as many as fit
-    /// stay on the device. Without this call there is room for one slab.
+    /// Makes room for about `slabs` slabs of at most `igp` columns, as many as fit; otherwise there is room for one.
     fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
         Ok(())
     }
@@ -82,9 +80,8 @@ pub trait Worker: Send {
         false
     }
 
-    /// Begins to sum a slab at a batch of energies by a version's kernels, second stage included, and uploads what is
-    /// not in place. After this returns, the arguments are no longer read. A CPU reports its progress to `watch`. After a
-    /// failure the slab is not in flight, and those begun before still are.
+    /// Begins to sum a slab at a batch of energies by a version, and uploads what is not in place; the arguments are
+    /// not read afterwards. After a failure the slab is not in flight, those begun before still are.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
@@ -98,8 +95,7 @@ pub trait Worker: Send {
         Ok(())
     }
 
-    /// Allows so many bytes of the host's memory for what is made of slabs and needed in each calculation, such as
-    /// sorted pairs.
+    /// Allows so many bytes of host memory for what is made of slabs and needed again, such as sorted pairs.
     fn keep(&mut self, _bytes: u64) {}
 
     /// The sums of the slab that was begun first, which is then no longer in flight, even after a failure.
@@ -231,8 +227,7 @@ pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }
 
-/// Bytes of the arrays that kernels of these versions for GPUs read, in one layout at a time, for slabs of these
-/// dimensions.
+/// Bytes of the arrays that these versions' kernels read, in one layout at a time, for slabs of these dimensions.
 fn bytes_laid_out(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
     let of_kernel = |(kernel, nw): (&Kernel, usize)| {
         let (layout, slab) = (kernel.layout, Extents { nw, ..slab });

@@ -52,7 +52,6 @@ pub struct OnCpu<'a> {
     n_at_a_time: usize,
     iw_at_a_time: usize,
     together: usize,
-    /// Of the part that was begun.
     sums: Option<Sums>,
     seconds: f64,
 }
@@ -65,7 +64,6 @@ struct Operands {
     v: Vec<f64>,
 }
 
-/// A thread's blocks of P of both kinds.
 type Blocks = [Vec<f64>; KINDS];
 
 impl Pipeline<Sums> for OnCpu<'_> {

@@ -33,10 +33,8 @@ const AHEAD: usize = IN_FLIGHT + 1;
 /// Bytes of the device's memory that are left alone.
 const SPARE: u64 = 256 << 20;
 
-/// A task in place on a GPU.
-///
-/// A step is a part at some energies. Two streams take steps in turn, each with sums of its own. At a step's end a
-/// kernel adds up the slots of the sums and clears them, and the result is copied while further steps run.
+/// A task in place on a GPU. Two streams take steps (a part at some energies) in turn, each with its own sums. At a
+/// step's end a kernel adds up their slots and clears them; the result is copied while further steps run.
 pub struct OnGpu<'a> {
     /// First, so that what was launched is done before the rest goes.
     in_flight: VecDeque<InFlight>,
@@ -52,7 +50,6 @@ pub struct OnGpu<'a> {
     vcoul: Buffer<f64>,
     w: Buffer<f64>,
     weights: Buffer<f64>,
-    /// Energies of a step.
     together: usize,
     slots: Vec<StreamSlot>,
     uploads: Stream,
@@ -91,8 +88,7 @@ struct InFlight {
 }
 
 impl<'a> OnGpu<'a> {
-    /// Brings all of a task but A to a device that has the version's instructions. A comes with the parts, and stays
-    /// as far as it finds room.
+    /// Brings all of a task but A, which comes with the parts, to a device that has the version's instructions.
     pub fn new(gpu: &'a Gpu, task: Task<'a>, version: &'static Version) -> Result<OnGpu<'a>> {
         let shape = Shape::of(&task, version);
         let context = &gpu.context;
@@ -204,7 +200,6 @@ impl<'a> OnGpu<'a> {
     }
 }
 
-/// A kernel, and its blocks.
 struct Kernel {
     loaded: Arc<Loaded>,
     threads: u32,
@@ -253,14 +248,11 @@ impl Kernels {
     }
 }
 
-/// A fallback pair as it lies in memory.
 fn words(fallback: &FallbackPair) -> [u64; 5] {
     let FallbackPair { wtilde, eps, ig, igp } = *fallback;
     let [a, b, c, d] = [wtilde.re, wtilde.im, eps.re, eps.im].map(f64::to_bits);
     [a, b, c, d, u64::from(igp) << 32 | u64::from(ig)]
 }
-
-// The kernels' arguments for a part at an energy.
 
 /// Addresses of the arrays of [`images`], on a device or here.
 #[derive(Clone, Copy)]
@@ -350,8 +342,7 @@ impl Launches {
     }
 }
 
-/// The batches of a part, in the order of their launches: `sch` of all its n at each energy, then `ssx` up to the last
-/// that is occupied.
+/// The batches of a part in launch order: `sch` of all n at each energy, then `ssx` up to the last occupied.
 pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
     let own = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
     let occupied = own.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
@@ -362,8 +353,6 @@ pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
     };
     kinds.flat_map(of_kind).collect()
 }
-
-// Parts on a GPU, step after step.
 
 impl Pipeline<Sums> for OnGpu<'_> {
     fn device(&self) -> &str {
@@ -446,8 +435,6 @@ impl Worker for OnGpu<'_> {
     }
 }
 
-// The memory of a task on a GPU.
-
 /// What a task takes in addition to the problem's own arrays, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
@@ -497,8 +484,7 @@ pub fn find(id: &str) -> Option<&'static Version> {
 /// bands n in a warp, the others at 96 and 128.
 const COSTS: [(&str, usize); 3] = [("ring", 40), ("m16n8k16", 34), ("wide", 35)];
 
-/// The fastest for a compute capability and so many bands l and m; none if no version runs. Of versions that cost as
-/// much it is the last.
+/// The fastest for a compute capability and so many bands l and m, the last of equals; none if none runs.
 pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
     let cost = |version: &&Version| {
         let cost = COSTS.iter().find(|(id, _)| *id == version.id);
@@ -508,8 +494,7 @@ pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
     running.min_by_key(cost)
 }
 
-/// Whether a version runs on a compute capability. From 12.0 on a block has 99 KiB of shared memory, too little for a
-/// ring.
+/// From compute capability 12.0 on a block has 99 KiB of shared memory, too little for a ring.
 fn runs(version: &Version, capability: f64) -> bool {
     capability >= version.capability && !(version.is_pipelined && capability >= 12.0)
 }

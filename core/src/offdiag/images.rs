@@ -204,8 +204,7 @@ pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
 /// With a `w` as large no P is made, and all pairs fall back: its fourth power may be no number.
 const LARGEST: f64 = 1e70;
 
-/// `w` of each energy and n, n fastest: of which P is made, then of fallback pairs. And the weights of each n, of `sch`,
-/// then of `ssx`.
+/// `w` of each energy and n, n fastest: of P, then of fallback pairs; weights of each n, of `sch`, then of `ssx`.
 pub fn energies(task: &Task) -> (Vec<f64>, Vec<f64>) {
     let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
     let all = || (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied());

@@ -44,8 +44,7 @@ pub const GROUP: usize = 24;
 
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// ω̃, eps, vcoul and the map of igp, bands n with their energies and occupations, and the energies. Its own
-    /// matrix elements are not read.
+    /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
     pub problem: &'a Problem,
     /// `A_l(ig,n)` of all bands l.
     pub elements: &'a dyn Elements,
@@ -118,7 +117,6 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Pieces of a range, of at most `most`.
 fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
     let end = all.end;
     all.step_by(most).map(move |begin| begin..end.min(begin + most))
@@ -203,8 +201,6 @@ pub trait Worker: Pipeline<Sums> {
     fn seconds(&self) -> f64;
 }
 
-// Sources of the matrix elements of many bands.
-
 /// `A_l(ig,n)` of bands l.
 pub trait Elements: Sync {
     fn bands(&self) -> usize;
@@ -242,7 +238,6 @@ pub struct Borrowed<'a> {
     bands: usize,
     /// The index of a first element in messages.
     index_base: usize,
-    /// The number that was found wrong first.
     wrong: OnceLock<String>,
     stop: &'a Stop,
 }
@@ -314,8 +309,7 @@ impl<'a> Workers<'a> {
         Workers { task, workers, ranks, homes }
     }
 
-    /// For several calculations: parts stay where their A is, so they are shared out by their operations and not by who
-    /// is free first.
+    /// For several calculations: parts stay where their A is, shared out by their operations.
     #[must_use]
     pub fn for_several(mut self) -> Workers<'a> {
         let mut operations = vec![0.0_f64; self.workers.len()];
@@ -369,8 +363,7 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// Adds the parts of a round to the total of rank 0, in the order of ranks, and says how many there were.
-/// Collective.
+/// Adds the parts of a round to the total of rank 0, in the order of ranks; returns how many. Collective.
 fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
     if ranks.size() == 1 {
         own.into_iter().for_each(|own| total.add(own));
@@ -396,10 +389,7 @@ fn add(ranks: &dyn Ranks, own: Option<&Sums>, total: &mut Sums) -> usize {
     count
 }
 
-// A task on the devices of a library's caller, from the first look at memory on.
-
-/// Sums it on GPUs, one at least, each by its fastest version. All versions have the same bits. The name is that of
-/// the first GPU's.
+/// Sums it on GPUs, each by its fastest version, all with the same bits; the name is that of the first GPU's.
 pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'static str)> {
     let version = |gpu: &&Gpu| version_for(gpu, None, task.bands());
     let versions = gpus.iter().map(version).collect::<Result<Vec<_>>>()?;

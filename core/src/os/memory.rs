@@ -90,8 +90,7 @@ struct Limit {
     free: u64,
 }
 
-/// The tightest limit of a process' groups and their parents. `proc` is the process' folder in `/proc`, and file systems
-/// are mounted below `root`.
+/// The tightest limit of a process (its folder in `/proc`) and of its groups' parents, mounted below `root`.
 fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (mounts, groups) = (read("mountinfo"), read("cgroup"));
@@ -107,7 +106,6 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
 }
 
-/// The limit of one group, if it has one.
 fn limit_at(group: &Path) -> Option<Limit> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);

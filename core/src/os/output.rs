@@ -10,7 +10,6 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
-/// The temporary files that are being written.
 static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {

@@ -165,8 +165,6 @@ impl Extents {
     }
 }
 
-// Large arrays: a problem's own, or borrowed from a caller.
-
 /// A large array of a problem, column-major. What is borrowed has no lifetime: see [`Matrix::kept`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix(Cow<'static, [Complex64]>);

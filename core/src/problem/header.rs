@@ -37,8 +37,7 @@ pub struct Header {
     pub nstart: usize,
     /// Last energy, `nstart..=`[`MOST_ENERGIES`].
     pub nend: usize,
-    /// Energies `nstart..=nend` in eV above `e_lk`, if they are others than `sig_dw·(iw − 2)`: a file
-    /// has no place for them.
+    /// Energies `nstart..=nend` in eV above `e_lk`, if not `sig_dw·(iw − 2)`: a file has no place for them.
     pub energies: Option<Vec<f64>>,
     pub sig_fdf: i32,
     /// Spacing of the energies in eV.
@@ -168,8 +167,7 @@ impl Header {
         self.energies.clone().unwrap_or_else(|| spaced().collect())
     }
 
-    /// `wx(iw,n) = ω(iw) − e(n)` with ω as `e_lk` and what [`Header::above_state`] adds to it; at least 1e-12
-    /// away from zero; `(nw, nbands)`.
+    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`, at least 1e-12 from zero; ω is `e_lk` + `above_state`.
     pub fn wx(&self) -> Vec<f64> {
         let omega: Vec<f64> = self.above_state().iter().map(|above| self.e_lk + above).collect();
         let of_band = |n: usize| {
@@ -218,7 +216,6 @@ pub(super) fn at_most(name: &str, found: usize, limit: &str, most: usize) -> Res
     if found <= most { Ok(()) } else { Err(Error::exceeds(name, found, limit, most)) }
 }
 
-/// Checks that there are `used` indices and that they are in `1..=most`.
 fn in_range(name: &str, indices: &[i32], used: usize, of: &str, most: usize) -> Result<()> {
     long_enough(name, indices.len(), used)?;
     match indices[..used].iter().position(|&index| index < 1 || index as usize > most) {
@@ -237,7 +234,6 @@ fn long_enough(name: &str, found: usize, needed: usize) -> Result<()> {
     Err(Error::length(name, needed as u64, found as u64))
 }
 
-/// Checks values, each with its 0-based index.
 fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
     match values.find(|(_, found)| !found.is_finite()) {
         Some((at, found)) => Err(Error::new(format!("{name}({}) is {found}", at + 1))),
@@ -245,12 +241,8 @@ fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<
     }
 }
 
-// Columns that are masked, because their G′ has no row or no Coulomb interaction: all their terms are zero, so a
-// problem leaves them out.
-
 impl Header {
-    /// The same for a rank that has bands and columns. One that has none of either gets a band and a column that is
-    /// masked, whose terms are all zero.
+    /// The same for a rank with bands and columns; one without either gets a band and a masked column.
     #[must_use]
     pub fn with_work(mut self) -> Header {
         if self.nbands > 0 && self.ngpown > 0 {
@@ -265,8 +257,7 @@ impl Header {
         Header { gvec_ng, nbands, ngpown, inv_igp_index: vec![gvec_ng as i32], ..self }
     }
 
-    /// Leaves masked columns out, whose terms are all zero: those of a G′ without a row or without a Coulomb
-    /// interaction. If all are, the first one stays. The header has been validated.
+    /// Leaves out masked columns, whose G′ has no row or no Coulomb interaction; if all are, the first stays.
     #[must_use]
     pub fn without_masked(self) -> Header {
         let vcoul = self.vcoul_loc(0..self.ngpown);
@@ -308,8 +299,6 @@ impl Header {
         self.unmasked.as_ref().map_or(igp, |unmasked| unmasked.columns[igp])
     }
 }
-
-// Energies that replace a problem's own.
 
 /// The energies that a problem is evaluated at instead of its own.
 #[derive(Clone, Debug, PartialEq)]

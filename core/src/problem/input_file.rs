@@ -29,7 +29,6 @@ compile_error!("the file format is little-endian and is read into memory as it s
 /// The length of the mini-app's arrays of sums. A file of more energies has longer ones, and the mini-app cannot read it.
 pub const MINI_APPS_ENERGIES: usize = 3;
 
-/// The records in order.
 const RECORDS: [&str; 18] = [
     "sig_ntband, gvec_ng, ncoul, epsmpi_ngpown_max, peinf_ntband_max",
     "peinf_ntband_dist, ipe, ispin, ngpown, ncouls",
@@ -70,7 +69,6 @@ fn of_record(path: &Path, record: usize, offset: u64, fault: impl Display) -> Er
     of_file(path, format!("record {record} ({name}) at byte {offset}: {fault}"))
 }
 
-/// Where a record is in its file.
 struct Record {
     /// Byte offset of its first marker.
     offset: u64,
@@ -78,7 +76,6 @@ struct Record {
     subrecords: Vec<(u64, u64)>,
 }
 
-/// An open file and its records.
 struct Reader {
     path: PathBuf,
     file: File,
@@ -133,7 +130,6 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The error of a file that does not begin with the first record.
     fn not_first(&self, found: i32) -> Error {
         let first = output::FIRST_RECORD as i32;
         let is_big_endian = found.swap_bytes() == first;
@@ -186,7 +182,6 @@ impl Reader {
         Err(self.error(record, fault))
     }
 
-    /// Reads bytes of a record from byte `from` on.
     fn read(&self, record: usize, mut from: u64, mut bytes: &mut [u8]) -> Result<()> {
         for &(at, length) in &self.records[record - 1].subrecords {
             let n = length.saturating_sub(from).min(bytes.len() as u64);
@@ -220,8 +215,7 @@ pub fn read(path: &Path, progress: impl Into<Progress>) -> Result<Problem> {
     Input::open(path, progress)?.load()
 }
 
-/// An input file, read whole or slab by slab. Every dimension is checked against the records before memory is taken for
-/// it, and only what is asked for is read.
+/// An input file, read whole or slab by slab. Dimensions are checked before memory is taken for them.
 pub struct Input {
     path: PathBuf,
     name: String,
@@ -231,7 +225,6 @@ pub struct Input {
     header: Arc<Header>,
     start: Sums,
     stored: Option<Sums>,
-    /// The records of `wtilde` and `eps`.
     pairs: [usize; 2],
 }
 
@@ -332,7 +325,6 @@ impl Input {
         Ok(Input { path, name, size, records, progress, header, start, stored, pairs })
     }
 
-    /// Opens the file once more, to read a record.
     fn reopened(&self, record: usize) -> Result<Reader> {
         let (path, records) = (self.path.clone(), self.records.clone());
         let error = |fault| of_record(&path, record, records[record - 1].offset, fault);
@@ -344,7 +336,6 @@ impl Input {
         Ok(Reader { path, file, size, records })
     }
 
-    /// Some columns of a matrix of `ncouls` rows.
     fn columns(
         &self,
         record: usize,
@@ -448,8 +439,7 @@ impl Source for Input {
     }
 }
 
-/// Writes `problem` with `reference` as `asxtempref` and `achtempref`. The file appears whole under its name, or not at
-/// all. It cannot hold energies of a list.
+/// Writes `problem`, and `reference` as `asxtempref` and `achtempref`, whole or not at all; no listed energies.
 pub fn write(
     path: &Path,
     problem: &Problem,
@@ -482,8 +472,7 @@ pub fn write_with_subrecords(
     })
 }
 
-/// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`, from which `aqsm_local` was taken. If the problem was not
-/// synthesised, only the rows in `aqsm_local` are known and the rest are zero.
+/// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`; if not synthesised, zero but for rows of `aqsm_local`.
 pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
     if let Origin::System(system, seed) = problem.origin() {
         synthesis::aqsmtemp_column(system, *seed, n, column);
@@ -498,7 +487,6 @@ pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
     }
 }
 
-/// A subrecord that is being written.
 #[derive(Clone, Copy)]
 struct Subrecord {
     length: u64,
@@ -562,12 +550,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// A record of these values.
     fn whole<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
         self.record(size_of_val(values) as u64, [cast_slice(values)])
     }
 
-    /// A record of `length` bytes, in parts.
     fn record<P: AsRef<[u8]>>(
         &mut self,
         length: u64,

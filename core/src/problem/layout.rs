@@ -46,8 +46,7 @@ const SORTED: u64 = 8;
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Preparation {
-    /// The arrays that the layout does not share with the original; `keeps_order` says whether the plan's order of
-    /// bands is the problem's.
+    /// The arrays not shared with the original layout; `keeps_order`: the plan's order is the problem's.
     pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
@@ -202,8 +201,7 @@ impl Preparation {
         }
     }
 
-    /// Bytes of the pairs of all slabs that stay on the host for the next calculation at most; `granted` are those that
-    /// a run allows.
+    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; a run `granted` some.
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
@@ -332,7 +330,6 @@ impl Pairs {
 }
 
 impl Extents {
-    /// Bytes of the lists of a slab at most.
     fn list_bytes(self) -> u64 {
         lists::words(self.ngpown as u64, self.ncouls as u64).saturating_mul(4)
     }

@@ -48,8 +48,7 @@ pub enum Origin {
     Made,
 }
 
-/// Makes or reads the bands of a problem, and slabs of it in any order. A slab has the bits that the whole problem
-/// has there.
+/// Makes or reads the bands of a problem, and its slabs in any order, with the bits that the whole problem has.
 pub trait Source: Send + Sync {
     fn name(&self) -> &str;
 
@@ -77,8 +76,7 @@ pub trait Source: Send + Sync {
     /// The `igp` (0-based) of the problem with these bands. The source keeps nothing of them.
     fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab>;
 
-    /// What the poles of some `igp` (0-based) whose `eps` is not zero have in common; real without any igp. Takes
-    /// no more memory than a few columns.
+    /// What poles of some `igp` (0-based) with `eps` not zero have in common; real if none. Few columns' memory.
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
     #[must_use]
@@ -106,7 +104,6 @@ impl fmt::Debug for dyn Source {
     }
 }
 
-/// Fails if `igp` is no part of a source, or host memory does not hold a slab of it.
 fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
     let whole = source.extents();
     check_part(igp, whole.ngpown).map_err(|what| wrong(source.name(), what))?;
@@ -136,7 +133,6 @@ pub struct Problem {
     stored: Option<Sums>,
     /// The igp in memory: all, or those of this process, which may be none.
     slab: Option<Slab>,
-    /// Makes or reads the others.
     source: Option<Streamed>,
     /// The poles of the slab sorted by size, for problems whose energies change from call to call.
     by_size: Option<Arc<SortedOnce>>,
@@ -151,8 +147,7 @@ struct Streamed {
     has_share: bool,
 }
 
-/// The large arrays of a problem; the rest follows from the [`Header`]. `wtilde` and `eps` are `(ncouls, ngpown)`, `aqsn`
-/// is `(ncouls, nbands)` and `aqsm_local` `(ngpown, nbands)`.
+/// The large arrays: `wtilde`, `eps` `(ncouls, ngpown)`, `aqsn` `(ncouls, nbands)`, `aqsm_local` `(ngpown, nbands)`.
 #[derive(Clone, Debug)]
 pub struct Matrices {
     pub wtilde: Vec<Complex64>,
@@ -197,8 +192,7 @@ impl Problem {
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
     }
 
-    /// A problem that these processes share. Its bands are made or read now, and so are the igp of this process if
-    /// they are to stay in memory. Collective.
+    /// A problem that these processes share; bands, and igp that are to stay, are made now. Collective.
     pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
         let bands = source.bands()?;
         let share = ranks.share(source.extents().ngpown);
@@ -401,8 +395,7 @@ impl Problem {
     }
 }
 
-/// What decides, before there are arrays, which version is the fastest, which layouts versions have and how large
-/// these are.
+/// What decides, before there are arrays, which version is the fastest and how large its layouts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     pub extents: Extents,
@@ -459,8 +452,7 @@ impl<'a> From<&'a Problem> for Slabs<'a> {
     }
 }
 
-/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, for the problems of one screening: checked as far as that does
-/// not depend on energies.
+/// `wtilde` and `eps` of all igp, both `(ncouls, ngpown)`, of one screening: checked but for energies.
 #[derive(Clone, Debug)]
 pub struct CheckedPairs {
     id: Id,
@@ -538,8 +530,6 @@ impl CheckedPairs {
     }
 }
 
-// The result of a calculation, and digests of data.
-
 /// `asx` and `ach` for iw = nstart..=nend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
@@ -556,8 +546,7 @@ impl Sums {
         Sums { asx: vec![Complex64::ZERO; nw], ach: vec![Complex64::ZERO; nw] }
     }
 
-    /// From the values in the order in which blocks store them: the parts of `asx`, then of `ach`,
-    /// energy by energy.
+    /// From values as blocks store them: the parts of `asx`, then of `ach`, energy by energy.
     pub fn from_values(values: &[f64]) -> Sums {
         let (energies, _) = values.as_chunks::<4>();
         Sums {
@@ -597,11 +586,10 @@ mod pairs {
     }
 }
 
-/// Columns in the digest of a problem.
 const SAMPLED: usize = 8;
 
-/// A digest that tells a problem's data from another's: of the bands, limits and energies, and of the data of some igp, which are made or read now. In a built-in
-/// system each column has a random stream of its own, so another generator shows in these few.
+/// A digest of bands, limits, energies and some igp, made or read now: each column of a built-in system has its own
+/// random stream, so another generator shows in these.
 pub fn digest(problem: &Problem) -> Result<u64> {
     let Extents { ngpown, ncouls, .. } = problem.extents();
     let Limits { limittwo, limitone, sexcut } = problem.limits();

@@ -28,8 +28,7 @@ pub const LARGEST_FACTOR: f64 = 1e50;
 /// Smallest `eps`, `aqsn` and `aqsm_local`: squares of them, and sums over products of two, are numbers.
 const SMALLEST_FACTOR: f64 = 1e-120;
 
-/// Smallest imaginary part, relative to the real one, of a pole whose real part is an energy. With it all
-/// squares in a term stay finite.
+/// Smallest imaginary part, relative to the real one, of a pole at an energy: squares in a term stay finite.
 const SMALLEST_IMAGINARY: f64 = 1e-40;
 
 /// Largest cutoff under which a term behind such a pole is cut off for certain.
@@ -66,7 +65,6 @@ pub(super) fn check_factors(
     Ok(true)
 }
 
-/// Fails at the first Coulomb interaction in use that is too large.
 pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     for row in header.rows().flatten() {
         let found = header.vcoul[row];
@@ -80,7 +78,6 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Fails at the first of `wx(nw, nbands)` that is too large.
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
     let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
@@ -110,11 +107,9 @@ impl Care {
     }
 }
 
-/// Fails at the first pole that is too large, or whose term has no bound at one of the energies `wx(nw, nbands)`.
-///
-/// If a pole's real part is an energy and its imaginary part is tiny but not zero, that part is raised until
-/// the squares of the pole's distance are numbers: a term there changes by 1e-40 of itself. Returns a copy if there are
-/// such poles.
+/// Fails at the first pole that is too large, or whose term has no bound at one of `wx(nw, nbands)`. A tiny imaginary
+/// part of a pole at an energy is raised, in a copy, until squares of its distance are numbers: a term changes by
+/// 1e-40.
 pub(super) fn resolved_poles(
     header: &Header,
     wx: &[f64],
@@ -159,13 +154,11 @@ pub(super) fn resolved_poles(
     Ok(Some(resolved.into()))
 }
 
-/// Whether the terms of a pair are anything but zero at all energies: with a pole of exactly zero `delw` and Ω² are
-/// zero, so both branches are.
+/// Whether a pair has terms: with a pole of exactly zero `delw` and Ω² are zero, so both branches are.
 pub(super) fn contributes(wtilde: Complex64, eps: Complex64) -> bool {
     wtilde != Complex64::ZERO && eps != Complex64::ZERO
 }
 
-/// Whether a factor counts as zero.
 fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
 }
@@ -199,12 +192,10 @@ fn energy(header: &Header, wx: &[f64], at: usize) -> String {
     format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at ({iw},{n})", wx[at])
 }
 
-/// A pole with its indices (ig, igp).
 fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
     format!("the pole is {wtilde:e} eV at (ig,igp) = ({ig},{igp})")
 }
 
-/// Whether a pole is next to real.
 fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
 }

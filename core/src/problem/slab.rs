@@ -149,8 +149,7 @@ impl Bands {
     }
 }
 
-/// A range of igp with all that depends on it, checked. All arrays are column-major; in them igp counts from the slab's
-/// begin.
+/// A range of igp, counted from its begin, with all that depends on it, checked. Column-major as [`Bands`].
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
@@ -195,8 +194,7 @@ impl Slab {
         Ok(Slab { id, ..Slab::of_pairs(bands, igp, id, pairs, aqsm_local) })
     }
 
-    /// A slab of arrays that were checked with these bands; `aqsm_local` is empty if it is elsewhere. Slabs whose
-    /// `wtilde`, `eps` and `vcoul_loc` are the same may share the identity `pairs`.
+    /// A slab of arrays checked with these bands, `aqsm_local` empty if elsewhere. Equal pairs may share `pairs`.
     pub(super) fn of_pairs(
         bands: &Bands,
         igp: Range<usize>,

@@ -183,7 +183,6 @@ impl Source for Synthesis {
     }
 }
 
-/// `|G|²` of each row of a system.
 fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
@@ -191,8 +190,7 @@ fn rows(system: &System) -> Vec<f64> {
 /// A built-in system with all its arrays in memory.
 ///
 /// # Errors
-/// [`Error::Memory`](crate::Error::Memory) before anything is allocated;
-/// [`Error::Input`](crate::Error::Input) for a system that breaks its own rules.
+/// Of memory, before anything is allocated; of a system that breaks its own rules.
 pub fn synthesise(system: &System, seed: u64, progress: impl Into<Progress>) -> Result<Problem> {
     Synthesis::new(system, seed, progress).load()
 }

@@ -1,5 +1,4 @@
-//! Reference values of a problem by the definition, the size of their terms, and the error bounds
-//! that follow for results of the kernels.
+//! Reference values of a problem by the definition, and the error bounds for results of the kernels.
 
 pub mod serial;
 
@@ -39,9 +38,6 @@ pub fn evaluate<'a>(
 // A term loses a few roundings, with partial fractions up to 128 ([`crate::problem::plan`]); a sum loses at most
 // one for each addition that follows another, since a partial sum is at most Σ|terms|: see `chain`. To that comes
 // what rounding decides of a branch or the cutoff, where v3 itself cannot tell.
-//
-// Terms below the smallest normal number count for that number: what rounding takes from them does not become
-// smaller with them.
 
 /// Roundings that one term may lose.
 pub const TERM: f64 = 128.0;
@@ -71,17 +67,14 @@ fn chain(header: &Header) -> f64 {
 /// `|delw|²` that the second branch needs to exceed.
 const TOL_ZERO: f64 = 1e-12;
 
-/// Relative distance of a comparison below which the rounding of v0 to v3 may decide it: each side is a
-/// product of some ten factors.
+/// Relative distance of a comparison that rounding in v0 to v3 may decide: each side has some ten factors.
 const UNDECIDED: f64 = 64.0 * f64::EPSILON;
 
-/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish, because squares of its factors
-/// underflow.
+/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish: squares of its factors underflow.
 pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
 
-/// Size that each term counts for at least, times the growth ([`growth`]) of all its factors. A product below
-/// this number loses up to half of the smallest subnormal one, which is ε/2 of it; whatever follows multiplies
-/// that by other factors of the term, in an order that each version has of its own.
+/// Size that each term counts for at least, times the growth ([`growth`]) of its factors: a smaller product loses up
+/// to half of the smallest subnormal number, ε/2 of this, and what follows multiplies that by other factors.
 pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
 /// A real number of some precision.
@@ -232,8 +225,6 @@ fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T
     Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
 }
 
-// Which terms of a problem are evaluated.
-
 /// All bands and `ig` of a problem, at some energies, of some `igp`.
 #[derive(Clone)]
 pub struct Terms<'a> {
@@ -336,7 +327,6 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A complex sum of higher precision.
 pub(super) trait Sum: Copy + Send {
     const ZERO: Self;
     fn merge(&mut self, other: &Self);
@@ -372,14 +362,11 @@ pub struct Evaluation {
 /// The scale of errors: Σ|terms| of `asx` and `ach` at each energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose
-    /// (`UNDERFLOW`).
+    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose (`UNDERFLOW`).
     pub magnitudes: Vec<[f64; 2]>,
     /// What rounding may add or take away, if it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,
 }
-
-// The defining formula in double-double numbers, for problems small enough: whatever differs is an error of the kernels.
 
 type Precise = Complex<TwoFloat>;
 
@@ -388,7 +375,6 @@ pub fn precisely(terms: Terms) -> Result<Evaluation> {
     terms.total(precise_column, Progress::NONE)
 }
 
-/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
 fn precise_column(
     bands: &Bands,
     slab: SlabView,

@@ -1,10 +1,7 @@
-//! The defining formula, term by term, with compensated sums: written from the definition and
-//! sharing nothing with the kernels.
+//! The defining formula, term by term, with compensated sums, sharing nothing with the kernels.
 //!
-//! For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, which
-//! runs in 8 interleaved compensated sums. Columns are evaluated side by side and added in
-//! their order, and nothing is fused, so the bits depend neither on the threads nor on the
-//! width of the CPU's vectors.
+//! For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, of 8 interleaved
+//! compensated sums. Columns are added in order and nothing is fused: bits depend on neither threads nor vectors.
 
 use num_complex::Complex64;
 
@@ -58,8 +55,7 @@ fn column(
     sums
 }
 
-/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the sums of their terms' 1-norms and of what rounding may decide of them, and
-/// the sum of the growth of the terms' factors.
+/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the 1-norms and undecided parts of terms, and the growth of their factors.
 fn sum_over_ig(
     at: Energy,
     wtilde: &[Complex64],

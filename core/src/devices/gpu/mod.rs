@@ -63,7 +63,6 @@ pub struct Gpu {
     info: DeviceInfo,
     pub(crate) context: Context,
     ptx: Ptx,
-    /// Each kernel is loaded at its first use.
     loaded: Mutex<HashMap<String, Arc<Loaded>>>,
     #[cfg(feature = "nvml")]
     gauge: OnceLock<Option<Arc<OfNvml>>>,
@@ -111,8 +110,7 @@ impl Gpu {
         })
     }
 
-    /// For one of `processes` that share the GPU: takes at most an equal part of the memory that is
-    /// free once all have opened it.
+    /// For one of `processes` on the GPU: at most an equal part of the memory that is free once all have opened it.
     pub fn shared(self, processes: usize) -> Result<Gpu> {
         if processes < 2 {
             return Ok(self);
@@ -175,7 +173,6 @@ const LAUNCHES: f64 = 100_000.0;
 /// A buffer much larger than any L2, if memory allows.
 const MEMORY_BYTES: u64 = 4 << 30;
 
-/// A tile that any L1 holds.
 const L1_BYTES: u64 = 16 << 10;
 
 /// Operations and bytes a second as measured, and what the driver reports.

@@ -16,8 +16,7 @@ pub struct Loaded {
     pub table: Arc<Table>,
 }
 
-/// The energies in a module's constant memory. Workers share the module, whatever their problems: the table is filled
-/// only while no launch reads it.
+/// The energies in a module's constant memory, shared by workers: filled only while no launch reads it.
 #[derive(Default)]
 pub struct Table {
     state: Mutex<TableState>,
@@ -141,9 +140,8 @@ impl Ptx {
         self.entries.contains_key(symbol).then(|| self.of([symbol]))
     }
 
-    /// 16 hexadecimal digits that identify the code of a kernel: its instructions and registers, its bounds, the memory
-    /// and functions that it uses, the PTX's version and target. They do not depend on where it was built and what else
-    /// was: line table, comments, the kernel's name and the names that the compiler chooses.
+    /// 16 hexadecimal digits that identify a kernel's code, with the memory and functions that it uses. They do not
+    /// depend on where it was built and what else was, nor on comments and names.
     pub fn hash(&self, symbol: &str) -> Option<String> {
         Some(code_hash(&self.module(symbol)?, symbol))
     }
@@ -187,7 +185,6 @@ fn code_hash(module: &str, symbol: &str) -> String {
         if line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':') {
             continue;
         }
-        // Names, and what stands between them.
         let mut rest = line;
         while let Some(first) = rest.chars().next() {
             let end = rest.find(|c| is_name(c) != is_name(first)).unwrap_or(rest.len());

@@ -21,7 +21,6 @@ use crate::problem::arrays::{AQSM_LOCAL, AQSN, Array};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::{Batch, Id, Outline, Problem, SlabView};
 
-/// The destination of uploads, and their source.
 pub struct Uploads<'a> {
     pub context: &'a Context,
     pub stream: &'a Stream,
@@ -32,7 +31,6 @@ pub struct Uploads<'a> {
     /// A caller's matrix elements on the GPU, in place of the problem's.
     pub on_gpu: Option<&'a GpuElements>,
     pub repack: &'a mut Repack,
-    /// Bytes uploaded so far.
     pub bytes: u64,
 }
 
@@ -54,7 +52,6 @@ impl Uploads<'_> {
         Ok(())
     }
 
-    /// The memory in `room`; if that is too small, new memory for `spare` elements more.
     fn room<'r, T: Pod>(
         &self,
         what: &'static str,
@@ -73,7 +70,6 @@ impl Uploads<'_> {
         Ok(room.insert(buffer))
     }
 
-    /// Fails if less than `needed` bytes are free.
     pub fn require(&self, what: &str, needed: u64) -> Result<()> {
         let (free, _) = self.context.memory()?;
         if needed > free {
@@ -84,7 +80,6 @@ impl Uploads<'_> {
     }
 }
 
-/// The address of an array in place.
 pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
     room.as_ref().expect("it is in place").pointer()
 }
@@ -92,7 +87,6 @@ pub fn pointer<T: Pod>(room: &Option<Buffer<T>>) -> *const T {
 /// Most bytes of a chunk: the copy of one and the transfer of another take about as long.
 const CHUNK: usize = 32 << 20;
 
-/// Most chunks in flight.
 const CHUNKS: usize = 3;
 
 /// Bytes that a thread copies at a time.
@@ -107,7 +101,6 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Bytes that it takes at most.
     pub const MOST: u64 = (CHUNKS * CHUNK) as u64;
 
     /// Enqueues an upload of `values` to the first elements of `to`. When this returns, `values` are no longer read.
@@ -136,7 +129,6 @@ impl Ring {
         Ok(())
     }
 
-    /// Memory of at least so many bytes.
     fn take(&mut self, bytes: usize, context: &Context) -> Result<Pinned<u8>> {
         if self.in_flight.len() == CHUNKS
             && let Some(first) = self.in_flight.pop_front()
@@ -157,7 +149,6 @@ impl Ring {
 pub struct BandBuffers {
     /// What is in place: by the identities of energies and matrix elements, and the layout.
     of: Option<(Id, Id, Layout)>,
-    /// The batch whose energies are in place.
     batch: Option<(Id, Range<usize>)>,
     aqsn: Option<Buffer<Complex64>>,
     /// The address of a caller's array in place of `aqsn`.
@@ -209,7 +200,6 @@ impl BandBuffers {
     }
 }
 
-/// A batch of energies, and the kernel that sums it.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     pub batch: &'a Batch,
@@ -245,7 +235,6 @@ impl PairsCache {
         versions.iter().filter_map(of_version).max().unwrap_or(0)
     }
 
-    /// The pairs that a kernel needs of a slab at a batch, prepared now if they are not cached.
     pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Arc<Pairs> {
         let Run { batch, kernel } = run;
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
@@ -278,12 +267,10 @@ impl PairBuffers {
         self.made = None;
     }
 
-    /// Whether what a kernel needs at a batch is in place.
     pub fn is_of(&self, run: Run) -> bool {
         self.made.as_ref().is_some_and(|(in_place, _)| *in_place == run.pairs())
     }
 
-    /// Enqueues what a kernel needs at a batch.
     pub fn fill(&mut self, to: &mut Uploads, run: Run, made: Arc<Pairs>) -> Result<()> {
         self.made = None;
         let arrays = made.arrays();
@@ -305,20 +292,15 @@ impl PairBuffers {
     }
 }
 
-// A caller's matrix elements on the GPU, and their reordering there.
-
 /// A column-major matrix in a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMatrix {
-    /// Its address, `CUdeviceptr`; at a multiple of 16 bytes.
     pub(crate) at: u64,
-    /// Elements from one column to the next.
     pub(crate) ld: usize,
 }
 
 impl DeviceMatrix {
-    /// The matrix at this address, `CUdeviceptr`, a multiple of 16 bytes, with `ld` elements from one column to the
-    /// next.
+    /// The matrix at this `CUdeviceptr`, a multiple of 16 bytes, with `ld` elements from one column to the next.
     ///
     /// # Safety
     /// It is there, with as many rows and columns as a call expects, as long as it is used and as what is placed of
@@ -355,7 +337,6 @@ pub type Rows = Arc<Vec<u32>>;
 
 #[derive(Default)]
 pub struct Repack {
-    /// The kernel, once it was needed.
     pub kernel: Option<Arc<Loaded>>,
     /// For the matrix elements of G and of G′.
     maps: [Map; 2],
@@ -385,7 +366,6 @@ impl GpuElements {
         Ok(None)
     }
 
-    /// Reorders `aqsm` for a layout.
     pub fn lay_aqsm(
         &self,
         to: &mut Uploads,

@@ -74,17 +74,14 @@ impl Device for Gpu {
     }
 }
 
-/// A worker for slabs of a problem.
 pub struct OnGpu<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
-    /// A caller's matrix elements on the GPU.
     pub on_gpu: Option<&'a GpuElements>,
     pub arrays: Arrays,
     /// Slots: first those in flight in the order of their launches, then the others, the last one used at the end.
     order: VecDeque<usize>,
     in_flight: usize,
-    /// The batch of energies in flight.
     batch: Option<(Id, Range<usize>)>,
     /// Whether there are more slabs than slots.
     streams: bool,
@@ -116,8 +113,7 @@ impl<'a> OnGpu<'a> {
         OnGpu { gpu, problem, on_gpu: None, arrays, order, in_flight, batch, streams }
     }
 
-    /// Chooses a slot for a slab, next in the order: the one where it is in place, or an empty one, or the one not used
-    /// for the longest time.
+    /// Chooses a slab's slot, next in the order: where it is in place, or an empty one, or the one unused longest.
     fn slot_for(&mut self, slab: SlabView) -> usize {
         let free = || {
             let free = self.order.iter().enumerate().skip(self.in_flight);
@@ -158,7 +154,6 @@ impl<'a> OnGpu<'a> {
         Ok((at, bytes))
     }
 
-    /// Begins to sum a slab at a batch of energies by a version's kernels.
     pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
         let (plan, kernel) = (&batch.plan, batch.plan.kernel(gpu));
         let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
@@ -227,7 +222,6 @@ impl<'a> OnGpu<'a> {
         Ok(())
     }
 
-    /// The arguments of a kernel for the slab in a slot, from energy `iw` on.
     fn arguments(
         &self,
         kernel: &Kernel,
@@ -347,7 +341,6 @@ pub struct StreamSlot {
     slab: SlabBuffers,
     /// Sums, then partial sums.
     room: Buffer<f64>,
-    /// Where the partial sums begin.
     partials: usize,
     results: Option<Pinned<f64>>,
     /// Begin and end.
@@ -360,7 +353,6 @@ struct InFlight {
     version: &'static str,
     groups: usize,
     blocks: u32,
-    /// Bytes uploaded for it.
     uploaded: u64,
     sums: usize,
     results: Transfer<f64>,
@@ -404,11 +396,9 @@ impl StreamSlot {
         self.sums().wrapping_add(self.partials)
     }
 
-    /// Waits for the sums.
     fn finish(&mut self) -> Result<SlabSums> {
         let InFlight { version, groups, blocks, uploaded, sums, results, _holding } =
             self.in_flight.take().expect("launched");
-        // After a failure too, no kernel may still run when the table is released.
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
         let upload = match uploaded {
@@ -427,7 +417,6 @@ struct SlabBuffers {
     /// The slab in place, by the identity of its pairs.
     which: Option<(Id, Range<usize>)>,
     layout: Option<Layout>,
-    /// The matrix elements in place.
     elements: Option<(Id, Range<usize>)>,
     has_poles: bool,
     wtilde: Option<Buffer<Complex64>>,

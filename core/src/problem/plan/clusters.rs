@@ -83,8 +83,6 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
     }
 }
 
-// Cells of real poles: intervals.
-
 /// A cell is at most this part of its poles wide: see [`gpp_kernels::sigma::real`].
 const WIDEST: f64 = 1.0 / 32.0;
 
@@ -100,8 +98,7 @@ pub enum Evaluator {
 }
 
 impl Evaluator {
-    /// So many terms one by one take as long as the moments of a cell at an energy, as measured: wider cells and
-    /// narrower ones took longer.
+    /// So many terms one by one take as long as a cell's moments at an energy, as measured.
     fn even(self) -> f64 {
         match self {
             Evaluator::Gpu => 0.12,
@@ -116,7 +113,6 @@ const BEGUN_CELL: f64 = 32.0;
 /// Pairs, and energies of bands, of a sample at most.
 const SAMPLED_PAIRS: usize = 1 << 16;
 
-/// What the widths of cells are weighed with.
 struct Weighed {
     poles: Sample,
     /// Of those at which a pole may be near, one for each energy of a band.
@@ -183,12 +179,9 @@ impl Weighed {
         if pairs > 0.0 { (pairs + BEGUN_CELL) * near * part.min(1.0) } else { 0.0 }
     }
 
-    /// Bounds of cells, ascending.
-    ///
-    /// Moments of a cell take as long however many pairs it has, and are evaluated at every energy. So cells are as
-    /// wide as can be, until what energies sum of them one by one, since some bound or the energy itself is too
-    /// near, takes as long as their moments: then neither narrower nor wider ones would be faster. How many energies
-    /// there are is no matter.
+    /// Bounds of cells, ascending. Moments of a cell take as long however many pairs it has. So cells are as wide as
+    /// can be until what energies sum of them one by one, near some bound or the energy itself, takes as long as their
+    /// moments: then neither narrower nor wider ones would be faster, for any number of energies.
     fn bounds(&self, by: Evaluator) -> Vec<f64> {
         let gamma = self.limits.limittwo.sqrt();
         let reach = self.energies.sorted.last().map_or(0.0, |largest| largest.max(0.0) + gamma);
@@ -205,8 +198,7 @@ impl Weighed {
     }
 }
 
-/// More cells of real poles than there ever are: no narrower ones than `bounds` allows, and those that grow with
-/// their poles.
+/// More cells of real poles than there ever are: none is narrower than `bounds` allows, or its poles are large.
 const CELLS: u64 = 20_000;
 
 /// A disc has more pairs than these, but for one of its four neighbours at times, and for some near zero.
@@ -277,7 +269,6 @@ impl Cells {
     }
 }
 
-/// Sorts real poles into cells between `bounds`.
 fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Interval> {
     // The last cell is for the poles that are within no bounds.
     let outside = bounds.len() - 1;
@@ -309,7 +300,6 @@ const EVEN: f64 = 8.0;
 /// What is summed one by one costs as much as so many terms more, of a square and twice that of its parts.
 const BEGUN_DISC: f64 = 64.0;
 
-/// Poles of the sample at most.
 const SAMPLED_POLES: usize = 1 << 20;
 
 /// Bits of a place along each axis within the squares of a power of two.
@@ -405,8 +395,7 @@ impl Squares {
         bounds
     }
 
-    /// Adds the bounds of the square of so many bits from `begin` on, with these poles of the sample, each of
-    /// which represents `every`.
+    /// Adds the bounds of the square of so many bits from `begin` on; each of its poles represents `every`.
     fn part(&self, own: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
         if own.is_empty() || bits == 0 || self.is_disc(own.len() as f64 * every, begin, bits) {
             bounds.push(begin);

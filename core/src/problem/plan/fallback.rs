@@ -25,8 +25,7 @@ pub struct FallbackPairs {
 }
 
 impl FallbackPairs {
-    /// Bytes while they are found, if they are no more than one of 16 pairs: each igp has its own before all are
-    /// joined.
+    /// Bytes while they are found, if no more than one of 16 pairs: each igp has its own before all are joined.
     pub fn bytes_while_made(slab: Extents) -> u64 {
         slab.fallback_bytes().saturating_mul(2)
     }
@@ -90,8 +89,7 @@ fn begins(counts: impl Iterator<Item = u32>) -> Vec<u32> {
     [0].into_iter().chain(ends).collect()
 }
 
-/// Largest pole, energy and width of the fast loops: products of four of them are finite. Larger poles are summed by
-/// the definition.
+/// Largest pole, energy and width of the fast loops: products of four are finite. Larger go by the definition.
 pub const LARGEST: f64 = 1e30;
 
 /// Relative to gamma: of smaller poles `|delw|²` may fall to `TOL_ZERO` within the second branch.
@@ -236,8 +234,7 @@ impl Regular {
             && !self.at_cutoff(pole)
     }
 
-    /// Ranges of size outside of which all poles on the positive real axis are regular, but for those beyond
-    /// [`LARGEST`]; none if there are no such ranges.
+    /// Ranges of size outside of which all real positive poles up to [`LARGEST`] are regular, if there are any.
     pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
         let Limits { limittwo, limitone, .. } = self.limits;
         if !self.possible || !(4.0..=1e12).contains(&limitone) {
@@ -267,8 +264,7 @@ impl Regular {
         Some(ranges)
     }
 
-    /// Whether some energy is so near to the bound between the branches that upper words cannot
-    /// tell on which side.
+    /// Whether an energy is so near to the bound between the branches that upper words cannot tell the side.
     fn at_bound(&self, pole: Complex64) -> bool {
         let near2 = near2(self.limits, pole);
         let least = near2 * (1.0 - UPPER) - pole.im * pole.im;
@@ -362,19 +358,16 @@ fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
 /// Poles are sorted if no more than one in so many is off the axis.
 const MOST_OFF_AXIS: usize = 8;
 
-/// Pairs that a thread looks at in one go.
 const AT_ONCE: usize = 1 << 10;
 
-/// The contributing poles of a slab, sorted by size, so that fallback pairs are found without a look at all of them: a
-/// pole on the real axis is irregular if its size is in a narrow range near some energy. Poles off the axis are looked
-/// at one by one.
+/// The contributing poles of a slab by size: one on the real axis is irregular only in a narrow range near some
+/// energy, so a look at few finds fallback pairs. Poles off the axis are looked at one by one.
 #[derive(Debug)]
 pub struct BySize {
     /// Pairs that are irregular at any energies.
     always: FallbackPairs,
     /// The [`key`] of the size in the upper half, and the pair: ascending.
     sorted: Vec<u64>,
-    /// Pairs with poles off the axis.
     off_axis: Vec<u32>,
 }
 
@@ -388,8 +381,7 @@ fn size(pole: Complex64) -> f64 {
     pole.re.abs().max(pole.im.abs())
 }
 
-/// The poles of a slab, sorted when they are asked for again: to look at all of them once takes less time. None if the
-/// host has no room, or if sorting is of no use.
+/// The poles of a slab, sorted when asked for again: one look takes less. None without room or use.
 #[derive(Debug, Default)]
 pub struct SortedOnce {
     is_asked: AtomicBool,

@@ -21,8 +21,8 @@ use crate::problem::plan::fallback::Regular;
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 use crate::problem::slab::{Bands, Id, SlabView};
 
-/// An order of a problem's bands in which bands of one class of [`gpp_kernels::plan`] are neighbours at any of the
-/// problem's energies, so that matrix elements are laid out once. It is the problem's own if band energies ascend.
+/// An order of a problem's bands in which those of one class of [`gpp_kernels::plan`] are neighbours at any energy, so
+/// that matrix elements are laid out once: the problem's own if band energies ascend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandOrder {
     bands: Vec<usize>,
@@ -33,8 +33,7 @@ pub struct BandOrder {
 }
 
 impl BandOrder {
-    /// Bands of occupation 1 by rising energy, then bands of a fractional occupation, then empty bands by rising
-    /// energy.
+    /// Bands of occupation 1 by rising energy, then those of a fractional one, then empty bands by rising energy.
     pub fn of(bands: &Bands) -> BandOrder {
         let with = |is: fn(f64) -> bool| {
             (0..bands.header().nbands).filter(move |&n| is(bands.occ()[n])).collect::<Vec<_>>()
@@ -62,8 +61,7 @@ impl BandOrder {
     }
 }
 
-/// Relative error of an energy taken for its band's mean and half of the difference, in units of the
-/// last digit. A quotient of a far band has no larger one.
+/// Relative error in last digits of an energy from its band's mean and half; a far quotient has no larger one.
 const HALVED: f64 = 32.0;
 
 /// Half of what a band's second energy is above its first.
@@ -97,7 +95,6 @@ pub struct BandPlan {
 }
 
 impl BandPlan {
-    /// Of a problem's bands at some energies (0-based), in the problem's order of bands.
     fn of(bands: &Bands, order: &Arc<BandOrder>, energies: Range<usize>, poles: Poles) -> BandPlan {
         let at = |n: usize| &bands.energies(n)[energies.clone()];
         let (full, rest) = order.bands.split_at(order.full);
@@ -133,14 +130,12 @@ impl BandPlan {
         self.order.occupied
     }
 
-    /// The kernel of a version that sums this problem: one of its own, or another's if the constant memory does not
-    /// hold the energies.
+    /// The kernel of a version that sums this: another's if constant memory does not hold the energies.
     pub fn kernel<'g>(&self, gpu: &'g GpuVersion) -> &'g Kernel {
         gpu.holding(self.wx.len()).kernel(self.poles)
     }
 
-    /// What poles have to be to be regular for kernels that take these: the real ones of a problem that has only
-    /// such, or any.
+    /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
         let takes = if self.poles == Poles::Real { takes } else { Poles::Any };
         Regular::of(&self.wx, &self.wx[..self.occupied() * self.nw], self.limits, takes)
@@ -195,8 +190,7 @@ pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
     (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
 }
 
-/// Neighbouring energies of a problem, summed by a calculation of their own. Its sums do not depend on other
-/// batches. Only kernels that sort pairs are different: their [`Cells`] depend on all energies of the problem.
+/// Neighbouring energies, summed independently, but for kernels that sort pairs: [`Cells`] depend on all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     of: Id,
@@ -271,15 +265,12 @@ impl Batches<'_> {
     }
 }
 
-// The lists of a slab's pairs: see [`gpp_kernels::lists`].
-
-/// Lanes of a warp.
 const LANES: usize = WARP as usize;
 
 /// Neighbouring `ig` that are sorted, so that the lanes of a warp have about as many `igp`.
 const SORTED: usize = 32 * LANES;
 
-/// The lists of a slab.
+/// The lists of a slab's pairs: see [`gpp_kernels::lists`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lists {
     /// As kernels read them.
@@ -371,8 +362,7 @@ fn record(igs: &[usize], first: u32, now: &[Vec<u32>], tile: usize) -> Vec<u32> 
 /// Banks of shared memory, of 16 bytes.
 const BANKS: usize = 8;
 
-/// Deals places in the window out to the turns of a lane, so that neighbouring lanes read of different banks in most
-/// turns.
+/// Deals places in the window out to a lane's turns: neighbouring lanes mostly read of different banks.
 fn deal(now: impl Iterator<Item = u8>, lane: usize, turns: &mut [u8]) {
     let mut rest = Vec::new();
     for place in now {

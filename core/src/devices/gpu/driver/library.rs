@@ -25,11 +25,9 @@ static LIBRARY: LazyLock<Result<Library, String>> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The code of the last failure on this thread.
     static LAST_FAILURE: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Why the library cannot be opened, if it cannot.
 pub fn missing() -> Option<&'static str> {
     LIBRARY.as_ref().err().map(String::as_str)
 }
@@ -86,8 +84,7 @@ unsafe fn find<F: Copy>(name: &str) -> Result<F, c_int> {
     unsafe { library.get::<F>(name) }.map(|function| *function).map_err(|_| NO_FUNCTION)
 }
 
-/// Stores the code of a failure. cust's enum ends with CUDA 11 and may hold no other code, so it receives only that
-/// something failed.
+/// Stores the code of a failure: cust's enum ends with CUDA 11 and may hold no other.
 fn checked(code: c_int) -> c_int {
     if code == SUCCESS {
         return SUCCESS;
@@ -283,15 +280,13 @@ pub fn load_log(ptx: &CStr) -> String {
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Allows blocks of a kernel `bytes` bytes of dynamic shared memory.
 pub fn allow_shared(function: &Function<'_>, bytes: u32) -> CudaResult<()> {
     let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the function belongs to a loaded module.
     result(unsafe { cuFuncSetAttribute(function.to_raw(), most, bytes as i32) })
 }
 
-/// The memory of a variable of the kernel's module. cust finds only variables of a type with a known size, and copies
-/// to them through the default stream.
+/// A variable of the kernel's module. cust finds only types of known size, and copies by the default stream.
 pub fn variable(function: &Function<'_>, name: &CStr) -> CudaResult<DeviceSlice<u8>> {
     let mut module = ptr::null_mut();
     let (mut at, mut bytes) = (0, 0);

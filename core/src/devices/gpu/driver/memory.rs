@@ -59,7 +59,6 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    /// The bytes of some elements, from element `at` on.
     fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
         let end = at.checked_add(elements).filter(|&end| end <= self.length);
         let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
@@ -97,7 +96,6 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// Copies to the device and waits for it.
 pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the source is borrowed.
@@ -105,7 +103,6 @@ pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) ->
     stream.synchronize().and(copied)
 }
 
-/// Copies to the host and waits for it.
 fn copy_out(from: &DeviceSlice<u8>, to: &mut [u8], stream: &Stream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the destination is borrowed.
@@ -113,10 +110,8 @@ fn copy_out(from: &DeviceSlice<u8>, to: &mut [u8], stream: &Stream) -> CudaResul
     stream.synchronize().and(copied)
 }
 
-/// Page-locked memory of the host. A transfer owns it until the copy is done, so nobody can access it meanwhile; a
-/// transfer that is forgotten leaks it.
+/// Page-locked memory of the host. A transfer owns it until the copy is done; one that is forgotten leaks it.
 pub struct Pinned<T> {
-    /// At least one byte.
     memory: InContext<LockedBuffer<u8>>,
     /// The end of its last transfer.
     done: Event,
@@ -225,8 +220,6 @@ impl<T> Drop for Transfer<T> {
         }
     }
 }
-
-// A caller's memory on a device, and the context that is current on the caller's thread.
 
 /// Restores the context that was current on the calling thread when dropped.
 #[must_use]

@@ -276,8 +276,7 @@ impl Stream {
         self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
     }
 
-    /// What is enqueued here from now on begins after all that is enqueued now in `other`, a stream of the same
-    /// context. The host does not wait.
+    /// What is enqueued here from now on begins after all that is enqueued now in `other`, of the same context.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         let handle = other.stream.peek().as_inner();
         self.wait_for_handle(handle).of(|| format!("wait of {} for {}", self.what, other.what))
@@ -345,7 +344,6 @@ impl Event {
     }
 }
 
-/// Lines of the compiler's log that an error shows.
 const LOG_LINES: usize = 8;
 
 const LOAD: &str = "load of the kernels";
@@ -359,7 +357,6 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function, its context current.
     fn get(&self) -> CudaResult<&cust::function::Function<'static>> {
         self.module.get().map(|_| &self.function)
     }
@@ -378,8 +375,8 @@ impl Function {
             .of(|| format!("occupancy of kernel {}", self.symbol))
     }
 
-    /// Fills the first elements of a variable of the module, once all earlier work in `stream` is done, and waits for
-    /// it. No kernel that reads the variable may run meanwhile in another stream.
+    /// Fills the first elements of a variable of the module after earlier work in `stream`, and waits for it. No
+    /// kernel that reads the variable may run meanwhile in another stream.
     pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &Stream) -> Result<()> {
         let name = CString::new(variable).unwrap_or_default();
         let found = self
