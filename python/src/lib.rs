@@ -86,13 +86,13 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send
 
 /// The ids of all versions, in order, each with what it changes.
 #[pyfunction]
-pub fn versions() -> Vec<(&'static str, &'static str)> {
+fn versions() -> Vec<(&'static str, &'static str)> {
     catalogue::versions().map(|listed| (listed.id(), listed.version.change)).collect()
 }
 
 /// The arguments of a built-in system, and the energy of its state.
 #[pyfunction]
-pub fn system<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(Bound<'py, PyDict>, f64)> {
+fn system<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(Bound<'py, PyDict>, f64)> {
     let make = || Synthesis::new(System::find(name)?, seed, Progress::NONE).load();
     let problem = detached(py, make)?;
     Ok((arguments(py, &problem)?, problem.header().e_lk))
@@ -102,7 +102,7 @@ type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 
 /// The arguments of a file in the mini-app's format; asx and ach that it compares with, and those that it starts from.
 #[pyfunction]
-pub fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
+fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
     let problem = detached(py, || input_file::read(&path, Progress::NONE))?;
     let stored = problem.stored().cloned().unwrap_or_else(|| Sums::zero(problem.nw()));
     let start = problem.start();
