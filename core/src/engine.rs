@@ -305,7 +305,6 @@ impl Pipeline<SlabSums> for SlabPipeline<'_> {
     fn finish(&mut self, done: Done) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
         if let Some(&next) = first.left.last() {
-            // Made while the GPU works.
             self.batch(next);
         }
         first.sums.push((first.batch, self.worker.finish()?));

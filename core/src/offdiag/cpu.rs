@@ -359,7 +359,6 @@ fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
     [re, im, both]
 }
 
-/// The complex sum of which these are the three products.
 fn complex([re, im, both]: [f64; 3]) -> Complex64 {
     Complex64::new(re - im, both - re - im)
 }

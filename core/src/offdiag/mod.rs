@@ -236,7 +236,6 @@ pub struct Borrowed<'a> {
     a: &'a [Complex64],
     nbands: usize,
     bands: usize,
-    /// The index of a first element in messages.
     index_base: usize,
     wrong: OnceLock<String>,
     stop: &'a Stop,

@@ -143,7 +143,6 @@ impl Array {
 }
 
 impl Extents {
-    /// Fails if 32 bits do not number the elements of all arrays.
     pub(crate) fn check(self) -> Result<()> {
         ARRAYS.into_iter().try_for_each(|array| array.check_most(self))
     }

@@ -201,7 +201,7 @@ impl Preparation {
         }
     }
 
-    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; a run `granted` some.
+    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; `granted` are those of a run.
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,

@@ -98,7 +98,6 @@ impl Bands {
         Bands { id, ..self }
     }
 
-    /// Gives matrix elements that are elsewhere a new identity.
     pub(super) fn change_elements(&mut self) {
         self.elements = Id::unique();
     }
@@ -303,7 +302,6 @@ pub struct SlabView<'a> {
     aqsm_local: Rows<'a>,
 }
 
-/// Compares the data, not the identities.
 impl PartialEq for SlabView<'_> {
     fn eq(&self, other: &SlabView) -> bool {
         let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;

@@ -343,7 +343,6 @@ pub struct StreamSlot {
     room: Buffer<f64>,
     partials: usize,
     results: Option<Pinned<f64>>,
-    /// Begin and end.
     uploads: [Event; 2],
     kernels: [Event; 2],
     pub stream: Stream,
@@ -497,7 +496,6 @@ impl SlabBuffers {
 /// A slab of all igp that stays, and memory for the rest.
 #[derive(Default)]
 pub struct Resident {
-    /// Addresses of `wtilde` and `eps`, if a caller has them there.
     on_gpu: Option<[u64; 2]>,
     /// None before the first calculation, and after one that failed.
     arrays: Option<Arrays>,
