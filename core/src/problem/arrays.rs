@@ -1,5 +1,4 @@
-//! The arrays that kernels read: names, sizes, and whether they belong to bands or slabs. All estimates of memory follow
-//! from this list.
+//! The arrays that kernels read: names, sizes, of bands or slabs. All estimates of memory follow from this list.
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};

@@ -177,7 +177,6 @@ impl Preparation {
         depends.then(|| (batch.id(), kernel.poles))
     }
 
-    /// Bytes of a slab's pairs on a device, besides `wtilde` and `eps`.
     fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,

@@ -26,7 +26,6 @@ impl Id {
 /// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug)]
 pub struct Bands {
-    /// The identity of energies, occupations and limits.
     id: Id,
     /// The identity of `aqsn`.
     elements: Id,
@@ -152,7 +151,6 @@ impl Bands {
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
-    /// The identity of `wtilde`, `eps` and `vcoul_loc`.
     pairs: Id,
     igp: Range<usize>,
     ncouls: usize,

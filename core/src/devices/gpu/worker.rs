@@ -1,5 +1,4 @@
-//! A GPU as a device, its worker (stream slots with the arrays of slabs, and launches), and what stays there while
-//! bands change.
+//! A GPU as a device, its worker (stream slots, arrays of slabs, launches), and what stays while bands change.
 
 use std::collections::VecDeque;
 use std::ops::Range;
