@@ -5,9 +5,8 @@
 //! hold whole groups, the result is bitwise reproducible for any number of slabs, workers and ranks. In kernels for CPUs
 //! each `igp` is a group. The paper's grids and sorted pairs have one group, the slab: their bits depend on its size.
 //!
-//! A version whose kernels do not hold all energies sums them in batches ([`crate::problem::Batch`]). A slab goes
-//! through all batches before the next slab begins; each batch is made while the one before runs. The sums of a batch do
-//! not depend on other batches, except of sorted pairs: clusters depend on all energies.
+//! A version that does not hold all energies sums a slab in batches ([`crate::problem::Batch`]) before the next slab.
+//! Sums do not depend on other batches, except of sorted pairs, whose clusters depend on all energies.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -305,7 +304,6 @@ impl Pipeline<SlabSums> for SlabPipeline<'_> {
     fn finish(&mut self, done: Done) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
         if let Some(&next) = first.left.last() {
-            // Made while the GPU works.
             self.batch(next);
         }
         first.sums.push((first.batch, self.worker.finish()?));

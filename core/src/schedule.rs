@@ -1,8 +1,7 @@
 //! Items → workers → sums in the order of items. Items are slabs of a problem, or chunks of bands n of a matrix.
 //!
-//! A queue deals each item to a worker that has room for it, the worker of the last run if possible, where its arrays may
-//! still be. A worker may have several steps in flight: a GPU uploads one while it sums another. Sums are returned in the
-//! order of items, so bits do not depend on workers.
+//! A queue deals each item to a worker with room, that of the last run if possible, where its arrays may still be. A
+//! worker may have several steps in flight. Sums come in the order of items: bits do not depend on workers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -316,7 +316,7 @@ pub struct MatrixBands<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoundMatrix {
-    /// SX and CH of all l and m at each energy, or [`MatrixBands::at_bands`], by `vcoul`'s unit; sum over ranks.
+    /// SX and CH of all l and m at each energy, or as [`MatrixBands::at_bands`], in `vcoul`'s unit; sum over ranks.
     pub sums: MatrixSums,
     /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a CPU.
     pub version: &'static str,

@@ -1,7 +1,6 @@
 //! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
-//! A *version* is an idea with a source. A *kernel* realises it on one back end. A *journey* is an ordered
-//! list of versions with a baseline.
+//! A *version* is an idea with a source, a *kernel* its form on a back end, a *journey* a list with a baseline.
 
 pub mod sources;
 

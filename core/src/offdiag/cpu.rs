@@ -1,9 +1,8 @@
 //! Σ as a matrix on a CPU: blocks of P that stay in its caches, and real matrix products.
 //!
-//! For each band n and energy, threads take a few igp each. They make P for these and some ig
-//! ([`gpp_cpu::definition`]), multiply it by A of all l, and go on to the next ig: `U = Aᵀ P`. Then threads take a few m
-//! each and add `U · vcoul · conj(A_m)` of all igp. Each element is added in the order of n and igp, whatever the
-//! number of threads, and so are its bits.
+//! For each band n and energy, threads take a few igp each, make P for some ig ([`gpp_cpu::definition`]) and multiply
+//! it by A of all l, ig after ig: `U = Aᵀ P`. Then threads take a few m each and add `U · vcoul · conj(A_m)` of all
+//! igp. Each element is added in the order of n and igp: bits do not depend on threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -359,7 +358,6 @@ fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
     [re, im, both]
 }
 
-/// The complex sum of which these are the three products.
 fn complex([re, im, both]: [f64; 3]) -> Complex64 {
     Complex64::new(re - im, both - re - im)
 }

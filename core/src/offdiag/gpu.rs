@@ -1,5 +1,4 @@
-//! A task on a GPU with FP64 matrix instructions: the worker, which version sums a task, and the same kernels on the
-//! host.
+//! A task on a GPU with FP64 matrix instructions: worker, choice of version, and the same kernels on the host.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -62,7 +61,6 @@ pub struct OnGpu<'a> {
     next: (usize, usize),
     /// The sums of the part whose steps end.
     sums: Option<Sums>,
-    /// Results are copied to these.
     spare: Vec<Pinned<f64>>,
     /// The begin of the calculation, the seconds that are covered by products, and when the last of these ended.
     begin: Event,
@@ -82,7 +80,6 @@ struct StreamSlot {
 
 struct InFlight {
     iw: Range<usize>,
-    /// Begin and end of its products.
     span: [Event; 2],
     copy: Transfer<f64>,
 }
@@ -144,7 +141,6 @@ impl<'a> OnGpu<'a> {
         Ok(on_gpu)
     }
 
-    /// Launches a batch, whose sums are added to those at `sums`.
     fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, sums: *mut f64) -> Result<()> {
         let place = Place {
             a,

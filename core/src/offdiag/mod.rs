@@ -8,9 +8,8 @@
 //! CH_lm(iw) = + ½ Σ_n      Σ_igp vcoul_loc(igp) conj(A_m(igp,n)) Σ_ig A_l(ig,n) sch(ig,igp)
 //! ```
 //!
-//! `l = m` is the sum of [`crate::engine`]. [`Task`] is what is asked for, [`Sums`] what comes of it. Bands n are
-//! summed in parts of [`GROUP`] that follow each other. How they are cut depends on the problem alone. The sums
-//! of each part begin with zero, and are added to the total in the order of parts ([`Workers`]). So bits do not depend on who
+//! `l = m` is the sum of [`crate::engine`]. Bands n are summed in parts of [`GROUP`], cut by the problem alone. The
+//! sums of each part begin with zero and are added in the order of parts ([`Workers`]), so bits do not depend on who
 //! sums which part.
 
 pub mod cpu;
@@ -236,7 +235,6 @@ pub struct Borrowed<'a> {
     a: &'a [Complex64],
     nbands: usize,
     bands: usize,
-    /// The index of a first element in messages.
     index_base: usize,
     wrong: OnceLock<String>,
     stop: &'a Stop,

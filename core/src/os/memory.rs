@@ -78,10 +78,8 @@ pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     allocation::try_zeroed_vec(length).map_err(|()| refused(what, needed))
 }
 
-/// The limit of a control group (v2), such as a step of Slurm or a scope of systemd.
-///
-/// sysinfo's `Process::cgroup_limits` counts the page cache as taken, so that reading an input would leave no room for
-/// it, finds no limit if one of the groups has no files for memory, and does not say which group sets the limit.
+/// The limit of a control group (v2). sysinfo's `Process::cgroup_limits` counts the page cache as taken, finds no
+/// limit if a group has no files for memory, and does not say which group sets the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     file: PathBuf,

@@ -1,5 +1,4 @@
-//! The arrays that kernels read: names, sizes, and whether they belong to bands or slabs. All estimates of memory follow
-//! from this list.
+//! The arrays that kernels read: names, sizes, of bands or slabs. All estimates of memory follow from this list.
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
@@ -143,7 +142,6 @@ impl Array {
 }
 
 impl Extents {
-    /// Fails if 32 bits do not number the elements of all arrays.
     pub(crate) fn check(self) -> Result<()> {
         ARRAYS.into_iter().try_for_each(|array| array.check_most(self))
     }

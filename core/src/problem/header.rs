@@ -73,7 +73,6 @@ pub struct Unmasked {
 
 pub const MOST_ENERGIES: usize = 100_000;
 
-/// `wx` is kept this far from zero.
 const TOL_WX: f64 = 1e-12;
 
 impl Header {

@@ -177,7 +177,6 @@ impl Preparation {
         depends.then(|| (batch.id(), kernel.poles))
     }
 
-    /// Bytes of a slab's pairs on a device, besides `wtilde` and `eps`.
     fn bytes_of_pairs(self, slab: Extents) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
@@ -201,7 +200,7 @@ impl Preparation {
         }
     }
 
-    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; a run `granted` some.
+    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; `granted` are those of a run.
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,

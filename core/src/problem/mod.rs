@@ -141,7 +141,6 @@ pub struct Problem {
 #[derive(Clone, Debug)]
 struct Streamed {
     source: Arc<dyn Source>,
-    /// The identity of the slabs that it makes.
     id: Id,
     /// Whether the slabs of this process are in memory nevertheless.
     has_share: bool,

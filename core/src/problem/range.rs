@@ -1,8 +1,7 @@
 //! How large and how small the numbers of a problem may be.
 //!
-//! The versions square `|w² − ω̃²|` and `|ω̃|²`, products of four factors, finite up to 1e75. A larger
-//! `|w|` makes `ssx` vanish, which is right as long as no pole is near it. If `w = −ω̃`, the
-//! term has no bound; below zero the cutoff drops it.
+//! The versions square `|w² − ω̃²|` and `|ω̃|²`, products of four factors, finite up to 1e75. A larger `|w|` makes
+//! `ssx` vanish, right if no pole is near. If `w = −ω̃`, the term has no bound; below zero the cutoff drops it.
 
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;

@@ -26,7 +26,6 @@ impl Id {
 /// The bands of a problem, checked. All arrays are column-major, the first index named fastest.
 #[derive(Clone, Debug)]
 pub struct Bands {
-    /// The identity of energies, occupations and limits.
     id: Id,
     /// The identity of `aqsn`.
     elements: Id,
@@ -98,7 +97,6 @@ impl Bands {
         Bands { id, ..self }
     }
 
-    /// Gives matrix elements that are elsewhere a new identity.
     pub(super) fn change_elements(&mut self) {
         self.elements = Id::unique();
     }
@@ -153,7 +151,6 @@ impl Bands {
 #[derive(Clone, Debug)]
 pub struct Slab {
     id: Id,
-    /// The identity of `wtilde`, `eps` and `vcoul_loc`.
     pairs: Id,
     igp: Range<usize>,
     ncouls: usize,
@@ -303,7 +300,6 @@ pub struct SlabView<'a> {
     aqsm_local: Rows<'a>,
 }
 
-/// Compares the data, not the identities.
 impl PartialEq for SlabView<'_> {
     fn eq(&self, other: &SlabView) -> bool {
         let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;

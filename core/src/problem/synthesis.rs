@@ -371,7 +371,6 @@ fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &m
     }
 }
 
-/// The element of a row with this `|G|²`.
 fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
     uniform.square() * (std::f64::consts::FRAC_1_SQRT_2 / (1.0 + g2))
 }

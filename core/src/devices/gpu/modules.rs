@@ -63,7 +63,6 @@ impl Drop for Holding {
     }
 }
 
-/// What declarations of variables begin with.
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build, with the version and target of a module that has one.

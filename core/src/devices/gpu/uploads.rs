@@ -138,7 +138,6 @@ impl Ring {
         if let Some(at) = self.free.iter().position(|pinned| pinned.len() >= bytes) {
             return Ok(self.free.swap_remove(at));
         }
-        // Larger memory takes the place of a smaller one.
         self.free.pop();
         context.pinned("uploads", bytes.next_power_of_two().min(CHUNK))
     }

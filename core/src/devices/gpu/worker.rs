@@ -1,5 +1,4 @@
-//! A GPU as a device, its worker (stream slots with the arrays of slabs, and launches), and what stays there while
-//! bands change.
+//! A GPU as a device, its worker (stream slots, arrays of slabs, launches), and what stays while bands change.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -343,7 +342,6 @@ pub struct StreamSlot {
     room: Buffer<f64>,
     partials: usize,
     results: Option<Pinned<f64>>,
-    /// Begin and end.
     uploads: [Event; 2],
     kernels: [Event; 2],
     pub stream: Stream,
@@ -497,7 +495,6 @@ impl SlabBuffers {
 /// A slab of all igp that stays, and memory for the rest.
 #[derive(Default)]
 pub struct Resident {
-    /// Addresses of `wtilde` and `eps`, if a caller has them there.
     on_gpu: Option<[u64; 2]>,
     /// None before the first calculation, and after one that failed.
     arrays: Option<Arrays>,

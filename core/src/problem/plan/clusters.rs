@@ -1,5 +1,4 @@
-//! The pairs of a slab, sorted by their poles into cells: see [`gpp_kernels::sigma`]. How cells are bounded changes how
-//! long sums take, not what they are.
+//! The pairs of a slab, sorted by their poles into cells ([`gpp_kernels::sigma`]): bounds change times, not sums.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -72,7 +71,6 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
         Sorted { poles, parts: parts.into_iter().map(|(_, part)| part).collect() }
     }
 
-    /// Bytes at most while the pairs of a slab are sorted into so many cells.
     fn bytes_while_made(slab: Extents, cells: u64) -> u64 {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
         let of_pair = (size_of::<Pole<W>>() + 2 * size_of::<u64>()) as u64;

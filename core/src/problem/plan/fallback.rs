@@ -80,7 +80,6 @@ impl FallbackPairs {
     }
 }
 
-/// [`FallbackPairs::begins`] from the number of pairs of each igp.
 fn begins(counts: impl Iterator<Item = u32>) -> Vec<u32> {
     let ends = counts.scan(0, |end, count| {
         *end += count;
@@ -376,7 +375,6 @@ fn key(size: f64) -> u64 {
     u64::from((size.max(0.0) as f32).to_bits())
 }
 
-/// The larger one of a pole's parts.
 fn size(pole: Complex64) -> f64 {
     pole.re.abs().max(pole.im.abs())
 }

@@ -1,5 +1,4 @@
-//! How versions from v9 on sum a problem: one order of its bands, and a plan for each batch of energies; see
-//! [`gpp_kernels::plan`].
+//! How versions from v9 on sum a problem: an order of bands, and a plan for each batch; see [`gpp_kernels::plan`].
 
 mod clusters;
 mod fallback;

@@ -1,8 +1,7 @@
 //! `libcuda.so.1`, opened when its first function is called: the program is not linked with it and starts without.
 //!
-//! cust declares the driver's functions and leaves them to the linker. Those that cust and this folder call are
-//! defined here, and forward to the library. A function missing from the list is an error of the linker, one whose
-//! signature differs from cust's an error of the compiler.
+//! cust declares the driver's functions and leaves them to the linker. Those that are called are defined here and
+//! forward to the library; a missing one is an error of the linker, another signature one of the compiler.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -38,7 +37,6 @@ pub fn lacking() -> Option<&'static str> {
     NAMES.iter().copied().find(|name| unsafe { find::<*const c_void>(name) }.is_err())
 }
 
-/// Whether the last failure on this thread was a lack of device memory.
 pub fn is_out_of_memory() -> bool {
     LAST_FAILURE.get() == CUresult::CUDA_ERROR_OUT_OF_MEMORY as c_int
 }

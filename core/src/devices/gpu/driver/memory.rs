@@ -113,7 +113,6 @@ fn copy_out(from: &DeviceSlice<u8>, to: &mut [u8], stream: &Stream) -> CudaResul
 /// Page-locked memory of the host. A transfer owns it until the copy is done; one that is forgotten leaks it.
 pub struct Pinned<T> {
     memory: InContext<LockedBuffer<u8>>,
-    /// The end of its last transfer.
     done: Event,
     length: usize,
     what: &'static str,

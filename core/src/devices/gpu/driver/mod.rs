@@ -207,7 +207,6 @@ impl Drop for Taken {
 }
 
 pub trait Operation<T> {
-    /// The value, or an error that names the operation that failed.
     fn of(self, operation: impl FnOnce() -> String) -> Result<T>;
 }
 
