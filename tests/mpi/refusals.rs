@@ -16,7 +16,7 @@ fn usage() {
     for (arguments, part) in [
         (&["--nonsense"][..], "--nonsense"),
         (&["--version", "v99"], "unknown version `v99`"),
-        (&["list"], "3 ranks share a run"),
+        (&["list"], "use several ranks; found 3"),
     ] {
         ended(ranks(3).args(arguments)).expect(2, &[part]);
     }
@@ -64,7 +64,7 @@ fn different() {
     }
     with(&["--nonsense"]).expect(2, &["--nonsense"]);
     let tiny = &["-s", "tiny"][..];
-    two(tiny, &["list"]).expect(2, &["rank 1 of 2 on ", "2 ranks share a run"]);
+    two(tiny, &["list"]).expect(2, &["rank 1 of 2 on ", "use several ranks; found 2"]);
     let threads = [&run[..], &["-v", "cpu:threads"]].concat();
     for (first, second) in [
         (&paired[..], &threads[..]),
