@@ -44,5 +44,5 @@ def test_an_sdist_has_what_its_build_reads():
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
     }
-    assert len(included) > 3 and len(builds) > 3
+    assert len(included) >= 3 and len(builds) >= 3
     assert {"Cargo.lock", *LICENCES} | builds | included <= there
