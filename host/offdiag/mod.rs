@@ -252,8 +252,9 @@ impl<'a> Calculation<'a> {
         let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
         let require = |host: u64| {
             let host_memory = show(host);
-            progress
-                .say(format_args!("{name}: {host_memory} of the host's memory beside the problem"));
+            progress.say(format_args!(
+                "{name}: {host_memory} of the host's memory in addition to the problem"
+            ));
             memory::host_memory(resources, task.problem.extents().bytes()).require(name, host)
         };
         match on {

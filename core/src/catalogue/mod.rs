@@ -245,7 +245,7 @@ impl Kernel {
     pub fn require_gpu(self) -> Result<&'static GpuVersion> {
         self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
-            what: "is made for processors: --device cpu runs it".into(),
+            what: "is made for CPUs: --device cpu runs it".into(),
         })
     }
 

@@ -45,7 +45,7 @@ pub const SUM: [&str; 4] = [
 
 /// The sum in one paragraph.
 pub const ABOUT: &str = "An electron in a crystal is surrounded by others that screen it. Σ(ω) is what the \
-    screening adds to its energy, at a trial energy ω, beside the bare exchange. For each q BerkeleyGW sums it \
+    screening adds to its energy, at a trial energy ω, without the bare exchange. For each q BerkeleyGW sums it \
     over bands n and over pairs of plane waves G, G′. Each pair has a pole: the energy ω̃ at which the crystal \
     answers to it. Whether w = ω − e(n) is far from the pole or near decides which of two formulas a term takes.";
 

@@ -120,7 +120,7 @@ pub(super) fn resolved_poles(
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {
         return Err(Error::new(format!(
-            "{}, beyond {LARGEST_POLE:e}, and {}; beside such energies the parts of poles must be at most \
+            "{}, beyond {LARGEST_POLE:e}, and {}; for such energies the parts of poles must be at most \
              {LARGEST_POLE_OF_LARGE_ENERGY:e}",
             energy(header, wx, at),
             pole(index(large), wtilde[large])

@@ -148,7 +148,11 @@ impl Lookup {
 
     /// All within, ends included, ascending, each once.
     pub fn within(&self, low: f64, high: f64) -> &[f64] {
-        if low > high || low.is_nan() || high.is_nan() {
+        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
+            return &[];
+        };
+        // Most ranges lie outside of all energies. A bound that is not a number holds nothing.
+        if !(low <= high && low <= last && high >= first) {
             return &[];
         }
         let begin = self.sorted.partition_point(|&w| w < low);
