@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Once;
 
 use gpp_core::offdiag::Sums;
-use image::ImageEncoder;
 use maud::html;
 use num_complex::Complex64;
 use plotters::coord::Shift;
@@ -71,8 +70,9 @@ pub trait Chart {
         render(self, &area);
         drop(area);
         let mut bytes = Vec::new();
-        let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-        let written = encoder.write_image(&pixels, width, height, image::ColorType::Rgb8);
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        let written = encoder.write_header().and_then(|mut to| to.write_image_data(&pixels));
         written.expect("memory does not fail");
         bytes
     }

@@ -5,7 +5,7 @@ pub mod run;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gpp_core::BUILT_BY;
 use serde::de::DeserializeOwned;
@@ -125,10 +125,9 @@ pub struct Provenance {
 
 impl Provenance {
     pub fn now(device: &DeviceInfo) -> Provenance {
-        let now = jiff::Timestamp::now();
         let ptx = std::env::var("GPP_PTX").ok();
         Provenance {
-            date: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             host: sysinfo::System::host_name().ok(),
             commit: COMMIT.map(str::to_string),
             kernels_by: gpu::KERNELS_BY.filter(|_| ptx.is_none()).map(str::to_string),
