@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::sigma::complex::{self, Disc, MOMENTS as POWERS};
-use gpp_kernels::sigma::real::{Interval, MIN_DISTANCE, MOMENTS};
-use gpp_kernels::sigma::{MARGIN, MAX_DISTANCE, Pole};
+use gpp_kernels::sigma::complex::{self, MOMENTS as POWERS};
+use gpp_kernels::sigma::real::{MIN_DISTANCE, MOMENTS};
+use gpp_kernels::sigma::{Disc, Interval, MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
 use crate::problem::{CHUNK, Clusters, Parts};

@@ -5,9 +5,7 @@
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::sigma::Pole;
-use gpp_kernels::sigma::complex::Disc;
-use gpp_kernels::sigma::real::Interval;
+use gpp_kernels::sigma::{Disc, Interval, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 

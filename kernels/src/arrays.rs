@@ -5,7 +5,7 @@ use num_complex::{Complex, Complex64};
 
 use crate::intrinsics::{load, opt_barrier};
 use crate::plan::Plan;
-use crate::tiling::{Thread, split};
+use crate::threads::{Thread, split};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {

@@ -7,7 +7,8 @@ use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
-use crate::tiling::{self, Grid, Shape};
+use crate::threads;
+use crate::tiling::{Grid, Shape};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Version {
@@ -200,7 +201,7 @@ impl Kernel {
                 Grid::ungrouped(clusters.clamp(1, u64::from(blocks)) as u32, self.threads)
             }
             _ => {
-                Grid::ungrouped(tiling::blocks(self.items(dimensions), self.threads), self.threads)
+                Grid::ungrouped(threads::blocks(self.items(dimensions), self.threads), self.threads)
             }
         }
     }
@@ -235,7 +236,7 @@ impl Kernel {
         let blocks = match self.loops {
             Loops::Tiled(_) | Loops::Listed => items / u64::from(self.threads),
             Loops::Clusters(blocks) => u64::from(blocks),
-            _ => u64::from(tiling::MAX_BLOCKS),
+            _ => u64::from(threads::MAX_BLOCKS),
         };
         let words = u64::from(Plan::words(ncouls)) * igp;
         let listed = if self.loops == Loops::Listed { lists::words(igp, ig) } else { 0 };
@@ -378,7 +379,7 @@ macro_rules! entries {
         unsafe fn tiled<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
-            thread: $crate::tiling::Thread,
+            thread: $crate::threads::Thread,
         ) -> $crate::formula::Sums<NW> {
             // All threads of a block go the same way.
             $(if TILES.grid_of(a).is_fallback(thread.block) {
@@ -394,7 +395,7 @@ macro_rules! entries {
         unsafe fn listed<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
-            thread: $crate::tiling::Thread,
+            thread: $crate::threads::Thread,
         ) -> $crate::formula::Sums<NW> {
             $crate::lists::sums(a, thread, $term, $pairs::<NW>)
         }
@@ -439,7 +440,7 @@ pub(crate) use entries;
 #[cfg(target_arch = "nvptx64")]
 macro_rules! paper {
     ((), $body:ident, $nw:literal, $arguments:ident) => {{
-        let thread = $crate::tiling::Thread::calling();
+        let thread = $crate::threads::Thread::calling();
         let sums = $body::<$nw>(&$arguments.arrays(core::ptr::null()), $arguments.iw, thread);
         let (iw, partials) = ($arguments.iw, $arguments.partials);
         $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
@@ -453,7 +454,7 @@ pub(crate) use paper;
 macro_rules! planned {
     (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
         let arrays = $arguments.arrays(core::ptr::null());
-        let thread = $crate::tiling::Thread::calling();
+        let thread = $crate::threads::Thread::calling();
         let sums = $body::<$nw>(&arrays, $arguments.iw, thread);
         let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::opt_barrier_u32(thread.block));
         $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);

@@ -108,6 +108,7 @@ pub mod peaks;
 pub mod plan;
 pub mod reduction;
 pub mod sigma;
+pub mod threads;
 pub mod tiling;
 pub mod versions;
 

@@ -19,7 +19,8 @@ use num_complex::Complex64;
 use crate::arrays::{Arrays, Planned};
 use crate::formula::{Sums, TermFn};
 use crate::intrinsics::{WARP, uniform};
-use crate::tiling::{self, Band, ELEMENT, Grid, Shape, Thread, each, fallback_pair, split};
+use crate::threads::{Thread, each, split};
+use crate::tiling::{self, Band, ELEMENT, Grid, Shape, fallback_pair};
 
 /// `igp` of a thread.
 pub const TILE: usize = 2;

@@ -3,7 +3,7 @@
 
 use crate::arrays::arguments;
 use crate::intrinsics::{load_from_l1, load_from_l2};
-use crate::tiling::Thread;
+use crate::threads::Thread;
 
 pub const THREADS: u32 = 256;
 

@@ -45,7 +45,7 @@ mod gpu {
     use crate::intrinsics::{
         WARP, barrier, block, blocks, lane, load_shared, shuffle_down, store_shared, threads,
     };
-    use crate::tiling::each;
+    use crate::threads::each;
 
     const MAX_WARPS: usize = 16;
 
@@ -131,7 +131,8 @@ mod host {
     use crate::arrays::Arrays;
     use crate::formula::{Sums, VALUES};
     use crate::intrinsics::WARP;
-    use crate::tiling::{Grid, Thread};
+    use crate::threads::Thread;
+    use crate::tiling::Grid;
 
     pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
         let mut threads: Vec<f64> = threads.collect();

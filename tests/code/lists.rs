@@ -6,7 +6,7 @@ use gpp::devices::gpu::{NO_KERNELS, own};
 use gpp::kernels::arrays::{Layout, REPACK_SYMBOL};
 use gpp::kernels::kernel::{Dimensions, Energies, Kernel, Loops};
 use gpp::kernels::plan::{CONSTANT, EnergiesFrom, Poles};
-use gpp::kernels::tiling::Thread;
+use gpp::kernels::threads::Thread;
 use gpp::kernels::versions::{self, ALL, SIGMA};
 use gpp::kernels::{peaks, reduction};
 use gpp::profile::ncu::profiled;

@@ -3,7 +3,7 @@
 use gpp::catalogue::{self, Listed};
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::plan::Poles;
-use gpp::kernels::{lists, tiling};
+use gpp::kernels::{lists, threads};
 use gpp::problem::System;
 use gpp::problem::synthesis::synthesise;
 use num_complex::Complex64;
@@ -23,7 +23,7 @@ fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
 #[test]
 fn a_grid_at_its_cap_strides() {
     let extents = [131, 129, 521, 1];
-    assert!(extents.iter().product::<usize>() > tiling::MAX_BLOCKS as usize * 128);
+    assert!(extents.iter().product::<usize>() > threads::MAX_BLOCKS as usize * 128);
     let problem = made(extents, Kind::Mixed, 7);
     let is_as_long = |listed: &Listed| {
         listed.kernel.gpu().is_some_and(|gpu| gpu.kernels[0].loops == Loops::Collapse3)

@@ -26,8 +26,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
-    BANDS, Cluster, ClusterArguments, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole,
-    STAGE, Target, Team, add,
+    BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH,
+    Pole, STAGE, Target, Team, add,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -37,18 +37,6 @@ pub const MOMENTS: usize = 16;
 
 /// The least distance of the far field, in radii.
 pub const MIN_DISTANCE: f64 = 10.0;
-
-/// Neighbouring pairs whose poles lie in a disc of the complex plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub struct Disc {
-    /// z₀ in eV.
-    pub middle: Complex64,
-    /// r, above zero; NaN if all energies are in the near field.
-    pub radius: f64,
-    pub begin: u32,
-    pub end: u32,
-}
 
 // Shared memory of a block, in numbers.
 

@@ -26,17 +26,15 @@ use num_complex::Complex64;
 use crate::arrays::Limits;
 use crate::formula::{Pair, Term, TermFn, VALUES};
 use crate::intrinsics::{WARP, load};
-use crate::tiling::split;
+use crate::threads::split;
 
 pub mod complex;
 pub mod real;
 
-pub use complex::Disc;
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::Block;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::Emulated;
-pub use real::Interval;
 
 /// Bands of a block, one for each of its threads.
 pub const BANDS: u32 = 64;
@@ -64,6 +62,37 @@ pub struct Pole<W = f64> {
     pub igp: u32,
     /// `δ − ε⁻¹`.
     pub eps: Complex64,
+}
+
+/// Neighbouring pairs whose poles lie between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Interval {
+    /// Lower bound of the poles in eV; NaN if all energies are in the near field.
+    pub low: f64,
+    pub high: f64,
+    pub begin: u32,
+    pub end: u32,
+}
+
+impl Interval {
+    /// Its middle and half its width.
+    #[inline(always)]
+    pub fn middle(&self) -> (f64, f64) {
+        (0.5 * (self.low + self.high), 0.5 * (self.high - self.low))
+    }
+}
+
+/// Neighbouring pairs whose poles lie in a disc of the complex plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Disc {
+    /// z₀ in eV.
+    pub middle: Complex64,
+    /// r, above zero; NaN if all energies are in the near field.
+    pub radius: f64,
+    pub begin: u32,
+    pub end: u32,
 }
 
 /// Passes what is in brackets to a macro, then the arguments of the kernels of clusters.

@@ -20,8 +20,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, reciprocal_unless};
 use crate::intrinsics::{load, sqrt};
 use crate::sigma::{
-    BANDS, Cluster, ClusterArguments, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH, Pole,
-    STAGE, Target, Team, add,
+    BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, MAX_ENERGIES,
+    PREFETCH, Pole, STAGE, Target, Team, add,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -31,25 +31,6 @@ pub const MOMENTS: usize = 7;
 
 /// The least `|s|` of the far field.
 pub const MIN_DISTANCE: f64 = 100.0;
-
-/// Neighbouring pairs whose poles lie between two bounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub struct Interval {
-    /// Lower bound of the poles in eV; NaN if all energies are in the near field.
-    pub low: f64,
-    pub high: f64,
-    pub begin: u32,
-    pub end: u32,
-}
-
-impl Interval {
-    /// Its middle and half its width.
-    #[inline(always)]
-    pub fn middle(&self) -> (f64, f64) {
-        (0.5 * (self.low + self.high), 0.5 * (self.high - self.low))
-    }
-}
 
 impl Pole {
     /// Loads pair `at` by two loads of 16 bytes.

@@ -15,7 +15,8 @@ use crate::formula::{
 use crate::intrinsics::{sqrt, upper};
 use crate::kernel::{Kernel, Loops, entries};
 use crate::plan::{EnergiesFrom, Plan, Poles};
-use crate::tiling::{Place, Shape, add, direct, each, staged};
+use crate::threads::each;
+use crate::tiling::{Place, Shape, add, direct, staged};
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
@@ -466,6 +467,7 @@ pub mod v13 {
     //!
     //! Lines of the nest: 6, 7.
 
+    use super::any_poles::tile as any;
     use super::v12::{Pole, SHAPE, flushed};
     use super::*;
 
@@ -589,11 +591,16 @@ pub mod v13 {
             }
         })
     }
+}
+
+pub mod any_poles {
+    //! What v13 and v14 do for any poles: v10's formulas for two `igp` a thread, with energies as operands.
+
+    use super::v10::{Pole, factors, joined};
+    use super::*;
 
     #[inline(always)]
-    pub unsafe fn any<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        use super::v10::{Pole, factors, joined};
-
+    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
         let plan = &a.plan;
         let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
         let (mut q, mut y) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
@@ -662,8 +669,9 @@ pub mod v14 {
     //!
     //! Lines of the nest: 2, 5.
 
+    use super::any_poles::tile as any;
     use super::v12::{Pole, SHAPE, flushed};
-    use super::v13::{any, joined};
+    use super::v13::joined;
     use super::*;
     use crate::lists::{Listed, TILE};
 

@@ -6,8 +6,8 @@ use crate::formula::{
 };
 use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops, entries};
-use crate::tiling::{Thread, each, split};
-use crate::versions::v0;
+use crate::threads::{Thread, each, split};
+use crate::versions::paper::v0;
 
 /// `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.
 #[inline(always)]

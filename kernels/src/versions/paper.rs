@@ -11,7 +11,7 @@ use crate::formula::{
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops, entries};
 use crate::plan::{EnergiesFrom, Poles};
-use crate::tiling::{Collapsed, Thread, each, split};
+use crate::threads::{Collapsed, Thread, each, split};
 
 pub mod v0 {
     //! v0, the baseline: all three loops collapsed, energies in the thread.

@@ -6,9 +6,9 @@ use crate::formula::{
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops, entries};
-use crate::tiling::{Thread, each, split};
+use crate::threads::{Thread, each, split};
 use crate::versions::blog::collapse2;
-use crate::versions::v0;
+use crate::versions::paper::v0;
 
 /// V9 and BerkeleyGW: `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`, with V8's term.
 #[inline(always)]
@@ -74,15 +74,15 @@ pub mod v1 {
     //!
     //! Lines of the nest: 1, 2, 3.
 
+    use super::v0::body;
     use super::*;
-    use crate::versions::v0::body;
 
     version! { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         flops_per_term: Some(148.8),
         entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
-        ..crate::versions::v0::KERNEL
+        ..super::v0::KERNEL
     };
 }
 

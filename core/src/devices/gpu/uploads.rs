@@ -9,7 +9,7 @@ use std::{iter, ptr};
 use bytemuck::Pod;
 use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
 use gpp_kernels::kernel::Kernel;
-use gpp_kernels::tiling::blocks;
+use gpp_kernels::threads::blocks;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
