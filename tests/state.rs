@@ -17,8 +17,8 @@ use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, measure, state, timed, window};
 use gpp::problem::Problem;
-use gpp::record::Repetition;
-use gpp::record::run::{Measurement, Span, State, Times, Verdict};
+use gpp::record::run::{Measurement, Times, Verdict};
+use gpp::record::{Repetition, Span, State};
 use gpp::reference;
 use gpp::run::differs;
 
