@@ -6,7 +6,15 @@ use crate::problem::synthesis::synthesise;
 use crate::problem::{Matrices, Origin, Problem, System};
 use crate::progress::Progress;
 
-/// Pairs of the records, those of static ones last.
+/// A problem with other poles, and eps of one.
+pub(super) fn with_poles(made: &Problem, wtilde: Vec<Complex64>) -> Problem {
+    let eps = vec![Complex64::ONE; wtilde.len()];
+    let (aqsn, aqsm_local) = (made.aqsn().to_vec(), made.aqsm_local().to_vec());
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
+    Problem::new("other poles", Origin::Made, made.header().clone(), matrices).unwrap()
+}
+
+/// Pairs of the records, static ones last.
 fn listed(lists: &Lists, ngpown: usize, ncouls: usize) -> [Vec<usize>; 2] {
     let mut pairs = [Vec::new(), Vec::new()];
     for &begin in &lists.words[..lists.records as usize] {
@@ -46,13 +54,7 @@ fn every_regular_pair_is_listed_once() {
             (true, 0) => STATIC.into(),
             (true, _) => pole,
         });
-        let matrices = Matrices {
-            wtilde: poles.collect(),
-            eps: vec![Complex64::ONE; made.eps().len()],
-            aqsn: made.aqsn().to_vec(),
-            aqsm_local: made.aqsm_local().to_vec(),
-        };
-        let problem = Problem::new("lists", Origin::Made, made.header().clone(), matrices).unwrap();
+        let problem = with_poles(&made, poles.collect());
         let (slab, batch) = (problem.slab(), problem.batches(3).first());
         let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
         assert!(batch.plan.has_static());
@@ -62,9 +64,9 @@ fn every_regular_pair_is_listed_once() {
         let summed: Vec<usize> = (0..poles.len()).filter(|&at| is_summed(at)).collect();
         for apart in [false, true] {
             let lists = Lists::of(slab, &fallback, apart);
-            let extents = (ngpown as u64, ncouls as u64);
-            assert!(u64::from(lists.records) <= lists::records(extents.0, extents.1));
-            assert!(lists.words.len() as u64 <= lists::words(extents.0, extents.1));
+            let (ngpown_u64, ncouls_u64) = (ngpown as u64, ncouls as u64);
+            assert!(u64::from(lists.records) <= lists::records(ngpown_u64, ncouls_u64));
+            assert!(lists.words.len() as u64 <= lists::words(ngpown_u64, ncouls_u64));
             for (list, pairs) in listed(&lists, ngpown, ncouls).iter().enumerate() {
                 let is_static = |at: usize| apart && poles[at] == STATIC.into();
                 let expected = summed.iter().copied().filter(|&at| is_static(at) == (list == 1));

@@ -1,9 +1,10 @@
 use gpp_kernels::formula::LIMITONE;
 use proptest::prelude::*;
 
+use super::super::tests::with_poles;
 use super::*;
 use crate::problem::synthesis::synthesise;
-use crate::problem::{Bands, Evaluator, Header, Matrices, Origin, Problem, Slab, System};
+use crate::problem::{Bands, Evaluator, Header, Origin, Problem, Slab, System};
 use crate::progress::Progress;
 
 proptest! {
@@ -37,13 +38,7 @@ fn pairs_without_terms_are_neither_fallback_nor_sorted() {
             true => Complex64::ZERO,
             false => pole + Complex64::new(1.0, off_axis),
         });
-        let matrices = Matrices {
-            wtilde: poles.collect(),
-            eps: vec![Complex64::ONE; made.eps().len()],
-            aqsn: made.aqsn().to_vec(),
-            aqsm_local: made.aqsm_local().to_vec(),
-        };
-        let problem = Problem::new("zeros", Origin::Made, made.header().clone(), matrices).unwrap();
+        let problem = with_poles(&made, poles.collect());
         let (slab, batch) = (problem.slab(), problem.batches(3).first());
         for takes in [Poles::Real, Poles::Any] {
             let found = problem.fallback(slab, &batch, takes);
