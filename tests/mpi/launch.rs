@@ -1,32 +1,19 @@
 //! Runs under MPI's launcher.
 
+#[path = "../common/mpirun.rs"]
+mod mpirun;
+
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+pub use mpirun::mpirun;
 use serde_json::Value;
-
-/// Has Open MPI start more processes than cores, as root too, and without a network; other launchers pass over it.
-const SETTINGS: [(&str, &str); 7] = [
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-    ("OMPI_MCA_plm", "isolated"),
-    ("OMPI_MCA_pml", "ob1"),
-    ("OMPI_MCA_btl", "self,vader"),
-];
 
 /// Time in which a run that fails has to be at its end, launcher included.
 pub const SECONDS: Duration = Duration::from_secs(10);
 
 pub const GPP: &str = env!("CARGO_BIN_EXE_gpp");
-
-pub fn mpirun() -> Command {
-    let mut command = Command::new("mpirun");
-    command.envs(SETTINGS).env("RUST_BACKTRACE", "0").env_remove("GPP_PTX");
-    command
-}
 
 pub fn ranks(count: usize) -> Command {
     let mut command = mpirun();

@@ -1,6 +1,5 @@
-//! The program under MPI's launcher, several processes on this machine's CPU: the sums of one process,
-//! what is refused, processes that fail, are killed or stopped, which GPU is whose. Ignored where there
-//! is no `mpirun`; with GPP_REQUIRE_MPI set, that is a failure.
+//! The program under MPI's launcher: the sums of one process, what is refused, processes that fail, are killed or stopped,
+//! which GPU is whose. Ignored without `mpirun`, which GPP_REQUIRE_MPI requires.
 
 #[path = "../common/mod.rs"]
 mod common;

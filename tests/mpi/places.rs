@@ -6,10 +6,9 @@ use crate::common::stand_in::Library;
 use crate::launch::{Ended, ended, ranks};
 
 pub const TESTS: &[Test] = &[
-    ("all GPUs of a host before each rank", all_before_each),
-    ("one GPU before each rank", one_before_each),
+    ("GPUs of a host, or one, before each rank", before_each),
     ("devices that are named are each rank's", named),
-    ("without GPUs all are on the processor", none),
+    ("without GPUs all are on the CPU", none),
 ];
 
 fn on_gpus(count: &str, device: &str) -> Ended {
@@ -38,16 +37,11 @@ fn expect(run: &Ended, gpus: &[(usize, usize)]) {
     assert_eq!(places(run), expected, "{}", run.errors());
 }
 
-fn all_before_each() {
-    for device in ["gpu", "auto"] {
-        expect(&on_gpus("2", device), &[(0, 0), (1, 1), (2, 0), (3, 1)]);
-        expect(&on_gpus("8", device), &[(0, 0), (1, 1), (2, 2), (3, 3)]);
-    }
-}
-
-fn one_before_each() {
+fn before_each() {
     for device in ["gpu", "auto"] {
         expect(&on_gpus("1", device), &[(0, 0), (1, 0), (2, 0), (3, 0)]);
+        expect(&on_gpus("2", device), &[(0, 0), (1, 1), (2, 0), (3, 1)]);
+        expect(&on_gpus("8", device), &[(0, 0), (1, 1), (2, 2), (3, 3)]);
     }
 }
 

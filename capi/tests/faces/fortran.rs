@@ -1,26 +1,18 @@
 //! Programs in Fortran: the examples, compiled with all warnings against the static library.
 
+#[path = "../../../tests/common/mpirun.rs"]
+mod mpirun;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use mpirun::mpirun;
 
 use crate::Outcome;
 use crate::built::{LIBRARIES, compile, library, root, run};
 
 const MODULES: [&str; 2] = ["capi/fortran/gpp.f90", "examples/fortran/miniapp.f90"];
-
-/// What Open MPI has to be told to start more processes than there are cores, as root too, and where nothing
-/// can be reached; other launchers pass over it.
-const SETTINGS: [(&str, &str); 7] = [
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-    ("OMPI_MCA_plm", "isolated"),
-    ("OMPI_MCA_pml", "ob1"),
-    ("OMPI_MCA_btl", "self,vader"),
-];
 
 /// Debian's name of flang.
 pub const FLANG: &str = "flang-new-19";
@@ -66,8 +58,8 @@ pub fn ranks() -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = built("mpif90", "examples/fortran/ranks.f90", folder.path())?;
     for ranks in ["2", "3"] {
-        let mut command = Command::new("mpirun");
-        command.envs(SETTINGS).args(["-n", ranks]).arg(&program).arg("cpu");
+        let mut command = mpirun();
+        command.args(["-n", ranks]).arg(&program).arg("cpu");
         let printed = String::from_utf8(run(&mut command)?.stdout)?;
         assert_eq!(printed.trim(), format!("gpp on {ranks} ranks: as expected"));
     }

@@ -1,7 +1,5 @@
-//! The faces for C and Fortran: the header, the symbols of the shared library, programs in both languages
-//! against the static one, and the border under thousands of wrong arguments.
-//!
-//! What needs a tool that is not here is reported as ignored, and says so.
+//! The interfaces for C and Fortran: the header, the symbols of the shared library, programs in both languages, and
+//! thousands of wrong arguments. What needs a tool that is not here is reported as ignored, and says so.
 
 mod border;
 mod built;
