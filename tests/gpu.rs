@@ -6,11 +6,9 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
-use common::on_device::two_problems;
-use common::{
-    FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, made, make,
-};
-use gpp::catalogue::{BackEnd, Kernel, best};
+use common::on_device::{compare, group, slabs, two_problems};
+use common::{FIXTURES, Kind, Make, QUIET, assorted, at_energies, fixture, hard, made, make};
+use gpp::catalogue::{BackEnd, Kernel, best, static_ch};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
@@ -19,9 +17,8 @@ use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
-use gpp::problem::{Extents, Problem, Sums, System, input_file, synthesis};
-use gpp::reference::{self, Reference};
-use gpp::reference::{Outcome, verify};
+use gpp::problem::{Extents, Problem, Sums, System, synthesis};
+use gpp::reference::{self, Outcome, Reference, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -37,15 +34,17 @@ fn main() {
         println!("skipped on this machine: {why}");
     }
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
-    let slabs = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
+    let parted = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
-    let beside = Trial::test("the static CH on the GPU", || Ok(common::on_device::on_gpu()?));
+    let beside = Trial::test("the static CH on the GPU", || {
+        Ok(compare(&Gpu::open(0)?, static_ch(BackEnd::Gpu))?)
+    });
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
-        .chain([slabs, streams, at_once, apart, beside])
+        .chain([parted, streams, at_once, apart, beside])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -61,8 +60,8 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     for name in ["tiny", "demo"] {
         problems.push(synthesis::synthesise(System::find(name).unwrap(), 11, QUIET).unwrap());
     }
-    for name in HARD {
-        let stored = input_file::read(&hard_path(name), QUIET).unwrap();
+    for name in hard() {
+        let stored = fixture(&name);
         problems.push(stored.clone().without_stored());
         problems.push(stored);
     }
@@ -88,42 +87,12 @@ fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
-fn summed(
-    gpu: &Gpu,
-    problem: &Problem,
-    version: &'static kernel::GpuVersion,
-    igp: usize,
-    workers: usize,
-) -> gpp::error::Result<Sums> {
-    let workers = (0..workers).map(|_| gpu.worker(problem)).collect::<gpp::error::Result<_>>()?;
-    let mut engine = Engine::new(problem, igp, workers)?;
-    engine.run(Kernel::Gpu(version))?;
-    Ok(engine.run(Kernel::Gpu(version))?.sums)
-}
-
-fn group(problem: &Problem, version: &'static kernel::GpuVersion) -> Option<usize> {
-    let kernel = Kernel::Gpu(version);
-    kernel.igp_of_group(&kernel.batches(problem).first().plan)
-}
-
-/// Slabs of whole groups on several workers give the bits of the whole; other versions those of the same slabs.
 fn slabs_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind: Kind::Mixed, seed: 12 };
-    let problems = [Kind::Mixed, Kind::Real].map(|kind| make(Make { kind, ..made }));
-    let many = [Kind::Mixed, Kind::Real].map(|kind| at_energies(Make { kind, ..made }, 5));
-    for problem in problems.into_iter().chain(many) {
-        let ngpown = problem.header().ngpown;
-        for version in ALL {
-            let group = group(&problem, version);
-            for (groups, workers) in [(1, 1), (1, 4), (3, 2), (5, 3)] {
-                let igp = groups * group.unwrap_or(16);
-                let alone = group.map_or(igp, |_| ngpown);
-                let whole = summed(&gpu, &problem, version, alone, 1)?;
-                let parted = summed(&gpu, &problem, version, igp, workers)?;
-                let is_same = same_bits(&whole, &parted);
-                assert!(is_same, "{}: {igp} igp on {workers} workers", version.id());
-            }
+    for kind in [Kind::Mixed, Kind::Real] {
+        let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 };
+        for problem in [make(made), at_energies(made, 5)] {
+            slabs(&gpu, &problem, ALL.iter().map(|version| Kernel::Gpu(version)))?;
         }
     }
     Ok(())
@@ -149,7 +118,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
     for version in ALL.iter().chain(ALL.iter().rev()) {
-        let group = group(problem, version).unwrap_or(1);
+        let group = group(problem, Kernel::Gpu(version)).unwrap_or(1);
         if !IGP.is_multiple_of(group) {
             continue;
         }

@@ -1,6 +1,5 @@
-//! Every PTX entry assembled by a real `ptxas` for each image, and what it uses. The test script
-//! fetches one, and an `nvdisasm` to look into loops, and names them in GPP_PTXAS and GPP_NVDISASM;
-//! without that, those on the PATH do, and where there is none the tests are reported as ignored.
+//! Every PTX entry assembled by `ptxas` for each image, and what it uses. `scripts/test` fetches one and an `nvdisasm`,
+//! and names them in GPP_PTXAS and GPP_NVDISASM; else those on the PATH do, and without any the tests are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,9 +14,6 @@ use gpp::kernels::versions::{self, ALL, static_ch};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
-
-#[path = "common/loops.rs"]
-mod loops;
 
 const ARCHITECTURES: [&str; 3] = ["sm_70", SM_80, "sm_90"];
 
@@ -178,7 +174,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     };
     let disassembly: Result<Vec<String>, String> =
         looked_into(ptxas)?.par_iter().map(disassemble).collect();
-    let kernels = loops::innermost(&disassembly?.concat());
+    let kernels = innermost(&disassembly?.concat());
     let mut failures = Vec::new();
     for (symbol, Spills { in_loop: allowed, .. }) in expected() {
         let hot: Vec<_> =
@@ -255,4 +251,73 @@ fn usage(assembled: &[(String, Vec<u8>)]) -> BTreeMap<String, Usage> {
         }
     }
     all
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Loop {
+    fp64: u32,
+    /// Loads and stores of local memory: spills, where there is no stack frame besides.
+    spills: u32,
+    /// Conversions between integers and numbers: of a division of integers, there is no other.
+    divisions: u32,
+}
+
+/// The innermost loops of each kernel in what `nvdisasm -c` prints.
+fn innermost(disassembly: &str) -> BTreeMap<String, Vec<Loop>> {
+    let mut kernels = BTreeMap::new();
+    for section in disassembly.split("\n.text.").skip(1) {
+        let (name, code) = section.split_once(':').unwrap_or((section, ""));
+        kernels.insert(name.to_string(), loops(code));
+    }
+    kernels
+}
+
+fn loops(code: &str) -> Vec<Loop> {
+    let mut instructions = Vec::new();
+    let mut labels = BTreeMap::new();
+    for line in code.lines().map(str::trim) {
+        if let Some(label) = line.strip_suffix(':') {
+            labels.insert(label, instructions.len());
+        } else if let Some((_, instruction)) =
+            line.strip_prefix("/*").and_then(|l| l.split_once("*/"))
+        {
+            instructions.push(instruction.trim());
+        }
+    }
+
+    // A branch back makes a loop; of those to the same label the last ends it.
+    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
+    for (at, instruction) in instructions.iter().enumerate() {
+        let label = instruction.split_once("`(").and_then(|(_, rest)| rest.split(')').next());
+        let target = label.and_then(|label| labels.get(label)).filter(|&&target| target <= at);
+        if let (true, Some(&target)) = (operation(instruction) == "BRA", target) {
+            ends.insert(target, at);
+        }
+    }
+    let holds_another = |begin: usize, end: usize| {
+        ends.iter().any(|(&b, &e)| (b, e) != (begin, end) && begin <= b && e <= end)
+    };
+    ends.iter()
+        .filter(|&(&begin, &end)| !holds_another(begin, end))
+        .map(|(&begin, &end)| counted(&instructions[begin..=end]))
+        .collect()
+}
+
+fn counted(instructions: &[&str]) -> Loop {
+    let mut counts = Loop::default();
+    for instruction in instructions {
+        match operation(instruction) {
+            "DFMA" | "DMUL" | "DADD" => counts.fp64 += 1,
+            "LDL" | "STL" => counts.spills += 1,
+            "I2F" | "F2I" => counts.divisions += 1,
+            _ => {}
+        }
+    }
+    counts
+}
+
+/// The operation of `@!P0 LDL.64 R2, [R1+0x8] ;`: `LDL`.
+fn operation(instruction: &str) -> &str {
+    let word = instruction.split_whitespace().find(|word| !word.starts_with('@'));
+    word.and_then(|word| word.split(['.', ';']).next()).unwrap_or_default()
 }

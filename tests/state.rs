@@ -18,7 +18,7 @@ use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, measure, state, window};
 use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Times, Verdict};
-use gpp::record::{Repetition, Span, State};
+use gpp::record::{Repetition, Span};
 use gpp::reference;
 use gpp::run::differs;
 

@@ -58,5 +58,5 @@ fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() 
         assert!(error.starts_with("threads: needs 1 to 65535, or 0"), "{error}");
         assert_eq!(calculator.threads(), room);
     }
-    assert_eq!(mask(), own, "the caller's processors stay the caller's");
+    assert_eq!(mask(), own, "the caller's CPUs stay the caller's");
 }

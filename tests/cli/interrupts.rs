@@ -12,6 +12,8 @@ use std::{env, fs};
 use gpp::catalogue::{self, BackEnd, MAIN};
 use serde_json::Value;
 
+use crate::common::running::send;
+
 /// A write that never ends, where the tests below start it in a process of its own.
 #[test]
 fn write_until_interrupted() {
@@ -43,11 +45,6 @@ fn writing(dir: &Path, variables: &[(&str, &str)]) -> Child {
     child
 }
 
-fn kill(signal: &str, id: u32) {
-    let sent = Command::new("sh").args(["-c", &format!("kill {signal} {id}")]).status().unwrap();
-    assert!(sent.success());
-}
-
 /// Whether this process was started to ignore a signal, as by `nohup`: then so are its children.
 fn ignores(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -58,13 +55,13 @@ fn ignores(signal: i32) -> bool {
 
 #[test]
 fn an_interrupted_write_leaves_nothing() {
-    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         if ignores(code - 128) {
             continue;
         }
         let dir = tempfile::tempdir().unwrap();
         let mut child = writing(dir.path(), &[]);
-        kill(signal, child.id());
+        send(signal, &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -74,8 +71,8 @@ fn an_interrupted_write_leaves_nothing() {
 fn signals_that_are_ignored_stay_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = writing(dir.path(), &[("GPP_TEST_IGNORED", "HUP INT TERM")]);
-    for signal in ["-HUP", "-INT", "-TERM", "-USR1"] {
-        kill(signal, child.id());
+    for signal in ["HUP", "INT", "TERM", "USR1"] {
+        send(signal, &[child.id()]);
     }
     assert_eq!(child.wait().unwrap().code(), Some(138));
 }
@@ -83,14 +80,14 @@ fn signals_that_are_ignored_stay_so() {
 /// While the program polls, only the second signal ends it at once.
 #[test]
 fn so_does_one_that_is_interrupted_a_second_time() {
-    for (signal, code) in [("-USR2", 140), ("-TERM", 143)] {
+    for (signal, code) in [("USR2", 140), ("TERM", 143)] {
         let dir = tempfile::tempdir().unwrap();
         let mut child = writing(dir.path(), &[("GPP_TEST_POLLING", "1")]);
-        kill("-USR1", child.id());
+        send("USR1", &[child.id()]);
         sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        kill(signal, child.id());
+        send(signal, &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -111,7 +108,7 @@ fn an_interrupt_while_results_are_written_loses_none() {
     let mut child = started(&path, &["-v", "best"]);
     let mut table = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(table.any(|line| line.unwrap().starts_with('└')));
-    kill("-TERM", child.id());
+    send("TERM", &[child.id()]);
     sleep(Duration::from_millis(300));
     let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!((&record["complete"], child.wait().unwrap().code()), (&true.into(), Some(0)));
@@ -123,12 +120,12 @@ fn an_interrupted_run_keeps_what_is_done() {
     let path = dir.path().join("run.json");
     // Long enough for the first version on this machine, and not for all.
     let begin = Instant::now();
-    let first = started(&path, &["-v", "v0", "--repeat", "4000"]).wait_with_output();
+    let first = started(&path, &["-v", "v0", "--repeat", "2000"]).wait_with_output();
     assert!(first.unwrap().status.success());
     let seconds = begin.elapsed().as_secs_f64();
-    let mut child = started(&path, &["-v", MAIN, "--repeat", "4000"]);
+    let mut child = started(&path, &["-v", MAIN, "--repeat", "2000"]);
     sleep(Duration::from_secs_f64(2.0 * seconds));
-    kill("-TERM", child.id());
+    send("TERM", &[child.id()]);
     let errors = read_to_string(child.stderr.take().unwrap()).unwrap();
     let table = read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));

@@ -3,12 +3,13 @@
 #[cfg(unix)]
 #[path = "../common/mod.rs"]
 mod common;
+mod cpu;
 mod energies;
 mod explain;
 mod interrupts;
+mod limits;
 mod offdiag;
 mod outputs;
-mod processors;
 mod records;
 mod runs;
 mod sigma;

@@ -1,8 +1,5 @@
-//! What tells a kernel's code from another's, on what two compilers wrote: see `tests/build.rs`.
+//! What tells a kernel's code from another's.
 
-#[allow(dead_code, reason = "the build script uses all of it")]
-#[path = "../../build/compiler.rs"]
-mod compiler;
 #[allow(dead_code, reason = "the build script lists files with it")]
 #[path = "../../build/sources.rs"]
 mod sources;
@@ -10,8 +7,7 @@ mod sources;
 use gpp::catalogue::sources::of;
 use gpp::devices::gpu::Ptx;
 
-const RECORDED: [&str; 2] =
-    [include_str!("../data/rustc-1.95.ptx"), include_str!("../data/rustc-1.96.ptx")];
+use crate::{RECORDED, compiler};
 
 #[test]
 fn a_hash_is_of_the_code_alone() {

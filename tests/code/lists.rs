@@ -64,7 +64,7 @@ fn lists_are_complete_and_without_duplicates() {
 }
 
 #[test]
-fn extents_that_wrap_are_found() {
+fn dimensions_that_wrap_are_found() {
     for version in ALL {
         let kernel = version.kernel(Poles::Real);
         // As many igp as make 2³² iterations with the blocks of a version that has them.

@@ -1,5 +1,14 @@
-//! The kernels as code: their lists and grids, how a block stages bands, and what tells one's code from another's.
+//! The kernels as code: their build, their lists and grids, how a block stages bands, and what tells one's code from
+//! another's.
 
+mod build;
+#[allow(dead_code, reason = "the build script uses all of it")]
+#[path = "../../build/compiler.rs"]
+mod compiler;
 mod hash;
 mod lists;
 mod staging;
+
+/// What two compilers wrote of a crate with a version, a tiled version and a second stage of a few lines each.
+const RECORDED: [&str; 2] =
+    [include_str!("../data/rustc-1.95.ptx"), include_str!("../data/rustc-1.96.ptx")];

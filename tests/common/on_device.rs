@@ -1,17 +1,74 @@
-//! What holds on every device: the static CH by a kernel, and that slabs are told apart by more than their range.
+//! What holds on every device: slabs and workers change no bit, and slabs are distinguished by more than their range.
 
 use std::sync::Arc;
 
-use gpp::catalogue::{self, BackEnd, Kernel, versions};
-use gpp::devices::gpu::Gpu;
+use gpp::catalogue::{BackEnd, Kernel, versions};
 use gpp::devices::{Device, Watch, Worker};
 use gpp::engine::Engine;
-use gpp::problem::{Problem, Slab};
-use gpp::reference;
-use gpp::reference::{Outcome, verify_static_ch};
+use gpp::measure::same_bits;
+use gpp::problem::{Problem, Slab, Sums};
+use gpp::reference::{self, Outcome, verify, verify_static_ch};
 use num_complex::Complex64;
 
 use super::{Kind, QUIET, made};
+
+/// The sums of two runs, which have the same bits.
+pub fn summed(
+    device: &dyn Device,
+    problem: &Problem,
+    kernel: Kernel,
+    igp: usize,
+    workers: usize,
+) -> gpp::error::Result<Sums> {
+    let workers =
+        (0..workers).map(|_| device.worker(problem)).collect::<gpp::error::Result<_>>()?;
+    let mut engine = Engine::new(problem, igp, workers)?;
+    let [first, again] = [engine.run(kernel)?.sums, engine.run(kernel)?.sums];
+    assert!(same_bits(&first, &again), "{} of {}: two runs differ", kernel.id(), problem.name());
+    Ok(first)
+}
+
+/// `igp` of a group of the kernels that sum this problem; `None` if the slab is one.
+pub fn group(problem: &Problem, kernel: Kernel) -> Option<usize> {
+    kernel.igp_of_group(&kernel.batches(problem).first().plan)
+}
+
+/// Slabs of whole groups on several workers give the bits of the whole, the paper's grids those of the same slabs on one.
+/// Returns how often parts of a grouped problem were compared.
+pub fn slabs(
+    device: &dyn Device,
+    problem: &Problem,
+    kernels: impl Iterator<Item = Kernel>,
+) -> gpp::error::Result<usize> {
+    let (ngpown, mut compared) = (problem.header().ngpown, 0);
+    let reference = reference::of(problem, QUIET)?;
+    for kernel in kernels {
+        let group = group(problem, kernel);
+        let whole = group.map(|_| summed(device, problem, kernel, ngpown, 1)).transpose()?;
+        let cases = match group {
+            Some(group) => {
+                [(1, 1), (1, 5), (2, 2), (3, 5), (5, 2)].map(|(n, of)| (n * group, of)).to_vec()
+            }
+            None => vec![(7, 3), (48, 3)],
+        };
+        for (igp, workers) in cases {
+            let what = format!("{} of {}: {igp} igp on {workers}", kernel.id(), problem.name());
+            let parted = summed(device, problem, kernel, igp, workers)?;
+            match &whole {
+                Some(whole) => assert!(same_bits(whole, &parted), "{what}"),
+                None => {
+                    let one = summed(device, problem, kernel, igp, 1)?;
+                    assert!(same_bits(&one, &parted), "{what}");
+                    let sums = problem.start().plus(&parted);
+                    let found = verify(problem, &sums, reference.as_ref()).unwrap();
+                    assert_eq!(found.outcome, Outcome::Passed, "{what}");
+                }
+            }
+            compared += usize::from(group.is_some() && igp < ngpown);
+        }
+    }
+    Ok(compared)
+}
 
 pub fn found(
     device: &dyn Device,
@@ -31,10 +88,6 @@ pub fn found(
 
 pub fn bits(z: Complex64) -> [u64; 2] {
     [z.re.to_bits(), z.im.to_bits()]
-}
-
-pub fn on_gpu() -> Result<(), gpp::error::Error> {
-    compare(&Gpu::open(0)?, catalogue::static_ch(BackEnd::Gpu))
 }
 
 pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {

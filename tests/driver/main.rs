@@ -1,6 +1,5 @@
-//! The driver's types, on a stand-in for its library that watches over contexts, and on a GPU where
-//! there is one (ignored elsewhere; with GPP_REQUIRE_GPU set that is a failure). The program without
-//! a driver and with one that has no device.
+//! The driver's types, on a stand-in for its library that checks contexts, and on a GPU if there is one (GPP_REQUIRE_GPU
+//! requires it). The program without a driver and with one that has no device.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -180,7 +180,7 @@ fn nothing_is_allocated_for_what_is_not_there() {
                 memory_within_bounds(&patched("plain", record, offset, i32::to_le_bytes(extent)));
             }
         }
-        // All extents at once, consistent with each other.
+        // All dimensions at once, consistent with each other.
         let mut all = bytes.clone();
         for record in &records(&bytes)[..2] {
             for word in all[record.start + 4..record.end - 4].chunks_exact_mut(4) {

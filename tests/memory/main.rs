@@ -1,6 +1,5 @@
-//! Memory is what was planned: what a rank keeps and reads of a problem it shares, what versions take beside
-//! the arrays, and what is taken of files and slabs, against what was said of it before. Tests take turns, since
-//! all of the process is measured: see [`common::alone`].
+//! Memory is what was planned: of a rank's share, of versions in addition to the arrays, of files and slabs. Tests run one
+//! after the other, since all of the process is measured: see [`common::alone`].
 
 mod calls;
 #[path = "../common/mod.rs"]

@@ -10,7 +10,7 @@ use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
-use crate::common::{FIXTURES, HARD, Kind, QUIET, alone, fixture_path, hard_path, made};
+use crate::common::{FIXTURES, Kind, QUIET, alone, fixture_path, hard, made};
 use crate::file::records;
 use crate::peak;
 
@@ -75,9 +75,8 @@ fn synthesised_slabs_are_parts_of_the_whole() {
 #[test]
 fn slabs_of_files_are_parts_of_the_whole() {
     let _turn = alone();
-    let fixtures = FIXTURES.into_iter().map(fixture_path);
-    for path in fixtures.chain(HARD.into_iter().map(hard_path)) {
-        let source = Input::open(&path, QUIET).unwrap();
+    for name in FIXTURES.map(String::from).into_iter().chain(hard()) {
+        let source = Input::open(&fixture_path(&name), QUIET).unwrap();
         assert_same(&source, &source.load().unwrap());
     }
 }

@@ -25,7 +25,7 @@ type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
 
 /// On a CPU, as versions compute on a GPU, and by all versions on a GPU where there is one.
 fn ways(is_small: bool) -> Vec<Way> {
-    let mut ways: Vec<Way> = vec![("processor".into(), Box::new(processor))];
+    let mut ways: Vec<Way> = vec![("CPU".into(), Box::new(by_cpu))];
     for id in ["ring", "m16n8k16", "wide"].into_iter().filter(|_| is_small) {
         let version = find(id).unwrap();
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
@@ -51,7 +51,7 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 7;
 
-fn processor(task: &Task) -> Result<Sums> {
+fn by_cpu(task: &Task) -> Result<Sums> {
     Ok(on_cpu(&Host::new(), task, &|_| ())?.sums)
 }
 
@@ -128,12 +128,7 @@ fn matrices_of_hundreds_of_bands_are_summed() {
         let elements = Given::of(&problem, bands, 7);
         let task = Task::new(&problem, &elements);
         let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
-        let mut ways = ways(false);
-        for id in ["ring", "m16n8k16", "wide"] {
-            let version = find(id).unwrap();
-            ways.push((id.into(), Box::new(|task| Ok(emulated(task, version)))));
-        }
-        for (name, way) in ways {
+        for (name, way) in ways(true) {
             let sums = way(&task).unwrap();
             let found = verify(&task, &sums, &sample);
             assert_eq!(found.outcome, Outcome::Passed, "{name}, {bands}: {found:?}");
@@ -149,7 +144,7 @@ fn wrong_elements_do_not_pass() {
     let problem = made([6, 5, 33, 2], Kind::Mixed, 3);
     let elements = Given::of(&problem, 4, 1);
     let task = Task::new(&problem, &elements);
-    let (right, sample) = (processor(&task).unwrap(), Sample::all(&task));
+    let (right, sample) = (by_cpu(&task).unwrap(), Sample::all(&task));
     let outcome = |sums: &Sums| verify(&task, sums, &sample).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
     let transposed = |of: &[Complex64]| -> Vec<Complex64> {

@@ -9,7 +9,7 @@ use gpp::table::{Row, sections};
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::repository;
+use crate::archive;
 
 fn gpp() -> assert_cmd::Command {
     assert_cmd::Command::cargo_bin("gpp").unwrap()
@@ -17,8 +17,7 @@ fn gpp() -> assert_cmd::Command {
 
 /// The archived results of si214's first versions as the named ones', each a tenth of a second slower than the last.
 fn run_of(named: &str) -> Run {
-    let archive = repository("data/runs/h200-2026-11-23/si214");
-    let mut run: Run = record::read(&archive.join("run.json")).unwrap();
+    let mut run: Run = record::read(&archive("si214/run.json")).unwrap();
     let versions = catalogue::named(named, BackEnd::Gpu).unwrap();
     let template = run.results[0].clone();
     run.results = (1..)

@@ -1,8 +1,18 @@
 //! What is made of recorded runs and profiles.
 
 mod bounds;
+mod charts;
 #[path = "../common/mod.rs"]
 mod common;
 mod journeys;
+mod profile;
 mod records;
+mod report;
 mod sigma;
+
+use std::path::PathBuf;
+
+/// A folder of the archived runs on an H200.
+fn archive(name: &str) -> PathBuf {
+    common::repository(&format!("data/runs/h200-2026-11-23/{name}"))
+}

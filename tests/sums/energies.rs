@@ -146,12 +146,9 @@ fn energies_that_are_none() {
         ("", "needs FROM:TO:COUNT"),
         ("1:2:3:4", "needs FROM:TO:COUNT"),
         ("a:2:3", "FROM needs a finite number, found `a`"),
-        ("nan", "FROM needs a finite number, found `NaN`"),
-        ("1:inf:3", "TO needs a finite number, found `inf`"),
         ("-1e308:1e308:3", "TO − FROM needs a finite number"),
         ("1:2:-3", "found `-3`"),
         ("1:1:2", "several energies need FROM below TO, found 1 and 1"),
-        ("1:2:1", "one energy needs FROM = TO, found 1 and 2"),
     ] {
         let error = text.parse::<Even>().unwrap_err().to_string();
         assert!(error.contains(needed), "{text}: {error}");

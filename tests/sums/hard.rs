@@ -9,13 +9,13 @@ use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{HARD, Kind, QUIET, fixture, hard_path, made, remade};
+use crate::common::{Kind, QUIET, REFUSED, fixture, fixture_path, hard, made, remade};
 use crate::{assert_passes, failures, referenced};
 
 #[test]
 fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
-    for name in HARD {
-        let problem = input_file::read(&hard_path(name), QUIET).unwrap();
+    for name in hard() {
+        let problem = fixture(&name);
         let stored = problem.stored().cloned().expect("quadruple precision");
         assert_passes(&problem, &referenced(&problem));
         let problem = problem.without_stored();
@@ -34,16 +34,14 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
     }
 }
 
-const REFUSED: [(&str, &[&str]); 3] = [
-    ("09-v10-v13-w-1e155", &["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"]),
-    ("13-negative-sexcut", &["sexcut must not be negative, found -4"]),
-    ("17-v1-v13-wtilde-1e78", &["wtilde_array(ig,igp) is ", "at most 1e75"]),
-];
-
 #[test]
 fn what_means_nothing_is_refused_by_name() {
-    for (name, parts) in REFUSED {
-        let path = hard_path(name);
+    for (name, parts) in REFUSED.into_iter().zip([
+        ["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"],
+        ["sexcut must not be negative, found -4", ""],
+        ["wtilde_array(ig,igp) is ", "at most 1e75"],
+    ]) {
+        let path = fixture_path(name);
         let error = input_file::read(&path, QUIET).unwrap_err();
         assert_eq!(exit_code(&error), 2);
         let text = error.to_string();
@@ -56,8 +54,8 @@ fn what_means_nothing_is_refused_by_name() {
 
 #[test]
 fn wrong_sums_of_hard_files_do_not_pass() {
-    for name in HARD {
-        let problem = input_file::read(&hard_path(name), QUIET).unwrap();
+    for name in hard() {
+        let problem = fixture(&name);
         let stored = referenced(&problem);
         let problem = problem.without_stored();
         let evaluated = referenced(&problem);

@@ -3,11 +3,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod cpu;
 mod energies;
 mod engine;
 mod hard;
 mod measure;
-mod processor;
 mod reference;
 mod static_ch;
 mod verdict;

@@ -2,7 +2,6 @@
 
 use gpp::catalogue::{self, BackEnd};
 use gpp::devices::host::Host;
-use gpp::problem::input_file::read;
 use gpp::problem::{EnergyGrid, Problem};
 use gpp::reference::{Outcome, StaticCh, static_ch as reference, verify_static_ch};
 use gpp_core::Calculator;
@@ -11,16 +10,16 @@ use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
 use crate::common::on_device::{bits, compare, found};
-use crate::common::{FIXTURES, HARD, KINDS, Kind, QUIET, fixture, hard_path, made};
+use crate::common::{FIXTURES, KINDS, Kind, QUIET, fixture, hard, made};
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
 fn problems() -> Vec<Problem> {
     let system = |name| synthesised(name, EnergyGrid::Count(2));
-    let extents = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9)];
-    let extents = KINDS.into_iter().zip(extents.into_iter().cycle());
-    let made = extents.map(|(kind, (n, igp, ig))| made([n, igp, ig, 2], kind, 3));
-    let files = HARD.into_iter().map(|name| read(&hard_path(name), QUIET).unwrap());
+    let sizes = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9)];
+    let sizes = KINDS.into_iter().zip(sizes.into_iter().cycle());
+    let made = sizes.map(|(kind, (n, igp, ig))| made([n, igp, ig, 2], kind, 3));
+    let files = hard().into_iter().map(|name| fixture(&name));
     let all = ["tiny", "tiny-complex", "demo"].into_iter().map(system).chain(made);
     all.chain(FIXTURES.into_iter().map(fixture)).chain(files).collect()
 }

@@ -1,15 +1,14 @@
 //! Inputs that cannot be read whole and at once.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use common::QUIET;
 use gpp::record;
 use gpp::record::run::Run;
+
+use crate::common::QUIET;
 
 #[test]
 fn what_is_no_regular_file_is_not_waited_for() {

@@ -43,7 +43,7 @@ fn without_arguments_a_cpu_shows_its_versions() {
 }
 
 #[test]
-fn versions_made_for_processors_run_there_only() {
+fn versions_for_cpus_run_there_only() {
     // Said before any GPU is looked for.
     for arguments in [&["-v", "cpu:best"][..], &["-v", "v0,cpu:threads"]] {
         let run = gpp().args(arguments).args(["-d", "gpu", "-s", "tiny"]).assert().code(2);
@@ -54,16 +54,16 @@ fn versions_made_for_processors_run_there_only() {
 }
 
 #[test]
-fn info_tells_what_a_processor_has() {
+fn info_has_the_cpu() {
     let output = gpp().args(["info", "--device", "cpu", "--json"]).assert().success();
     let info: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    let processor = &info["processor"];
-    let [cores, threads] = ["cores", "threads"].map(|field| processor[field].as_u64().unwrap());
+    let cpu = &info["processor"];
+    let [cores, threads] = ["cores", "threads"].map(|field| cpu[field].as_u64().unwrap());
     assert!(1 <= cores && cores <= threads);
-    let levels = processor["levels"].as_array().unwrap();
+    let levels = cpu["levels"].as_array().unwrap();
     let levels: Vec<&str> = levels.iter().map(|level| level.as_str().unwrap()).collect();
     assert_eq!(levels[0], "scalar");
-    assert_eq!(processor["level"], *levels.last().unwrap());
+    assert_eq!(cpu["level"], *levels.last().unwrap());
     let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
     text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
 }
@@ -111,42 +111,30 @@ fn document(arguments: &[&str], asked: Option<&str>) -> Value {
 fn the_flag_comes_before_the_environment_and_that_before_the_machine() {
     let info = |flag: &[&str], asked| {
         let document = document(&[&["info"], flag].concat(), asked);
-        let processor = &document["processor"];
-        let [cores, threads] = ["cores", "threads"].map(|name| processor[name].as_u64().unwrap());
-        (cores, threads, processor["threads_by"].as_str().map(str::to_string))
+        let cpu = &document["processor"];
+        let [cores, threads] = ["cores", "threads"].map(|name| cpu[name].as_u64().unwrap());
+        (cores, threads, cpu["threads_by"].as_str().map(str::to_string))
     };
     let by = |name: &str| Some(name.to_string());
     let machine = info(&[], None);
     assert!(machine.2.is_none());
     assert_eq!(info(&[], Some("5")), (5, 5, by("OMP_NUM_THREADS")));
-    assert_eq!(info(&[], Some("4,2")), (4, 4, by("OMP_NUM_THREADS")));
     assert_eq!(info(&["--threads", "3"], Some("5")), (3, 3, by("--threads")));
-    for wrong in ["", "0", "many", "65536"] {
-        assert_eq!(info(&[], Some(wrong)), machine, "{wrong}");
-    }
+    assert_eq!(info(&[], Some("many")), machine);
     let text = gpp().env("OMP_NUM_THREADS", "5").args(["info", "-d", "cpu"]).assert().success();
     text.stdout(contains("5 threads, by OMP_NUM_THREADS"));
 }
 
 #[test]
-fn runs_have_the_threads_asked_for_and_the_bits_of_any_number() {
-    let run = |flag: &[&str], asked| {
-        let versions = ["-v", "cpu", "-s", "tiny", "--repeat", "1"];
-        let document = document(&[&versions, flag].concat(), asked);
-        let results = document["results"].as_array().unwrap().clone();
-        let counts = results.iter().map(|result| result["threads"]["count"].as_u64().unwrap());
-        let counts: Vec<u64> = counts.collect();
-        let sums = results.iter().map(|result| [&result["asx"], &result["ach"]].map(Value::clone));
-        (counts, sums.collect::<Vec<_>>())
-    };
-    let (counts, expected) = run(&["--threads", "1"], Some("3"));
-    assert!(expected.len() > 2 && expected.iter().flatten().all(|sums| sums.is_array()));
-    assert_eq!(counts, vec![1; expected.len()]);
+fn runs_have_the_threads_asked_for() {
     for (flag, asked, count) in [
         (&["--threads", "2"][..], None, 2),
         (&["--threads", "3"], Some("1"), 3),
         (&[], Some("3"), 3),
     ] {
-        assert_eq!(run(flag, asked), (vec![count; expected.len()], expected.clone()));
+        let run = ["-v", "cpu", "-s", "tiny", "--repeat", "1"];
+        let document = document(&[&run, flag].concat(), asked);
+        let results = document["results"].as_array().unwrap();
+        assert!(results.len() > 2 && results.iter().all(|of| of["threads"]["count"] == count));
     }
 }

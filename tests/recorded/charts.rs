@@ -1,9 +1,7 @@
 //! Charts of all archived profiles: each version has its name and a point for each level, in SVG and in PNG.
 
-mod common;
-
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gpp::chart::{Chart, Roofline};
 use gpp::offdiag::records::{Folder, Matrices};
@@ -11,8 +9,17 @@ use gpp::profile;
 use gpp::record::{self, Ceilings, Profile};
 use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
+use crate::archive;
+use crate::common::{json, repository};
+
+/// Profiles of a folder, and its ceilings.
+fn load(folder: &Path) -> (Vec<Profile>, Ceilings) {
+    let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    (profile::load(folder).unwrap(), ceilings)
+}
+
 fn folders() -> Vec<PathBuf> {
-    let all = common::json(&common::repository("data/runs")).into_iter();
+    let all = json(&repository("data/runs")).into_iter();
     let found: Vec<PathBuf> = all.filter(|path| path.ends_with("ceilings.json")).collect();
     assert!(found.len() > 5, "{found:?}");
     found.iter().map(|path| path.parent().unwrap().to_path_buf()).collect()
@@ -58,8 +65,7 @@ fn ids<'a>(profiles: &[&'a Profile]) -> Vec<&'a str> {
 fn all_versions_are_named_in_any_chart_of_the_archive() {
     let mut drawn = 0;
     for folder in folders() {
-        let profiles = profile::load(&folder).unwrap();
-        let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+        let (profiles, ceilings) = load(&folder);
         for Figure { name, title, shown, level } in figures(&profiles) {
             let what = format!("{}: {name}", folder.display());
             let svg = Roofline::of(&title, &shown, &ceilings, level).svg();
@@ -75,9 +81,7 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
 
 #[test]
 fn points_are_where_they_are_in_either_kind_of_picture() {
-    let folder = common::repository("data/runs/h200-2026-11-23/si214");
-    let profiles = profile::load(&folder).unwrap();
-    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    let (profiles, ceilings) = load(&archive("si214"));
     let shown: Vec<&Profile> = profiles.iter().collect();
     let chart = Roofline::of("all", &shown, &ceilings, Level::Hbm);
     let mut reader = png::Decoder::new(Cursor::new(chart.png())).read_info().unwrap();
@@ -100,9 +104,7 @@ fn points_are_where_they_are_in_either_kind_of_picture() {
 
 #[test]
 fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
-    let folder = common::repository("data/runs/h200-2026-11-23/si214");
-    let mut profiles = profile::load(&folder).unwrap();
-    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    let (mut profiles, ceilings) = load(&archive("si214"));
     profiles[0].bytes.hbm = 0.0;
     let shown: Vec<&Profile> = profiles.iter().collect();
     let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
@@ -112,9 +114,8 @@ fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
 
 #[test]
 fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
-    let archived = |name| common::repository(&format!("data/runs/h200-2026-11-23/{name}"));
-    let ceilings: Ceilings = record::read(&archived("si214/ceilings.json")).unwrap();
-    let folder = Folder::load(&archived("offdiag")).unwrap();
+    let (_, ceilings) = load(&archive("si214"));
+    let folder = Folder::load(&archive("offdiag")).unwrap();
     let of = Matrices::of(&folder, &ceilings).unwrap();
     let executed = of.executed();
     // 8 · 24 n · 11075 ig · 1385 igp · 128 l operations a launch; byte/s and ns of counters.csv, TFLOP/s of

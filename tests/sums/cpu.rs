@@ -5,15 +5,13 @@ use gpp::catalogue::{self, Kernel, Listed};
 use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
-use gpp::problem::{Problem, Sums, input_file};
+use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, RelativeTo, verify};
 use gpp_cpu::pool::Threads;
 use gpp_cpu::simd::Level;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{
-    FIXTURES, HARD, Kind, Make, QUIET, assorted, at_energies, fixture, hard_path, make,
-};
+use crate::common::{FIXTURES, Kind, Make, assorted, at_energies, fixture, hard, make};
 use crate::referenced;
 
 fn versions() -> impl Iterator<Item = Listed> {
@@ -24,8 +22,8 @@ fn sums(host: &Host, problem: &Problem, kernel: Kernel) -> Sums {
     Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
 }
 
-fn hard() -> impl Iterator<Item = Problem> {
-    HARD.into_iter().map(|name| input_file::read(&hard_path(name), QUIET).unwrap())
+fn files() -> impl Iterator<Item = Problem> {
+    FIXTURES.map(fixture).into_iter().chain(hard().into_iter().map(|name| fixture(&name)))
 }
 
 #[test]
@@ -41,7 +39,7 @@ fn each_level_passes_and_threads_change_no_bit() {
     let many = [Kind::Mixed, Kind::Real].map(|kind| {
         at_energies(Make { nbands: 33, ngpown: 7, ncouls: 90, nw: 2, kind, seed: 5 }, 21)
     });
-    for problem in made.chain(many).chain(FIXTURES.map(fixture)).chain(hard()).chain(families) {
+    for problem in made.chain(many).chain(files()).chain(families) {
         let reference = referenced(&problem);
         for (host, others) in &hosts {
             for listed in versions() {
@@ -70,7 +68,7 @@ const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 fn errors_are_no_larger_than_those_of_v3() {
     let v3 = catalogue::find("v3").unwrap().kernel;
     let host = Host::new();
-    for problem in FIXTURES.map(fixture).into_iter().chain(hard()) {
+    for problem in files() {
         let problem = problem.without_stored();
         let reference = referenced(&problem);
         let error = |kernel: Kernel| {

@@ -1,10 +1,6 @@
 //! Statements, tables and the page of the archived run. `tests/data/table1.md` is what `gpp table` prints of it in
 //! Markdown, without the path in the first line.
 
-mod common;
-
-use std::path::PathBuf;
-
 use gpp::catalogue;
 use gpp::explain::Measured;
 use gpp::kernels::plan::Poles;
@@ -17,21 +13,20 @@ use gpp::report::{self, found};
 use gpp::run::{failure, over_baseline};
 use gpp::table::{self, sections};
 
-fn archive() -> PathBuf {
-    common::repository("data/runs/h200-2026-11-23/si214")
-}
+use crate::archive;
+use crate::common::repository;
 
 fn archived() -> Run {
-    record::read(&archive().join("run.json")).unwrap()
+    record::read(&archive("si214/run.json")).unwrap()
 }
 
 fn profiles() -> Vec<Profile> {
-    profile::load(&archive()).unwrap()
+    profile::load(&archive("si214")).unwrap()
 }
 
 #[test]
 fn the_table_in_markdown() {
-    let kept = std::fs::read_to_string(common::repository("tests/data/table1.md")).unwrap();
+    let kept = std::fs::read_to_string(repository("tests/data/table1.md")).unwrap();
     assert_eq!(table::markdown(&sections(&archived(), "")), kept);
 }
 
@@ -62,9 +57,8 @@ fn steps_that_go_the_other_way_are_marked() {
 #[test]
 fn operation_counts_are_the_archived_ones() {
     // The blog's and the talk's series are archived in a folder of their own.
-    let journeys = common::repository("data/runs/h200-2026-11-23/si214-journeys");
     let mut profiles = profiles();
-    profiles.extend(profile::load(&journeys).unwrap());
+    profiles.extend(profile::load(&archive("si214-journeys")).unwrap());
     assert!(!profiles.is_empty());
     for version in ALL {
         // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.
@@ -77,7 +71,7 @@ fn operation_counts_are_the_archived_ones() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = report::page(&Measured::load(Some(&archive())).unwrap(), None).unwrap();
+    let page = report::page(&Measured::load(Some(&archive("si214"))).unwrap(), None).unwrap();
     for reference in ["src=", "url(", "@import", "<script"] {
         assert!(!page.contains(reference), "the page has {reference}");
     }
@@ -97,9 +91,12 @@ fn the_page_needs_nothing_else() {
 fn the_page_has_matrices() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("page.html");
-    let matrices = common::repository("data/runs/h200-2026-11-23/offdiag");
     let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-    command.args(["report", "--from"]).arg(archive()).arg("--offdiag").arg(matrices);
+    command
+        .args(["report", "--from"])
+        .arg(archive("si214"))
+        .arg("--offdiag")
+        .arg(archive("offdiag"));
     command.arg("--output").arg(&output).assert().success();
     let page = std::fs::read_to_string(output).unwrap();
     let (_, section) = page.split_once("id=\"matrices\"").unwrap();
@@ -153,7 +150,7 @@ fn what_was_found_follows_the_run() {
 
 #[test]
 fn the_readme_s_table_is_that_of_the_archived_run() {
-    let readme = std::fs::read_to_string(common::repository("README.md")).unwrap();
+    let readme = std::fs::read_to_string(repository("README.md")).unwrap();
     let run = archived();
     let v0 = run.passed_result("v0").unwrap().times.median;
     for result in run.results.iter().filter(|result| result.passed()) {

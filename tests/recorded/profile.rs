@@ -1,20 +1,19 @@
 //! Recorded output of the profiler, and the profiles made from it.
 
-mod common;
-
 use gpp::error::ProfileError;
 use gpp::profile::ncu::{self, aggregate};
 use gpp::record::run::Run;
 use gpp::record::{self, Profile};
 use gpp::roofline::{LEVELS, Level, point, share_of_peak};
 
+use crate::common::repository;
+
 fn recorded(name: &str) -> String {
-    std::fs::read_to_string(common::repository(&format!("tests/data/{name}"))).unwrap()
+    std::fs::read_to_string(repository(&format!("tests/data/{name}"))).unwrap()
 }
 
 fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
-    let run = common::repository("tests/data/records/si214/run.json");
-    let run: Run = record::read(&run).unwrap();
+    let run: Run = record::read(&repository("tests/data/records/si214/run.json")).unwrap();
     aggregate(&ncu::parse(csv)?, &run.system, "recorded")
 }
 

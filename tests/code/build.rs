@@ -1,17 +1,12 @@
-//! What the build and the loader make of PTX, on what two compilers wrote of a crate with a version,
-//! a tiled version and a second stage of a few lines each.
+//! What the build and the loader make of PTX.
 
 #[allow(dead_code, reason = "the build script uses all of it")]
-#[path = "../build.rs"]
+#[path = "../../build.rs"]
 mod commit;
-#[allow(dead_code, reason = "the build script uses all of it")]
-#[path = "../build/compiler.rs"]
-mod compiler;
 
 use gpp::devices::gpu::Ptx;
 
-const RECORDED: [&str; 2] =
-    [include_str!("data/rustc-1.95.ptx"), include_str!("data/rustc-1.96.ptx")];
+use crate::{RECORDED, compiler};
 
 #[test]
 fn entries_get_the_bounds_of_their_kernels() {
