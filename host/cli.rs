@@ -39,7 +39,7 @@ const MORE: &str =
     "  mpirun -n 4 gpp -v best -s si510     over MPI ranks, built with --features mpi
 
 Exit codes:
-  0    all versions ran and were verified (or --no-verify was given)
+  0    all versions ran and were verified (or not, because of --no-verify)
   1    a result is wrong or could not be verified
   2    bad usage, bad input or too little host memory
   3    the GPU is missing or failed, or its memory is too small
@@ -222,7 +222,7 @@ pub struct DeviceArgs {
 /// A file or a folder to write, not standard output.
 fn name(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => Err("needs a name; /dev/stdout is one for a pipe".into()),
+        "-" => Err("standard output is not possible here; name a file or folder, or /dev/stdout for a pipe".into()),
         _ => Ok(text.into()),
     }
 }
@@ -298,7 +298,7 @@ pub struct SigmaArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Plot real and imaginary parts; may be given several times
+    /// Plot real and imaginary parts; may be repeated
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 
@@ -354,7 +354,7 @@ pub struct OffdiagArgs {
     #[arg(long, conflicts_with = "energies")]
     pub qsgw: bool,
 
-    /// Versions for GPUs: vector, m16n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
+    /// Versions for GPUs: vector, m8n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
     /// bits
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
@@ -373,7 +373,7 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Plot |Σ_lm| at the energy nearest to the state's; may be given several times
+    /// Plot |Σ_lm| at the energy nearest to the state's; may be repeated
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 

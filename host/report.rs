@@ -342,7 +342,7 @@ fn one(card: &Card, is_noise: bool) -> Markup {
             (counters(card))
         }
         details .more {
-            summary { "The idea and its code" }
+            summary { "The change and its code" }
             @for text in &card.idea.text { p { (prose(text)) } }
             p .note { (card.idea.source) " · " (card.idea.file) }
             @if let Some(difference) = &card.difference { (code(card, difference)) }

@@ -116,8 +116,10 @@ impl Resources<'_> {
     pub fn require_one_kind(self) -> Result<()> {
         let own: Vec<String> = self.devices.iter().map(|device| kind(device.info())).collect();
         if let Some(other) = own.iter().find(|other| **other != own[0]) {
-            let what =
-                format!("must be of one kind, but the first is a {} and one a {other}", own[0]);
+            let what = format!(
+                "must all be of one model, but the first is a {} and another a {other}",
+                own[0]
+            );
             return Err(invalid("the devices", what));
         }
         require_same(self.ranks, "back end", &own[0])

@@ -207,7 +207,7 @@ pub unsafe extern "C" fn gpp_open_version(
         if version / 100 != VERSION / 100 {
             let [header, own] = [version, VERSION].map(|all| [all / 10_000, all / 100 % 100]);
             return Err(argument(format!(
-                "the program was compiled for version {}.{} of gpp, and this is the library of version {}.{}",
+                "the program was compiled for gpp {}.{}, but the library has version {}.{}",
                 header[0], header[1], own[0], own[1]
             )));
         }

@@ -52,7 +52,7 @@ pub mod threads {
     pub static CPU: Cpu = Cpu {
         version: &Version {
             id: "cpu:threads",
-            change: "the reference's loops, igp shared out to a thread for each core",
+            change: "the reference's loops, igp distributed over a thread for each core",
             source: "talk, processors, step 1",
         },
         threads: Threads::Cores,

@@ -148,7 +148,7 @@ fn ranges_short_flags_and_files_for_every_measuring_command() {
 fn what_is_printed_can_be_read() {
     let run = gpp().args(["-v", "v0,v3", "-d", "cpu", "-i"]).arg(fixture_path("plain")).assert();
     run.success()
-        .stdout(contains("All 2 results agree with the sums stored in the input file"))
+        .stdout(contains("All 2 results agree with the reference values in the input file"))
         .stdout(contains("time [").and(contains(" eV from the state's")));
     let quiet = |arguments: &[&str]| {
         let output = gpp().args(arguments).arg("--quiet").assert().success();

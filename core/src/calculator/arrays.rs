@@ -68,7 +68,7 @@ impl Default for Formula {
     }
 }
 
-pub const NAME: &str = "the arrays given";
+pub const NAME: &str = "the caller's arrays";
 
 /// A screening's part of a header, checked if it has pairs. Of all rows it has those of this rank's G′ alone.
 pub fn screening_header(screening: &Screening) -> Result<Header> {

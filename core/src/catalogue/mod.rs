@@ -245,7 +245,7 @@ impl Kernel {
     pub fn require_gpu(self) -> Result<&'static GpuVersion> {
         self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
-            what: "is made for CPUs: --device cpu runs it".into(),
+            what: "runs on CPUs only: add --device cpu".into(),
         })
     }
 
@@ -412,7 +412,7 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
         [version] => Ok(version),
         ref several => Err(Error::Input {
             origin: format!("{flag} {names}"),
-            what: format!("takes one version, not {}", several.len()),
+            what: format!("needs one version, found {}", several.len()),
         }),
     }
 }
@@ -438,7 +438,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         _ => Err(Error::Input {
             origin: format!("--version {name}"),
             what: format!(
-                "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
+                "a range needs two versions of one series, the earlier first: {first} is in {of_first}, {last} in {of_last}"
             ),
         }),
     }

@@ -134,7 +134,7 @@ pub(super) fn resolved_poles(
     if let Some(thin) = unbounded {
         let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
         return Err(Error::new(format!(
-            "{} and {}, its negative: their term has no bound, and no cutoff",
+            "{} and {}, its negative: their term is not bounded, not even by the cutoff",
             pole(index(thin), wtilde[thin]),
             energy(header, wx, at)
         )));
