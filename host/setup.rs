@@ -185,7 +185,7 @@ pub enum Devices {
 
 impl Devices {
     /// Opens the devices of a command line to run these versions. All processes together take at most `most` bytes of a
-    /// GPU's memory, each an equal part. Processes of a host take its GPUs in turn, and share its cores. Collective.
+    /// GPU's memory, each an equal part. Each process of a host takes the next of its GPUs, and all share its cores. Collective.
     pub fn open(
         args: &DeviceArgs,
         most: Option<u64>,

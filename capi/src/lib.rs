@@ -124,7 +124,7 @@ pub struct Bands {
     pub aqsn: *const Complex,
     /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
-    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
     /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
     pub aqsm: *const Complex,
     /// Elements from one column of `aqsm` to the next; at least its rows.

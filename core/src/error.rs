@@ -14,7 +14,7 @@ pub enum Error {
     Input {
         /// The name of the file, flag, system or array.
         origin: String,
-        /// What is wrong with it, and where. Indices of arrays are 1-based and those of the whole problem; a
+        /// What is wrong with it, and where. Indices of arrays are 1-based and count in the whole problem; a
         /// [`Calculator`](crate::Calculator) states the caller's.
         what: String,
     },

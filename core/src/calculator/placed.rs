@@ -35,7 +35,7 @@ pub struct Placed<'a> {
     asked: Option<([Vec<f64>; 3], Formula, Id)>,
     /// The problem of the last call, if all its matrices are on the GPU.
     last: Option<Problem>,
-    /// Rows of this rank's G′ among those of all G, and among those of all its columns: made at first use.
+    /// Rows of this rank's G′ among the rows of all G, and among the rows of its columns: made at first use.
     rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
@@ -250,7 +250,7 @@ impl Placed<'_> {
     /// the last one if nothing else has changed.
     ///
     /// # Safety
-    /// It refers to the arrays given and to those placed, and is dropped before they are.
+    /// It refers to the caller's and the placed arrays, and is dropped before them.
     pub(super) unsafe fn problem(
         &mut self,
         [e, occ]: [&[f64]; 2],

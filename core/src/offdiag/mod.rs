@@ -184,7 +184,7 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {
     pub sums: Sums,
-    /// Seconds of the products, by the device's clock if it has one; of several devices those of the longest.
+    /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
     pub seconds: f64,
 }
 
@@ -320,7 +320,7 @@ impl<'a> Workers<'a> {
         self
     }
 
-    /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
+    /// Sums all parts. Parts are dealt to ranks one after the other; rank 0 adds them in order and has the sums. Collective.
     pub fn sum(&mut self, done: Done) -> Result<Summed> {
         let Workers { task, workers, ranks, homes } = self;
         let (all, ranks) = (task.parts(), *ranks);
