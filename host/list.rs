@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use gpp_core::offdiag::gpu::{ALL, Version};
-use gpp_cpu::pool::{Threads, VARIABLE, of_environment};
+use gpp_cpu::pool::{Team, Threads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of, named};
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
-use crate::devices::host::Host;
 use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, check, print, write_text};
@@ -158,19 +157,19 @@ fn device_info(device: &dyn Device) -> Result<Info> {
             _ => None,
         },
         no_kernels: NO_KERNELS.map(str::to_string),
-        cpu: device.host().map(cpu),
+        cpu: device.cpu().map(|(level, team)| cpu(level, team)),
         kernels,
     })
 }
 
-fn cpu(host: &Host) -> Cpu {
-    let by_flag = host.team().is_set().then_some("--threads");
+fn cpu(level: Level, team: &Team) -> Cpu {
+    let by_flag = team.is_set().then_some("--threads");
     Cpu {
-        cores: host.team().count(Threads::Cores),
-        threads: host.team().count(Threads::All),
+        cores: team.count(Threads::Cores),
+        threads: team.count(Threads::All),
         threads_by: by_flag.or_else(|| of_environment().map(|_| VARIABLE)),
         levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
-        level: host.level().to_string(),
+        level: level.to_string(),
     }
 }
 

@@ -114,9 +114,9 @@ fn describe(
             result.kernel = Some(known.symbol);
         }
         Kernel::Cpu(cpu) => {
-            let host = device.host().expect("it ran on a CPU");
-            result.simd = Some(cpu.level(host.level()).to_string());
-            result.threads = Some(Threads { count: host.team().count(cpu.threads) as u32 });
+            let (level, team) = device.cpu().expect("it ran on a CPU");
+            result.simd = Some(cpu.level(level).to_string());
+            result.threads = Some(Threads { count: team.count(cpu.threads) as u32 });
         }
     }
     Ok(())

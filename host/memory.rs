@@ -35,7 +35,7 @@ pub fn load(source: Box<dyn Source>, resources: Resources) -> Result<Problem> {
     let slab = |ngpown: usize| Extents { ngpown: ngpown.min(extents.ngpown), ..extents };
     let free = host_memory(resources, 0);
     // Versions for CPUs have another layout of the bands as well.
-    let layouts = if devices.iter().any(|device| device.host().is_some()) { 2 } else { 1 };
+    let layouts = if devices.iter().any(|device| device.cpu().is_some()) { 2 } else { 1 };
     let bands = extents.bytes_of(Of::Bands).saturating_mul(layouts).saturating_add(SMALL);
     free.require(&format!("the bands of {}", source.name()), bands)?;
     // Which versions run, and whether they sort pairs, may depend on the poles.

@@ -77,7 +77,7 @@ pub fn measured(
     };
     if ranks.size() > 1 {
         let ids: Vec<&str> = kernels.iter().map(|kernel| kernel.id()).collect();
-        let level = device.host().map(|host| host.level().to_string());
+        let level = device.cpu().map(|(level, _)| level.to_string());
         let flags = (args.warmup, args.repeat, args.no_verify, args.static_ch, limits.slab);
         let problem = problem::digest(&problem)?;
         let own = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());

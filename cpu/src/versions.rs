@@ -1,6 +1,8 @@
 //! The versions for CPUs, in order: each is a module with what it changes and its loops, from the
 //! reference's loops on all cores on. [`Cpu`], at the end, describes and runs a version.
 
+use std::ops::Range;
+
 use fearless_simd::Simd;
 use gpp_kernels::formula::{Pair, Sums, VALUES};
 use gpp_kernels::kernel::Version;
@@ -15,7 +17,7 @@ use crate::pool::{Pool, Threads};
 use crate::problem::{Lanes, Task};
 use crate::sigma;
 use crate::simd::{Complex, Level, Line, array, at_level};
-use crate::work::{CHAIN, Compensated, Progress, Tile, Tiles, sum_tiles};
+use crate::work::{CHAIN, Compensated, Progress, Tile, map};
 
 /// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
 /// `fn(token, &Task, &Tile, &mut [Compensated])`.
@@ -348,6 +350,54 @@ pub struct Kernel {
     /// The poles that it sums as regular ones.
     pub poles: Poles,
     sum: fn(&Task, Level, Tiles, Progress) -> Vec<f64>,
+}
+
+/// The largest tiles of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Maximum number of `igp`.
+    pub igp: usize,
+    /// Maximum number of `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all.
+    pub ig: usize,
+}
+
+/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
+///
+/// Tiles are the same for any number of threads, and a thread that is free takes the next. The sum of a tile for an
+/// `igp` goes to the total of that `igp` in the order of `ig`: sums have the same bits for any number of threads and in
+/// any slab.
+fn sum_tiles(
+    task: &Task,
+    tiles: Tiles,
+    progress: Progress,
+    sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
+) -> Vec<f64> {
+    let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
+    let ranges = |count: usize, most: usize| {
+        let begins = (0..count).step_by(most.min(count));
+        begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
+    };
+    // Those of the same igp next to each other.
+    let of_igp = |igp: Range<usize>| {
+        ranges(task.bands.ncouls, tiles.ig).map(move |ig| Tile { igp: igp.clone(), ig })
+    };
+    let tiles: Vec<Tile> = ranges(ngpown, tiles.igp).flat_map(of_igp).collect();
+    let sums = map(&tiles, progress, |tile| {
+        let mut totals = vec![Compensated::default(); tile.igp.len() * values];
+        if !task.stop.is_asked() {
+            sum(tile, &mut totals);
+        }
+        totals.iter().map(|total| total.value()).collect::<Vec<f64>>()
+    });
+    let mut totals = vec![Compensated::default(); ngpown * values];
+    for (tile, sums) in tiles.iter().zip(&sums) {
+        let totals = &mut totals[tile.igp.start * values..tile.igp.end * values];
+        totals.iter_mut().zip(sums).for_each(|(total, &sum)| total.add(sum));
+    }
+    (0..values)
+        .flat_map(|value| (0..ngpown).map(move |igp| (value, igp)))
+        .map(|(value, igp)| totals[igp * values + value].value())
+        .collect()
 }
 
 /// A version for CPUs.

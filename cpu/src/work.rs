@@ -1,28 +1,14 @@
-//! How the pairs of a slab are shared out to threads, how a caller stops them, and compensated sums.
-//!
-//! A tile is a few `igp` and a range of `ig`. Tiles are the same for any number of threads, and a thread that is free
-//! takes the next. The sum of a tile for an `igp` goes to the total of that `igp` in the order of `ig`: sums have the
-//! same bits for any number of threads and in any slab.
+//! How work is shared out to threads, how a caller stops them, and compensated sums.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use gpp_kernels::formula::VALUES;
 use rayon::prelude::*;
 
-use crate::problem::Task;
 use crate::simd::{WIDTH, tree};
 
 /// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tiles {
-    /// Maximum number of `igp`.
-    pub igp: usize,
-    /// Maximum number of `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all.
-    pub ig: usize,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
@@ -45,41 +31,6 @@ pub fn map<T: Sync, R: Send>(
         result
     });
     all.collect()
-}
-
-/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
-pub fn sum_tiles(
-    task: &Task,
-    tiles: Tiles,
-    progress: Progress,
-    sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
-) -> Vec<f64> {
-    let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let ranges = |count: usize, most: usize| {
-        let begins = (0..count).step_by(most.min(count));
-        begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
-    };
-    // Those of the same igp next to each other.
-    let of_igp = |igp: Range<usize>| {
-        ranges(task.bands.ncouls, tiles.ig).map(move |ig| Tile { igp: igp.clone(), ig })
-    };
-    let tiles: Vec<Tile> = ranges(ngpown, tiles.igp).flat_map(of_igp).collect();
-    let sums = map(&tiles, progress, |tile| {
-        let mut totals = vec![Compensated::default(); tile.igp.len() * values];
-        if !task.stop.is_asked() {
-            sum(tile, &mut totals);
-        }
-        totals.iter().map(|total| total.value()).collect::<Vec<f64>>()
-    });
-    let mut totals = vec![Compensated::default(); ngpown * values];
-    for (tile, sums) in tiles.iter().zip(&sums) {
-        let totals = &mut totals[tile.igp.start * values..tile.igp.end * values];
-        totals.iter_mut().zip(sums).for_each(|(total, &sum)| total.add(sum));
-    }
-    (0..values)
-        .flat_map(|value| (0..ngpown).map(move |igp| (value, igp)))
-        .map(|(value, igp)| totals[igp * values + value].value())
-        .collect()
 }
 
 /// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles

@@ -15,7 +15,7 @@ use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 
 pub use gpp_core::reference::{
-    Evaluation, Scale, StaticCh, Terms, evaluate, precisely, serial, static_ch,
+    Evaluation, Scale, StaticCh, Terms, evaluate, precisely, serially, static_ch,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -81,7 +81,7 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
 fn the_reference_at_many_energies_is_that_at_each() {
     let problem = at(Kind::Mixed, uneven(9));
     for evaluate in [
-        |problem: &Problem| reference::serial::evaluate(problem.into(), QUIET).unwrap(),
+        |problem: &Problem| reference::serially(problem.into(), QUIET).unwrap(),
         |problem: &Problem| reference::precisely(problem.into()).unwrap(),
     ] {
         let all = evaluate(&problem);

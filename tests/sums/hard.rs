@@ -4,7 +4,7 @@
 use gpp::error::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
-use gpp::reference::{self, Reference, Source, Terms, serial};
+use gpp::reference::{self, Reference, Source, Terms, serially};
 use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
@@ -115,7 +115,7 @@ fn subnormal_terms_pass_and_others_than_these_do_not() {
     let problem = fixture("subnormal-terms");
     let reference = referenced(&problem);
     assert_passes(&problem, &reference);
-    let right = serial::evaluate((&problem).into(), QUIET).unwrap();
+    let right = serially((&problem).into(), QUIET).unwrap();
     for (e, [asx, ach]) in right.scale.magnitudes.into_iter().enumerate() {
         // Four terms, of factors up to some ten.
         assert!(asx.max(ach) < 1e-305, "{asx:e} {ach:e}");
@@ -168,7 +168,7 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
     let problem = made([5, 23, 37, 3], Kind::Mixed, 4);
     let of = |terms: Terms| {
         let precise = reference::precisely(terms.clone()).unwrap();
-        let serial = serial::evaluate(terms, QUIET).unwrap();
+        let serial = serially(terms, QUIET).unwrap();
         for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
             // 1-norms of factors, multiplied: up to twice that of their product.
             assert!((0..2).all(|part| (0.99..2.01).contains(&(other[part] / one[part]))));

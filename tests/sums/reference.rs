@@ -4,7 +4,7 @@
 use gpp::problem::synthesis::synthesise;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::At;
-use gpp::reference::{self, Reference, Source, serial};
+use gpp::reference::{self, Reference, Source, serially};
 use gpp::reference::{Outcome, verify};
 use num_complex::Complex64;
 
@@ -28,7 +28,7 @@ fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Sums {
         aqsm_local: vec![Complex64::new(1.0, 1.0)],
     };
     let problem = Problem::new("one term", Origin::Made, header, matrices).unwrap();
-    serial::evaluate((&problem).into(), QUIET).unwrap().sums
+    serially((&problem).into(), QUIET).unwrap().sums
 }
 
 /// Of energies, poles and occupations: `ssx` and `sch`.
@@ -73,7 +73,7 @@ fn fixtures() {
     for name in FIXTURES {
         let problem = fixture(name);
         let stored = problem.stored().cloned().unwrap();
-        let found = problem.start().plus(&serial::evaluate((&problem).into(), QUIET).unwrap().sums);
+        let found = problem.start().plus(&serially((&problem).into(), QUIET).unwrap().sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
             // BerkeleyGW adds its terms in double precision.
@@ -88,7 +88,7 @@ fn the_bits_do_not_depend_on_the_threads() {
     let problem = made([9, 17, 131, 2], Kind::Mixed, 5);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| serial::evaluate((&problem).into(), QUIET).unwrap())
+        pool.install(|| serially((&problem).into(), QUIET).unwrap())
     };
     assert_eq!(with(1), with(3));
 }

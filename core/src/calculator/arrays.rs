@@ -1,9 +1,8 @@
-//! A caller's arrays, the header that they make, and errors in the caller's words.
+//! A caller's arrays, and the header that they make.
 
 use gpp_kernels::arrays::Layout;
 use num_complex::Complex64;
 
-use crate::calculator::Calculator;
 use crate::calculator::on_gpu::DeviceMatrix;
 use crate::error::{Error, Result};
 use crate::os::memory::{require, zeros};
@@ -181,49 +180,3 @@ pub fn small(extents: Extents) -> u64 {
 pub fn batch(extents: Extents) -> Extents {
     Extents { nw: extents.nw.min(MOST_TOGETHER), ..extents }
 }
-
-impl Calculator {
-    /// An error in the caller's names and indices; `whole` is the screening's header if `aqsm` has all G.
-    pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
-        let Error::Input { origin, what } = error else { return error };
-        if origin != NAME {
-            return Error::Input { origin, what };
-        }
-        // Indices are the numbers in parentheses, `(3)` or `(3,5)`.
-        let indices_of = |part: &str| -> Option<String> {
-            let (inner, rest) = part.split_once(')')?;
-            let indices = inner.split(',').map(|index| index.parse().ok());
-            let mut indices: Vec<usize> = indices.collect::<Option<_>>()?;
-            if let Some(header) = whole.filter(|_| what.starts_with("aqsm_local")) {
-                indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
-            }
-            let of_caller = |i: &usize| (i + self.index_base).saturating_sub(1).to_string();
-            Some(format!("{}){rest}", indices.iter().map(of_caller).collect::<Vec<_>>().join(",")))
-        };
-        let mut parts = what.split('(');
-        let mut said = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            said = said + "(" + &indices_of(part).unwrap_or_else(|| part.to_string());
-        }
-        let aqsm = if whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
-        let said = said.replace("aqsm_local(igp,n)", aqsm);
-        let what = NAMES.iter().fold(said, |said, [name, own]| said.replace(name, own));
-        Error::Input { origin, what }
-    }
-}
-
-/// Names of arrays and numbers in files, and the caller's names for them.
-const NAMES: [[&str; 2]; 12] = [
-    ["wtilde_array(", "wtilde("],
-    ["I_eps_array(", "eps("],
-    ["aqsntemp(", "aqsn("],
-    ["aqsmtemp(", "aqsm("],
-    ["wfnkq_ekq", "e"],
-    ["energies(", "omega("],
-    ["sig_gamma", "gamma"],
-    ["sig_ntband", "the length of e"],
-    ["peinf_ntband_dist", "the length of e"],
-    ["gvec_ng", "the length of indinv"],
-    ["ncouls", "the length of vcoul"],
-    ["ngpown", "the length of inv_igp_index"],
-];

@@ -18,7 +18,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue;
-use crate::devices::{
+use crate::devices::device::{
     Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry,
     grid,
 };
@@ -99,8 +99,8 @@ impl Device for Host {
         Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
     }
 
-    fn host(&self) -> Option<&Host> {
-        Some(self)
+    fn cpu(&self) -> Option<(Level, &Team)> {
+        Some((self.level, &self.team))
     }
 
     fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {

@@ -20,7 +20,7 @@ use crate::devices::host::Host;
 use crate::devices::{Device, Done, Watch};
 use crate::error::Result;
 use crate::offdiag::images::together;
-use crate::offdiag::{Sums, Task, Worker, ranges};
+use crate::offdiag::task::{Sums, Task, Worker, ranges};
 use crate::schedule::Pipeline;
 
 /// igp of a block of P, and ig.

@@ -16,8 +16,8 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transf
 use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Device, Done};
 use crate::error::{Error, Result};
-use crate::offdiag::images::Shape;
-use crate::offdiag::{GROUP, Sums, Task, Worker, images};
+use crate::offdiag::images::{self, Shape};
+use crate::offdiag::task::{GROUP, Sums, Task, Worker};
 use crate::schedule::Pipeline;
 
 /// While the last blocks of one stream's launch run, those of the other fill the device.

@@ -9,7 +9,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::{At, GROUP, Sums, Task};
+use crate::offdiag::task::{At, GROUP, Sums, Task};
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;

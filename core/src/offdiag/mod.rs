@@ -15,12 +15,12 @@
 pub mod cpu;
 pub mod gpu;
 pub mod images;
+mod task;
 
-use std::ops::{AddAssign, Range};
+use std::ops::AddAssign;
 use std::sync::OnceLock;
 
-use gpp_cpu::work::{NEVER, Stop};
-use gpp_kernels::arrays::Limits;
+use gpp_cpu::work::Stop;
 use num_complex::Complex64;
 
 use crate::devices::Done;
@@ -29,148 +29,15 @@ use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu, version_for};
+pub use crate::offdiag::task::{At, Elements, GROUP, Sums, Task, Worker};
 use crate::os::memory;
 use crate::problem::range::LARGEST_FACTOR;
-use crate::problem::{Problem, System, synthesis};
+use crate::problem::{System, synthesis};
 use crate::ranks::{Alone, Ranks};
-use crate::schedule::{self, Homes, Pipeline, Run};
+use crate::schedule::{self, Homes, Run};
 
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
-
-/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
-pub const GROUP: usize = 24;
-
-#[derive(Clone, Copy)]
-pub struct Task<'a> {
-    /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
-    pub problem: &'a Problem,
-    /// `A_l(ig,n)` of all bands l.
-    pub elements: &'a dyn Elements,
-    pub at: At<'a>,
-    /// Ends the calculation, within a part too.
-    pub stop: &'a Stop,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At<'a> {
-    /// All elements at all energies of the problem: a matrix for each.
-    Energies,
-    /// `Σ_lm(E_l)` and `Σ_lm(E_m)`: two matrices, the first of rows at the energies of their bands, the second of
-    /// columns. It has the number of each band's energy (0-based), `bands` of them.
-    Bands(&'a [usize]),
-}
-
-impl At<'_> {
-    /// In which of a task's matrices an element at an energy is.
-    pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
-        let planes = match self {
-            At::Energies => [Some(iw), None],
-            At::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
-        };
-        planes.into_iter().flatten()
-    }
-}
-
-impl<'a> Task<'a> {
-    /// All elements at all energies of a problem.
-    pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> Task<'a> {
-        Task { problem, elements, at: At::Energies, stop: &NEVER }
-    }
-
-    pub fn planes(&self) -> usize {
-        match self.at {
-            At::Energies => self.nw(),
-            At::Bands(_) => 2,
-        }
-    }
-
-    /// Bands l and m.
-    pub fn bands(&self) -> usize {
-        self.elements.bands()
-    }
-
-    pub fn nw(&self) -> usize {
-        self.problem.nw()
-    }
-
-    /// Operations of some bands n: eight a complex product and addition, of both products.
-    pub fn operations_of(&self, n: Range<usize>) -> f64 {
-        let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
-        let occupied = occ.iter().filter(|&&occ| occ != 0.0).count();
-        let items = (self.nw() * (occ.len() + occupied)) as f64;
-        let (bands, ngpown) = (self.bands() as f64, extents.ngpown as f64);
-        8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
-    }
-
-    pub fn parts(&self) -> usize {
-        self.problem.extents().nbands.div_ceil(GROUP)
-    }
-
-    pub fn part(&self, part: usize) -> Range<usize> {
-        part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
-    }
-
-    pub fn limits(&self) -> Limits {
-        self.problem.limits()
-    }
-}
-
-fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = all.end;
-    all.step_by(most).map(move |begin| begin..end.min(begin + most))
-}
-
-/// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
-/// `l + bands · (m + bands · iw)`. Of [`At::Bands`] rows come first, then columns, as of two energies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
-    /// Bands l and m.
-    pub bands: usize,
-    /// Screened exchange.
-    pub sx: Vec<Complex64>,
-    /// Coulomb hole.
-    pub ch: Vec<Complex64>,
-}
-
-impl Sums {
-    pub fn zero(bands: usize, nw: usize) -> Sums {
-        let zeros = vec![Complex64::ZERO; bands * bands * nw];
-        Sums { bands, sx: zeros.clone(), ch: zeros }
-    }
-
-    pub fn nw(&self) -> usize {
-        self.sx.len() / (self.bands * self.bands)
-    }
-
-    /// Takes what a task keeps of `SX_lm` and `CH_lm` at one of the problem's energies.
-    fn take(&mut self, at: At, iw: usize, of: impl Fn(usize, usize) -> [Complex64; 2]) {
-        let bands = self.bands;
-        let mut set = |l, m, plane| {
-            let at = self.at(l, m, plane);
-            [self.sx[at], self.ch[at]] = of(l, m);
-        };
-        match at {
-            At::Energies => (0..bands * bands).for_each(|at| set(at % bands, at / bands, iw)),
-            At::Bands(energies) => {
-                for own in (0..bands).filter(|&own| energies[own] == iw) {
-                    (0..bands).for_each(|m| set(own, m, 0));
-                    (0..bands).for_each(|l| set(l, own, 1));
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, other: &Sums) {
-        self.sx.iter_mut().zip(&other.sx).for_each(|(to, from)| to.add_assign(from));
-        self.ch.iter_mut().zip(&other.ch).for_each(|(to, from)| to.add_assign(from));
-    }
-
-    /// The index of element (l, m) at an energy.
-    pub fn at(&self, l: usize, m: usize, iw: usize) -> usize {
-        l + self.bands * (m + self.bands * iw)
-    }
-}
 
 /// Energies of bands, each once from the lowest on, and for each band the number of its own: of [`At::Bands`].
 pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
@@ -186,26 +53,6 @@ pub struct Summed {
     pub sums: Sums,
     /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
     pub seconds: f64,
-}
-
-/// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
-pub trait Worker: Pipeline<Sums> {
-    /// Begins a calculation, with nothing in flight, whatever became of an earlier one.
-    fn start(&mut self) -> Result<()>;
-
-    /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
-    fn ahead(&self) -> usize;
-
-    /// Seconds of the products since the start.
-    fn seconds(&self) -> f64;
-}
-
-/// `A_l(ig,n)` of bands l.
-pub trait Elements: Sync {
-    fn bands(&self) -> usize;
-
-    /// Fills in `A_l(:,n)`, all ig of a band l and an n (0-based).
-    fn column(&self, l: usize, n: usize, column: &mut [Complex64]);
 }
 
 /// The elements of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
@@ -320,7 +167,7 @@ impl<'a> Workers<'a> {
         self
     }
 
-    /// Sums all parts. Parts are dealt to ranks one after the other; rank 0 adds them in order and has the sums. Collective.
+    /// Sums all parts, dealt to ranks one after the other; rank 0 adds them in order and has the sums. Collective.
     pub fn sum(&mut self, done: Done) -> Result<Summed> {
         let Workers { task, workers, ranks, homes } = self;
         let (all, ranks) = (task.parts(), *ranks);

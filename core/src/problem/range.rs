@@ -1,4 +1,4 @@
-//! How large and how small the numbers of a problem may be.
+//! How large and how small the numbers of a problem may be, and the look-up of energies by range.
 //!
 //! The versions square `|w² − ω̃²|` and `|ω̃|²`, products of four factors, finite up to 1e75. A larger `|w|` makes
 //! `ssx` vanish, right if no pole is near. If `w = −ω̃`, the term has no bound; below zero the cutoff drops it.
@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::problem::arrays::{Array, Matrix, WTILDE, copied};
 use crate::problem::header::Header;
-use crate::problem::plan::Lookup;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
 pub const LARGEST_POLE: f64 = 1e75;
@@ -197,4 +196,70 @@ fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
 
 fn is_thin(z: &Complex64) -> bool {
     z.im.abs() < SMALLEST_IMAGINARY * z.re.abs()
+}
+
+/// Energies to look up by range.
+#[derive(Debug)]
+pub struct Lookup {
+    pub(super) sorted: Vec<f64>,
+    /// Whether an energy lies in each of evenly spaced cells, by bits.
+    taken: Vec<u64>,
+    scale: f64,
+}
+
+/// Cells for each energy, so many that few are taken, and in all, so few that their bits are in the cache.
+const CELLS_EACH: usize = 128;
+const MOST_CELLS: usize = 1 << 18;
+
+impl Lookup {
+    /// From finite energies in any order, or none.
+    pub fn of(energies: impl IntoIterator<Item = f64>) -> Lookup {
+        let mut sorted: Vec<f64> = energies.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        let width = sorted.last().zip(sorted.first()).map_or(0.0, |(last, first)| last - first);
+        let cells = (CELLS_EACH * sorted.len()).next_power_of_two().clamp(1 << 10, MOST_CELLS);
+        // Finite if all are the same.
+        let scale = cells as f64 / width.max(1e-300);
+        let mut lookup = Lookup { sorted, taken: vec![0; cells / 64], scale };
+        for at in 0..lookup.sorted.len() {
+            let cell = lookup.cell(lookup.sorted[at]);
+            lookup.taken[cell / 64] |= 1 << (cell % 64);
+        }
+        lookup
+    }
+
+    /// The cell of an energy, or the nearest one.
+    fn cell(&self, w: f64) -> usize {
+        let first = self.sorted.first().copied().unwrap_or_default();
+        (((w - first) * self.scale).max(0.0) as usize).min(64 * self.taken.len() - 1)
+    }
+
+    /// Whether there are any within, ends included.
+    pub fn any(&self, low: f64, high: f64) -> bool {
+        let (begin, end) = (self.cell(low), self.cell(high));
+        let is_taken = |cell: usize| self.taken[cell / 64] >> (cell % 64) & 1 == 1;
+        if begin <= end && end <= begin + 1 && !is_taken(begin) && !is_taken(end) {
+            return false;
+        }
+        !self.within(low, high).is_empty()
+    }
+
+    /// All within, ends included, ascending, each once.
+    pub fn within(&self, low: f64, high: f64) -> &[f64] {
+        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
+            return &[];
+        };
+        // Most ranges lie outside of all energies. A bound that is not a number holds nothing.
+        if !(low <= high && low <= last && high >= first) {
+            return &[];
+        }
+        let begin = self.sorted.partition_point(|&w| w < low);
+        let end = self.sorted.partition_point(|&w| w <= high);
+        &self.sorted[begin..end]
+    }
+
+    pub fn contains(&self, w: f64) -> bool {
+        self.any(w, w)
+    }
 }

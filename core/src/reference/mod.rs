@@ -1,18 +1,18 @@
-//! Reference values of a problem by the definition, and the error bounds for results of the kernels.
+//! Reference values of a problem by the definition, sharing nothing with the kernels, and the error bounds for results of
+//! the kernels.
 
-pub mod serial;
+mod definition;
 
-use std::ops::{Add, Div, Mul, Neg, Sub};
-
-use gpp_kernels::arrays::Limits;
-use num_complex::Complex;
-use rayon::prelude::*;
+use num_complex::{Complex, Complex64};
 use twofloat::TwoFloat;
 
 use crate::error::Result;
-use crate::problem::{Bands, Extents, Header, Problem, SlabView, Slabs, Sums};
+use crate::problem::{Bands, Extents, Header, SlabView, Slabs};
 use crate::progress::Progress;
-pub use crate::reference::serial::{StaticCh, static_ch};
+pub use crate::reference::definition::{
+    Energy, Evaluation, Number, Scale, Term, Terms, UNDERFLOW, VANISHING, growth, size, times,
+};
+use crate::reference::definition::{Part, Sum};
 
 /// The most terms that are evaluated in double-double numbers: a second on two cores.
 pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
@@ -20,17 +20,13 @@ pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
 /// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
 ///
 /// # Errors
-/// Those of [`Problem::part`]: none for a problem in memory.
+/// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
 pub fn evaluate<'a>(
     terms: impl Into<Terms<'a>>,
     progress: impl Into<Progress>,
 ) -> Result<Evaluation> {
     let terms = terms.into();
-    if terms.count() <= MAX_PRECISE_TERMS {
-        precisely(terms)
-    } else {
-        serial::evaluate(terms, progress)
-    }
+    if terms.count() <= MAX_PRECISE_TERMS { precisely(terms) } else { serially(terms, progress) }
 }
 
 // How far sums may be from exact ones.
@@ -59,313 +55,6 @@ fn chain(header: &Header) -> f64 {
     let blocks = (pairs / 256.0).max(65_535.0);
     let thread = nbands as f64 + 2.0 * terms / (65_535.0 * 128.0);
     (thread + blocks / 512.0 + 2.0 * (5.0 + 16.0)).min(terms)
-}
-
-// One term by the definition, in any precision, with what rounding may decide about it: `ssx` and `sch` are products of
-// `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
-
-/// `|delw|²` that the second branch needs to exceed.
-const TOL_ZERO: f64 = 1e-12;
-
-/// Relative distance of a comparison that rounding in v0 to v3 may decide: each side has some ten factors.
-const UNDECIDED: f64 = 64.0 * f64::EPSILON;
-
-/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish: squares of its factors underflow.
-pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
-
-/// Size that each term counts for at least, times the growth ([`growth`]) of its factors: a smaller product loses up
-/// to half of the smallest subnormal number, ε/2 of this, and what follows multiplies that by other factors.
-pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
-
-/// A real number of some precision.
-pub trait Number:
-    Copy
-    + From<f64>
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-{
-    fn rounded(self) -> f64;
-}
-
-impl Number for f64 {
-    #[inline(always)]
-    fn rounded(self) -> f64 {
-        self
-    }
-}
-
-impl Number for TwoFloat {
-    fn rounded(self) -> f64 {
-        self.hi()
-    }
-}
-
-/// The factors of a term that depend on band and energy only.
-#[derive(Clone, Copy)]
-pub struct Energy {
-    /// `wx(iw,n)`.
-    pub w: f64,
-    pub limittwo: f64,
-    pub limitone: f64,
-    /// Bound on `|ssx| / |eps|`, infinite if there is none.
-    pub cutoff: f64,
-}
-
-#[derive(Clone, Copy)]
-pub struct Term<T> {
-    pub ssx: Complex<T>,
-    pub sch: Complex<T>,
-    /// Sizes of what rounding may add to either, or take away.
-    pub undecided: [f64; 2],
-    /// Sizes of what either multiplies `eps` by, zero if that is no number.
-    pub quotients: [f64; 2],
-}
-
-impl Energy {
-    /// An energy under the limits of the formula.
-    pub fn of(w: f64, limits: Limits) -> Energy {
-        let Limits { limittwo, limitone, sexcut } = limits;
-        let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
-        Energy { w, limittwo, limitone, cutoff }
-    }
-
-    /// The term of one pair, with selects for the branches.
-    #[inline(always)]
-    pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> Term<T> {
-        let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
-        let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
-        let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
-        let wdiff = Complex { re: w - wtilde.re, im: -wtilde.im };
-        let wsum = Complex { re: w + wtilde.re, im: wtilde.im };
-        let (delw, behind) = (over(wtilde, wdiff), over(wtilde, wsum));
-        let (wdiffr, delwr) = (norm_sqr(wdiff), norm_sqr(delw));
-
-        let first = (wdiffr > T::from(self.limittwo)) & (delwr < T::from(self.limitone));
-        let second = !first & (delwr > T::from(TOL_ZERO));
-        // ssx / eps of either branch.
-        let far = times(delw, behind);
-        let near = Complex { re: behind.re * T::from(-0.5), im: behind.im * T::from(-0.5) };
-        let quotient = select(first, far, near);
-        let size2 = norm_sqr(quotient);
-        let cutoff2 = self.cutoff * self.cutoff;
-        let kept = (size2 <= T::from(cutoff2)) | (self.cutoff == f64::INFINITY);
-        let sch = times(delw, eps);
-
-        // A comparison decides only if the other does not.
-        let (two, one) = (is_close(wdiffr, self.limittwo), is_close(delwr, self.limitone));
-        let branch = two & ((delwr < T::from(self.limitone)) | one)
-            | one & ((wdiffr > T::from(self.limittwo)) | two);
-        let size = size(eps);
-        let quotients = [quotient, delw].map(|z| size_of(z, 1.0));
-        let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
-        let either = if branch { far + near } else { 0.0 };
-        let vanishing = if !first & is_close(delwr, TOL_ZERO) { near } else { 0.0 };
-        let cut = if (first | second) & is_close(size2, cutoff2) {
-            if first { far } else { near }
-        } else {
-            0.0
-        };
-        Term {
-            ssx: select((first | second) & kept, times(quotient, eps), zero),
-            sch: select(first, sch, zero),
-            undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
-            quotients,
-        }
-    }
-}
-
-/// Whether rounding may take `a` for less than `b`, or for more.
-#[inline(always)]
-fn is_close<T: Number>(a: T, b: f64) -> bool {
-    (a.rounded() - b).abs() <= UNDECIDED * b && b > 0.0 && b < f64::INFINITY
-}
-
-/// What a factor of this size makes an error grow by that is in another factor of a product.
-#[inline(always)]
-pub fn growth(size: f64) -> f64 {
-    size.max(1.0)
-}
-
-/// `|z|` by the 1-norm.
-#[inline(always)]
-pub fn size<T: Number>(z: Complex<T>) -> f64 {
-    z.re.rounded().abs() + z.im.rounded().abs()
-}
-
-/// `|z|·factor`, zero if that is no number.
-#[inline(always)]
-fn size_of<T: Number>(z: Complex<T>, factor: f64) -> f64 {
-    let product = size(z) * factor;
-    if product < f64::INFINITY { product } else { 0.0 }
-}
-
-#[inline(always)]
-fn norm_sqr<T: Number>(z: Complex<T>) -> T {
-    z.re * z.re + z.im * z.im
-}
-
-/// `a·b`.
-#[inline(always)]
-pub fn times<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
-}
-
-#[inline(always)]
-fn over<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    let norm = norm_sqr(b);
-    Complex { re: (a.re * b.re + a.im * b.im) / norm, im: (a.im * b.re - a.re * b.im) / norm }
-}
-
-#[inline(always)]
-fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
-}
-
-/// All bands and `ig` of a problem, at some energies, of some `igp`.
-#[derive(Clone)]
-pub struct Terms<'a> {
-    slabs: Slabs<'a>,
-    energies: Vec<usize>,
-    /// One `igp` of so many.
-    every: usize,
-}
-
-impl<'a> From<Slabs<'a>> for Terms<'a> {
-    fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
-    }
-}
-
-impl<'a> From<&'a Problem> for Terms<'a> {
-    fn from(problem: &'a Problem) -> Terms<'a> {
-        Slabs::from(problem).into()
-    }
-}
-
-impl<'a> Terms<'a> {
-    /// The same at these energies (0-based) only.
-    #[must_use]
-    pub fn at(self, energies: &[usize]) -> Terms<'a> {
-        Terms { energies: energies.to_vec(), ..self }
-    }
-
-    /// The terms of as many `igp`, evenly spaced, as have `most` terms together; of one at least.
-    #[must_use]
-    pub fn at_most(self, most: u64) -> Terms<'a> {
-        let of_igp = self.count() / self.igp().max(1) as u64;
-        let igp = (most / of_igp.max(1)).max(1) as usize;
-        let every = self.slabs.problem().header().ngpown.div_ceil(igp);
-        Terms { every: every.max(self.every), ..self }
-    }
-
-    pub fn energies(&self) -> &[usize] {
-        &self.energies
-    }
-
-    pub fn igp(&self) -> usize {
-        self.slabs.problem().header().ngpown.div_ceil(self.every)
-    }
-
-    pub fn count(&self) -> u64 {
-        let whole = self.slabs.problem().extents();
-        let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
-        extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
-    }
-
-    /// The result of `column` for each `igp`, in order; it is called with the number within the slab.
-    pub(super) fn columns<T: Send>(
-        &self,
-        column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
-    ) -> Result<Vec<T>> {
-        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
-        for igp in self.slabs.ranges() {
-            // Those of a slab begin where those of the last one would go on.
-            let first = igp.start.next_multiple_of(self.every) - igp.start;
-            if first >= igp.len() {
-                continue;
-            }
-            let part = self.slabs.problem().part(igp)?;
-            let slab = part.view();
-            let some = (first..slab.len()).into_par_iter().step_by(self.every);
-            columns.par_extend(some.map(|igp| column(bands, slab, igp)));
-        }
-        Ok(columns)
-    }
-
-    /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
-    pub(super) fn total<S: Sum>(
-        &self,
-        column: impl Fn(&Bands, SlabView, usize, &[usize]) -> Vec<[Part<S>; 2]> + Sync,
-        progress: Progress,
-    ) -> Result<Evaluation> {
-        let bar = progress.bar("serial reference", self.igp() as u64);
-        let columns = self.columns(|bands, slab, igp| {
-            let column = column(bands, slab, igp, &self.energies);
-            bar.step();
-            column
-        })?;
-        drop(bar);
-        let mut totals = vec![[Part::<S>::ZERO; 2]; self.energies.len()];
-        for column in &columns {
-            for (total, parts) in totals.iter_mut().zip(column) {
-                total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
-            }
-        }
-        let sums = Sums {
-            asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
-            ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
-        };
-        let sizes = |of: fn(&Part<S>) -> f64| {
-            totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect()
-        };
-        let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
-        Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
-    }
-}
-
-pub(super) trait Sum: Copy + Send {
-    const ZERO: Self;
-    fn merge(&mut self, other: &Self);
-    fn value(&self) -> Complex<f64>;
-}
-
-/// A sum, how large its terms are, and what rounding may decide of it.
-#[derive(Clone, Copy)]
-pub(super) struct Part<S> {
-    pub sum: S,
-    pub magnitude: f64,
-    pub undecided: f64,
-}
-
-impl<S: Sum> Part<S> {
-    pub const ZERO: Part<S> = Part { sum: S::ZERO, magnitude: 0.0, undecided: 0.0 };
-
-    pub fn merge(&mut self, other: &Part<S>) {
-        self.sum.merge(&other.sum);
-        self.magnitude += other.magnitude;
-        self.undecided += other.undecided;
-    }
-}
-
-/// The sums of a problem and how large their terms are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// Sums that the kernels must find, without the starting sums.
-    pub sums: Sums,
-    pub scale: Scale,
-}
-
-/// The scale of errors: Σ|terms| of `asx` and `ach` at each energy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
-    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose (`UNDERFLOW`).
-    pub magnitudes: Vec<[f64; 2]>,
-    /// What rounding may add or take away, if it decides about a branch or the cutoff.
-    pub undecided: Vec<[f64; 2]>,
 }
 
 type Precise = Complex<TwoFloat>;
@@ -425,4 +114,289 @@ impl Sum for Precise {
     fn value(&self) -> Complex<f64> {
         Complex::new(self.re.into(), self.im.into())
     }
+}
+
+/// Interleaved sums, as many as the widest vectors hold.
+const LANES: usize = 8;
+
+/// [`evaluate`] in double numbers, term by term, with compensated sums.
+///
+/// For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, of 8 interleaved
+/// compensated sums. Columns are added in order and nothing is fused: bits depend on neither threads nor vectors.
+pub fn serially(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
+    terms.total(column, progress.into())
+}
+
+/// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
+fn column(
+    bands: &Bands,
+    slab: SlabView,
+    igp: usize,
+    energies: &[usize],
+) -> Vec<[Part<ComplexSum>; 2]> {
+    let Extents { nbands, ncouls, nw, .. } = bands.extents();
+    let limits = bands.limits();
+    let rows = igp * ncouls..(igp + 1) * ncouls;
+    let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
+    let vcoul = slab.vcoul_loc()[igp];
+
+    let mut sums = vec![[Part::<ComplexSum>::ZERO; 2]; energies.len()];
+    for n in 0..nbands {
+        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        let aqsm = slab.aqsm_local().column(n)[igp].conj();
+        let factor = aqsm * vcoul;
+        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
+        for (&iw, sum) in energies.iter().zip(&mut sums) {
+            let at = Energy::of(bands.wx()[n * nw + iw], limits);
+            let (sums, sizes) = sum_over_ig(at, wtilde, eps, aqsn);
+            let occ = bands.occ()[n];
+            let factors = [(factor * occ, size(factor) * occ), (factor, size(factor))];
+            for (part, (factor, factor_size)) in factors.into_iter().enumerate() {
+                let underflow = UNDERFLOW * grown * sizes[4];
+                let over_ig = Complex64::new(sums[2 * part], sums[2 * part + 1]);
+                sum[part].sum.add(factor * over_ig);
+                sum[part].magnitude += factor_size * sizes[part] + underflow;
+                sum[part].undecided += factor_size * sizes[2 + part];
+            }
+        }
+    }
+    sums
+}
+
+/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the 1-norms and undecided parts of terms, and the growth of their factors.
+fn sum_over_ig(
+    at: Energy,
+    wtilde: &[Complex64],
+    eps: &[Complex64],
+    aqsn: &[Complex64],
+) -> ([f64; 4], [f64; 5]) {
+    widest(
+        #[inline(always)]
+        || {
+            sum_in_lanes(
+                [wtilde, eps, aqsn],
+                #[inline(always)]
+                |[wtilde, eps, aqsn]| {
+                    let term = at.term::<f64>(wtilde, eps);
+                    let (asx, ach) = (times(term.ssx, aqsn), times(term.sch, aqsn));
+                    let factor = size(aqsn);
+                    let vanishing = VANISHING.map(|part| part * factor * size(eps));
+                    let quotient = term.quotients[0].max(term.quotients[1]);
+                    let sizes = [
+                        size(asx) + vanishing[0],
+                        size(ach) + vanishing[1],
+                        factor * term.undecided[0],
+                        factor * term.undecided[1],
+                        growth(factor) * growth(size(eps)) * growth(quotient),
+                    ];
+                    ([asx.re, asx.im, ach.re, ach.im], sizes)
+                },
+            )
+        },
+    )
+}
+
+/// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
+fn widest<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx2(work) };
+        }
+    }
+    work()
+}
+
+/// Compensated sums over `ig` of the parts of terms, and sums of their sizes: every eighth `ig` in a sum of its own. The
+/// term of zeros vanishes.
+#[inline(always)]
+fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
+    arrays: [&[Complex64]; N],
+    term: impl Fn([Complex64; N]) -> ([f64; P], [f64; S]),
+) -> ([f64; P], [f64; S]) {
+    let chunks = arrays.map(|array| array.as_chunks::<LANES>());
+    let filled = chunks.map(|(_, rest)| {
+        let mut all = [Complex64::ZERO; LANES];
+        all[..rest.len()].copy_from_slice(rest);
+        all
+    });
+    let rest = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
+    let whole = (0..chunks[0].0.len()).map(|at| chunks.map(|(whole, _)| &whole[at]));
+
+    let mut sums = [Lanes::default(); P];
+    let mut sizes = [[0.0; LANES]; S];
+    for all in whole.chain(rest) {
+        let mut parts = [[0.0; LANES]; P];
+        for lane in 0..LANES {
+            let (of_parts, of_sizes) = term(all.map(|array| array[lane]));
+            for at in 0..P {
+                parts[at][lane] = of_parts[at];
+            }
+            for at in 0..S {
+                sizes[at][lane] += of_sizes[at];
+            }
+        }
+        for (sum, part) in sums.iter_mut().zip(&parts) {
+            sum.add(part);
+        }
+    }
+    (sums.map(Lanes::value), sizes.map(|lanes| lanes.iter().sum()))
+}
+
+/// `a + b` and what rounding it lost (Knuth).
+#[inline(always)]
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let from_b = sum - a;
+    (sum, (a - (sum - from_b)) + (b - from_b))
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lanes {
+    sum: [f64; LANES],
+    lost: [f64; LANES],
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn add(&mut self, terms: &[f64; LANES]) {
+        for ((sum, lost), term) in self.sum.iter_mut().zip(&mut self.lost).zip(terms) {
+            let (rounded, error) = two_sum(*sum, *term);
+            *sum = rounded;
+            *lost += error;
+        }
+    }
+
+    fn value(self) -> f64 {
+        let mut total = Compensated::default();
+        for lane in 0..LANES {
+            total.add(self.sum[lane]);
+            total.add(self.lost[lane]);
+        }
+        total.value()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    fn add(&mut self, x: f64) {
+        let (sum, lost) = two_sum(self.sum, x);
+        self.sum = sum;
+        self.lost += lost;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ComplexSum {
+    re: Compensated,
+    im: Compensated,
+}
+
+impl ComplexSum {
+    fn add(&mut self, z: Complex64) {
+        self.re.add(z.re);
+        self.im.add(z.im);
+    }
+}
+
+impl Sum for ComplexSum {
+    const ZERO: ComplexSum = {
+        let zero = Compensated { sum: 0.0, lost: 0.0 };
+        ComplexSum { re: zero, im: zero }
+    };
+
+    fn merge(&mut self, other: &ComplexSum) {
+        for (to, from) in [(&mut self.re, other.re), (&mut self.im, other.im)] {
+            to.add(from.sum);
+            to.add(from.lost);
+        }
+    }
+
+    fn value(&self) -> Complex64 {
+        Complex64::new(self.re.value(), self.im.value())
+    }
+}
+
+// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside of the sum over `ig`.
+
+/// A static CH and how large its terms are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StaticCh {
+    /// The sum that a kernel must find, in the unit of `vcoul`.
+    pub sum: Complex64,
+    /// Σ|terms|.
+    pub magnitude: f64,
+}
+
+pub fn static_ch<'a>(
+    problem: impl Into<Slabs<'a>>,
+    progress: impl Into<Progress>,
+) -> Result<StaticCh> {
+    let terms = Terms::from(problem.into());
+    let bar = progress.into().bar("static CH, to compare with", terms.igp() as u64);
+    let columns = terms.columns(|bands, slab, igp| {
+        let column = static_column(bands, slab, igp);
+        bar.step();
+        column
+    })?;
+    drop(bar);
+    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
+    for column in columns {
+        sum.add(column.sum);
+        magnitude += column.magnitude;
+    }
+    Ok(StaticCh { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
+}
+
+/// The sums over `n` and `ig` for one `igp` of a slab, without the factor −½.
+fn static_column(bands: &Bands, slab: SlabView, igp: usize) -> StaticCh {
+    let Extents { nbands, ncouls, .. } = bands.extents();
+    let eps = &slab.eps()[igp * ncouls..(igp + 1) * ncouls];
+    let vcoul = slab.vcoul_loc()[igp];
+    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
+    for n in 0..nbands {
+        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+        let aqsm = slab.aqsm_local().column(n)[igp].conj();
+        let factor = aqsm * vcoul;
+        let ([re, im], [size_over_ig, grown]) = widest(
+            #[inline(always)]
+            || {
+                sum_in_lanes(
+                    [eps, aqsn],
+                    #[inline(always)]
+                    |[eps, aqsn]| {
+                        let term = times(eps, aqsn);
+                        let grown = growth(size(eps)) * growth(size(aqsn));
+                        ([term.re, term.im], [size(term), grown])
+                    },
+                )
+            },
+        );
+        sum.add(factor * Complex64::new(re, im));
+        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * grown;
+        magnitude += size(factor) * size_over_ig + UNDERFLOW * grown;
+    }
+    StaticCh { sum: sum.value(), magnitude }
 }

@@ -17,7 +17,7 @@ use gpp_kernels::peaks::{
 };
 use gpp_kernels::versions;
 
-use crate::devices::DeviceInfo;
+use crate::devices::device::DeviceInfo;
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::nvml::OfNvml;
 use crate::devices::gpu::driver::{

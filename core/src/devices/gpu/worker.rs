@@ -16,6 +16,9 @@ use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
 use crate::catalogue;
+use crate::devices::device::{
+    Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
+};
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::{Gauge, nvml::OfNvml};
 use crate::devices::gpu::Gpu;
@@ -25,9 +28,6 @@ use crate::devices::gpu::driver::{
 use crate::devices::gpu::modules::Holding;
 use crate::devices::gpu::uploads::{
     BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
-};
-use crate::devices::{
-    Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::{Extents, Of};

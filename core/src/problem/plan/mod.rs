@@ -15,7 +15,6 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 pub use crate::problem::plan::clusters::{Cells, Evaluator};
-pub(super) use crate::problem::plan::fallback::Lookup;
 use crate::problem::plan::fallback::Regular;
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 use crate::problem::slab::{Bands, Id, SlabView};

@@ -4,15 +4,49 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 use cust::context::Context;
 use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
-use crate::devices::gpu::driver::{Event, InContext, Operation, Stream, Taken, library};
+use crate::devices::gpu::driver::library;
+use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream};
 use crate::error::{Error, Result};
 use crate::os::memory::zeros;
+
+/// The bytes of a context's memory that buffers take, and the most that they may.
+pub struct Budget {
+    pub limit: u64,
+    pub taken: AtomicU64,
+}
+
+impl Budget {
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.taken.load(Ordering::Relaxed))
+    }
+
+    /// Takes `bytes` for `what` until the result is dropped.
+    pub fn take(self: &Arc<Self>, what: &str, bytes: u64) -> Result<Taken> {
+        let more = |taken: u64| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
+        match self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(Taken { from: self.clone(), bytes }),
+            Err(_) => Err(Error::memory("device", what, bytes, self.left(), None)),
+        }
+    }
+}
+
+pub struct Taken {
+    from: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.from.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// An array in the device's memory. The driver frees it once all work of the device is done.
 pub struct Buffer<T> {

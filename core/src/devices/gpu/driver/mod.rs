@@ -3,32 +3,29 @@
 
 mod library;
 mod memory;
+mod stream;
 
 use std::ffi::{CString, c_void};
 use std::mem;
-use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytemuck::Pod;
 use cust::context::{Context as CudaContext, CurrentContext};
 use cust::device::Device;
 pub use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
-use cust::event::EventFlags;
 pub use cust::function::FunctionAttribute;
 use cust::function::{BlockSize, GridSize};
 use cust::module::ModuleJitOption;
-use cust::stream::StreamFlags;
-use cust::sys::CUstream;
 use cust::{CudaApiVersion, CudaFlags};
 
-use crate::devices::gpu::driver::library::Mark;
-use crate::devices::gpu::driver::memory::copy_in;
-
+use crate::devices::gpu::driver::memory::{Budget, copy_in};
 pub use crate::devices::gpu::driver::memory::{
     Buffer, Pinned, Transfer, Visit, fetched, is_on_device, require_on,
 };
+pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, Stream};
+use crate::devices::gpu::driver::stream::{InContext, Operation};
 use crate::error::{Error, Result};
 
 /// Initializes the driver. The number of devices, one at least.
@@ -117,10 +114,7 @@ impl Context {
     }
 
     pub fn stream(&self, what: &'static str) -> Result<Stream> {
-        let stream = || cust::stream::Stream::new(StreamFlags::DEFAULT, None);
-        let stream = InContext::new(&self.context, stream).of(|| format!("stream of {what}"))?;
-        let mark = InContext::new(&self.context, Mark::new).of(|| "event".into())?;
-        Ok(Stream { stream, mark: Mutex::new(mark), what })
+        Stream::new(&self.context, what)
     }
 
     pub fn event(&self) -> Result<Event> {
@@ -172,175 +166,6 @@ impl Context {
             )
         };
         Ok(Function { function, module, symbol: symbol.into() })
-    }
-}
-
-/// The bytes of a context's memory that buffers take, and the most that they may.
-pub struct Budget {
-    pub limit: u64,
-    pub taken: AtomicU64,
-}
-
-impl Budget {
-    pub fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.taken.load(Ordering::Relaxed))
-    }
-
-    /// Takes `bytes` for `what` until the result is dropped.
-    pub fn take(self: &Arc<Self>, what: &str, bytes: u64) -> Result<Taken> {
-        let more = |taken: u64| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
-        match self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-            Ok(_) => Ok(Taken { from: self.clone(), bytes }),
-            Err(_) => Err(Error::memory("device", what, bytes, self.left(), None)),
-        }
-    }
-}
-
-pub struct Taken {
-    from: Arc<Budget>,
-    bytes: u64,
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.from.taken.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
-pub trait Operation<T> {
-    fn of(self, operation: impl FnOnce() -> String) -> Result<T>;
-}
-
-impl<T> Operation<T> for CudaResult<T> {
-    fn of(self, operation: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|_| Error::driver(operation(), library::last_failure()))
-    }
-}
-
-/// An object of the driver's with its context, which it keeps alive. The driver's functions act on the context that is
-/// current on the thread, so it is made current before each use and before the drop: some tens of nanoseconds.
-pub struct InContext<T> {
-    object: ManuallyDrop<T>,
-    context: Arc<CudaContext>,
-}
-
-impl<T> InContext<T> {
-    pub fn new(
-        context: &Arc<CudaContext>,
-        create: impl FnOnce() -> CudaResult<T>,
-    ) -> CudaResult<Self> {
-        CurrentContext::set_current(&**context)?;
-        Ok(InContext { object: ManuallyDrop::new(create()?), context: context.clone() })
-    }
-
-    /// The object, its context current.
-    pub fn get(&self) -> CudaResult<&T> {
-        CurrentContext::set_current(&*self.context)?;
-        Ok(&self.object)
-    }
-
-    /// The object for uses without a call of the driver, or with its context current.
-    pub fn peek(&self) -> &T {
-        &self.object
-    }
-
-    pub fn peek_mut(&mut self) -> &mut T {
-        &mut self.object
-    }
-}
-
-impl<T> Drop for InContext<T> {
-    fn drop(&mut self) {
-        // A failure cannot be reported; the object is then lost with its context.
-        let _ = CurrentContext::set_current(&*self.context);
-        // SAFETY: dropped here and nowhere else.
-        unsafe { ManuallyDrop::drop(&mut self.object) }
-    }
-}
-
-/// A stream. cust's streams wait for the default stream, and it for them, so this folder never uses that one.
-pub struct Stream {
-    stream: InContext<cust::stream::Stream>,
-    /// By which it waits for other streams.
-    mark: Mutex<InContext<Mark>>,
-    what: &'static str,
-}
-
-impl Stream {
-    fn get(&self) -> CudaResult<&cust::stream::Stream> {
-        self.stream.get()
-    }
-
-    /// Waits until all that was enqueued is done.
-    pub fn synchronize(&self) -> Result<()> {
-        self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
-    }
-
-    /// What is enqueued here from now on begins after all that is enqueued now in `other`, of the same context.
-    pub fn wait_for(&self, other: &Stream) -> Result<()> {
-        let handle = other.stream.peek().as_inner();
-        self.wait_for_handle(handle).of(|| format!("wait of {} for {}", self.what, other.what))
-    }
-
-    /// As [`Stream::wait_for`], for a caller's stream.
-    pub fn wait_for_foreign(&self, ForeignStream(handle): ForeignStream) -> Result<()> {
-        let handle = std::ptr::with_exposed_provenance_mut(handle);
-        self.wait_for_handle(handle).of(|| "wait for the caller's stream".into())
-    }
-
-    fn wait_for_handle(&self, other: CUstream) -> CudaResult<()> {
-        let own = self.get()?.as_inner();
-        // Locked, so that no other thread records the event before the stream waits for it.
-        let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the other stream is one of ours, or one by the contract of `ForeignStream::new`.
-        unsafe { mark.peek().wait(own, other) }
-    }
-}
-
-/// A caller's stream, `CUstream` or `cudaStream_t`; the default one is null.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ForeignStream(usize);
-
-impl ForeignStream {
-    /// The stream of a handle.
-    ///
-    /// # Safety
-    /// It is a stream of the device's primary context, or a default stream, for as long as this is used.
-    pub unsafe fn new(handle: *mut std::ffi::c_void) -> ForeignStream {
-        ForeignStream(handle.addr())
-    }
-}
-
-/// A point in a stream's time.
-pub struct Event(InContext<cust::event::Event>);
-
-impl Event {
-    fn new(context: &Arc<CudaContext>) -> Result<Event> {
-        let event = InContext::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
-        Ok(Event(event.of(|| "event".into())?))
-    }
-
-    /// Marks this point of `stream`, a stream of the event's context.
-    pub fn record(&self, stream: &Stream) -> Result<()> {
-        let record = || self.0.peek().record(stream.get()?);
-        record().of(|| format!("event of {}", stream.what))
-    }
-
-    /// Waits until the point has been reached; errors call what precedes it `what`.
-    pub fn wait(&self, what: &str) -> Result<()> {
-        self.0.get().and_then(|event| event.synchronize()).of(|| format!("run of {what}"))
-    }
-
-    /// Waits for this event. Seconds since `earlier`, an event of the same context, to half a microsecond.
-    pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
-        self.wait(what)?;
-        self.elapsed_since(earlier, what)
-    }
-
-    /// [`Event::seconds_since`] of an event that has been reached.
-    pub fn elapsed_since(&self, earlier: &Event, what: &str) -> Result<f64> {
-        let time = || self.0.get()?.elapsed_time_f32(earlier.0.peek());
-        Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
     }
 }
 

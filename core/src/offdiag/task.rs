@@ -1,0 +1,165 @@
+//! What is summed: a task, its matrix elements and matrices, and what a worker does.
+
+use std::ops::{AddAssign, Range};
+
+use gpp_cpu::work::{NEVER, Stop};
+use gpp_kernels::arrays::Limits;
+use num_complex::Complex64;
+
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::schedule::Pipeline;
+
+/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
+pub const GROUP: usize = 24;
+
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
+    pub problem: &'a Problem,
+    /// `A_l(ig,n)` of all bands l.
+    pub elements: &'a dyn Elements,
+    pub at: At<'a>,
+    /// Ends the calculation, within a part too.
+    pub stop: &'a Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At<'a> {
+    /// All elements at all energies of the problem: a matrix for each.
+    Energies,
+    /// `Σ_lm(E_l)` and `Σ_lm(E_m)`: two matrices, the first of rows at the energies of their bands, the second of
+    /// columns. It has the number of each band's energy (0-based), `bands` of them.
+    Bands(&'a [usize]),
+}
+
+impl At<'_> {
+    /// In which of a task's matrices an element at an energy is.
+    pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
+        let planes = match self {
+            At::Energies => [Some(iw), None],
+            At::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
+        };
+        planes.into_iter().flatten()
+    }
+}
+
+impl<'a> Task<'a> {
+    /// All elements at all energies of a problem.
+    pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> Task<'a> {
+        Task { problem, elements, at: At::Energies, stop: &NEVER }
+    }
+
+    pub fn planes(&self) -> usize {
+        match self.at {
+            At::Energies => self.nw(),
+            At::Bands(_) => 2,
+        }
+    }
+
+    /// Bands l and m.
+    pub fn bands(&self) -> usize {
+        self.elements.bands()
+    }
+
+    pub fn nw(&self) -> usize {
+        self.problem.nw()
+    }
+
+    /// Operations of some bands n: eight a complex product and addition, of both products.
+    pub fn operations_of(&self, n: Range<usize>) -> f64 {
+        let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
+        let occupied = occ.iter().filter(|&&occ| occ != 0.0).count();
+        let items = (self.nw() * (occ.len() + occupied)) as f64;
+        let (bands, ngpown) = (self.bands() as f64, extents.ngpown as f64);
+        8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
+    }
+
+    pub fn parts(&self) -> usize {
+        self.problem.extents().nbands.div_ceil(GROUP)
+    }
+
+    pub fn part(&self, part: usize) -> Range<usize> {
+        part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.problem.limits()
+    }
+}
+
+pub fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(most).map(move |begin| begin..end.min(begin + most))
+}
+
+/// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
+/// `l + bands · (m + bands · iw)`. Of [`At::Bands`] rows come first, then columns, as of two energies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sums {
+    /// Bands l and m.
+    pub bands: usize,
+    /// Screened exchange.
+    pub sx: Vec<Complex64>,
+    /// Coulomb hole.
+    pub ch: Vec<Complex64>,
+}
+
+impl Sums {
+    pub fn zero(bands: usize, nw: usize) -> Sums {
+        let zeros = vec![Complex64::ZERO; bands * bands * nw];
+        Sums { bands, sx: zeros.clone(), ch: zeros }
+    }
+
+    pub fn nw(&self) -> usize {
+        self.sx.len() / (self.bands * self.bands)
+    }
+
+    /// Takes what a task keeps of `SX_lm` and `CH_lm` at one of the problem's energies.
+    pub(super) fn take(&mut self, at: At, iw: usize, of: impl Fn(usize, usize) -> [Complex64; 2]) {
+        let bands = self.bands;
+        let mut set = |l, m, plane| {
+            let at = self.at(l, m, plane);
+            [self.sx[at], self.ch[at]] = of(l, m);
+        };
+        match at {
+            At::Energies => (0..bands * bands).for_each(|at| set(at % bands, at / bands, iw)),
+            At::Bands(energies) => {
+                for own in (0..bands).filter(|&own| energies[own] == iw) {
+                    (0..bands).for_each(|m| set(own, m, 0));
+                    (0..bands).for_each(|l| set(l, own, 1));
+                }
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Sums) {
+        self.sx.iter_mut().zip(&other.sx).for_each(|(to, from)| to.add_assign(from));
+        self.ch.iter_mut().zip(&other.ch).for_each(|(to, from)| to.add_assign(from));
+    }
+
+    /// The index of element (l, m) at an energy.
+    pub fn at(&self, l: usize, m: usize, iw: usize) -> usize {
+        l + self.bands * (m + self.bands * iw)
+    }
+}
+
+/// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
+pub trait Worker: Pipeline<Sums> {
+    /// Begins a calculation, with nothing in flight, whatever became of an earlier one.
+    fn start(&mut self) -> Result<()>;
+
+    /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
+    fn ahead(&self) -> usize;
+
+    /// Seconds of the products since the start.
+    fn seconds(&self) -> f64;
+}
+
+/// `A_l(ig,n)` of bands l.
+pub trait Elements: Sync {
+    fn bands(&self) -> usize;
+
+    /// Fills in `A_l(:,n)`, all ig of a band l and an n (0-based).
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]);
+}

@@ -1,0 +1,319 @@
+//! One term by the definition, the terms of a problem, and what sums of them come to.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use gpp_kernels::arrays::Limits;
+use num_complex::Complex;
+use rayon::prelude::*;
+use twofloat::TwoFloat;
+
+use crate::error::Result;
+use crate::problem::{Bands, Problem, SlabView, Slabs, Sums};
+use crate::progress::Progress;
+
+// One term by the definition, in any precision, with what rounding may decide about it: `ssx` and `sch` are products of
+// `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
+
+/// `|delw|²` that the second branch needs to exceed.
+const TOL_ZERO: f64 = 1e-12;
+
+/// Relative distance of a comparison that rounding in v0 to v3 may decide: each side has some ten factors.
+const UNDECIDED: f64 = 64.0 * f64::EPSILON;
+
+/// Part of `|vcoul·M·eps|` below which a term of `asx` or `ach` may vanish: squares of its factors underflow.
+pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
+
+/// Size that each term counts for at least, times the growth ([`growth`]) of its factors: a smaller product loses up
+/// to half of the smallest subnormal number, ε/2 of this, and what follows multiplies that by other factors.
+pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
+
+/// A real number of some precision.
+pub trait Number:
+    Copy
+    + From<f64>
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    fn rounded(self) -> f64;
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn rounded(self) -> f64 {
+        self
+    }
+}
+
+impl Number for TwoFloat {
+    fn rounded(self) -> f64 {
+        self.hi()
+    }
+}
+
+/// The factors of a term that depend on band and energy only.
+#[derive(Clone, Copy)]
+pub struct Energy {
+    /// `wx(iw,n)`.
+    pub w: f64,
+    pub limittwo: f64,
+    pub limitone: f64,
+    /// Bound on `|ssx| / |eps|`, infinite if there is none.
+    pub cutoff: f64,
+}
+
+#[derive(Clone, Copy)]
+pub struct Term<T> {
+    pub ssx: Complex<T>,
+    pub sch: Complex<T>,
+    /// Sizes of what rounding may add to either, or take away.
+    pub undecided: [f64; 2],
+    /// Sizes of what either multiplies `eps` by, zero if that is no number.
+    pub quotients: [f64; 2],
+}
+
+impl Energy {
+    /// An energy under the limits of the formula.
+    pub fn of(w: f64, limits: Limits) -> Energy {
+        let Limits { limittwo, limitone, sexcut } = limits;
+        let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
+        Energy { w, limittwo, limitone, cutoff }
+    }
+
+    /// The term of one pair, with selects for the branches.
+    #[inline(always)]
+    pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> Term<T> {
+        let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
+        let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
+        let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
+        let wdiff = Complex { re: w - wtilde.re, im: -wtilde.im };
+        let wsum = Complex { re: w + wtilde.re, im: wtilde.im };
+        let (delw, behind) = (over(wtilde, wdiff), over(wtilde, wsum));
+        let (wdiffr, delwr) = (norm_sqr(wdiff), norm_sqr(delw));
+
+        let first = (wdiffr > T::from(self.limittwo)) & (delwr < T::from(self.limitone));
+        let second = !first & (delwr > T::from(TOL_ZERO));
+        // ssx / eps of either branch.
+        let far = times(delw, behind);
+        let near = Complex { re: behind.re * T::from(-0.5), im: behind.im * T::from(-0.5) };
+        let quotient = select(first, far, near);
+        let size2 = norm_sqr(quotient);
+        let cutoff2 = self.cutoff * self.cutoff;
+        let kept = (size2 <= T::from(cutoff2)) | (self.cutoff == f64::INFINITY);
+        let sch = times(delw, eps);
+
+        // A comparison decides only if the other does not.
+        let (two, one) = (is_close(wdiffr, self.limittwo), is_close(delwr, self.limitone));
+        let branch = two & ((delwr < T::from(self.limitone)) | one)
+            | one & ((wdiffr > T::from(self.limittwo)) | two);
+        let size = size(eps);
+        let quotients = [quotient, delw].map(|z| size_of(z, 1.0));
+        let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
+        let either = if branch { far + near } else { 0.0 };
+        let vanishing = if !first & is_close(delwr, TOL_ZERO) { near } else { 0.0 };
+        let cut = if (first | second) & is_close(size2, cutoff2) {
+            if first { far } else { near }
+        } else {
+            0.0
+        };
+        Term {
+            ssx: select((first | second) & kept, times(quotient, eps), zero),
+            sch: select(first, sch, zero),
+            undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
+            quotients,
+        }
+    }
+}
+
+/// Whether rounding may take `a` for less than `b`, or for more.
+#[inline(always)]
+fn is_close<T: Number>(a: T, b: f64) -> bool {
+    (a.rounded() - b).abs() <= UNDECIDED * b && b > 0.0 && b < f64::INFINITY
+}
+
+/// What a factor of this size makes an error grow by that is in another factor of a product.
+#[inline(always)]
+pub fn growth(size: f64) -> f64 {
+    size.max(1.0)
+}
+
+/// `|z|` by the 1-norm.
+#[inline(always)]
+pub fn size<T: Number>(z: Complex<T>) -> f64 {
+    z.re.rounded().abs() + z.im.rounded().abs()
+}
+
+/// `|z|·factor`, zero if that is no number.
+#[inline(always)]
+fn size_of<T: Number>(z: Complex<T>, factor: f64) -> f64 {
+    let product = size(z) * factor;
+    if product < f64::INFINITY { product } else { 0.0 }
+}
+
+#[inline(always)]
+fn norm_sqr<T: Number>(z: Complex<T>) -> T {
+    z.re * z.re + z.im * z.im
+}
+
+/// `a·b`.
+#[inline(always)]
+pub fn times<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+}
+
+#[inline(always)]
+fn over<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    let norm = norm_sqr(b);
+    Complex { re: (a.re * b.re + a.im * b.im) / norm, im: (a.im * b.re - a.re * b.im) / norm }
+}
+
+#[inline(always)]
+fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
+}
+
+/// All bands and `ig` of a problem, at some energies, of some `igp`.
+#[derive(Clone)]
+pub struct Terms<'a> {
+    slabs: Slabs<'a>,
+    energies: Vec<usize>,
+    /// One `igp` of so many.
+    every: usize,
+}
+
+impl<'a> From<Slabs<'a>> for Terms<'a> {
+    fn from(slabs: Slabs<'a>) -> Terms<'a> {
+        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
+    }
+}
+
+impl<'a> From<&'a Problem> for Terms<'a> {
+    fn from(problem: &'a Problem) -> Terms<'a> {
+        Slabs::from(problem).into()
+    }
+}
+
+impl<'a> Terms<'a> {
+    /// The same at these energies (0-based) only.
+    #[must_use]
+    pub fn at(self, energies: &[usize]) -> Terms<'a> {
+        Terms { energies: energies.to_vec(), ..self }
+    }
+
+    /// The terms of as many `igp`, evenly spaced, as have `most` terms together; of one at least.
+    #[must_use]
+    pub fn at_most(self, most: u64) -> Terms<'a> {
+        let of_igp = self.count() / self.igp().max(1) as u64;
+        let igp = (most / of_igp.max(1)).max(1) as usize;
+        let every = self.slabs.problem().header().ngpown.div_ceil(igp);
+        Terms { every: every.max(self.every), ..self }
+    }
+
+    pub fn energies(&self) -> &[usize] {
+        &self.energies
+    }
+
+    pub fn igp(&self) -> usize {
+        self.slabs.problem().header().ngpown.div_ceil(self.every)
+    }
+
+    pub fn count(&self) -> u64 {
+        let whole = self.slabs.problem().extents();
+        let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
+        extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
+    }
+
+    /// The result of `column` for each `igp`, in order; it is called with the number within the slab.
+    pub(super) fn columns<T: Send>(
+        &self,
+        column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
+        for igp in self.slabs.ranges() {
+            // Those of a slab begin where those of the last one would go on.
+            let first = igp.start.next_multiple_of(self.every) - igp.start;
+            if first >= igp.len() {
+                continue;
+            }
+            let part = self.slabs.problem().part(igp)?;
+            let slab = part.view();
+            let some = (first..slab.len()).into_par_iter().step_by(self.every);
+            columns.par_extend(some.map(|igp| column(bands, slab, igp)));
+        }
+        Ok(columns)
+    }
+
+    /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
+    pub(super) fn total<S: Sum>(
+        &self,
+        column: impl Fn(&Bands, SlabView, usize, &[usize]) -> Vec<[Part<S>; 2]> + Sync,
+        progress: Progress,
+    ) -> Result<Evaluation> {
+        let bar = progress.bar("serial reference", self.igp() as u64);
+        let columns = self.columns(|bands, slab, igp| {
+            let column = column(bands, slab, igp, &self.energies);
+            bar.step();
+            column
+        })?;
+        drop(bar);
+        let mut totals = vec![[Part::<S>::ZERO; 2]; self.energies.len()];
+        for column in &columns {
+            for (total, parts) in totals.iter_mut().zip(column) {
+                total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
+            }
+        }
+        let sums = Sums {
+            asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
+            ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
+        };
+        let sizes = |of: fn(&Part<S>) -> f64| {
+            totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect()
+        };
+        let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
+        Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
+    }
+}
+
+pub(super) trait Sum: Copy + Send {
+    const ZERO: Self;
+    fn merge(&mut self, other: &Self);
+    fn value(&self) -> Complex<f64>;
+}
+
+/// A sum, how large its terms are, and what rounding may decide of it.
+#[derive(Clone, Copy)]
+pub(super) struct Part<S> {
+    pub sum: S,
+    pub magnitude: f64,
+    pub undecided: f64,
+}
+
+impl<S: Sum> Part<S> {
+    pub const ZERO: Part<S> = Part { sum: S::ZERO, magnitude: 0.0, undecided: 0.0 };
+
+    pub fn merge(&mut self, other: &Part<S>) {
+        self.sum.merge(&other.sum);
+        self.magnitude += other.magnitude;
+        self.undecided += other.undecided;
+    }
+}
+
+/// The sums of a problem and how large their terms are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Sums that the kernels must find, without the starting sums.
+    pub sums: Sums,
+    pub scale: Scale,
+}
+
+/// The scale of errors: Σ|terms| of `asx` and `ach` at each energy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// Σ|terms|, by the 1-norm, with what products below the smallest normal number may lose (`UNDERFLOW`).
+    pub magnitudes: Vec<[f64; 2]>,
+    /// What rounding may add or take away, if it decides about a branch or the cutoff.
+    pub undecided: Vec<[f64; 2]>,
+}
