@@ -77,7 +77,7 @@ def test_bands_at_their_own_energies_have_rows_and_columns(cpu, tiny):
             for band in range(BANDS):
                 assert np.array_equal(part[0, band, :], of[band, band, :])
                 assert np.array_equal(part[1, :, band], of[band, :, band])
-    with pytest.raises(gpp.Error, match="omega: needs an energy for each of 3 bands, with at_bands; found 2"):
+    with pytest.raises(gpp.Error, match="omega: at_bands needs an energy for each of 3 bands; found 2"):
         cpu.matrix(**tiny | {"omega": tiny["omega"][1:]}, at_bands=True)
 
 

@@ -358,7 +358,7 @@ impl Calculator {
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
             let (count, found) = (elements.bands(), omega.len());
             if bands.at_bands && found != count {
-                let needs = format!("needs an energy for each of {count} bands, with at_bands");
+                let needs = format!("at_bands needs an energy for each of {count} bands");
                 let what = format!("{needs}; found {found}");
                 return Err(Error::Input { origin: "omega".into(), what });
             }

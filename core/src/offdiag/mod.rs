@@ -122,7 +122,7 @@ impl Elements for Borrowed<'_> {
         let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
         if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
             let ([i, j, k], found) = ([ig, n, l].map(|at| at + self.index_base), column[ig]);
-            let most = format!("its parts must be at most {LARGEST_FACTOR:e}");
+            let most = format!("real and imaginary part must be at most {LARGEST_FACTOR:e}");
             self.wrong.get_or_init(|| format!("is {found:e} at ({i},{j},{k}); {most}"));
             self.stop.ask(0);
         }
