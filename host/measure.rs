@@ -14,8 +14,8 @@ use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::output::STOP;
 use crate::problem::{Problem, Sums};
-use crate::record::Repetition;
-use crate::record::run::{Measurement, Span, State, Threads, Times, Work};
+use crate::record::run::{Measurement, Threads, Times, Work};
+use crate::record::{Repetition, Span, State};
 use crate::reference::{Outcome, Reference, verify};
 
 pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";

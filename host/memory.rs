@@ -10,7 +10,6 @@ use crate::problem::arrays::{Extents, Of};
 use crate::problem::layout::SortedSlab;
 use crate::problem::{Problem, Slabs, Source, slab_count};
 use crate::ranks::Ranks;
-use crate::setup::Resources;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
@@ -19,6 +18,21 @@ pub struct Limits {
     /// Bytes of a host's memory, for all ranks on it.
     pub host: Option<u64>,
     pub slab: Option<usize>,
+}
+
+/// What all versions of a run share.
+#[derive(Clone, Copy)]
+pub struct Resources<'a> {
+    /// Those of this process; every other rank has as many.
+    pub devices: &'a [&'a dyn Device],
+    pub ranks: &'a dyn Ranks,
+    pub limits: Limits,
+}
+
+impl Resources<'_> {
+    pub fn workers(self) -> usize {
+        self.devices.len() * self.ranks.size()
+    }
 }
 
 /// Bytes that are not counted one by one: small arrays, and batches of energies that stay.

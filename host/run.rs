@@ -14,7 +14,7 @@ use crate::devices::Watch;
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::measure::{measure, window};
-use crate::memory::{in_whole_slabs, load, slab_size};
+use crate::memory::{Resources, in_whole_slabs, load, slab_size};
 use crate::output::{Progress, STOP, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
@@ -27,7 +27,7 @@ use crate::reference::{
     self, MAX_SERIAL_TERMS, Outcome, Reference, RelativeTo, Undecided, Verification,
     verify_static_ch,
 };
-use crate::setup::{Devices, Resources, Session, Source};
+use crate::setup::{Devices, Session, Source};
 use crate::terminal::{Unit, fit, or_dash, outcome, outcome_cell, table, terminal, time};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {

@@ -11,7 +11,7 @@ use crate::devices::host::Host;
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
-use crate::memory::{self, Limits};
+use crate::memory::{self, Limits, Resources};
 use crate::output::Progress;
 use crate::output::note;
 use crate::problem::synthesis::DEFAULT_SEED;
@@ -84,19 +84,7 @@ impl Source {
     }
 }
 
-#[derive(Clone, Copy)]
-pub struct Resources<'a> {
-    /// Those of this process; every other rank has as many.
-    pub devices: &'a [&'a dyn Device],
-    pub ranks: &'a dyn Ranks,
-    pub limits: Limits,
-}
-
 impl Resources<'_> {
-    pub fn workers(self) -> usize {
-        self.devices.len() * self.ranks.size()
-    }
-
     /// Where the workers of all ranks are, for rank 0. Collective.
     pub fn places(self) -> Option<Vec<Place>> {
         let place = |device: &&dyn Device| Place {

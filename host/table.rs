@@ -10,8 +10,8 @@ use crate::error::invalid;
 use crate::output::{check_outputs, document, is_stdout, print};
 use crate::profile::run_file;
 use crate::ranks::Alone;
-use crate::record;
-use crate::record::run::{Measurement, Run, State, Verdict};
+use crate::record::run::{Measurement, Run, Verdict};
+use crate::record::{self, State};
 use crate::run::{by_series, differs, exit_code, measured, over_baseline};
 use crate::terminal::{Cells, Unit, digits, or_dash, outcome};
 

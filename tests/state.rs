@@ -3,8 +3,8 @@
 mod common;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Kind, QUIET, made};
@@ -15,10 +15,10 @@ use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{MOST, measure, state, timed, window};
+use gpp::measure::{MOST, measure, state, window};
 use gpp::problem::Problem;
-use gpp::record::Repetition;
-use gpp::record::run::{Measurement, Span, State, Times, Verdict};
+use gpp::record::run::{Measurement, Times, Verdict};
+use gpp::record::{Repetition, Span, State};
 use gpp::reference;
 use gpp::run::differs;
 
@@ -207,64 +207,6 @@ fn a_watch_looks_until_it_ends() {
     let after = read();
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(read(), after, "a dropped watch looks on");
-}
-
-/// A board that lowers its clock once it has worked for a while, until it rests.
-struct Capped {
-    begin: Mutex<(Instant, Instant)>,
-    delay: Option<Duration>,
-}
-
-impl Capped {
-    fn new(delay: Option<u64>) -> Arc<Capped> {
-        let begin = Mutex::new((Instant::now(), Instant::now()));
-        Arc::new(Capped { begin, delay: delay.map(Duration::from_millis) })
-    }
-
-    fn mhz(&self) -> f64 {
-        let (begin, _) = *self.begin.lock().unwrap();
-        if self.delay.is_some_and(|delay| begin.elapsed() > delay) { 1485.0 } else { 1980.0 }
-    }
-
-    fn run(&self) -> (f64, Range<Instant>) {
-        let start = Instant::now();
-        let (begin, end) = *self.begin.lock().unwrap();
-        let rested = start - end > Duration::from_millis(45);
-        self.begin.lock().unwrap().0 = if rested { start } else { begin };
-        let seconds = 0.005 * 1980.0 / self.mhz();
-        std::thread::sleep(Duration::from_secs_f64(seconds));
-        let end = Instant::now();
-        self.begin.lock().unwrap().1 = end;
-        (seconds, start..end)
-    }
-}
-
-impl Gauge for Capped {
-    fn read(&self) -> Reading {
-        Reading { sm_mhz: Some(self.mhz()), held_back: Some(vec![]), ..Reading::default() }
-    }
-
-    fn power_limit_w(&self) -> Option<f64> {
-        Some(700.0)
-    }
-}
-
-fn in_windows(board: &Arc<Capped>) -> (Times, State) {
-    let window = Duration::from_millis(100);
-    let repetition = Repetition { window, ..Repetition::exactly(1, 5) };
-    let run = &mut |_| Ok(board.run());
-    let (times, state, _) = timed(Some(board.clone()), repetition, run).unwrap();
-    (times, state.unwrap())
-}
-
-#[test]
-fn a_board_is_timed_at_the_clock_that_it_holds() {
-    let (times, state) = in_windows(&Capped::new(Some(150)));
-    assert_eq!(times.median, 0.005 * 1980.0 / 1485.0);
-    assert_eq!(state.sm_mhz.unwrap().median, 1485.0);
-    assert_eq!((state.highest_mhz, state.clock_lost()), (Some(1980.0), Some(0.25)));
-    let (times, state) = in_windows(&Capped::new(None));
-    assert_eq!((times.median, state.clock_lost()), (0.005, Some(0.0)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::measure::state;
-use crate::memory;
+use crate::memory::{self, Resources};
 use crate::offdiag::records::{Calculated, Stored, results};
 use crate::output::Progress;
 use crate::output::{self, is_stdout, replace};
@@ -34,7 +34,7 @@ use crate::record::run::{Largest, Matrix, OfVersion, Offdiag, Qsgw, SystemInfo, 
 use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::matrix::{Element, Sample, Verdict, compare, evaluate};
 use crate::run::{self, code, undecided};
-use crate::setup::{self, Devices, Resources, kind};
+use crate::setup::{self, Devices, kind};
 use crate::terminal::{Cells, or_dash};
 
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {

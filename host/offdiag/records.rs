@@ -14,8 +14,8 @@ use num_complex::Complex64;
 use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
-use crate::record::run::{OfVersion, Offdiag, State};
-use crate::record::{self, Ceilings};
+use crate::record::run::{OfVersion, Offdiag};
+use crate::record::{self, Ceilings, State};
 use crate::roofline::{Level, Point, of_matrix_units};
 use crate::terminal::{Cells, Column, digits, or_dash, outcome, time};
 

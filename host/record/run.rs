@@ -1,14 +1,12 @@
 //! The records of runs: versions on one problem and device, and Σ as a matrix.
 
-use std::collections::BTreeMap;
-
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::problem::{Problem, Sums};
-use crate::record::{Head, Provenance, Record, Repetition};
+use crate::record::{Head, Provenance, Record, Repetition, State};
 use crate::reference::{Outcome, Verification, matrix};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -215,59 +213,6 @@ impl Times {
 pub enum Verdict {
     Differs,
     Noise,
-}
-
-/// A GPU during the timed runs of a version, as NVML reported it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    /// Number of samples.
-    pub looks: usize,
-    pub sm_mhz: Option<Span>,
-    pub memory_mhz: Option<Span>,
-    pub power_w: Option<Span>,
-    pub power_limit_w: Option<f64>,
-    pub temperature_c: Option<Span>,
-    /// NVML's reasons for a reduced clock, and the share of the samples that had each.
-    pub held_back: BTreeMap<String, f64>,
-    /// Highest clock of this version in MHz, also before the timed runs.
-    pub highest_mhz: Option<f64>,
-    /// Mean power in watts by the energy counter; null for short runs.
-    pub mean_w: Option<f64>,
-}
-
-impl State {
-    /// Share of the highest clock that the power limit took; 0 if all reasons for a reduced clock were others.
-    pub fn clock_lost(&self) -> Option<f64> {
-        let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
-        // The clock falls some samples before NVML names the reason.
-        let by_another = !self.held_back.is_empty() && !self.is_at_power_limit();
-        Some(if by_another { 0.0 } else { lost.max(0.0) })
-    }
-
-    /// Power of the whole GPU in watts: the mean or, for short runs, the median of the samples.
-    pub fn watts(&self) -> Option<f64> {
-        self.mean_w.or(self.power_w.map(|power| power.median))
-    }
-
-    pub fn is_at_power_limit(&self) -> bool {
-        self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Span {
-    pub median: f64,
-    pub min: f64,
-    pub max: f64,
-}
-
-impl Span {
-    pub fn of(mut values: Vec<f64>) -> Option<Span> {
-        values.sort_by(f64::total_cmp);
-        let (&min, &max) = (values.first()?, values.last()?);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Some(Span { median: f64::midpoint(low, high), min, max })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

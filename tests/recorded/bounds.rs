@@ -2,8 +2,8 @@
 
 use gpp::explain::verdict::{bound, uses};
 use gpp::profile;
-use gpp::record::run::{Measurement, Run, Span, State};
-use gpp::record::{self, Ceilings, Profile};
+use gpp::record::run::{Measurement, Run};
+use gpp::record::{self, Ceilings, Profile, Span, State};
 use gpp::roofline::of_own_ceiling;
 
 use crate::common::repository;

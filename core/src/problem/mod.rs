@@ -36,8 +36,25 @@ pub use crate::problem::plan::{
 use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;
 pub use crate::problem::slab::{Bands, Id, Slab, SlabView};
-pub use crate::problem::synthesis::System;
 use crate::ranks::Ranks;
+
+/// A built-in system, as `data/systems.json` has it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct System {
+    pub name: String,
+    pub nbands: usize,
+    pub nvband: usize,
+    pub ngpown: usize,
+    pub ncouls: usize,
+    pub nstart: usize,
+    pub nend: usize,
+    /// Whether modes are complex, as Godby-Needs gives them; otherwise all are real, BerkeleyGW's default.
+    #[serde(default)]
+    pub complex_modes: bool,
+    /// Share of G′ that are masked.
+    pub masked: f64,
+    pub note: String,
+}
 
 #[derive(Clone, Debug)]
 pub enum Origin {
@@ -333,7 +350,7 @@ impl Problem {
 
     /// The pairs of a slab sorted by their poles for all of its energies.
     pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
-        Cells::of(self, slab, by)
+        Cells::of(&self.bands, self.poles, slab, by)
     }
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.

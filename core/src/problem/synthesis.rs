@@ -25,33 +25,14 @@ use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
-use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::os::memory;
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
-    Bands, EnergyGrid, Header, Origin, Problem, Slab, Source, check_slab, range, wrong,
+    Bands, EnergyGrid, Header, Origin, Problem, Slab, Source, System, check_slab, range, wrong,
 };
 use crate::progress::{Bar, Progress};
-
-/// A built-in system, as `data/systems.json` has it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct System {
-    pub name: String,
-    pub nbands: usize,
-    pub nvband: usize,
-    pub ngpown: usize,
-    pub ncouls: usize,
-    pub nstart: usize,
-    pub nend: usize,
-    /// Whether modes are complex, as Godby-Needs gives them; otherwise all are real, BerkeleyGW's default.
-    #[serde(default)]
-    pub complex_modes: bool,
-    /// Share of G′ that are masked.
-    pub masked: f64,
-    pub note: String,
-}
 
 /// The usual seed of the built-in systems.
 pub const DEFAULT_SEED: u64 = 214;

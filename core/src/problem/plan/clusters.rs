@@ -13,11 +13,10 @@ use gpp_kernels::sigma::{Disc, Interval, PAIRS, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::problem::Problem;
 use crate::problem::arrays::Extents;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
 use crate::problem::range;
-use crate::problem::slab::SlabView;
+use crate::problem::slab::{Bands, SlabView};
 
 /// The pairs of a slab that contribute, sorted by cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -211,9 +210,9 @@ pub enum Cells {
 
 impl Cells {
     /// The cells of a slab for all energies of its problem.
-    pub fn of(problem: &Problem, slab: SlabView, by: Evaluator) -> Cells {
-        let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
-        match problem.poles() {
+    pub fn of(bands: &Bands, poles: Poles, slab: SlabView, by: Evaluator) -> Cells {
+        let (wx, occ, limits) = (bands.wx(), bands.occ(), bands.limits());
+        match poles {
             Poles::Real => {
                 let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
                 Cells::Real(intervals(slab, bounds))
