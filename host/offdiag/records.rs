@@ -66,9 +66,8 @@ fn named(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// The numbers of the profiler's table; some of its metrics are texts.
 fn counters(table: &Path) -> Result<HashMap<[String; 3], f64>> {
-    let failed = |error: csv::Error| {
-        invalid(table.display(), format!("is not a table of ncu's counters (CSV): {error}"))
-    };
+    let failed =
+        |error: csv::Error| invalid(table.display(), format!("is not a CSV of counters: {error}"));
     let mut all = HashMap::new();
     for row in csv::Reader::from_path(table).map_err(failed)?.into_deserialize() {
         let [kernel, metric, unit, value]: [String; 4] = row.map_err(failed)?;

@@ -119,10 +119,8 @@ impl Records {
         let run: Run = record::read(&path)?;
         let system = &self.profiles[0].system;
         if run.system.name != *system {
-            let what = format!(
-                "is a run of {}, but the profiles in its folder are of {system}",
-                run.system.name
-            );
+            let what =
+                format!("is a run of {}, but its folder has profiles of {system}", run.system.name);
             return Err(invalid(path.display(), what));
         }
         Ok(run)

@@ -69,7 +69,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
         return Err(wrong(format!("needs schema {SCHEMA}, has {}", marks.schema)));
     }
     serde_json::from_str(text)
-        .map_err(|e| wrong(format!("is not a valid record of kind {}: {e}", R::KIND)))
+        .map_err(|e| wrong(format!("is not a record of kind {}: {e}", R::KIND)))
 }
 
 /// The JSON of a record, without the end of the last line.

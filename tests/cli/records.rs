@@ -23,7 +23,7 @@ fn records_of_two_systems_are_not_mixed() {
     refused("roofline", "holds profiles of si214 and si510");
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
     fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
-    refused("report", "run.json: is a run of si510, but the profiles in its folder are of si214");
+    refused("report", "run.json: is a run of si510, but its folder has profiles of si214");
 }
 
 #[test]
