@@ -100,7 +100,7 @@ impl Picture {
         match ending.as_str() {
             "svg" => Ok(Picture::Svg),
             "png" => Ok(Picture::Png),
-            _ => Err(Error::write(path, "a plot's name ends in .svg or .png")),
+            _ => Err(Error::write(path, "a plot's name must end in .svg or .png")),
         }
     }
 

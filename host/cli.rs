@@ -25,7 +25,7 @@ use crate::record::{self, Record};
 
 const EXAMPLES: &str = "\
 Examples:
-  gpp                                  all versions on the demo system; on a CPU, those for CPUs
+  gpp                                  all versions on the demo system; on a CPU, the CPU versions
   gpp -v best -s si214                 the fastest version
   gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
@@ -33,13 +33,13 @@ Examples:
   gpp explain v4";
 
 const ALL_FLAGS: &str =
-    "`gpp --help` prints every option, `gpp COMMAND --help` those of a command.";
+    "`gpp --help` prints every option, `gpp COMMAND --help` the options of a command.";
 
 const MORE: &str =
     "  mpirun -n 4 gpp -v best -s si510     over MPI ranks, built with --features mpi
 
 Exit codes:
-  0    all versions ran and were verified (or --no-verify was given)
+  0    all versions ran and were verified (or not, because of --no-verify)
   1    a result is wrong or could not be verified
   2    bad usage, bad input or too little host memory
   3    the GPU is missing or failed, or its memory is too small
@@ -130,8 +130,8 @@ pub struct RunArgs {
     /// Versions: v0-v14, v0,v8, cpu:paired, best, all, or a series of `gpp list`
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
-    /// By default paper,past; on a CPU, those for CPUs, or the fastest of them for large problems; with --energies,
-    /// the fastest. `all` is every version that the device can run; a CPU emulates those for GPUs.
+    /// By default paper,past; on a CPU, the CPU versions, or the fastest of them for large problems; with --energies,
+    /// the fastest. `all` is every version that the device can run; a CPU emulates GPU versions.
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
 
@@ -222,7 +222,7 @@ pub struct DeviceArgs {
 /// A file or a folder to write, not standard output.
 fn name(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => Err("needs a name; /dev/stdout is one for a pipe".into()),
+        "-" => Err("standard output is not possible here; name a file or folder, or /dev/stdout for a pipe".into()),
         _ => Ok(text.into()),
     }
 }
@@ -298,7 +298,7 @@ pub struct SigmaArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Plot real and imaginary parts; may be given several times
+    /// Plot real and imaginary parts; may be repeated
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 
@@ -350,11 +350,11 @@ pub struct OffdiagArgs {
     /// Sum at the bands' own energies, for QSGW
     ///
     /// Σ_lm(E_l), Σ_lm(E_m), the Hermitian part of their mean and its eigenvalues. Band l has the energy of the
-    /// problem's band n of the same number, so both have to be of one k-point.
+    /// problem's band n of the same number, so both must belong to one k-point.
     #[arg(long, conflicts_with = "energies")]
     pub qsgw: bool,
 
-    /// Versions for GPUs: vector, m16n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
+    /// Versions for GPUs: vector, m8n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
     /// bits
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
@@ -373,7 +373,7 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Plot |Σ_lm| at the energy nearest to the state's; may be given several times
+    /// Plot |Σ_lm| at the energy nearest to the state's; may be repeated
     #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
     pub plot: Vec<PathBuf>,
 
@@ -532,7 +532,7 @@ Examples:
   gpp explain paper --from data/runs/h200-2026-11-23/si214
   gpp explain offdiag                  the versions of `gpp offdiag`")]
 pub struct ExplainArgs {
-    /// Versions as for `gpp --version`, or those of `gpp offdiag` (`offdiag` for all of them)
+    /// Versions as for `gpp --version`, or versions of `gpp offdiag` (`offdiag` for all of them)
     #[arg(value_name = "VERSION", required = true)]
     pub versions: Vec<String>,
 

@@ -100,7 +100,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
     };
     if system(before.1) != system(now.1) {
         let systems = (system(before.1), system(now.1));
-        return Err(wrong(format!("are of {} and of {}", systems.0, systems.1)));
+        return Err(wrong(format!("have different systems: {} and {}", systems.0, systems.1)));
     }
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for old in &before.1.results {
@@ -121,7 +121,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
     let only = |new: &Measurement| format!("{}: in {} only", new.version, now.0);
     left_out.extend(now.1.results.iter().filter(is_new).map(only));
     if rows.is_empty() {
-        return Err(wrong(format!("have no version that passed in both: {}", left_out.join(", "))));
+        return Err(wrong(format!("have no version verified in both: {}", left_out.join(", "))));
     }
     Ok(Difference { runs: [run(before), run(now)], rows, left_out })
 }

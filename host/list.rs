@@ -51,8 +51,8 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(
-            "has too many terms to evaluate reference values now; for seed {DEFAULT_SEED} and the energies of the \
-             system they are stored"
+            "has too many terms to evaluate reference values now; they are stored for seed \
+             {DEFAULT_SEED} and the system's own energies"
         );
         invalid(source.name(), what)
     })?;

@@ -87,7 +87,7 @@ pub fn slab_size(problem: &Problem, versions: &[Kernel], resources: Resources) -
     if let Some(igp) = resources.limits.slab {
         let wrong = |what: String| Err(invalid(format!("--slab {igp}"), what));
         if !igp.is_multiple_of(group) && igp < ngpown {
-            let what = "must be a multiple of the igp that these versions sum together";
+            let what = "must be a multiple of the number of G′ that these versions sum together";
             return wrong(format!("{what}, {group}"));
         }
         if igp.min(ngpown).div_ceil(group) > most {

@@ -41,7 +41,7 @@ pub fn join() -> Result<Box<dyn Ranks>> {
     let (ranks, is_alone, why) = (
         world::join()?,
         size > Some(1),
-        "the MPI that this program was built with has another launcher",
+        "this program was built with another MPI than the launcher's",
     );
     #[cfg(not(feature = "mpi"))]
     let (ranks, is_alone, why) = (
@@ -52,7 +52,7 @@ pub fn join() -> Result<Box<dyn Ranks>> {
     if ranks.size() == 1 && is_alone {
         let size = size.map_or("several".into(), |size| size.to_string());
         let what = format!(
-            "{size} ranks, and {why}; for runs that share nothing, unset {name}, which is {rank} here"
+            "{size} ranks, but {why}; for independent runs unset {name}, which is {rank} here"
         );
         return Err(invalid("the launcher of MPI", what));
     }
@@ -87,7 +87,7 @@ mod world {
     /// of MPI, and they for it.
     pub(super) fn join() -> Result<Box<dyn Ranks>> {
         let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-            return Err(invalid("MPI", "cannot begin: it has begun before"));
+            return Err(invalid("MPI", "was initialised before"));
         };
         let communicator = universe.world();
         let host = communicator.split_shared(communicator.rank());

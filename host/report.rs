@@ -117,12 +117,12 @@ fn summary(run: &Run, section: Option<&Section>, title: &str) -> Markup {
             h1 { (title) }
             p .lead {
                 "In a GW calculation, the GPP kernel sums the self-energy of an electron over bands and pairs of plane "
-                "waves. Each version here makes it faster; the page shows by how much, and why."
+                "waves. Each version changes the kernel; the page shows how that changes the time, and why."
             }
             @if is_synthetic {
                 p .lead {
-                    (run.system.name) " is synthetic: it has the dimensions of a real system and random values, which "
-                    "take the same time."
+                    (run.system.name) " is synthetic: it has the dimensions of a real system, but random matrix elements, "
+                    "which does not change the time."
                 }
             }
             p .lead {
@@ -135,7 +135,7 @@ fn summary(run: &Run, section: Option<&Section>, title: &str) -> Markup {
             }
             div .found {
                 div {
-                    h2 { "What was found" }
+                    h2 { "Findings" }
                     ol { @for text in found(run, section) { li { (text) } } }
                     p .note { (provenance(run)) }
                     @if !run.head.complete { p .wrong { "The run was interrupted: versions are missing." } }
@@ -315,7 +315,7 @@ fn cards(measured: &Measured, steps: &[&str], sections: &[Section]) -> Markup {
         @let card = measured.card(id, measured.before(id)).or_else(|_| measured.card(id, None));
         @match card {
             Ok(card) => (one(&card, noise.contains(id))),
-            Err(_) => article .card id=(id) { h3 { (id) } p .wrong { "No result that passed." } },
+            Err(_) => article .card id=(id) { h3 { (id) } p .wrong { "No verified result." } },
         }
     } }
 }
@@ -342,7 +342,7 @@ fn one(card: &Card, is_noise: bool) -> Markup {
             (counters(card))
         }
         details .more {
-            summary { "The idea and its code" }
+            summary { "The change and its code" }
             @for text in &card.idea.text { p { (prose(text)) } }
             p .note { (card.idea.source) " · " (card.idea.file) }
             @if let Some(difference) = &card.difference { (code(card, difference)) }
@@ -437,7 +437,7 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         }
         (sheet(by_version(folder), false))
         @if let Some(points) = points { figure { (PreEscaped(Roofline::of_matrices(&points).inline())) } }
-        h3 { "Over numbers of bands" }
+        h3 { "By number of bands" }
         (sheet(by_bands(folder), false))
         p .note {
             "Medians of the time of the products, 8 operations for a complex one. Errors are relative to Σ|terms|."
@@ -469,7 +469,7 @@ fn device(run: &Run, ceilings: &Ceilings) -> Markup {
             @if let Some(value) = value { tr { th { (name) } td .wrap { (value) } } }
         } }
         table {
-            thead { tr { th {} th { "measured" } th { "by clock and width" } } }
+            thead { tr { th {} th { "measured" } th { "from clock and width" } } }
             @for (name, measured, computed) in peaks {
                 tr { th { (name) } td { (tera(measured)) } td { (tera(computed)) } }
             }

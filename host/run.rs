@@ -406,7 +406,7 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
 pub fn parting(parting: &Parting) -> String {
     let Parting { igp, slabs, in_memory, ranks, places, .. } = parting;
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let whose = if *in_memory { "all in memory" } else { "made or read slab by slab" };
+    let whose = if *in_memory { "all in memory" } else { "generated or read slab by slab" };
     format!(
         "{slabs} slab{} of {igp} G′, {whose}; {} worker{} of {ranks} rank{}",
         plural(*slabs),
@@ -431,7 +431,7 @@ pub fn shares(of: &Parting, work: &Work, width: Option<u16>) -> String {
     let mut text = fit(shares, width);
     if let Some(imbalance) = work.imbalance.filter(|_| work.shares.len() > 1) {
         let percent = 100.0 * imbalance;
-        text += &format!("\nimbalance {percent:.1} %: the longest busy over the average");
+        text += &format!("\nimbalance {percent:.1} %: longest busy time over the average");
     }
     if let Some(first) = work.first_s {
         text += &format!("\nfirst calculation, with all uploads: {}", time(first));
@@ -450,8 +450,8 @@ fn worker(place: &Place, is_alone: bool, device: String) -> String {
 
 pub fn reference(source: Option<reference::Source>) -> &'static str {
     match source {
-        Some(reference::Source::File) => "the sums stored in the input file",
-        Some(reference::Source::Golden) => "the stored sums of this system",
+        Some(reference::Source::File) => "the reference values in the input file",
+        Some(reference::Source::Golden) => "the stored reference values of this system",
         Some(reference::Source::Serial) => "the definition, evaluated now on the CPU",
         Some(reference::Source::Device) => "the definition on the same device",
         None => "nothing",
@@ -463,7 +463,7 @@ pub fn failure(result: &Measurement) -> Option<String> {
     match verification.outcome {
         Outcome::Passed => None,
         Outcome::NotVerified => Some(format!(
-            "{version}: not verified: there are no reference sums, and too many terms to evaluate them now"
+            "{version}: not verified: no reference values are stored, and the problem has too many terms to evaluate them now"
         )),
         Outcome::Nondeterministic => Some(format!("{version}: repeated runs gave different bits")),
         Outcome::Incorrect => {
@@ -499,7 +499,7 @@ pub fn reservations(of: &Verification) -> String {
         return String::new();
     }
     let undecided = of.undecided.map(|of| format!(", but {}", undecided(of)));
-    let real_parts = "; only real parts compared: the stored sums have no imaginary parts";
+    let real_parts = "; only real parts compared: the reference values have no imaginary parts";
     undecided.unwrap_or_default() + if of.real_parts { real_parts } else { "" }
 }
 

@@ -104,8 +104,7 @@ impl Resources<'_> {
     pub fn require_one_kind(self) -> Result<()> {
         let own: Vec<String> = self.devices.iter().map(|device| kind(device.info())).collect();
         if let Some(other) = own.iter().find(|other| **other != own[0]) {
-            let what =
-                format!("must be of one kind, but the first is a {} and one a {other}", own[0]);
+            let what = format!("must be of one model; found a {} and a {other}", own[0]);
             return Err(invalid("the devices", what));
         }
         require_same(self.ranks, "back end", &own[0])
@@ -171,7 +170,7 @@ pub enum Devices {
 
 impl Devices {
     /// Opens the devices of a command line to run these versions. All processes together take at most `most` bytes of a
-    /// GPU's memory, each an equal part. Processes of a host take its GPUs in turn, and share its cores. Collective.
+    /// GPU's memory, each an equal part. Processes of a host take one GPU after the other, and share its cores. Collective.
     pub fn open(
         args: &DeviceArgs,
         most: Option<u64>,

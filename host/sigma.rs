@@ -64,9 +64,9 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
         reference(verification.reference)
     )?;
     let what = match (&result.work, result.times.samples.len()) {
-        (Some(_), _) => "one calculation, with what had to be made, read and uploaded meanwhile",
-        (None, 1) => "one calculation, its data in place",
-        (None, _) => "the median of several calculations, their data in place",
+        (Some(_), _) => "one calculation, including generating, reading and uploading data",
+        (None, 1) => "one calculation with the data in place",
+        (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
     writeln!(to, "{}", energies(rows, width))?;

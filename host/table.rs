@@ -44,7 +44,7 @@ pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
         }
         if sections.iter().all(|section| section.rows.is_empty()) {
             let left_out: Vec<_> = sections.into_iter().flat_map(|own| own.left_out).collect();
-            let what = format!("has no such result that passed: {}", left_out.join(", "));
+            let what = format!("has no verified result of these versions: {}", left_out.join(", "));
             return Err(invalid(path.display(), what).into());
         }
         show(&sections, false)?;
@@ -248,7 +248,7 @@ pub fn notes(section: &Section) -> Vec<&'static str> {
             rows.iter().any(|row| row.order_differs && !row.is_noise()),
             "* faster than the version before here and slower there, or the other way round",
         ),
-        (is_published, "V100: as published, for a system that is not named"),
+        (is_published, "V100: as published, without the name of the system"),
     ];
     notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }

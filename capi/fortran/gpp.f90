@@ -22,7 +22,7 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! stopped by the callback of gpp_set_progress
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
 
-  ! The library that this file is of: 10000*major + 100*minor + patch.
+  ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 100
 
   ! An open device, to be closed with gpp_close; a copy is the same device.
@@ -324,7 +324,7 @@ contains
   subroutine gpp_place(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, status, on_device)
     type(gpp_calculator), intent(in) :: calculator
     ! Poles in eV, and the identity less the inverse dielectric matrix: (ncouls, ngpown). They must be variables with
-    ! the attribute target or pointer, since their addresses are kept.
+    ! the attribute target or pointer, since their addresses are stored.
     complex(c_double_complex), intent(in), pointer :: wtilde(:, :), eps(:, :)
     ! Coulomb interaction of each G, (ncouls) or more.
     real(c_double), intent(in), target :: vcoul(:)
@@ -362,7 +362,7 @@ contains
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
     logical, intent(in), optional :: on_device
-    ! The static CH of the same bands, -1/2 sum of vcoul eps conj(aqsm) aqsn: what acc_static_ch sums.
+    ! The static CH of the same bands, -1/2 times the sum of vcoul eps conj(aqsm) aqsn, which is acc_static_ch's.
     complex(c_double_complex), intent(inout), target, optional :: static_ch
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands

@@ -150,7 +150,7 @@ typedef struct gpp_bands {
    */
   int64_t ld_aqsn;
   /*
-   Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+   Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
    or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
    */
   const struct gpp_complex *aqsm;

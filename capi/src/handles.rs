@@ -58,7 +58,7 @@ pub fn close(handle: *const Handle) -> Result<()> {
 }
 
 fn unknown(handle: *const Handle) -> Error {
-    argument(if handle.is_null() { "handle is null" } else { "handle is none that is open" })
+    argument(if handle.is_null() { "handle is null" } else { "handle is not open" })
 }
 
 /// Runs the body of a call: its error, or panic, becomes a status, and the message of this thread.
@@ -68,7 +68,7 @@ pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
         Ok(Ok(())) => return Status::Ok,
         Ok(Err(error)) => (status(&error), error.to_string()),
         Err(panicked) => {
-            let message = format!("a fault of gpp: {}", text(&*panicked));
+            let message = format!("internal error: {}", text(&*panicked));
             // Nothing may be thrown from here on, by what was thrown either.
             mem::forget(panicked);
             (Status::Internal, message)
@@ -107,7 +107,7 @@ pub fn ask<T: Default>(handle: *const Handle, of: impl FnOnce(&Work) -> T) -> T 
 
 fn text(panicked: &(dyn Any + Send)) -> &str {
     let owned = || panicked.downcast_ref::<String>().map(String::as_str);
-    panicked.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no more is known")
+    panicked.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("unknown cause")
 }
 
 /// The strings that each thread keeps for its caller.

@@ -124,7 +124,7 @@ pub struct Bands {
     pub aqsn: *const Complex,
     /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
-    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which those of G' are copied,
+    /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
     /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
     pub aqsm: *const Complex,
     /// Elements from one column of `aqsm` to the next; at least its rows.
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn gpp_open_version(
         if version / 100 != VERSION / 100 {
             let [header, own] = [version, VERSION].map(|all| [all / 10_000, all / 100 % 100]);
             return Err(argument(format!(
-                "the program was compiled for version {}.{} of gpp, and this is the library of version {}.{}",
+                "the program was compiled for gpp {}.{}, but the library has version {}.{}",
                 header[0], header[1], own[0], own[1]
             )));
         }

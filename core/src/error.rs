@@ -14,7 +14,7 @@ pub enum Error {
     Input {
         /// The name of the file, flag, system or array.
         origin: String,
-        /// What is wrong with it, and where. Indices of arrays are 1-based and those of the whole problem; a
+        /// What is wrong with it, and where. Indices of arrays are 1-based and count in the whole problem; a
         /// [`Calculator`](crate::Calculator) states the caller's.
         what: String,
     },
@@ -53,7 +53,7 @@ pub enum Error {
     Driver(String),
 
     /// The calculation was stopped, see [`Stop`](crate::Stop).
-    #[error("stopped, for {code}, after {done} of {all} {of}")]
+    #[error("stopped with code {code} after {done} of {all} {of}")]
     Stopped {
         /// The number that the caller gave as the reason.
         code: i32,
@@ -171,7 +171,7 @@ impl Error {
     }
 
     pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> Error {
-        Error::new(format!("igp {}..{} is not a part of 0..{ngpown}", igp.start, igp.end))
+        Error::new(format!("igp {}..{} is not within 0..{ngpown}", igp.start, igp.end))
     }
 }
 

@@ -6,7 +6,7 @@ use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
 
-/// The ranks of a run, seen from one of them. All ranks call what is collective, in the same order.
+/// The ranks of a run, from the view of one. All ranks call collective functions, in the same order.
 pub trait Ranks: Sync {
     fn rank(&self) -> usize;
 

@@ -54,7 +54,7 @@ pub mod threads {
     pub static CPU: Cpu = Cpu {
         version: &Version {
             id: "cpu:threads",
-            change: "the reference's loops, igp shared out to a thread for each core",
+            change: "the reference's loops, igp distributed over a thread for each core",
             source: "talk, processors, step 1",
         },
         threads: Threads::Cores,
@@ -149,7 +149,7 @@ pub mod blocked {
     //! cpu:blocked: `ig` and bands in blocks that the caches hold.
     //!
     //! cpu:simd reads all of ω̃, eps and `aqsn` again for each band: 530 KB for 11075 `ig`, more than a second
-    //! cache holds beside others. Here a row of 512 `ig` of ω̃ and eps, 16 KB, stays in the first cache for a
+    //! cache holds next to others. Here a row of 512 `ig` of ω̃ and eps, 16 KB, stays in the first cache for a
     //! block of bands, and the block of `aqsn`, 32 bands by 512 `ig` in 256 KB, in the second for eight `igp`
     //! (the talk's third step, "Cache blocking").
     //!
@@ -291,7 +291,7 @@ pub mod cells {
 }
 
 pub mod static_ch {
-    //! The static CH, which BerkeleyGW's static remainder takes: of no journey, since it is another sum.
+    //! The static CH, which BerkeleyGW's static remainder needs: in no series, since it is another sum.
     //!
     //! A vector of pairs sums `aqsn` times the two parts of `aqsm` over all bands, four fused operations a band that
     //! do not wait for each other, and multiplies by eps once. Its arrays are packed as for cpu:paired.
@@ -431,7 +431,7 @@ impl Cpu {
         self.kernel(poles).poles
     }
 
-    /// `igp` of each group that sums are kept for, or none if there is one sum, of the slab.
+    /// `igp` of each group that has its own sums, or none if there is one sum, of the slab.
     pub fn igp_of_group(&self) -> Option<usize> {
         (!self.needs.clusters).then_some(1)
     }

@@ -55,7 +55,7 @@ PUBLISHED = [
 
 
 def bands(cutoff):
-    """Prints the bands at Γ, X and L beside the published splittings."""
+    """Prints the bands at Γ, X and L next to the published splittings."""
     at = {"Γ": states(GAMMA, cutoff), "X": states(X, cutoff), "L": states(L, cutoff)}
     top = at["Γ"].e[3]
     print("\nBands [eV above Γ25']")
@@ -95,7 +95,7 @@ def of_poles(name, parts):
 
 
 def compare_poles(screenings, stars, system):
-    """Poles of this silicon beside those of a built-in system."""
+    """Poles of this silicon next to a built-in system's."""
     here = []
     for at, s in screenings.items():
         times = sum(first == at for first, *_ in stars.values())
@@ -117,7 +117,7 @@ def compare_poles(screenings, stars, system):
 
 
 def corrections(sigma, grid):
-    """Prints Σ of the states, and the corrections beside the published ones."""
+    """Prints Σ of the states, and the corrections next to the published ones."""
     points = {"Γ": GAMMA, "X": X, "L": L}
     print("\nSelf-energy [eV]")
     print(

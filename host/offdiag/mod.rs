@@ -44,7 +44,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
-        let what = "has matrix elements of one state only: --elements names those of all bands";
+        let what = "has matrix elements of one state only: pass those of all bands with --elements";
         return Err(invalid(origin, what).into());
     }
     let asked = args.version.as_deref().map_or(Ok(Vec::new()), named)?;
@@ -130,7 +130,7 @@ fn bands(args: &OffdiagArgs, stored: Option<&Stored>, count: usize) -> Result<Ba
     let (from, to) = (bands.first + 1, bands.first + bands.count);
     match all {
         Some(all) if to > all => {
-            let what = format!("bands {from} to {to}, but --elements has those from 1 to {all}");
+            let what = format!("needs bands {from} to {to}, but --elements has bands 1 to {all}");
             Err(invalid("--bands", what))
         }
         _ => Ok(bands),
@@ -376,7 +376,7 @@ fn qsgw_energies(header: &Header, bands: Bands) -> Result<(EnergyGrid, Vec<usize
     let own = bands.first..bands.first + bands.count;
     if own.end > header.nbands {
         let what = format!(
-            "needs bands n of the same numbers, of which the problem has 1 to {}; found bands {} to {}",
+            "the problem has energies of bands 1 to {}, not of all bands {} to {}",
             header.nbands,
             own.start + 1,
             own.end

@@ -67,7 +67,7 @@ fn named(folder: &Path) -> Result<Vec<PathBuf>> {
 /// The numbers of the profiler's table; some of its metrics are texts.
 fn counters(table: &Path) -> Result<HashMap<[String; 3], f64>> {
     let failed =
-        |error: csv::Error| invalid(table.display(), format!("is no record of counters: {error}"));
+        |error: csv::Error| invalid(table.display(), format!("is not a CSV of counters: {error}"));
     let mut all = HashMap::new();
     for row in csv::Reader::from_path(table).map_err(failed)?.into_deserialize() {
         let [kernel, metric, unit, value]: [String; 4] = row.map_err(failed)?;
@@ -93,7 +93,7 @@ impl Stored {
         let (mut file, bytes) =
             input::open(path).map_err(|e| wrong(format!("cannot read: {e}")))?;
         let array = NpyFile::new(&mut file)
-            .map_err(|e| wrong(format!("is no array as numpy.save writes it: {e}")))?;
+            .map_err(|e| wrong(format!("is not a NumPy array (.npy): {e}")))?;
         let Extents { nbands, ncouls, .. } = extents;
         let (found, shape) = (array.dtype().descr(), array.shape().to_vec());
         let needed = format!("complex128 (bands, {nbands}, {ncouls}) in C order");

@@ -120,7 +120,7 @@ impl Records {
         let system = &self.profiles[0].system;
         if run.system.name != *system {
             let what =
-                format!("is of {}, the profiles in its folder are of {system}", run.system.name);
+                format!("is a run of {}, but its folder has profiles of {system}", run.system.name);
             return Err(invalid(path.display(), what));
         }
         Ok(run)

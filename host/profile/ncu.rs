@@ -50,7 +50,7 @@ impl Ncu {
         let version = text
             .lines()
             .find_map(|line| line.trim().strip_prefix("Version "))
-            .ok_or_else(|| missing("it is no Nsight Compute".into()))?;
+            .ok_or_else(|| missing("it is not Nsight Compute".into()))?;
         let version = version.split_whitespace().next().unwrap_or_default().to_string();
         Ok(Ncu { program: program.to_path_buf(), version })
     }
@@ -243,7 +243,7 @@ pub fn aggregate(launches: &[Launch], system: &SystemInfo, source: &str) -> Resu
             Some((gpu, ..)) => gpu.id(),
             None if kernel == SECOND_STAGE && !groups.is_empty() => groups[groups.len() - 1].0,
             None => {
-                return Err(ProfileError(format!("kernel `{kernel}` is of no known version")));
+                return Err(ProfileError(format!("kernel `{kernel}` belongs to no known version")));
             }
         };
         match groups.last_mut() {

@@ -60,15 +60,16 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
         schema: u64,
     }
     let wrong = |what: String| invalid(path.display(), what);
-    let marks: Marks =
-        serde_json::from_str(text).map_err(|e| wrong(format!("is no record: {e}")))?;
+    let marks: Marks = serde_json::from_str(text)
+        .map_err(|e| wrong(format!("is not a JSON record of gpp: {e}")))?;
     if marks.kind != R::KIND {
         return Err(wrong(format!("needs a record of kind {}, has {}", R::KIND, marks.kind)));
     }
     if marks.schema != u64::from(SCHEMA) {
         return Err(wrong(format!("needs schema {SCHEMA}, has {}", marks.schema)));
     }
-    serde_json::from_str(text).map_err(|e| wrong(format!("is no record of kind {}: {e}", R::KIND)))
+    serde_json::from_str(text)
+        .map_err(|e| wrong(format!("is not a record of kind {}: {e}", R::KIND)))
 }
 
 /// The JSON of a record, without the end of the last line.

@@ -344,7 +344,7 @@ pub struct Offdiag {
     #[serde(flatten)]
     pub head: Head,
     pub system: SystemInfo,
-    /// The file of matrix elements; null for those of a built-in system.
+    /// The file of matrix elements; null for a built-in system.
     pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],

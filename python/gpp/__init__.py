@@ -213,7 +213,7 @@ class Calculator:
         at_bands : whether `omega` has the energy of each band l, (bands,). Then sx and ch have two matrices, as QSGW and
             GWPT use them: rows at their band's energy, Σ_lm(ω_l), then columns, Σ_lm(ω_m).
 
-        Other arguments and exceptions are those of `sums`. The version is the fastest for matrices, whatever the
+        Other arguments and exceptions are as in `sums`. The version is the fastest for matrices, whatever the
         calculator's is.
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
@@ -227,8 +227,8 @@ class Calculator:
         """Places a screening for many calls of `Placed.sums` and `Placed.matrix`: on one GPU `wtilde` and `eps` stay
         there from the first of them on, if there is room.
 
-        Arguments and exceptions are those of `sums`. Matrices on the host are copied. Those on the GPU are used in place and
-        must not change; they are copied to the host once.
+        Arguments and exceptions are as in `sums`. Matrices on the host are copied. Matrices on the GPU are used in place
+        and must not change; they are copied to the host once.
         """
         arrays = CallArrays(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         for name in "wtilde", "eps":

@@ -54,7 +54,7 @@ def array(name: str, argument: Array) -> Any:
         is_host = interface is None
         found: Any = np.asarray(argument) if is_host else _DeviceArray(argument, interface)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
-        raise TypeError(f"{name} is no array: {error!r}") from error
+        raise TypeError(f"{name} is not an array: {error!r}") from error
     kinds, ndim = _KINDS[name]
     if found.dtype not in kinds or found.ndim != ndim:
         needs = f"{name} needs {' or '.join(map(str, kinds))}, {ndim}-dimensional"
@@ -84,10 +84,10 @@ class CallArrays:
         self.arrays = {name: array(name, of) for name, of in arrays.items()}
         on_gpu = {name: of for name, of in self.arrays.items() if isinstance(of, _DeviceArray)}
         if calculator.device == "cpu" and (on_gpu or stream is not None):
-            raise gpp.Error(f"{next(iter(on_gpu), 'stream')} is of a GPU; the calculator is on a CPU")
+            raise gpp.Error(f"{next(iter(on_gpu), 'stream')} needs a GPU, but the calculator is on a CPU")
         streams = {of.stream for of in on_gpu.values()} - {None} if stream is None else {stream}
         if len(streams) > 1:
-            raise gpp.Error(f"{', '.join(on_gpu)} are of different streams; name one as stream")
+            raise gpp.Error(f"{', '.join(on_gpu)} have different streams; pass one as stream")
         self.call = next(iter(streams), 0), static_ch, calculator.progress
         self.has_matrices_on_gpu = any(of.ndim == 2 for of in on_gpu.values())
         for name, of in on_gpu.items():
@@ -129,7 +129,7 @@ class CallArrays:
     def _matrices(self, *names: str) -> list[Any]:
         matrices = [flat(self.arrays[name]) for name in names]
         if len({type(matrix) for matrix in matrices}) > 1:
-            raise gpp.Error(f"{' and '.join(names)} are in different memories")
+            raise gpp.Error(f"{' and '.join(names)} must both be on the host or both on the GPU")
         return matrices
 
     def _require(self, name: str, shape: tuple[int, ...], words: str) -> None:

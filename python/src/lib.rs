@@ -80,7 +80,7 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send
             gpp_core::Error::Stopped { .. } => Stopped::new_err("progress asked to stop"),
             error => Error::new_err(error.to_string()),
         }),
-        Err(_) => Err(Error::new_err("a fault of gpp itself, which standard error describes")),
+        Err(_) => Err(Error::new_err("internal error; standard error has the details")),
     }
 }
 

@@ -78,8 +78,8 @@ def main():
     single = arrays["aqsn"].to(torch.complex64)
     refused(lambda: gpu.sums(**dict(arrays, aqsn=single)), "complex128")
     refused(lambda: gpu.sums(**dict(arrays, aqsn=arrays["aqsn"][:, 1:])), "aqsn")
-    refused(lambda: gpu.sums(**dict(arrays, eps=system["eps"])), "different memories")
-    refused(lambda: gpp.Calculator("cpu").sums(**arrays), "wtilde is of a GPU")
+    refused(lambda: gpu.sums(**dict(arrays, eps=system["eps"])), "must both be on")
+    refused(lambda: gpp.Calculator("cpu").sums(**arrays), "wtilde needs a GPU")
     assert same(gpu.sums(**arrays), expected)
     host, device = gpu.workspace(11075, 1385, 800, 2, on_device=True)
     assert host > 0 and device > 0

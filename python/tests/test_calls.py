@@ -61,7 +61,7 @@ def test_array_likes_are_taken_and_other_types_named(cpu, tiny):
                         ("wtilde", ">c16"), ("omega", "O")]:
         with pytest.raises(TypeError, match=f"^{name} needs .*; found {np.dtype(dtype)} of shape"):
             cpu.sums(**tiny | {name: tiny[name].astype(dtype)})
-    with pytest.raises(TypeError, match="^occ is no array"):
+    with pytest.raises(TypeError, match="^occ is not an array"):
         cpu.sums(**tiny | {"occ": [[1.0], [1.0, 2.0]]})
 
 
@@ -81,7 +81,7 @@ def test_a_cpu_has_no_stream(cpu, tiny):
         lambda: placed.sums(**bands, stream=1),
         lambda: cpu.place(**{name: tiny[name] for name in SCREENING}, stream=1),
     ):
-        with pytest.raises(gpp.Error, match="^stream is of a GPU; the calculator is on a CPU"):
+        with pytest.raises(gpp.Error, match="^stream needs a GPU, but the calculator is on a CPU"):
             call()
 
 

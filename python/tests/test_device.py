@@ -26,21 +26,21 @@ MATRICES = ["wtilde", "eps", "aqsn", "aqsm"]
 
 @pytest.mark.parametrize("name", MATRICES + ["vcoul", "e", "occ", "omega", "igp_to_ig"])
 def test_the_processor_takes_no_array_of_a_gpu(cpu, tiny, name):
-    with pytest.raises(gpp.Error, match=f"{name} is of a GPU; the calculator is on a CPU"):
+    with pytest.raises(gpp.Error, match=f"{name} needs a GPU, but the calculator is on a CPU"):
         cpu.sums(**tiny | {name: OnDevice(tiny[name])})
-    with pytest.raises(TypeError, match=f"{name} is no array: TypeError"):
+    with pytest.raises(TypeError, match=f"{name} is not an array: TypeError"):
         cpu.sums(**tiny | {name: OnDevice(tiny[name], data=None)})
 
 
 def test_matrices_of_a_gpu_are_looked_at(cpu, tiny):
     there = tiny | {name: OnDevice(tiny[name]) for name in MATRICES}
-    with pytest.raises(gpp.Error, match="wtilde is of a GPU"):
+    with pytest.raises(gpp.Error, match="wtilde needs a GPU"):
         cpu.sums(**there)
     with pytest.raises(gpp.Error, match="eps needs its first index fastest; give the transpose"):
         cpu.sums(**there | {"eps": OnDevice(np.ascontiguousarray(tiny["eps"]))})
     with pytest.raises(TypeError, match="aqsm needs complex128, 2-dimensional; found complex64 of shape .* on a GPU"):
         cpu.sums(**there | {"aqsm": OnDevice(tiny["aqsm"].astype(np.complex64))})
-    with pytest.raises(TypeError, match="eps is no array: TypeError.*mask"):
+    with pytest.raises(TypeError, match="eps is not an array: TypeError.*mask"):
         cpu.sums(**there | {"eps": OnDevice(tiny["eps"], mask=OnDevice(tiny["occ"]))})
 
 
@@ -65,9 +65,9 @@ def test_arrays_of_a_gpu_as_the_core_takes_them(tiny):
     assert calls == [("vcoul", 1 << 40, 67 * 8, 7), ("igp_to_ig", 1 << 40, 8 * 8, 7)]
     assert call.call == (7, False, None) and call.has_matrices_on_gpu
     assert CallArrays(calculator, 3, False, **given).call[0] == 3
-    with pytest.raises(gpp.Error, match="eps.* are of different streams; name one as stream"):
+    with pytest.raises(gpp.Error, match="eps.* have different streams; pass one as stream"):
         CallArrays(calculator, None, False, **given | {"eps": OnDevice(tiny["eps"], stream=1)})
-    with pytest.raises(gpp.Error, match="wtilde and eps are in different memories"):
+    with pytest.raises(gpp.Error, match="wtilde and eps must both be on the host or both on the GPU"):
         CallArrays(calculator, None, False, **given | {"eps": tiny["eps"]}).screening()
     with pytest.raises(gpp.Error, match=r"wtilde needs shape .* found \(66, 8\)"):
         CallArrays(calculator, None, False, **given | {"wtilde": OnDevice(tiny["wtilde"][1:])}).screening()

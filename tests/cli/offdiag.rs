@@ -109,7 +109,7 @@ fn matrix_elements_of_a_file_give_the_same_bits() {
     write(&path("A.npy"), 2, |all| all.truncate(2 * NBANDS * 66));
     refused("needs complex128 (bands, 21, 67) in C order, found '<c16' [2, 21, 66]");
     fs::write(path("A.npy"), "no array").unwrap();
-    refused("is no array as numpy.save writes it");
+    refused("is not a NumPy array (.npy)");
     write(&path("A.npy"), 2, |_| ());
     let whole = fs::read(path("A.npy")).unwrap();
     fs::write(path("A.npy"), &whole[..whole.len() - 16]).unwrap();

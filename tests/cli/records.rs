@@ -23,7 +23,7 @@ fn records_of_two_systems_are_not_mixed() {
     refused("roofline", "holds profiles of si214 and si510");
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
     fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
-    refused("report", "run.json: is of si510, the profiles in its folder are of si214");
+    refused("report", "run.json: is a run of si510, but its folder has profiles of si214");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn what_a_table_leaves_out_is_said() {
     };
     let mut empty = run.clone();
     empty["results"] = Value::Array(Vec::new());
-    table(&empty, &[]).code(2).stderr(contains("has no such result that passed"));
+    table(&empty, &[]).code(2).stderr(contains("has no verified result of these versions"));
     let mut unverified = run.clone();
     unverified["results"][4]["verification"]["outcome"] = "not_verified".into();
     unverified["complete"] = false.into();
@@ -51,7 +51,7 @@ fn what_a_table_leaves_out_is_said() {
     let results = unverified["results"].as_array_mut().unwrap();
     results.iter_mut().for_each(|r| r["verification"]["outcome"] = "incorrect".into());
     let refused = table(&unverified, &[]).code(2).stdout("");
-    refused.stderr(contains("run.json: has no such result that passed: v0: INCORRECT, "));
+    refused.stderr(contains("run.json: has no verified result of these versions: v0: INCORRECT, "));
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn json_tells_where_it_comes_from() {
 fn what_is_printed_can_be_read() {
     let run = gpp().args(["-v", "v0,v3", "-d", "cpu", "-i"]).arg(fixture_path("plain")).assert();
     run.success()
-        .stdout(contains("All 2 results agree with the sums stored in the input file"))
+        .stdout(contains("All 2 results agree with the reference values in the input file"))
         .stdout(contains("time [").and(contains(" eV from the state's")));
     let quiet = |arguments: &[&str]| {
         let output = gpp().args(arguments).arg("--quiet").assert().success();

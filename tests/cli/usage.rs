@@ -47,7 +47,7 @@ fn one_of_several_ranks_is_refused_without_mpi() {
         let ranks = |this: &str, all: &str, arguments: &[&str]| {
             gpp().args(arguments).env(rank, this).env(size, all).assert()
         };
-        let what = "error: the launcher of MPI: 2 ranks, and this program was built without MPI";
+        let what = "error: the launcher of MPI: 2 ranks, but this program was built without MPI";
         let unset = format!("unset {rank}, which is 0 here\n");
         ranks("0", "2", &run).code(2).stderr(contains(what).and(contains(unset)));
         ranks("0", "1", &run).success();
@@ -96,8 +96,11 @@ fn files_of_other_formats_are_named() {
     let hdf5 = text(dir.path().join("eps.h5"));
     fs::write(&hdf5, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
     for (arguments, part) in [
-        (&["--input", &hdf5][..], "eps.h5: is an HDF5 file, and no input file: that begins with"),
-        (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, no text"),
+        (
+            &["--input", &hdf5][..],
+            "eps.h5: is an HDF5 file, not an input file; docs/berkeleygw.md describes",
+        ),
+        (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, not text"),
     ] {
         gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));
     }

@@ -141,7 +141,7 @@ fn without_a_function() -> Outcome {
     let with = |arguments: &[&str], ends: (i32, &str)| {
         run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")], ends)
     };
-    let why = "the driver has no cuDeviceGetUuid_v2: gpp needs one of CUDA 11.4 or later, it is of CUDA 12.9";
+    let why = "the driver lacks cuDeviceGetUuid_v2: gpp needs a driver for CUDA 11.4 or later, this one has CUDA 12.9";
     with(&["info", "--device", "gpu"], (3, &format!("error: no GPU to run on: {why}")))?;
     let best = ["--version", "best", "--system", "tiny", "--quiet"];
     with(&best, (0, &format!("note: no GPU found: running on the CPU: {why}")))

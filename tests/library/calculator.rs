@@ -272,10 +272,8 @@ fn matrices_at_the_bands_energies_are_rows_and_columns() {
     }
     for wrong in [&omega[..2], &[], &[0.0; 4]] {
         let error = calculator.matrix(&given, &at_bands, wrong, formula).unwrap_err().to_string();
-        let says = format!(
-            "omega: needs an energy for each of 3 bands, with at_bands; found {}",
-            wrong.len()
-        );
+        let says =
+            format!("omega: at_bands needs an energy for each of 3 bands; found {}", wrong.len());
         assert!(error.contains(&says), "{error}");
     }
     let error = calculator.matrix(&given, &at_bands, &[0.0, f64::NAN, 0.0], formula).unwrap_err();

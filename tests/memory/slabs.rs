@@ -55,7 +55,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
     }
     for igp in [0..0, 1..1, 0..ngpown + 1, ngpown..ngpown + 1] {
         let error = source.slab(&bands, igp.clone()).expect_err("no such part");
-        assert!(error.to_string().contains("is not a part of 0.."), "{error}");
+        assert!(error.to_string().contains("is not within 0.."), "{error}");
     }
     let loaded = source.load().unwrap();
     assert_part(loaded.slab(), whole.slab(), 0..ngpown);
@@ -175,7 +175,7 @@ fn errors_name_elements_of_the_whole_problem() {
         (2, nan, ["aqsm_local(igp,n) is NaN", "at (6,3)"]),
         (0, large, ["wtilde_array(ig,igp) is 1e80+0e0i at (3,6)", "at most 1e75"]),
         (1, large, ["at (3,6)", "at most 1e50"]),
-        (0, Complex64::new(-w, 1e-300), ["(ig,igp) = (3,6)", "no bound"]),
+        (0, Complex64::new(-w, 1e-300), ["(ig,igp) = (3,6)", "not bounded"]),
     ] {
         let text = of(at, wrong);
         assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");

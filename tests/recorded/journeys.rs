@@ -67,5 +67,5 @@ fn a_recorded_run_in_every_form() {
         command.assert().success().stdout(shown.and(contains("blog:baseline").not()));
     }
     let none = gpp().args(["table", "--version", "past", "--from"]).arg(&path).assert().code(2);
-    none.stderr(contains("run.json: has no such result that passed"));
+    none.stderr(contains("run.json: has no verified result of these versions"));
 }

@@ -137,7 +137,10 @@ fn what_cannot_be_read_says_why() {
     let without = raw.replace("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", "something");
     for (csv, part) in [
         (without.as_str(), "op_dfma_pred_on.sum is missing for kernel `gpp_v0_nw2`"),
-        (&raw.replace("gpp_v5", "other_kernel"), "kernel `other_kernel` is of no known version"),
+        (
+            &raw.replace("gpp_v5", "other_kernel"),
+            "kernel `other_kernel` belongs to no known version",
+        ),
         ("==ERROR== No kernels were profiled.\n", "No kernels were profiled"),
         ("", "no header row"),
         ("a,b\n1,2\n", "no header row"),

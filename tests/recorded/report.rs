@@ -80,7 +80,7 @@ fn the_page_needs_nothing_else() {
         let card = format!("<article class=\"card\" id=\"{version}\"");
         assert!(page.contains(&card), "{version} is missing");
     }
-    for text in ["What was found", "is synthetic", "fewer cycles, ", "wtilde / wdiff"] {
+    for text in ["Findings", "is synthetic", "fewer cycles, ", "wtilde / wdiff"] {
         assert!(page.contains(text), "{text} is missing");
     }
     assert_eq!(page.matches("No significant difference").count(), 3);

@@ -131,7 +131,7 @@ fn real_parts_of_the_real_flavour_are_compared_alone() {
     let (record, text) = run(&problem, &stored, "v3,cpu:paired");
     assert_eq!(record["results"][0]["verification"]["outcome"], "passed");
     assert_eq!(record["results"][0]["verification"]["real_parts"], true);
-    let says = "cpu:paired: passed; only real parts compared: the stored sums";
+    let says = "cpu:paired: passed; only real parts compared: the reference values";
     assert!(text.contains(says), "{text}");
 }
 

@@ -249,7 +249,7 @@ static void handles(gpp_handle *handle) {
     for (int by = -100; by <= 100; by += 200) {
         other = handle;
         CHECK(gpp_open_version("cpu", GPP_VERSION + by, 0, &other) == GPP_STATUS_BAD_ARGUMENT && other == NULL);
-        CHECK(strstr(gpp_message(), "was compiled for version 0.") != NULL);
+        CHECK(strstr(gpp_message(), "was compiled for gpp 0.") != NULL);
     }
     CHECK(gpp_open_version("cpu", GPP_VERSION / 100 * 100 + 99, 0, &other) == GPP_STATUS_OK);
     CHECK(gpp_close(other) == GPP_STATUS_OK);
@@ -265,7 +265,7 @@ static void handles(gpp_handle *handle) {
     gpp_handle *bad[] = {NULL, other, (gpp_handle *)1, (gpp_handle *)(uintptr_t)&s};
     for (int i = 0; i < 4; i++) {
         CHECK(gpp_sums(bad[i], &s, &b, NW, omega, NULL, asx, ach, NULL) == GPP_STATUS_BAD_ARGUMENT);
-        CHECK(strstr(gpp_message(), i == 0 ? "handle is null" : "handle is none") != NULL);
+        CHECK(strstr(gpp_message(), i == 0 ? "handle is null" : "handle is not open") != NULL);
         CHECK(gpp_set_version(bad[i], "v3") == GPP_STATUS_BAD_ARGUMENT);
         CHECK(gpp_set_threads(bad[i], 1) == GPP_STATUS_BAD_ARGUMENT && gpp_threads(bad[i]) == 0);
         CHECK(gpp_close(bad[i]) == (i == 0 ? GPP_STATUS_OK : GPP_STATUS_BAD_ARGUMENT));

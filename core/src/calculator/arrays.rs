@@ -67,9 +67,9 @@ impl Default for Formula {
     }
 }
 
-pub const NAME: &str = "the arrays given";
+pub const NAME: &str = "the caller's arrays";
 
-/// A screening's part of a header, checked if it has pairs. Of all rows it has those of this rank's G′ alone.
+/// A screening's part of a header, checked if it has pairs. It has only the rows of this rank's G′.
 pub fn screening_header(screening: &Screening) -> Result<Header> {
     let (ncouls, ngpown) = (screening.vcoul.len(), screening.inv_igp_index.len());
     let gvec_ng = screening.indinv.len();

@@ -39,7 +39,7 @@ impl Calculator {
         }
         if ld < rows {
             return wrong(format!(
-                "has {rows} rows, and only {ld} elements from one column to the next"
+                "has {rows} rows, but only {ld} elements from one column to the next"
             ));
         }
         require_on(index, name, at, DeviceMatrix { at, ld }.bytes(shape))
@@ -51,7 +51,7 @@ impl Calculator {
             None if self.opened.host().is_some() => "the CPU",
             None => "several GPUs",
         };
-        let what = format!("is on a GPU, but the calculator is of {found}: pass host arrays");
+        let what = format!("is on a GPU, but the calculator uses {found}: pass host arrays");
         Err(Error::Input { origin: name.into(), what })
     }
 

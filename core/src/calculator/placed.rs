@@ -35,7 +35,7 @@ pub struct Placed<'a> {
     asked: Option<([Vec<f64>; 3], Formula, Id)>,
     /// The problem of the last call, if all its matrices are on the GPU.
     last: Option<Problem>,
-    /// Rows of this rank's G′ among those of all G, and among those of all its columns: made at first use.
+    /// Rows of this rank's G′ among the rows of all G, and among the rows of its columns: made at first use.
     rows: [Option<Rows>; 2],
     /// With the bands of no problem.
     header: Header,
@@ -250,7 +250,7 @@ impl Placed<'_> {
     /// the last one if nothing else has changed.
     ///
     /// # Safety
-    /// It refers to the arrays given and to those placed, and is dropped before they are.
+    /// It refers to the caller's and the placed arrays, and is dropped before them.
     pub(super) unsafe fn problem(
         &mut self,
         [e, occ]: [&[f64]; 2],
@@ -358,7 +358,7 @@ impl Calculator {
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
             let (count, found) = (elements.bands(), omega.len());
             if bands.at_bands && found != count {
-                let needs = format!("needs an energy for each of {count} bands, with at_bands");
+                let needs = format!("at_bands needs an energy for each of {count} bands");
                 let what = format!("{needs}; found {found}");
                 return Err(Error::Input { origin: "omega".into(), what });
             }
@@ -416,7 +416,7 @@ impl Calculator {
     }
 }
 
-/// Names of arrays and numbers in files, and those of the caller's.
+/// Names of arrays and numbers in files, and the caller's names for them.
 const NAMES: [[&str; 2]; 12] = [
     ["wtilde_array(", "wtilde("],
     ["I_eps_array(", "eps("],

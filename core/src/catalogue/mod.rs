@@ -1,6 +1,6 @@
 //! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
-//! A *version* is an idea with a source, a *kernel* its form on a back end, a *journey* a list with a baseline.
+//! A *version* is an idea with a source, a *kernel* its form on a back end, a *series* a list with a baseline.
 
 pub mod sources;
 
@@ -34,17 +34,17 @@ pub struct Journey {
     pub title: &'static str,
     pub source: &'static str,
     pub versions: Versions,
-    /// The version that speed-ups are relative to in a run that begins with this journey.
+    /// The version that speed-ups are relative to in a run that begins with this series.
     pub baseline: &'static str,
-    /// The journey whose last version its first one is compared with.
+    /// The series whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest version on the back end that the journey is made for.
+    /// The fastest version on the back end that the series is made for.
     pub best: &'static str,
     /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
 }
 
-/// The versions of a journey, as the crate of their kernels lists them.
+/// The versions of a series, as the crate of their kernels lists them.
 #[derive(Clone, Copy)]
 pub enum Versions {
     Gpu(&'static [&'static GpuVersion]),
@@ -245,7 +245,7 @@ impl Kernel {
     pub fn require_gpu(self) -> Result<&'static GpuVersion> {
         self.gpu().ok_or_else(|| Error::Input {
             origin: self.id().into(),
-            what: "is made for CPUs: --device cpu runs it".into(),
+            what: "runs on CPUs only: add --device cpu".into(),
         })
     }
 
@@ -338,7 +338,7 @@ pub fn place(id: &str) -> Option<usize> {
     versions().position(|listed| listed.id() == id)
 }
 
-/// The version that one is compared with: the one before it, or the last of the journey that its own continues.
+/// The version that one is compared with: the one before it, or the last of the series that its own continues.
 pub fn before(id: &str) -> Option<&'static str> {
     let own = journey_of(id)?;
     let ids = own.ids();
@@ -353,7 +353,7 @@ pub fn baseline(id: &str) -> Option<&'static str> {
     Some(journey_of(id)?.baseline)
 }
 
-/// The first of the journeys that a version belongs to, following [`Journey::continues`].
+/// The first of the series that a version belongs to, following [`Journey::continues`].
 pub fn story(id: &str) -> Option<&'static Journey> {
     let continued = |own: &&'static Journey| own.continues.and_then(journey);
     std::iter::successors(journey_of(id), continued).last()
@@ -366,12 +366,12 @@ pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) ->
     earlier.into_iter().find_map(|id| among.iter().find(|other| **other == id).copied())
 }
 
-/// The journeys that run if no version is named.
+/// The series that run if no version is named.
 pub const MAIN: &str = "paper,past";
 
 pub const BEST: &str = "best";
 
-/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), journeys, `best`, `JOURNEY:best` and `all` with commas
+/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `JOURNEY:best` and `all` with commas
 /// between them name, each once, in order; the best are those on this back end, `all` what it runs, its own first.
 pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     named_for(names, back_end, None)
@@ -412,12 +412,12 @@ pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
         [version] => Ok(version),
         ref several => Err(Error::Input {
             origin: format!("{flag} {names}"),
-            what: format!("takes one version, not {}", several.len()),
+            what: format!("needs one version, found {}", several.len()),
         }),
     }
 }
 
-/// The versions of a range, whose last may be named without the first's journey, or the one of another name.
+/// The versions of a range, whose last may be named without the first's series, or the one of another name.
 fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     let (first, last) = match (one(name, back_end), name.split_once('-')) {
         (Err(_), Some(ends)) => ends,
@@ -438,7 +438,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         _ => Err(Error::Input {
             origin: format!("--version {name}"),
             what: format!(
-                "needs two versions of one series, the earlier first: {first} is of {of_first} and {last} of {of_last}"
+                "a range needs two versions of one series, the earlier first: {first} is in {of_first}, {last} in {of_last}"
             ),
         }),
     }
@@ -460,7 +460,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     })
 }
 
-/// All names of versions: ids, journeys, `best` and `all`.
+/// All names of versions: ids, series, `best` and `all`.
 fn known() -> Vec<&'static str> {
     let ids = versions().map(|listed| listed.version.id);
     let journeys = JOURNEYS.iter().map(|journey| journey.id);

@@ -78,7 +78,7 @@ pub const WORDS: [(&str, &str); 6] = [
     ("eps", "δ − ε⁻¹(ig,igp): how strongly the crystal screens that pair."),
     (
         "ω̃, wtilde",
-        "The pole of a pair, real in BerkeleyGW but for invalid modes with `invalid_gpp_mode 1`. It may be complex. Ω² = ω̃²·eps.",
+        "The pole of a pair, real in BerkeleyGW, except for invalid modes with `invalid_gpp_mode 1`. It may be complex. Ω² = ω̃²·eps.",
     ),
     (
         "asx, ach",

@@ -32,7 +32,7 @@ pub trait Device: Sync {
         Ok(None)
     }
 
-    /// Bytes of the host's memory besides a problem's arrays, for these versions in turn on slabs of these dimensions.
+    /// Host memory in bytes besides a problem's arrays, for runs of these versions on slabs of these dimensions.
     fn workspace(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> u64 {
         0
     }

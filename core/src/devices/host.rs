@@ -195,7 +195,7 @@ impl Worker for OnHost<'_> {
 }
 
 impl OnHost<'_> {
-    /// Runs a GPU version's kernels: the blocks of a grid in parallel, the threads of a block in turn.
+    /// Runs a GPU version's kernels: the blocks of a grid in parallel, the threads of a block one after the other.
     fn emulate(
         &self,
         slab: SlabView<'_>,

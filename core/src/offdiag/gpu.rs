@@ -32,7 +32,7 @@ const AHEAD: usize = IN_FLIGHT + 1;
 /// Bytes of the device's memory that are left alone.
 const SPARE: u64 = 256 << 20;
 
-/// A task in place on a GPU. Two streams take steps (a part at some energies) in turn, each with its own sums. At a
+/// A task in place on a GPU. Two streams take steps (a part at some energies) alternately, each with its own sums. At a
 /// step's end a kernel adds up their slots and clears them; the result is copied while further steps run.
 pub struct OnGpu<'a> {
     /// First, so that what was launched is done before the rest goes.

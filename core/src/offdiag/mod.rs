@@ -51,7 +51,7 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summed {
     pub sums: Sums,
-    /// Seconds of the products, by the device's clock if it has one; of several devices those of the longest.
+    /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
     pub seconds: f64,
 }
 
@@ -122,7 +122,7 @@ impl Elements for Borrowed<'_> {
         let is_right = |part: f64| part.abs() <= LARGEST_FACTOR;
         if let Some(ig) = column.iter().position(|z| !(is_right(z.re) && is_right(z.im))) {
             let ([i, j, k], found) = ([ig, n, l].map(|at| at + self.index_base), column[ig]);
-            let most = format!("its parts must be at most {LARGEST_FACTOR:e}");
+            let most = format!("real and imaginary part must be at most {LARGEST_FACTOR:e}");
             self.wrong.get_or_init(|| format!("is {found:e} at ({i},{j},{k}); {most}"));
             self.stop.ask(0);
         }
@@ -167,7 +167,7 @@ impl<'a> Workers<'a> {
         self
     }
 
-    /// Sums all parts. Ranks take parts in turn; rank 0 has the sums, and adds each part in its turn. Collective.
+    /// Sums all parts, dealt to ranks one after the other; rank 0 adds them in order and has the sums. Collective.
     pub fn sum(&mut self, done: Done) -> Result<Summed> {
         let Workers { task, workers, ranks, homes } = self;
         let (all, ranks) = (task.parts(), *ranks);

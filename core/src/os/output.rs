@@ -122,7 +122,7 @@ pub fn text(path: &Path) -> io::Result<String> {
     file.take(MOST_TEXT).read_to_end(&mut bytes)?;
     String::from_utf8(bytes).map_err(|error| {
         let found = named(error.as_bytes()).unwrap_or("of bytes");
-        io::Error::other(format!("it is {found}, no text"))
+        io::Error::other(format!("it is {found}, not text"))
     })
 }
 

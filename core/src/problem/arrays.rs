@@ -15,7 +15,7 @@ use crate::os::memory::zeros;
 
 #[derive(Debug)]
 pub struct Array {
-    /// Its name in a file with those of its indices, the fastest first.
+    /// Its name in a file with the names of its indices, the fastest first.
     pub name: &'static str,
     pub element: u64,
     pub of: Of,

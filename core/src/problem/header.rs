@@ -160,7 +160,7 @@ impl Header {
         self.wfnkq_ekq[self.peinf_indext_dist[n] as usize - 1]
     }
 
-    /// Energies in eV above `e_lk`, `(nw)`: those of [`Header::energies`], or `sig_dw·(iw − 2)`.
+    /// Energies in eV above `e_lk`, `(nw)`: from [`Header::energies`], or `sig_dw·(iw − 2)`.
     pub fn above_state(&self) -> Vec<f64> {
         let spaced = || (self.nstart..=self.nend).map(|iw| self.sig_dw * (iw as f64 - 2.0));
         self.energies.clone().unwrap_or_else(|| spaced().collect())

@@ -139,8 +139,8 @@ impl Reader {
             Some(format) => of_file(
                 &self.path,
                 format!(
-                    "is {format}, and no input file: that begins with a Fortran record, little-endian with length \
-                     markers of 4 bytes; docs/berkeleygw.md describes it"
+                    "is {format}, not an input file; docs/berkeleygw.md describes the format, Fortran records with 4-byte \
+                     little-endian length markers"
                 ),
             ),
             None => {
@@ -460,8 +460,8 @@ pub fn write_with_subrecords(
     assert!(max_subrecord > 0 && max_subrecord <= MAX_SUBRECORD);
     let progress = progress.into();
     if problem.header().energies.is_some() {
-        let what = "its energies are a list of their own; a file holds nstart, nend, sig_dw and e_lk, for \
-                    e_lk + sig_dw·(iw − 2)";
+        let what = "its energies are not a grid e_lk + sig_dw·(iw − 2), and a file holds nstart, nend, sig_dw and \
+                    e_lk only";
         return Err(wrong(problem.name(), Error::new(what)));
     }
     replace(path, |file| {

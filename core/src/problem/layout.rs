@@ -200,7 +200,7 @@ impl Preparation {
         }
     }
 
-    /// Bytes of the pairs of all slabs kept on the host for the next calculation at most; `granted` are those of a run.
+    /// Most bytes of pairs of all slabs that stay on the host for the next calculation; `granted` are a run's.
     pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
         match self.0 {
             Layout::Original | Layout::Swapped => 0,
@@ -454,7 +454,7 @@ fn reordered<'a>(
     Ok(columns)
 }
 
-/// A matrix of `rows` rows given by its columns, one for each band, transposed, with zeros added up to `padded` bands.
+/// A matrix of `rows` rows, by its columns, one for each band, transposed, with zeros added up to `padded` bands.
 fn bands_fastest(
     array: &Array,
     columns: Vec<&[Complex64]>,

@@ -148,7 +148,7 @@ pub struct Problem {
     order: Arc<BandOrder>,
     start: Sums,
     stored: Option<Sums>,
-    /// The igp in memory: all, or those of this process, which may be none.
+    /// The igp in memory: all, or this process's, which may be none.
     slab: Option<Slab>,
     source: Option<Streamed>,
     /// The poles of the slab sorted by size, for problems whose energies change from call to call.

@@ -42,7 +42,7 @@ pub(super) fn check_size(
     let Some(at) = first(elements, |z| !is_within(most, z)) else { return Ok(()) };
     let ((a, b), found, name) = (index(at), elements[at], array.name);
     Err(Error::new(format!(
-        "{name} is {found:e} at ({a},{b}); its parts must be finite and at most {most:e}"
+        "{name} is {found:e} at ({a},{b}); real and imaginary part must be finite and at most {most:e}"
     )))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn check_vcoul(header: &Header) -> Result<()> {
         let found = header.vcoul[row];
         if !(0.0..=LARGEST_FACTOR).contains(&found.abs()) {
             return Err(Error::new(format!(
-                "vcoul({}) is {found:e}; its size must be at most {LARGEST_FACTOR:e}",
+                "vcoul({}) is {found:e}; its absolute value must be at most {LARGEST_FACTOR:e}",
                 row + 1
             )));
         }
@@ -80,7 +80,7 @@ pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
     let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
     let found = energy(header, wx, at);
-    Err(Error::new(format!("{found}; its size must be at most {LARGEST_ENERGY:e}")))
+    Err(Error::new(format!("{found}; its absolute value must be at most {LARGEST_ENERGY:e}")))
 }
 
 /// Whether poles have to be checked with the energies of each problem.
@@ -119,7 +119,7 @@ pub(super) fn resolved_poles(
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {
         return Err(Error::new(format!(
-            "{}, beyond {LARGEST_POLE:e}, and {}; for such energies the parts of poles must be at most \
+            "{}, above {LARGEST_POLE:e}, and {}; for such energies poles must be at most \
              {LARGEST_POLE_OF_LARGE_ENERGY:e}",
             energy(header, wx, at),
             pole(index(large), wtilde[large])
@@ -133,7 +133,7 @@ pub(super) fn resolved_poles(
     if let Some(thin) = unbounded {
         let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
         return Err(Error::new(format!(
-            "{} and {}, its negative: their term has no bound, and no cutoff",
+            "{} and {}, its negative: their term is not bounded, not even by the cutoff",
             pole(index(thin), wtilde[thin]),
             energy(header, wx, at)
         )));

@@ -11,7 +11,7 @@
 //! - Real poles have the shares and quantiles of one call of `sigma` with Hybertsen-Louie's model, 16 silicon
 //!   atoms at q → 0, 1471 G: 33 % are static and hold 1e12 eV, 2.5 % are zero with an `eps` that is not,
 //!   the others lie between 0.3 and 540 eV.
-//! - Complex poles have those of a call with Godby-Needs' model and `invalid_gpp_mode 1`, two atoms of GaAs, 64 G:
+//! - Complex poles have the statistics of a call with Godby-Needs' model and `invalid_gpp_mode 1`, two atoms of GaAs, 64 G:
 //!   11.8 % are off the real axis, at angles of 53° to 87° on either side of it; none is static or zero.
 //! - Poles do not depend on `eps`, as the measured ones hardly do. But those on the diagonal are real, 17 eV at the
 //!   head, and rise as `eps` falls.

@@ -480,7 +480,7 @@ pub mod v8 {
     //! v8: 512 threads a block.
     //!
     //! A thread may take fewer registers, so that larger blocks fit on a multiprocessor (paper, section III,
-    //! v8). With the paper's cap of 128 registers one block of 512 threads fits. With our cap of 64 two fit; a
+    //! v8). With the paper's limit of 128 registers one block of 512 threads fits, with ours of 64 two fit; a
     //! few numbers are spilled.
     //!
     //! Lines of the nest: none, the launch changes.

@@ -83,7 +83,7 @@ impl Gpu {
         let count = Gpu::count()?;
         if index >= count {
             let last = count - 1;
-            let why = format!("gpu:{index} was asked for, the last one is gpu:{last}");
+            let why = format!("gpu:{index} does not exist; the last is gpu:{last}");
             return Err(Error::NoGpu { why });
         }
         let context = Context::open(index)?;
@@ -143,7 +143,7 @@ impl Gpu {
             return Ok(kernel.clone());
         }
         let ptx = self.ptx.module(symbol).ok_or_else(|| {
-            Error::driver(format!("look-up of kernel {symbol}"), "the PTX has none of this name")
+            Error::driver(format!("look-up of kernel {symbol}"), "the PTX lacks this kernel")
         })?;
         let function = self.context.function(&ptx, symbol)?;
         let kernel = Arc::new(Loaded { function, table: Arc::default() });

@@ -60,7 +60,7 @@ fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
         Err(what) => {
             assert_eq!(
                 what.to_string().split_once(" at ").unwrap().1,
-                "(1,4); its parts must be finite and at most 1e75"
+                "(1,4); real and imaginary part must be finite and at most 1e75"
             )
         }
         other => panic!("{other:?}"),

@@ -339,7 +339,7 @@ fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
 /// Squares around zero and what decides whether they are divided.
 struct Squares {
     limits: Limits,
-    /// Which part of all energies a pole is near to, those of occupied bands and their opposites.
+    /// Which part of all energies a pole is near to, of those of occupied bands and their negatives.
     energies: Sample,
     /// The larger part of a pole is from here on.
     smallest: f64,

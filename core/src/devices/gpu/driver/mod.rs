@@ -41,9 +41,10 @@ pub fn devices() -> Result<usize> {
         return no_gpu(format!("the driver found no device: {failure}{visible}"));
     }
     if let Some(name) = library::lacking() {
-        let own = driver_version().map_or(String::new(), |own| format!(", it is of CUDA {own}"));
+        let own =
+            driver_version().map_or(String::new(), |own| format!(", this one has CUDA {own}"));
         return no_gpu(format!(
-            "the driver has no {name}: gpp needs one of CUDA 11.4 or later{own}"
+            "the driver lacks {name}: gpp needs a driver for CUDA 11.4 or later{own}"
         ));
     }
     match Device::num_devices().of(|| "device count".into())? {
