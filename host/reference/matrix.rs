@@ -42,7 +42,7 @@ impl Sample {
         Sample { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
     }
 
-    /// The elements between three bands, the first, the middle and the last, at as many energies as take seconds, one at least.
+    /// Those of three bands, the first, the middle and the last, at as many energies as take seconds, one at least.
     pub fn few(task: &Task) -> Sample {
         let (bands, nw) = (task.bands(), task.nw());
         let mut bands = vec![0, bands / 2, bands - 1];

@@ -26,7 +26,7 @@ pub enum Source {
     Golden,
     /// Evaluated now by [`evaluate`].
     Serial,
-    /// The sums of another version on the same device, with terms as in the definition.
+    /// Those of another version on the same device, with terms as in the definition.
     Device,
 }
 

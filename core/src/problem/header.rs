@@ -305,7 +305,7 @@ pub enum EnergyGrid {
     Even(Even),
     /// A number of energies with the problem's own spacing, from its first one on.
     Count(usize),
-    /// The energies of [`EnergyGrid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
+    /// Those of [`EnergyGrid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
     /// is the second one; if it is alone, it is iw = 2 and `e_lk`.
     Spaced(Even),
     /// In eV above `e_lk`.

@@ -20,7 +20,7 @@ pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
 /// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
 ///
 /// # Errors
-/// The `igp` of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
+/// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
 pub fn evaluate<'a>(
     terms: impl Into<Terms<'a>>,
     progress: impl Into<Progress>,
