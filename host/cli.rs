@@ -529,7 +529,7 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 #[command(after_help = "\
 Examples:
   gpp explain v4
-  gpp explain paper --from data/runs/h200-2026-11-23/si214
+  gpp explain paper --from data/runs/h100-2026-11-27/si214
   gpp explain offdiag                  the versions of `gpp offdiag`")]
 pub struct ExplainArgs {
     /// Versions as for `gpp --version`, or versions of `gpp offdiag` (`offdiag` for all of them)

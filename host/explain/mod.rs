@@ -327,7 +327,7 @@ pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<Exi
 }
 
 const NOT_MEASURED: &str = "Not measured here: `gpp profile` on a GPU writes gpp-profile/; --from FOLDER reads stored \
-    records, such as data/runs/h200-2026-11-23/si214, and for versions of Σ as a matrix …/offdiag.";
+    records, such as data/runs/h100-2026-11-27/si214, and for versions of Σ as a matrix …/offdiag.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let columns = terminal().map_or(WIDTH, usize::from);

@@ -103,7 +103,7 @@ fn matrix_elements_of_a_file_give_the_same_bits() {
     of_file(&["-q", "--csv", "-"]).success().stdout(contains("1,1.0,5,5,"));
     let refused =
         |part: &str| of_file(&[]).code(2).stderr(contains(part)).stderr(contains("A.npy"));
-    of_file(&["--bands", "4:6"]).code(2).stderr(contains("those from 1 to 5"));
+    of_file(&["--bands", "4:6"]).code(2).stderr(contains("--elements has bands 1 to 5"));
     write(&path("A.npy"), 2, |all| all[3 * NCOULS + 7].im = f64::NAN);
     refused("A[0, 3, 7] is 0");
     write(&path("A.npy"), 2, |all| all.truncate(2 * NBANDS * 66));

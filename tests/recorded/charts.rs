@@ -114,8 +114,10 @@ fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
 
 #[test]
 fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
-    let (_, ceilings) = load(&archive("si214"));
-    let folder = Folder::load(&archive("offdiag")).unwrap();
+    // The records that have ncu's counters of matrices, and ceilings of that card.
+    let of_card = |name| crate::common::repository(&format!("data/runs/h200-2026-11-23/{name}"));
+    let (_, ceilings) = load(&of_card("si214-journeys"));
+    let folder = Folder::load(&of_card("offdiag")).unwrap();
     let of = Matrices::of(&folder, &ceilings).unwrap();
     let executed = of.executed();
     // 8 · 24 n · 11075 ig · 1385 igp · 128 l operations a launch; byte/s and ns of counters.csv, TFLOP/s of

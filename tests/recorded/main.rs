@@ -12,7 +12,7 @@ mod sigma;
 
 use std::path::PathBuf;
 
-/// A folder of the archived runs on an H200.
+/// A folder of the archived runs on an H100.
 fn archive(name: &str) -> PathBuf {
-    common::repository(&format!("data/runs/h200-2026-11-23/{name}"))
+    common::repository(&format!("data/runs/h100-2026-11-27/{name}"))
 }

@@ -58,7 +58,7 @@ fn steps_that_go_the_other_way_are_marked() {
 fn operation_counts_are_the_archived_ones() {
     // The blog's and the talk's series are archived in a folder of their own.
     let mut profiles = profiles();
-    profiles.extend(profile::load(&archive("si214-journeys")).unwrap());
+    profiles.extend(profile::load(&repository("data/runs/h200-2026-11-23/si214-journeys")).unwrap());
     assert!(!profiles.is_empty());
     for version in ALL {
         // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.

@@ -27,7 +27,9 @@ fn the_choice_is_the_fastest_of_archived_runs() {
         let sorts = |result: &Measurement| result.version.starts_with("sigma:");
         if run.results.len() > 1 && run.results.iter().any(sorts) {
             let chosen = best_for(run.head.device.back_end(), outline);
-            let times = run.results.iter().map(|result| result.times.median);
+            // v14 is for those who ask for it: its last bits depend on slabs.
+            let others = run.results.iter().filter(|result| result.version != "v14");
+            let times = others.map(|result| result.times.median);
             let least = times.fold(f64::INFINITY, f64::min);
             // No archived run has the versions that came after it.
             let own = run.results.iter().find(|result| result.version == chosen.id());
