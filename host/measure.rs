@@ -18,7 +18,7 @@ use crate::record::run::{Measurement, Threads, Times, Work};
 use crate::record::{Repetition, Span, State};
 use crate::reference::{Outcome, Reference, verify};
 
-pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214 on an H200";
+pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214";
 
 const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
 

@@ -205,7 +205,9 @@ impl<'a> Calculation<'a> {
         if times.runs() > 1 {
             workers = workers.for_several();
         }
-        let gauge = self.resources.devices[0].gauge();
+        // Clock and power are those of one board.
+        let devices = &self.resources.devices;
+        let gauge = (devices.len() * ranks.size() == 1).then(|| devices[0].gauge()).flatten();
         let watch = gauge.clone().map(Watch::begin);
         let bar = self.progress.bar("summing", times.runs() as u64);
         let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);

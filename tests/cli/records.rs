@@ -10,7 +10,7 @@ use serde_json::Value;
 #[test]
 fn records_of_two_systems_are_not_mixed() {
     let dir = tempfile::tempdir().unwrap();
-    for (system, version) in [("si214", "v0"), ("si510", "v8")] {
+    for (system, version) in [("si214", "v0"), ("si214-complex", "v8")] {
         let file = format!("profile-{version}.json");
         fs::copy(archived(system).join(&file), dir.path().join(&file)).unwrap();
     }
@@ -19,11 +19,11 @@ fn records_of_two_systems_are_not_mixed() {
         let run = gpp().args([command, "--from"]).arg(dir.path()).assert().code(2);
         run.stderr(contains(part));
     };
-    refused("report", "holds profiles of si214 and si510");
-    refused("roofline", "holds profiles of si214 and si510");
+    refused("report", "holds profiles of si214 and si214-complex");
+    refused("roofline", "holds profiles of si214 and si214-complex");
     fs::remove_file(dir.path().join("profile-v8.json")).unwrap();
-    fs::copy(archived("si510").join("run.json"), dir.path().join("run.json")).unwrap();
-    refused("report", "run.json: is a run of si510, but its folder has profiles of si214");
+    fs::copy(archived("si214-complex").join("run.json"), dir.path().join("run.json")).unwrap();
+    refused("report", "run.json: is a run of si214-complex, but its folder has profiles of si214");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use gpp::record::run::{Offdiag, Run};
 use gpp::record::{self, Ceilings, Profile, Record};
+use gpp::reference::Outcome;
 use serde_json::Value;
 
 use crate::common::{json, repository};
@@ -27,7 +28,9 @@ fn every_archived_record_is_read_and_written() {
         let kind = match name.split(['-', '.']).next().unwrap() {
             "run" => {
                 let run: Run = both_ways(&path);
-                assert!(run.passed() && !run.results.is_empty());
+                let outcomes = run.results.iter().map(|result| result.verification.outcome);
+                let is_right = |of| matches!(of, Outcome::Passed | Outcome::NotVerified);
+                assert!(outcomes.map(is_right).reduce(|a, b| a && b).unwrap());
                 0
             }
             "profile" => {

@@ -51,7 +51,7 @@ pub mod v9 {
     pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
     pub const ANY: Kernel = Kernel {
-        flops_per_term: Some(42.9),
+        flops_per_term: Some(42.3),
         entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
         ..Kernel::tiled(SHAPE)
     };
@@ -128,7 +128,7 @@ pub mod v10 {
     }
 
     pub const ANY: Kernel = Kernel {
-        flops_per_term: Some(32.5),
+        flops_per_term: Some(31.9),
         entries: entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
         ..super::v9::ANY
     };
@@ -478,7 +478,7 @@ pub mod v13 {
 
     pub const REAL: Kernel = Kernel {
         energies_from: EnergiesFrom::ConstantMemory,
-        flops_per_term: Some(17.3),
+        flops_per_term: Some(17.2),
         entries: entries!(
             tiled real, SHAPE, term:
             gpp_v13_real_nw1 = 1,
@@ -491,7 +491,7 @@ pub mod v13 {
     /// For any poles, by v10's formulas.
     pub const ANY: Kernel = Kernel {
         poles: Poles::Any,
-        flops_per_term: Some(32.5),
+        flops_per_term: Some(31.9),
         entries: entries!(
             tiled any, SHAPE, term:
             gpp_v13_nw1 = 1,
