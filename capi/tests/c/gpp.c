@@ -414,7 +414,7 @@ static void matrices(gpp_handle *handle, int on_cpu) {
             gpp_complex x = plane < 2 ? at_each[part][l + 2 * (m + 2 * (plane ? m : l))] : of(7, 7);
             CHECK(memcmp(&at_own[part][i], &x, sizeof x) == 0);
         }
-    REFUSED_MATRIX(&s, &b, NW, omega, sx, ch, "omega: needs an energy for each of 2 bands");
+    REFUSED_MATRIX(&s, &b, NW, omega, sx, ch, "omega: at_bands needs an energy for each of 2 bands");
     b.at_bands = 0;
 
     WRONG_IN_MATRIX(bands, 0, "bands must be from 1 to 8192, found 0");
