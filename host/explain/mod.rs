@@ -204,7 +204,8 @@ pub fn difference(before: &SourceFile, now: &SourceFile) -> Difference {
     Difference { added: count('+'), removed: count('-'), lines }
 }
 
-/// The lines of code with their numbers, without comments, imports and tests; an entry's symbol as that of any version.
+/// The lines of code with their numbers, without comments, tests and imports but those from another version; an entry's
+/// symbol as that of any version.
 fn code(file: &SourceFile) -> Vec<(u32, String)> {
     let folder = file.path.split_once("/versions/").map_or("", |(_, name)| name);
     let symbol = format!("gpp_{}", folder.trim_end_matches(".rs").replace('/', "_"));
@@ -214,7 +215,7 @@ fn code(file: &SourceFile) -> Vec<(u32, String)> {
         if text.starts_with("#[cfg(test)]") {
             break;
         }
-        imports |= text.starts_with("use ");
+        imports |= text.starts_with("use ") && !text.starts_with("use super::v");
         if !imports && !text.trim().is_empty() && !text.trim_start().starts_with("//") {
             lines.push((at as u32 + 1, text.replace(&symbol, "gpp")));
         }

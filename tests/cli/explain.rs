@@ -34,8 +34,8 @@ fn every_version_of_every_series_has_a_card() {
     for (id, folder, first) in [
         ("paper", "h100-2026-11-27/si214", None),
         ("past", "h100-2026-11-27/si214", Some("v8")),
-        ("blog", "h200-2026-11-23/si214-journeys", None),
-        ("talk", "h200-2026-11-23/si214-journeys", None),
+        ("blog", "h100-2026-11-27/si214-blog", None),
+        ("talk", "h100-2026-11-27/si214-talk", None),
     ] {
         let cards = cards(&["explain", id], &records(folder));
         let ids: Vec<&str> = cards.iter().map(|card| card["version"].as_str().unwrap()).collect();
