@@ -1,6 +1,6 @@
 //! Items → workers → sums in the order of items. Items are slabs of a problem, or chunks of bands n of a matrix.
 //!
-//! A queue deals each item to a worker with room, that of the last run if possible, where its arrays may still be. A
+//! A queue gives each item to a free worker, if possible that of the last run, which may still hold its arrays. A
 //! worker may have several steps in flight. Sums come in the order of items: bits do not depend on workers.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -173,8 +173,8 @@ impl<'r> WorkQueue<'r> {
         }
     }
 
-    /// The index of a worker's next item: one of its own, else one that nobody had, else the last of the worker with
-    /// most left, unless it has only one. A worker that `waits` sleeps until there is one for it, or none is left.
+    /// The index of a worker's next item: one it had before, else one that nobody had, else the last of the worker with
+    /// most left (at least two). A worker that `waits` sleeps until there is one for it, or none is left.
     pub fn next(&self, worker: usize, waits: bool) -> Option<usize> {
         let mut state = self.state();
         loop {

@@ -1,6 +1,6 @@
 //! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
-//! A *version* is an idea with a source, a *kernel* its form on a back end, a *series* a list with a baseline.
+//! A *version* is one way to compute Σ, a [`Kernel`] a version on a back end, a *series* a list with a baseline.
 
 pub mod sources;
 

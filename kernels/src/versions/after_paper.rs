@@ -112,7 +112,7 @@ pub mod v10 {
     //! `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q`: no choice of denominators is left. And with
     //! `1/z = conj(z)/|z|²`, where `Im z = ∓Im ω̃` is the pair's own, a sum over `M·q` or `M·(q − p)` is two
     //! sums of `M` times something real. A reciprocal is the hardware's approximation and one cubic correction, three
-    //! fused operations: see [`crate::formula`].
+    //! fused operations.
     //!
     //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which the
     //! plan bounds; the difference of two sums would lose as many for each band.
@@ -139,8 +139,8 @@ pub mod v10 {
         re: f64,
         /// Square of the imaginary part.
         im2: f64,
-        /// Upper word of the largest |w − ω̃|² of the second branch. No energy is near enough to that for the lower word
-        /// to matter: such pairs are fallback pairs.
+        /// Upper 32 bits of the largest |w − ω̃|² of the second branch. Pairs for which the lower 32 would matter are
+        /// fallback pairs.
         near: f32,
     }
 
@@ -393,7 +393,7 @@ pub mod v12 {
     #[derive(Clone, Copy)]
     pub struct Pole {
         pub wtilde: f64,
-        /// Upper word of the largest |w − ω̃| of the second branch, as in v10.
+        /// Upper 32 bits of the largest |w − ω̃| of the second branch, as in v10.
         near: f32,
     }
 
@@ -411,8 +411,8 @@ pub mod v12 {
             (d, s, select_unpredictable(near, self.wtilde * -2.0, d) * s, near)
         }
 
-        /// `y` and `q` of an energy that nothing cuts off; a `q` near the pole is next to nothing, one
-        /// selection instead of two.
+        /// `y` and `q` of an energy without cutoff; near the pole `q` is tiny, not zero, which saves a
+        /// selection.
         #[inline(always)]
         pub fn quotients(&self, w: f64) -> (f64, f64) {
             let (_, s, z, near) = self.denominators(w);
@@ -437,7 +437,7 @@ pub mod v12 {
         }
     }
 
-    /// `x`, or without its upper word if `near` holds: next to nothing, below 1e-313.
+    /// `x`, or only its lower 32 bits if `near` holds: below 1e-313.
     #[inline(always)]
     fn upper_unless(near: bool, x: f64) -> f64 {
         let (upper, lower) = ((x.to_bits() >> 32) as u32, x.to_bits() as u32);
@@ -456,13 +456,13 @@ pub mod v12 {
 pub mod v13 {
     //! v13: energies as operands, one reciprocal for two of them.
     //!
-    //! v12 waits for reads of registers. The energies of a band are equal for all threads. An addition can
-    //! take one straight from the constant memory: no register holds it, and none is read. If the constant
-    //! memory does not hold all energies, v12's kernels run.
+    //! v12 waits for reads of registers. A band's energies are the same for all threads, so an addition can
+    //! take them from constant memory instead of a register. If the constant memory does not hold all
+    //! energies, v12's kernels run.
     //!
-    //! Two energies differ by one amount for all bands. So for *far* bands, to which no pole is near
-    //! ([`crate::plan`]), two real quotients share a reciprocal, and no test for the branch is needed: with `x` between
-    //! two energies, less `ω̃`, and half of their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of
+    //! Two energies differ by one amount for all bands. So for *far* bands, to which no pole is near,
+    //! two real quotients share a reciprocal, and no test for the branch is needed: with `x` between two
+    //! energies, less `ω̃`, and half of their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of
     //! `1/(x² − h²)` and of `x/(x² − h²)`. `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
     //!
     //! Lines of the nest: 6, 7.
@@ -659,11 +659,11 @@ pub mod any_poles {
 pub mod v14 {
     //! v14: pairs without terms are left out, and static ones are summed without quotients.
     //!
-    //! BerkeleyGW leaves the pole or the weight of an invalid mode zero, and the pair has no terms. v13's tiles go
-    //! through such pairs with a harmless pole. Here each lane has a [list](crate::lists) of the `igp` that it sums;
-    //! the block copies the window of `igp` that holds them to shared memory without registers between (`cp.async`,
-    //! which needs compute capability 8.0), and each lane reads its own. The arithmetic is v13's, but for pairs with
-    //! the one pole of other invalid modes, 1e12 eV, which have lists of their own and no quotients.
+    //! A pair whose ω̃ or `eps` BerkeleyGW sets to zero, as for invalid modes, has no terms, but v13 still computes
+    //! it. Here each lane has a list of the `igp` that it sums; the block copies the window of `igp` that holds them
+    //! directly to shared memory (`cp.async`, which needs compute capability 8.0), and each lane reads its own. The
+    //! arithmetic is v13's, except for pairs of other invalid modes (pole 1e12 eV): they have separate lists and no
+    //! quotients.
     //!
     //! Complex poles, of which none is static, are summed as in v13.
     //!
@@ -758,7 +758,7 @@ pub mod v14 {
 }
 
 pub mod static_ch {
-    //! The static CH, which BerkeleyGW's static remainder takes: of no journey, since it is another sum.
+    //! The static CH, which BerkeleyGW's static remainder takes: of no series, since it is another sum.
     //!
     //! A thread sums `M` of four `igp` over all bands, four fused operations a pair and band, and multiplies by
     //! `−½·vcoul·eps` once; poles, energies and occupations have no part in it. Four `igp` for each `aqsn` that is read

@@ -1,4 +1,4 @@
-//! The versions, by journey: each a module of a file of this folder, and a name here.
+//! The versions, by series: each a module of a file of this folder, and a name here.
 
 use crate::kernel::{Entry, GpuVersion, Kernel};
 
@@ -24,12 +24,12 @@ pub mod talk;
 pub use after_paper::*;
 pub use paper::*;
 
-/// Makes the list of each journey, and that of all.
+/// Makes the list of each series, and that of all.
 macro_rules! journeys {
     ($($(#[$about:meta])* $journey:ident: $($($part:ident)::+),+;)+) => {
         $($(#[$about])* pub static $journey: &[&GpuVersion] = &[$(&$($part::)+GPU,)+];)+
 
-        /// All versions, journey by journey.
+        /// All versions, series by series.
         pub static ALL: &[&GpuVersion] = &[$($(&$($part::)+GPU,)+)+];
     };
 }
@@ -84,8 +84,8 @@ pub mod blocks {
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
     //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-    //! number of energies. A block's threads share them: for real poles of intervals ([`crate::sigma::real`]), for
-    //! others of discs ([`crate::sigma::complex`]).
+    //! number of energies. A block's threads share them: for real poles of intervals (`sigma/real.rs`), for others
+    //! of discs (`sigma/complex.rs`).
     //!
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 

@@ -1,8 +1,8 @@
-//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop, repeated if it is that of
-//! the version before. From v3 on the term stays the same. [`crate::formula`] has the definition.
+//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop, even if the loop has not
+//! changed. From v3 on the term stays the same. [`crate::formula`] has the definition.
 //!
-//! A term is `inline`, not `inline(always)`: LLVM inlines it, where rustc by itself would split the sums differently and the
-//! PTX would change.
+//! Terms are `inline`, so that LLVM inlines them; if rustc did (`inline(always)`), it would split the sums differently
+//! and the PTX would change.
 
 use crate::arrays::{Arrays, Layout, Limits, Original, Swapped};
 use crate::formula::{
@@ -85,7 +85,7 @@ pub mod v1 {
     //! v1: divisions become reciprocals.
     //!
     //! A complex division ends in two `div.rn.f64`; `a / b = a · conj(b) · (1 / |b|²)` needs one
-    //! `rcp.rn.f64` and multiplications instead ([`reciprocal`]). Three sites: `delw` and `ssx` in either branch
+    //! `rcp.rn.f64` and multiplications instead. This changes three places: `delw`, and `ssx` in either branch
     //! (paper, section III, v1).
     //!
     //! Lines of the nest: 6, 7, 8.
@@ -146,8 +146,8 @@ pub mod v1 {
 pub mod v2 {
     //! v2: the branch goes from three ways to two.
     //!
-    //! `sch` and `ssx` are zeroed first, so that the last way is gone. The paper gained nothing from it
-    //! here, but other kernels of the code did (section III, v2).
+    //! `sch` and `ssx` are zeroed first, which removes the last branch. The paper gained nothing here,
+    //! but did in other kernels of BerkeleyGW (section III, v2).
     //!
     //! Lines of the nest: 7, 8.
 
@@ -208,8 +208,8 @@ pub mod v3 {
     //! v3: absolute values become squares.
     //!
     //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
-    //! square root (paper, section III, v3). The entry for two energies may take 72 registers. Then 28 warps fit
-    //! on a multiprocessor instead of 24, and one number is spilled. That is faster.
+    //! square root (paper, section III, v3). With at most 72 registers the entry for two energies is faster: 28 warps
+    //! fit on a multiprocessor instead of 24, and 16 bytes are spilled.
     //!
     //! Lines of the nest: 9.
 
@@ -275,8 +275,8 @@ pub mod v4 {
     //! v4: bands become a loop inside the thread.
     //!
     //! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once
-    //! for all bands: the arithmetic intensity on HBM rises. Of the three loops the one over bands has
-    //! the fewest arrays with the band as first index, so the reads stay coalesced (paper, section III,
+    //! for all bands: the arithmetic intensity on HBM rises. Fewer arrays have `n` as first index than
+    //! `ig` or `igp`, so the reads stay coalesced (paper, section III,
     //! v4).
     //!
     //! Lines of the nest: 1.
@@ -326,8 +326,8 @@ pub mod v4 {
 pub mod v5 {
     //! v5: energies leave the kernel, one launch each.
     //!
-    //! A thread keeps two complex sums instead of two for each energy: fewer registers, more warps.
-    //! `M` and the pair's factors are computed again for each energy (paper, section III, v5).
+    //! A thread keeps two complex sums instead of two for each energy. In the paper this lets more warps fit; here
+    //! v4 has as many for two energies. `M` and the pair's factors are computed for each energy (paper, section III, v5).
     //!
     //! Lines of the nest: 4.
 
@@ -368,10 +368,10 @@ pub mod v5 {
 pub mod v6 {
     //! v6: cache blocking over `ig` and `n`.
     //!
-    //! The grid's threads share out `n_blk`, `igp` and `ig_blk`; a thread goes through every 128th `ig`
-    //! from `ig_blk` on and, inside, every 64th band from `n_blk` on. [`N_BLK`] and [`IG_BLK`] are
-    //! counts of blocks, so neighbouring threads still hold neighbouring `ig`, and the same parts of
-    //! `wtilde`, `eps` and `aqsn` are used again while they are in cache (paper, section III, v6).
+    //! For its `n_blk`, `igp` and `ig_blk` a thread takes every 128th `ig` from `ig_blk` on and, for
+    //! each, every 64th band from `n_blk` on. `N_BLK` and `IG_BLK` are the strides, so neighbouring
+    //! threads still hold neighbouring `ig`, and the same parts of `wtilde`, `eps` and `aqsn` are used
+    //! again while they are in cache (paper, section III, v6).
     //!
     //! Lines of the nest: 1, 3.
 
@@ -429,8 +429,8 @@ pub mod v6 {
 pub mod v7 {
     //! v7: `wx` and `aqsm_local` swap their indices.
     //!
-    //! With blocking a thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it
-    //! reads next nearer to what it read last (paper, section III, v7).
+    //! With blocking a thread goes from band to band, so its successive reads of `wx(n,iw)` and
+    //! `aqsm_local(n,igp)` are closer together (paper, section III, v7).
     //!
     //! Lines of the nest: 5, 6.
 
@@ -479,9 +479,9 @@ pub mod v7 {
 pub mod v8 {
     //! v8: 512 threads a block.
     //!
-    //! A thread may take fewer registers, so that larger blocks fit on a multiprocessor (paper, section III,
-    //! v8). With the paper's limit of 128 registers one block of 512 threads fits, with ours of 64 two fit; a
-    //! few numbers are spilled.
+    //! The paper caps registers so that blocks of 512 threads fit on a multiprocessor (section III, v8). Here
+    //! v6 and v7 already have the cap of 64, so v8 changes only the block size: two blocks fit, one with the
+    //! paper's 128 registers.
     //!
     //! Lines of the nest: none, the launch changes.
 
@@ -490,7 +490,7 @@ pub mod v8 {
     use super::*;
 
     version! {
-        id: "v8", change: "512 threads a block, at most 64 registers",
+        id: "v8", change: "512 threads a block",
         source: "paper III, v8", kernels: [KERNEL]
     }
 
