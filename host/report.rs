@@ -411,13 +411,12 @@ fn code(card: &Card, difference: &Difference) -> Markup {
     }
 }
 
-/// A comment's text: what is between backticks is code, of a link its last name, what is between stars is stressed.
+/// A comment's text: what is between backticks is code, what is between stars is stressed.
 fn prose(text: &str) -> Markup {
-    let plain = text.replace("[`", "`").replace("`]", "`");
     html! {
-        @for (at, part) in plain.split('`').enumerate() {
+        @for (at, part) in text.split('`').enumerate() {
             @if at % 2 == 1 {
-                code { (part.rsplit("::").next().unwrap_or(part)) }
+                code { (part) }
             } @else {
                 @for (at, part) in part.split('*').enumerate() {
                     @if at % 2 == 1 { em { (part) } } @else { (part) }
