@@ -33,9 +33,9 @@ fn inputs() {
     input("No such file");
     let bytes = fs::read(fixture_path("plain")).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    input("the file ends after");
+    input("the file is cut off: it ends after");
     fs::write(&path, "no input\n").unwrap();
-    input("record 1");
+    input("is text, not an input file");
 }
 
 fn two(first: &[&str], second: &[&str]) -> Ended {
