@@ -440,6 +440,9 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         (sheet(by_bands(folder), false))
         p .note {
             "Medians of the time of the products, 8 operations for a complex one. Errors are relative to Σ|terms|."
+            @if folder.records.iter().flat_map(|own| &own.results).any(|own| own.verification.is_none()) {
+                " Not verified: these were run with --no-verify."
+            }
         }
     }
 }
