@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -26,7 +25,7 @@ use crate::record::{self, Record};
 const EXAMPLES: &str = "\
 Examples:
   gpp                                  all versions on the demo system; on a CPU, the CPU versions
-  gpp -v best -s si214                 the fastest version
+  gpp -v best -s si214                 v13 on a GPU, cpu:static on a CPU
   gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
   gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg
@@ -116,7 +115,7 @@ pub enum Command {
     Profile(ProfileArgs),
     /// Roofline charts of the profiles
     Roofline(RooflineArgs),
-    /// One HTML page of the profiles
+    /// Write the profiles as one HTML page
     Report(ReportArgs),
     /// PTX of a version's kernels
     Ptx(PtxArgs),
@@ -130,8 +129,8 @@ pub struct RunArgs {
     /// Versions: v0-v14, v0,v8, cpu:paired, best, all, or a series of `gpp list`
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
-    /// By default paper,past; on a CPU, the CPU versions, or the fastest of them for large problems; with --energies,
-    /// the fastest. `all` is every version that the device can run; a CPU emulates GPU versions.
+    /// By default paper,past; on a CPU, the CPU versions, or `best` for large problems; with --energies, `best`.
+    /// `all` is every version that the device can run; a CPU emulates GPU versions.
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
 
@@ -142,7 +141,7 @@ pub struct RunArgs {
     pub devices: DeviceArgs,
 
     /// Timed runs of each version [default: 5; on a CPU 3; in `gpp sigma` and if a run is long 1]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = positive::<u32>)]
     pub repeat: Option<u32>,
 
     /// Runs before the timed ones [default: 1]; 0 also skips the wait for a steady clock
@@ -153,8 +152,8 @@ pub struct RunArgs {
     memory: MemoryArgs,
 
     /// G′ vectors per slab [default: what fits in memory and divides evenly among devices]
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    slab: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = positive::<usize>, hide_short_help = true)]
+    slab: Option<usize>,
 
     /// Do not compare the results with reference values
     #[arg(long)]
@@ -170,7 +169,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     pub fn limits(&self) -> Limits {
-        Limits { slab: self.slab.map(NonZeroUsize::get), ..self.memory.limits() }
+        Limits { slab: self.slab, ..self.memory.limits() }
     }
 
     /// Fails on the rank that writes if it could not, or would write over an input.
@@ -187,7 +186,7 @@ pub const SMALL_SYSTEM: &str = "demo";
 
 #[derive(Args, Clone, Debug)]
 pub struct ProblemArgs {
-    /// Built-in system, see `gpp list` [default: demo, or si214 in commands for GPUs]
+    /// Built-in system, see `gpp list` [default: demo; si214 for profile and, on a GPU, table and offdiag]
     #[arg(short, long, value_name = "NAME", conflicts_with = "input")]
     pub system: Option<String>,
 
@@ -215,7 +214,7 @@ pub struct DeviceArgs {
     simd: Option<String>,
 
     /// CPU threads [default: OMP_NUM_THREADS, or else one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = positive::<u16>, hide_short_help = true)]
     pub threads: Option<u16>,
 }
 
@@ -225,6 +224,17 @@ fn name(text: &str) -> Result<PathBuf, String> {
         "-" => Err("standard output is not possible here; name a file or folder, or /dev/stdout for a pipe".into()),
         _ => Ok(text.into()),
     }
+}
+
+/// A whole number from 1.
+fn positive<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number: &u64| *number > 0);
+    let number = number.ok_or("needs a whole number from 1")?;
+    T::try_from(number).map_err(|_| "is too large".into())
+}
+
+fn bytes(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "needs a size such as 2GiB or 500MB".into())
 }
 
 impl DeviceArgs {
@@ -240,11 +250,11 @@ fn levels() -> PossibleValuesParser {
 #[derive(Args, Clone, Debug)]
 pub struct MemoryArgs {
     /// GPU memory to use for arrays, e.g. 2GiB; what does not fit is streamed [default: all that is free]
-    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
     pub device_memory: Option<ByteSize>,
 
     /// Host memory to use, for all ranks of a host [default: all that is free]
-    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
     pub host_memory: Option<ByteSize>,
 }
 
@@ -340,7 +350,7 @@ Examples:
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
     /// Bands l and m from 1 on: how many, or FROM:TO [default: 16; on a GPU 128; with --elements all]
-    #[arg(long, value_name = "N|FROM:TO")]
+    #[arg(long, value_name = "N|FROM:TO", allow_hyphen_values = true)]
     pub bands: Option<Bands>,
 
     /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
@@ -360,7 +370,7 @@ pub struct OffdiagArgs {
     pub version: Option<String>,
 
     /// Calculations to time; the median is reported
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    #[arg(short, long, value_name = "N", value_parser = positive::<u32>, default_value_t = 1)]
     pub repeat: u32,
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy

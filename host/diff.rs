@@ -38,8 +38,14 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         return two_runs(files, &args.cards);
     }
     let names = format!("{},{}", args.before, args.version);
+    let same = || {
+        let DiffArgs { before, version, .. } = args;
+        let what = format!("{before} and {version} are the same version: give two different ones");
+        invalid("", what)
+    };
     match matrices_named(&names)?.as_deref() {
         Some(&[before, version]) => return show_matrices(&[version], Some(before), &args.cards),
+        Some(&[_]) => return Err(same().into()),
         Some(several) => {
             let what = format!("needs two versions, found {}", several.len());
             return Err(invalid(format!("diff {} {}", args.before, args.version), what).into());
@@ -48,6 +54,9 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     }
     let one = |name: &str| single("diff", name, BackEnd::Gpu);
     let (before, version) = (one(&args.before)?, one(&args.version)?);
+    if before.id() == version.id() {
+        return Err(same().into());
+    }
     let measured = Measured::load(args.cards.from.as_deref())?;
     let card = measured.card(version.id(), Some(before.id()))?;
     show(&[card], &args.cards, usize::MAX)

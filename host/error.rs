@@ -35,7 +35,14 @@ pub fn exit_code(error: &Error) -> u8 {
 
 /// The text of an error; a program is stopped by a signal.
 pub fn message(error: &Error) -> String {
-    let Error::Stopped { code, done, all, of } = error else { return error.to_string() };
-    let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
-    format!("stopped by {name} after {done} of {all} {of}")
+    match error {
+        Error::Stopped { code, done, all, of } => {
+            let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
+            format!("stopped by {name} after {done} of {all} {of}")
+        }
+        Error::Unknown { what: "version", known, .. } => {
+            error.to_string().replace(&format!("known: {known}"), "`gpp list` shows all")
+        }
+        _ => error.to_string(),
+    }
 }

@@ -18,9 +18,9 @@ use crate::record::run::{Measurement, Threads, Times, Work};
 use crate::record::{Repetition, Span, State};
 use crate::reference::{Outcome, Reference, verify};
 
-pub const ARCHIVED_COUNTS: &str = "archived: hardware counters, these kernels, si214";
+pub const ARCHIVED_COUNTS: &str = "hardware counters, these kernels, si214";
 
-const NOT_COUNTED: &str = "none: no counters of these kernels are archived";
+const NOT_COUNTED: &str = "not counted";
 
 /// Repeats a version's calculation, samples the state of `device` meanwhile, and compares the sums with `reference`.
 /// `done` gets the number of calculations that are done, with the fraction of the current one.

@@ -4,7 +4,7 @@ use gpp_kernels::plan::Poles;
 
 use crate::catalogue::Kernel;
 use crate::devices::Device;
-use crate::error::{Error, Result, invalid, mib};
+use crate::error::{Error, Result, invalid, shown};
 use crate::output::memory::{self, Free};
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::layout::SortedSlab;
@@ -210,7 +210,7 @@ pub fn host_memory(resources: Resources, taken: u64) -> Free {
     let mut own = Free { bytes: free.bytes / local, limit };
     if let Some(most) = limits.host {
         let bytes = (most / local).saturating_sub(taken);
-        let limit = Some(format!("--host-memory allows {}{shared}", mib(most)));
+        let limit = Some(format!("--host-memory allows {}{shared}", shown(most)));
         own = own.or_less(Free { bytes, limit });
     }
     let least = ranks.least(own.bytes);

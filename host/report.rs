@@ -411,13 +411,12 @@ fn code(card: &Card, difference: &Difference) -> Markup {
     }
 }
 
-/// A comment's text: what is between backticks is code, of a link its last name, what is between stars is stressed.
+/// A comment's text: what is between backticks is code, what is between stars is stressed.
 fn prose(text: &str) -> Markup {
-    let plain = text.replace("[`", "`").replace("`]", "`");
     html! {
-        @for (at, part) in plain.split('`').enumerate() {
+        @for (at, part) in text.split('`').enumerate() {
             @if at % 2 == 1 {
-                code { (part.rsplit("::").next().unwrap_or(part)) }
+                code { (part) }
             } @else {
                 @for (at, part) in part.split('*').enumerate() {
                     @if at % 2 == 1 { em { (part) } } @else { (part) }
@@ -441,6 +440,9 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         (sheet(by_bands(folder), false))
         p .note {
             "Medians of the time of the products, 8 operations for a complex one. Errors are relative to Σ|terms|."
+            @if folder.records.iter().flat_map(|own| &own.results).any(|own| own.verification.is_none()) {
+                " Not verified: these were run with --no-verify."
+            }
         }
     }
 }

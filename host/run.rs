@@ -255,16 +255,16 @@ fn static_ch(
 }
 
 pub fn system(s: &SystemInfo) -> String {
-    let masked = match s.masked {
-        0 => String::new(),
-        masked => format!(" ({masked} masked ones left out)"),
+    let igp = match (s.ngpown, s.masked) {
+        (igp, 0) => format!("{igp} G′"),
+        (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
+        (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
     };
     format!(
-        "{}: {} bands ({} occupied), {} G′{masked}, {} G, {}; {:.3e} terms",
+        "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms",
         s.name,
         s.nbands,
         s.nvband,
-        s.ngpown,
         s.ncouls,
         energies(s),
         s.terms() as f64,
@@ -389,10 +389,7 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
 fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     let Measurement { version: id, times, .. } = fastest;
     if fastest.emulated {
-        let median = time(times.median);
-        return format!(
-            "Fastest: {id}, {median}. (times of emulated versions say nothing about a GPU)"
-        );
+        return "These versions were emulated on a CPU: their times say nothing about a GPU.".into();
     }
     let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
     let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);

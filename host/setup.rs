@@ -201,13 +201,17 @@ impl Devices {
             Choice::Gpus(_) | Choice::AllGpus => {
                 versions.iter().try_for_each(|listed| listed.kernel.require_on(BackEnd::Gpu))?;
                 let opened = |index| Gpu::limited(index, most);
-                match choice {
-                    _ if args.device == "gpu" => vec![of_rank()?],
-                    Choice::Gpus(indices) => {
-                        indices.into_iter().map(opened).collect::<Result<_>>()?
+                let gpus: Result<Vec<Gpu>> = match choice {
+                    _ if args.device == "gpu" => of_rank().map(|gpu| vec![gpu]),
+                    Choice::Gpus(indices) => indices.into_iter().map(opened).collect(),
+                    _ => Gpu::count().and_then(|count| (0..count).map(opened).collect()),
+                };
+                gpus.map_err(|error| match error {
+                    Error::NoGpu { why } => {
+                        Error::NoGpu { why: why + "; --device cpu runs on the CPU" }
                     }
-                    _ => (0..Gpu::count()?).map(opened).collect::<Result<_>>()?,
-                }
+                    other => other,
+                })?
             }
         };
         let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();

@@ -208,7 +208,7 @@ pub fn cells(section: &Section) -> Cells {
                 _ => or_dash(find(&row.result.version).map(|listed| listed.version.change)),
             }),
             (&format!("time [{}]", time.name), &|row: &&Row| time.show(row.result.times.median)),
-            ("σ", &|row: &&Row| {
+            ("spread", &|row: &&Row| {
                 let times = &row.result.times;
                 percent(times.sigma().map(|sigma| sigma / times.median))
             }),
@@ -243,10 +243,10 @@ pub fn notes(section: &Section) -> Vec<&'static str> {
     let is_published = section.series != "paper"
         && rows.iter().any(|row| row.published.tflops.or(row.published.time_s).is_some());
     let notes = [
-        (rows.iter().any(Row::is_noise), "≈ not significantly different from the version before"),
+        (rows.iter().any(Row::is_noise), "≈ not significantly different from the row above"),
         (
             rows.iter().any(|row| row.order_differs && !row.is_noise()),
-            "* faster than the version before here and slower there, or the other way round",
+            "* faster than the row above on one of the two GPUs, slower on the other",
         ),
         (is_published, "V100: as published, without the name of the system"),
     ];
@@ -267,11 +267,23 @@ fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         section.left_out.iter().try_for_each(|what| writeln!(to, "left out: {what}"))?;
         notes(section).iter().try_for_each(|note| writeln!(to, "{note}"))?;
     }
-    let rows = sections.iter().flat_map(|section| &section.rows);
-    let mut sources: Vec<&str> = rows.map(|row| row.result.flops_source.as_str()).collect();
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    let counted = rows().filter(|row| row.result.tflops.is_some());
+    let mut sources: Vec<&str> = counted.map(|row| row.result.flops_source.as_str()).collect();
     sources.sort_unstable();
     sources.dedup();
-    sources.iter().try_for_each(|source| writeln!(to, "operation counts: {source}"))
+    for source in sources {
+        let source = source.trim_start_matches("archived: ");
+        writeln!(to, "FLOP/s by {source}; – means not counted")?;
+    }
+    if rows().all(|row| row.published == Published::default()) {
+        let stored = "gpp table --from data/runs/h100-2026-11-27/si214";
+        writeln!(
+            to,
+            "Nothing is published of these versions and this system; `{stored}` shows what is."
+        )?;
+    }
+    Ok(())
 }
 
 pub fn markdown(sections: &[Section]) -> String {

@@ -223,7 +223,7 @@ contains
     if (present(status)) status = ended
   end subroutine gpp_close
 
-  ! Selects a version; 'best', the default, is the fastest for each problem.
+  ! Selects a version; 'best', the default, depends on the problem.
   subroutine gpp_set_version(calculator, id, status)
     type(gpp_calculator), intent(in) :: calculator
     character(len=*), intent(in) :: id

@@ -262,8 +262,8 @@ gpp_status gpp_open_version(const char *device,
 gpp_status gpp_close(struct gpp_handle *handle);
 
 /*
- Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, is the fastest for each
- problem. Waits for calls in progress. After a failure the selection is unchanged.
+ Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, depends on the problem.
+ Waits for calls in progress. After a failure the selection is unchanged.
 
  # Safety
  `id` is null or a null-terminated string.

@@ -228,8 +228,8 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
     call(|| if handle.is_null() { Ok(()) } else { handles::close(handle) })
 }
 
-/// Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, is the fastest for each
-/// problem. Waits for calls in progress. After a failure the selection is unchanged.
+/// Selects a version of `gpp list`, such as "v13" or "cpu:paired"; "best", the default, depends on the problem.
+/// Waits for calls in progress. After a failure the selection is unchanged.
 ///
 /// # Safety
 /// `id` is null or a null-terminated string.

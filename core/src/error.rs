@@ -5,6 +5,8 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 
+use bytesize::ByteSize;
+
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -113,11 +115,15 @@ impl Error {
         free: u64,
         limit: Option<&str>,
     ) -> Error {
-        let needed = mib(needed);
-        let free = if free == u64::MAX { "an unknown amount".into() } else { mib(free) };
-        let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
-        let what =
-            format!("not enough {place} memory for {what}: {needed} needed, {free} free{limit}");
+        let needed = shown(needed);
+        let free = if free == u64::MAX { "an unknown amount".into() } else { shown(free) };
+        let has = match limit {
+            // It says what is free as long as nothing is taken.
+            Some(limit) if limit.ends_with(&format!("allows {free}")) => limit.to_string(),
+            Some(limit) => format!("{free} available; {limit}"),
+            None => format!("{free} free"),
+        };
+        let what = format!("not enough {place} memory for {what}: {needed} needed, {has}");
         Error::Memory { place, what }
     }
 
@@ -180,8 +186,8 @@ fn meant(nearest: &str) -> String {
 }
 
 /// Bytes as messages show them.
-pub fn mib(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
+pub fn shown(bytes: u64) -> String {
+    ByteSize(bytes).display().iec().to_string()
 }
 
 #[cfg(test)]

@@ -322,16 +322,22 @@ const WIDTH: usize = 100;
 pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<ExitCode> {
     output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
-    let print = |to: &mut dyn Write| cards.iter().try_for_each(|card| text(to, card, lines));
+    let columns = terminal().map_or(WIDTH, usize::from);
+    let print = |to: &mut dyn Write| -> io::Result<()> {
+        cards.iter().try_for_each(|card| text(to, card, lines, columns))?;
+        match cards.iter().all(|card| card.measured.is_some()) {
+            true => Ok(()),
+            false => writeln!(to, "{}", wrapped(NOT_MEASURED, columns, "")),
+        }
+    };
     output::show(args.json.as_deref(), false, json, print)?;
     Ok(ExitCode::SUCCESS)
 }
 
-const NOT_MEASURED: &str = "Not measured here: `gpp profile` on a GPU writes gpp-profile/; --from FOLDER reads stored \
-    records, such as data/runs/h100-2026-11-27/si214, and for versions of Σ as a matrix …/offdiag.";
+const NOT_MEASURED: &str = "No measurements given: add --from data/runs/h100-2026-11-27/si214 to read stored ones, or \
+    run `gpp profile` on a GPU.";
 
-fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
-    let columns = terminal().map_or(WIDTH, usize::from);
+fn text(to: &mut dyn Write, card: &Card, lines: usize, columns: usize) -> io::Result<()> {
     let mut paragraph = |text: &str| writeln!(to, "{}\n", wrapped(text, columns, ""));
     let Idea { title, text, change, source, file, .. } = &card.idea;
     let against = card.before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
@@ -345,7 +351,8 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     if let Some(difference) = &card.difference {
         changes(to, card, difference, lines)?;
     }
-    writeln!(to, "{}", wrapped(card.measured.as_deref().unwrap_or(NOT_MEASURED), columns, ""))?;
+    let Some(measured) = &card.measured else { return Ok(()) };
+    writeln!(to, "{}", wrapped(measured, columns, ""))?;
     let before = card.before.as_deref().unwrap_or("before");
     let table = Cells::new(
         &[

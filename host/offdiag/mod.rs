@@ -7,7 +7,6 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use bytesize::ByteSize;
 use gpp_core::offdiag::cpu::OnCpu;
 use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, find, version_for};
 use gpp_core::offdiag::{
@@ -22,7 +21,7 @@ use crate::chart::{Picture, Sizes};
 use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
-use crate::error::{Error, Result, invalid};
+use crate::error::{Error, Result, invalid, shown};
 use crate::measure::state;
 use crate::memory::{self, Resources};
 use crate::offdiag::records::{Calculated, Stored, results};
@@ -251,9 +250,8 @@ impl<'a> Calculation<'a> {
     fn workers(&self, version: Option<&'static Version>) -> Result<Vec<Box<dyn Worker + 'a>>> {
         let Calculation { on, resources, task, progress, .. } = *self;
         let name = task.problem.name();
-        let show = |bytes: u64| ByteSize(bytes).display().iec().to_string();
         let require = |host: u64| {
-            let host_memory = show(host);
+            let host_memory = shown(host);
             progress.say(format_args!(
                 "{name}: {host_memory} of the host's memory in addition to the problem"
             ));
@@ -268,7 +266,7 @@ impl<'a> Calculation<'a> {
             Devices::Gpus(gpus) => {
                 let version = version.expect("GPUs have versions");
                 let needs = Needs::of(&task, version);
-                let (least, all) = (show(needs.least), show(needs.all));
+                let (least, all) = (shown(needs.least), shown(needs.all));
                 progress.say(format_args!(
                     "{name}: {least} of each GPU's memory, with all matrix elements {all}"
                 ));

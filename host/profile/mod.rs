@@ -193,7 +193,7 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
         let what = if folder.is_dir() {
             "holds no profile-*.json; `gpp profile` makes them"
         } else {
-            "no such folder; `gpp profile` makes it"
+            "no such folder; `gpp profile` makes one, or --from data/runs/h100-2026-11-27/si214 reads a stored one"
         };
         return Err(invalid(folder.display(), what));
     }

@@ -61,7 +61,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
     }
     let wrong = |what: String| invalid(path.display(), what);
     let marks: Marks = serde_json::from_str(text)
-        .map_err(|e| wrong(format!("is not a JSON record of gpp: {e}")))?;
+        .map_err(|e| wrong(format!("is not a JSON record of gpp: {e}; {}", R::WRITTEN_BY)))?;
     if marks.kind != R::KIND {
         return Err(wrong(format!("needs a record of kind {}, has {}", R::KIND, marks.kind)));
     }

@@ -94,7 +94,7 @@ class Calculator:
     ----------
     device : "auto", "cpu", "gpu", "gpu:N", "gpu:N,M" or "gpu:all"; several GPUs share each problem. "auto" is the first
         GPU, or the CPU if there is none.
-    version : an id of `gpp.versions()`, or "best", the fastest for each problem.
+    version : an id of `gpp.versions()`, or "best", which depends on the problem.
     threads : number of CPU threads, 1 to 65535. The default is OMP_NUM_THREADS, or else what the affinity mask and the
         cgroup allow. Results do not depend on it.
     progress : a callback that receives the fraction done, 0 to 1, many times a second. If it returns True, the

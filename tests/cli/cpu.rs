@@ -47,7 +47,7 @@ fn versions_for_cpus_run_there_only() {
     // Said before any GPU is looked for.
     for arguments in [&["-v", "cpu:best"][..], &["-v", "v0,cpu:threads"]] {
         let run = gpp().args(arguments).args(["-d", "gpu", "-s", "tiny"]).assert().code(2);
-        run.stderr(contains("cpu:").and(contains("runs on CPUs only: add --device cpu")));
+        run.stderr(contains("cpu:").and(contains("runs on CPUs only: use --device cpu")));
     }
     let left_open = gpp().args(["-v", "cpu", "-s", "tiny"]).assert().success();
     left_open.stdout(contains("on cpu: ")).stderr(contains("no GPU").not());

@@ -95,11 +95,14 @@ fn files_of_other_formats_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let hdf5 = text(dir.path().join("eps.h5"));
     fs::write(&hdf5, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
+    let short = text(dir.path().join("short.dat"));
+    fs::write(&short, "abc\n").unwrap();
     for (arguments, part) in [
         (
             &["--input", &hdf5][..],
             "eps.h5: is an HDF5 file, not an input file; docs/berkeleygw.md describes",
         ),
+        (&["--input", &short], "short.dat: is text, not an input file; docs/berkeleygw.md"),
         (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, not text"),
     ] {
         gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));

@@ -130,8 +130,9 @@ fn without_a_device() -> Outcome {
     run(&library, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
     run(&library, gpp(), &["info", "--device", "auto"], &[], (0, ""))?;
     let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
-    let why = "is detected; CUDA_VISIBLE_DEVICES is `7`\n";
-    run(&library, gpp(), &["info", "--device", "gpu"], &hidden, (3, why))?;
+    let why = "is detected; CUDA_VISIBLE_DEVICES is `7`";
+    let hint = format!("{why}; --device cpu runs on the CPU\n");
+    run(&library, gpp(), &["info", "--device", "gpu"], &hidden, (3, &hint))?;
     let best = ["--version", "best", "--system", "tiny", "--quiet"];
     run(&library, gpp(), &best, &hidden, (0, why))
 }

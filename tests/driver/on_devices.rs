@@ -183,7 +183,7 @@ fn failures() -> Outcome {
     check(small.ends_with("the variable has 16 bytes, 20 needed"), small)?;
     let bytes = 1 << 50;
     let refused = context.buffer::<u8>("everything", bytes).err();
-    let expected = "not enough device memory for everything: 1073741824.0 MiB needed, ";
+    let expected = "not enough device memory for everything: 1.0 PiB needed, ";
     let is_told =
         matches!(&refused, Some(Error::Memory { what, .. }) if what.starts_with(expected));
     check(is_told, refused)?;

@@ -130,7 +130,9 @@ fn every_marker_is_looked_at_and_every_end() {
                 assert!(text.contains(": record "), "{at}: {text}");
             }
         }
-        for end in 0..bytes.len() {
+        let text = opened(&path, &[]).err().expect("it is empty").to_string();
+        assert!(text.ends_with(": is empty"), "{text}");
+        for end in 1..bytes.len() {
             let text = opened(&path, &bytes[..end]).err().expect("it is cut").to_string();
             assert!(text.contains("ends after"), "{end}: {text}");
             assert!(text.contains(": record ") && text.contains(" at byte "), "{end}: {text}");

@@ -20,7 +20,7 @@ fn usage() {
     ] {
         ended(ranks(3).args(arguments)).expect(2, &[part]);
     }
-    ended(ranks(3).args(["--device", "gpu:100"])).expect(3, &["no GPU to run on"]);
+    ended(ranks(3).args(["--device", "gpu:100"])).expect(3, &["no GPU to run on", "; --device cpu runs on the CPU"]);
 }
 
 fn inputs() {
@@ -33,9 +33,9 @@ fn inputs() {
     input("No such file");
     let bytes = fs::read(fixture_path("plain")).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    input("the file ends after");
+    input("the file is cut off: it ends after");
     fs::write(&path, "no input\n").unwrap();
-    input("record 1");
+    input("is text, not an input file");
 }
 
 fn two(first: &[&str], second: &[&str]) -> Ended {

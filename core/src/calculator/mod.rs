@@ -123,7 +123,7 @@ impl Calculator {
         Ok(Calculator { opened, version, progress, stream, static_ch: false, index_base: 0 })
     }
 
-    /// Selects a version of `gpp list`. `best`, the default, selects the fastest for each problem.
+    /// Selects a version of `gpp list`. `best`, the default, depends on the problem.
     ///
     /// # Errors
     /// [`Error::Unknown`]; [`Error::Input`] for a version of other devices.

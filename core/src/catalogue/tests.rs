@@ -64,6 +64,7 @@ fn every_version_has_a_file_whose_header_names_its_lines() {
         let file = sources::of(id).unwrap_or_else(|| panic!("{id}"));
         let header = file.header();
         assert!(header[0].contains(": ") && header[0].ends_with('.'), "{header:?}");
+        assert!(!header.concat().contains(['[', ']']), "{header:?}");
         paths.push(file.path);
         let lines = sources::changed(id).unwrap_or_else(|| panic!("{id} names no lines"));
         let in_nest = |line: &usize| (1..=sources::NEST.len()).contains(line);
@@ -77,4 +78,7 @@ fn every_version_has_a_file_whose_header_names_its_lines() {
     assert_eq!((sources::of("none"), sources::changed("none")), (None, None));
     assert_eq!(sources::changed("v3"), Some(vec![9]));
     assert_eq!(sources::changed("v8"), Some(vec![]));
+    let text = "//! A [list](crate::lists) of [`crate::sigma::real`] and [`N`], (a\n//! [b](c)).";
+    let file = sources::SourceFile { path: "kernels/src/versions/v.rs#v", text, hash: "" };
+    assert_eq!(file.header(), ["A list of `kernels/src/sigma/real.rs` and `N`, (a b)."]);
 }

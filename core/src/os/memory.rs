@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use bytemuck::{Zeroable, allocation};
 
-use crate::error::{Error, Result, mib};
+use crate::error::{Error, Result, shown};
 
 /// Free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn free() -> Option<Free> {
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
         bytes: limit.free,
-        limit: Some(format!("{} allows {}", limit.file.display(), mib(limit.bytes))),
+        limit: Some(format!("{} allows {}", limit.file.display(), shown(limit.bytes))),
     });
     of_machine.into_iter().chain(of_group).reduce(Free::or_less)
 }

@@ -88,6 +88,9 @@ impl Reader {
     fn open(path: &Path) -> Result<Reader> {
         let (file, size) =
             output::open(path).map_err(|e| of_file(path, format!("cannot read: {e}")))?;
+        if size == 0 {
+            return Err(of_file(path, "is empty"));
+        }
         let mut reader = Reader { path: path.to_path_buf(), file, size, records: Arc::default() };
         let mut records = Vec::new();
         let mut at = 0;
@@ -133,7 +136,7 @@ impl Reader {
     fn not_first(&self, found: i32) -> Error {
         let first = output::FIRST_RECORD as i32;
         let is_big_endian = found.swap_bytes() == first;
-        let mut begin = [0; output::ENOUGH];
+        let mut begin = vec![0u8; output::ENOUGH.min(self.size as usize)];
         let format = self.exact(0, &mut begin).ok().and_then(|()| output::named(&begin));
         match format.filter(|_| !is_big_endian) {
             Some(format) => of_file(
@@ -154,8 +157,10 @@ impl Reader {
     fn exact(&self, at: u64, bytes: &mut [u8]) -> std::result::Result<(), String> {
         let needed = bytes.len() as u64;
         if at + needed > self.size {
-            let size = self.size;
-            return Err(format!("needs {needed} bytes at byte {at}, the file ends after {size}"));
+            let (size, needed) = (self.size, at + needed);
+            return Err(format!(
+                "the file is cut off: it ends after {size} bytes, and {needed} or more are needed"
+            ));
         }
         let mut file = &self.file;
         let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes));

@@ -95,7 +95,7 @@ pub mod blocks {
     use crate::sigma::{BANDS, Disc, Interval, MAX_ENERGIES, complex, real};
 
     version! {
-        id: "sigma:blocks", change: "sorted pairs: moments for all energies",
+        id: "sigma:blocks", change: "pairs sorted by their poles, and moments that serve all energies",
         source: "docs/many-energies.md", kernels: [REAL, ANY]
     }
 

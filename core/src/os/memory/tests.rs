@@ -5,7 +5,7 @@ fn what_the_system_refuses_is_an_error_with_its_name() {
     for length in [usize::MAX, usize::MAX / 32] {
         match zeros::<f64>("wx(iw,n)", length) {
             Err(Error::Memory { place: "host", what }) => {
-                let needed = mib(length.saturating_mul(8) as u64);
+                let needed = shown(length.saturating_mul(8) as u64);
                 let expected = format!("not enough host memory for wx(iw,n): {needed} needed, ");
                 assert!(what.starts_with(&expected), "{what}");
             }
