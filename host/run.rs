@@ -389,7 +389,8 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
 fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     let Measurement { version: id, times, .. } = fastest;
     if fastest.emulated {
-        return "These versions were emulated on a CPU: their times say nothing about a GPU.".into();
+        return "These versions were emulated on a CPU: their times say nothing about a GPU."
+            .into();
     }
     let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
     let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);

@@ -87,8 +87,9 @@ fn without_records_a_card_has_the_idea_and_the_change() {
     let explain = |arguments: &[&str]| {
         gpp().current_dir(dir.path()).arg("explain").args(arguments).assert().success()
     };
-    let bare =
-        contains("+     loops").and(contains("No measurements given")).and(contains("less time").not());
+    let bare = contains("+     loops")
+        .and(contains("No measurements given"))
+        .and(contains("less time").not());
     explain(&["v4"]).stdout(bare);
     // A run has times; the usual folder has counters.
     let run = early("si214/run.json");

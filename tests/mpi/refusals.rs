@@ -20,7 +20,8 @@ fn usage() {
     ] {
         ended(ranks(3).args(arguments)).expect(2, &[part]);
     }
-    ended(ranks(3).args(["--device", "gpu:100"])).expect(3, &["no GPU to run on", "; --device cpu runs on the CPU"]);
+    ended(ranks(3).args(["--device", "gpu:100"]))
+        .expect(3, &["no GPU to run on", "; --device cpu runs on the CPU"]);
 }
 
 fn inputs() {
