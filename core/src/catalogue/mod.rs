@@ -81,7 +81,7 @@ pub static JOURNEYS: &[Journey] = &[
         baseline: "blog:baseline",
         continues: None,
         best: "blog:step3",
-        condition: "on an H200, si214; with 512 threads fewer warps fit",
+        condition: "on an H100, si214; with 512 threads fewer warps fit",
     },
     Journey {
         id: "talk",
@@ -91,7 +91,7 @@ pub static JOURNEYS: &[Journey] = &[
         baseline: "talk:V1",
         continues: None,
         best: "talk:V8",
-        condition: "on an H200, si214; on the talk's V100 it is V9",
+        condition: "on an H100, si214; on the talk's V100 it is V9",
     },
     Journey {
         id: "cpu",
