@@ -26,32 +26,11 @@ pub fn of(version: &str) -> Option<SourceFile> {
 }
 
 impl SourceFile {
-    /// The paragraphs at its head, a line each, without links.
+    /// The paragraphs at its head, a line each.
     pub fn header(&self) -> Vec<String> {
         let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
         let lines: Vec<&str> = lines.collect();
-        let paragraphs = lines.split(|line| line.is_empty());
-        paragraphs.map(|paragraph| self.without_links(&paragraph.join(" "))).collect()
-    }
-
-    /// A comment with the texts of its links; a module of the crate becomes its file.
-    fn without_links(&self, text: &str) -> String {
-        let root = self.path.split("/src/").next().unwrap_or_default();
-        let mut parts = text.split('[');
-        let mut plain = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            let (shown, rest) = part.split_once(']').unwrap_or((part, ""));
-            let target = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-            plain += &match shown.strip_prefix("`crate::") {
-                Some(module) => {
-                    let file = module.replace("::", "/").replace('`', ".rs`");
-                    format!("`{root}/src/{file}")
-                }
-                None => shown.to_string(),
-            };
-            plain += target.map_or(rest, |(_, rest)| rest);
-        }
-        plain
+        lines.split(|line| line.is_empty()).map(|paragraph| paragraph.join(" ")).collect()
     }
 }
 

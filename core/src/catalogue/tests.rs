@@ -78,7 +78,4 @@ fn every_version_has_a_file_whose_header_names_its_lines() {
     assert_eq!((sources::of("none"), sources::changed("none")), (None, None));
     assert_eq!(sources::changed("v3"), Some(vec![9]));
     assert_eq!(sources::changed("v8"), Some(vec![]));
-    let text = "//! A [list](crate::lists) of [`crate::sigma::real`] and [`N`], (a\n//! [b](c)).";
-    let file = sources::SourceFile { path: "kernels/src/versions/v.rs#v", text, hash: "" };
-    assert_eq!(file.header(), ["A list of `kernels/src/sigma/real.rs` and `N`, (a b)."]);
 }
