@@ -16,8 +16,8 @@ pub enum Error {
     Input {
         /// The name of the file, flag, system or array.
         origin: String,
-        /// What is wrong with it, and where. Indices of arrays are 1-based and count in the whole problem; a
-        /// [`Calculator`](crate::Calculator) states the caller's.
+        /// What is wrong with it, and where. Indices of arrays are 1-based and count in the whole problem; those of
+        /// a [`Calculator`](crate::Calculator) count in the caller's arrays.
         what: String,
     },
 
@@ -59,11 +59,11 @@ pub enum Error {
     Stopped {
         /// The number that the caller gave as the reason.
         code: i32,
-        /// How many are finished.
+        /// Slabs or parts that are finished.
         done: usize,
-        /// Out of how many.
+        /// Slabs or parts in all.
         all: usize,
-        /// Of what: slabs or parts.
+        /// The unit: "slabs" or "parts".
         of: &'static str,
     },
 

@@ -1,5 +1,5 @@
-//! BerkeleyGW's generalized plasmon-pole (GPP) self-energy on GPUs and CPUs. The library never prints,
-//! installs signal handlers or exits.
+//! BerkeleyGW's generalized plasmon-pole (GPP) self-energy on GPUs and CPUs. The library installs no
+//! signal handlers, never exits, and prints only after an internal error.
 //!
 //! Begin with [`Calculator`]: arrays in, self-energies out. A program outside this repository depends on
 //! `gpp-core` by path, with the patch in docs/library.md that lets cust build without a CUDA toolkit.

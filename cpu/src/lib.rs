@@ -1,13 +1,14 @@
 //! The generalized plasmon-pole kernel for the SIMD units of CPUs, version by version.
 //!
-//! [`versions`] lists the versions, each with what it changes and its loops. Each module builds on those before it:
+//! [`versions`] lists the versions, each with what it changes and its loops. Of the other modules, each builds on those
+//! before it:
 //!
 //! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
-//! - [`pool`]: how many threads there are, and what they compute in
+//! - [`pool`]: the number of threads, and their floating-point environment
 //! - [`problem`]: what is read, and in which order
 //! - [`work`]: how threads share the work, and how a caller stops them; compensated sums
 //! - [`definition`]: terms by the definition, and as matrices
-//! - `planned`: terms of regular poles with what the GPU's later versions do, and of lists of pairs with bands in vectors
+//! - `planned`: terms of regular poles by the formulas of v9 to v13, and lists of pairs with bands in the vectors
 //! - `expansion`, `sigma`: many energies, by moments of clusters of poles
 
 #![allow(

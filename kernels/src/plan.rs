@@ -2,8 +2,8 @@
 //!
 //! **Bands** are in classes: *plain* (occupation 1, no energy below zero), *other occupied* (any occupation, any energy:
 //! the cutoff and the weight matter), *empty* (no `ssx` at all), of which the *far* ones come last. All energies of a far
-//! band lie below zero, by more than gamma and by more than they differ among themselves; they differ as in most bands. No
-//! pole is near a far band.
+//! band lie below zero, by more than gamma and by more than they differ among themselves, and the distance between them is
+//! that of most bands. No pole is near a far band.
 //!
 //! **Poles** are *regular* if the short formulas of the later versions lose no digits and no edge case of the definition
 //! can arise. The rest are *fallback pairs*: listed, summed by the definition, and masked out of the fast loops.
@@ -39,7 +39,7 @@ pub struct Plan {
     pub occupied: u32,
     /// The first far band: from here on all are far.
     pub far_begin: u32,
-    /// One bit for each pair, set if it is a fallback pair: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
+    /// One bit for each pair, set if it is a fallback pair or has no terms: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
     /// `ig % 32`. Kernels of [lists](crate::lists) have the words of these instead.
     pub fallback_mask: *const u32,
     /// Offsets `igp · ncouls + ig` of the fallback pairs that contribute, ascending.

@@ -32,7 +32,7 @@ pub struct Screening<'a> {
     pub vcoul: &'a [f64],
     /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
     pub inv_igp_index: &'a [i32],
-    /// Row of each G vector in `wtilde`, from 1, none outside of 1..=ncouls. Use 1, 2, 3, … if G′ are rows.
+    /// Row of each G vector in `wtilde`, 1..=ncouls; any other number: none. If `inv_igp_index` has rows, use 1, 2, 3, …
     pub indinv: &'a [i32],
 }
 

@@ -139,8 +139,8 @@ impl Calculator {
 
     /// Sets the number of CPU threads of all clones, 1 to 65535. 0 restores the default: `OMP_NUM_THREADS` when this
     /// was opened, or else what affinity mask and cgroup of the opening thread allow. Threads inherit the mask of the
-    /// thread that calls first, and are not pinned. With a GPU they check arrays, and rayon's global pool reorders
-    /// them. Results do not depend on the number.
+    /// thread that calls first, and are not pinned. With a GPU these threads check arrays, and rayon's global pool
+    /// reorders arrays. Results do not depend on the number.
     ///
     /// # Errors
     /// [`Error::Input`] for another number; [`Error::Driver`].

@@ -83,9 +83,9 @@ impl Calculator {
         Ok(Placed { pairs, asked, last, rows, header, resident, opened, borrowed })
     }
 
-    /// SX − X and CH at these energies ω in eV; zero without columns or bands. Arrays are read in place,
-    /// except that the rows of G′ are copied out of `aqsmtemp`, and that an array is copied if it has numbers
-    /// below 1e-120, which count as zero, or complex poles exactly on an energy.
+    /// SX − X and CH at these energies ω in eV; zero without columns, bands or G vectors. Host arrays are read in
+    /// place, but gpp copies the rows of G′ in `aqsmtemp`, arrays that a version reorders, and arrays with numbers
+    /// below 1e-120, which count as zero, or with complex poles exactly on an energy.
     ///
     /// # Errors
     /// [`Error::Input`] for an array of the wrong size or memory, an index out of range, or a number not finite or out

@@ -1,6 +1,7 @@
 //! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
-//! A *version* is one way to compute Σ, a [`Kernel`] a version on a back end, a *series* a list with a baseline.
+//! A *version* is one way to compute Σ. A [`Kernel`] is a version with its back end, not the kernel of
+//! [`gpp_kernels`]. A *series* is a list of versions with a baseline.
 
 pub mod sources;
 
@@ -38,7 +39,7 @@ pub struct Journey {
     pub baseline: &'static str,
     /// The series whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest version on the back end that the series is made for.
+    /// The fastest version on the back end of the series, for few energies; in `past`, the fastest reproducible one.
     pub best: &'static str,
     /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
@@ -81,7 +82,7 @@ pub static JOURNEYS: &[Journey] = &[
         baseline: "blog:baseline",
         continues: None,
         best: "blog:step3",
-        condition: "on an H100, si214; with 512 threads fewer warps fit",
+        condition: "on an H100, si214; the 512 threads of step4 leave room for fewer warps",
     },
     Journey {
         id: "talk",
@@ -125,12 +126,11 @@ pub static JOURNEYS: &[Journey] = &[
     },
 ];
 
-/// The fastest version for a problem on a back end.
+/// The version for a problem on a back end: the fastest, but not v14, whose last bits depend on slabs.
 ///
 /// A version that evaluates terms takes longer with every energy; moments of sorted pairs take about as long for 6 as
-/// for one. On si214 the two are even at 4 energies on an H200 (v13 44.8 ms, sigma:blocks 43.6 ms) and at 4 to 5 on
-/// two cores with AVX-512 (cpu:paired 4.77 s for two, sigma:cells 11.0 s), and so on demo. Moments of complex poles
-/// take 111 ms on an H200 (v13 18.2 ms for each energy), 24.5 s on two cores (cpu:paired 6.0 s for each).
+/// for one. On si214 moments are faster from five energies on, on a GPU and on two cores (docs/many-energies.md). Those
+/// of complex poles take longer, on an H100 as long as six to seven energies by v13.
 ///
 /// For a few energies cpu:static gains with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With complex
 /// poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
@@ -147,7 +147,7 @@ pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     .expect("a test looks it up")
 }
 
-/// The fastest version for few energies, as the paper's problems have.
+/// The same for few energies, as the paper's problems have.
 pub fn best(back_end: BackEnd) -> Listed {
     let id = match back_end {
         BackEnd::Gpu => "v13",
@@ -371,13 +371,13 @@ pub const MAIN: &str = "paper,past";
 
 pub const BEST: &str = "best";
 
-/// The versions that ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `JOURNEY:best` and `all` with commas
-/// between them name, each once, in order; the best are those on this back end, `all` what it runs, its own first.
+/// The versions in a comma-separated list of ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `JOURNEY:best` and
+/// `all`, each once, in order. `best` depends on the back end; `all` begins with the back end's own versions.
 pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     named_for(names, back_end, None)
 }
 
-/// The same for a problem: `best` is the fastest for it, except as the end of a range.
+/// As [`named`], with `best` for this problem, except as the end of a range.
 pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Result<Vec<Listed>> {
     if names.split([',', '-']).any(|name| name.trim().is_empty()) {
         let (origin, what) = (format!("--version {names}"), "has an empty name".into());

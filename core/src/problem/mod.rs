@@ -546,13 +546,13 @@ impl CheckedPairs {
     }
 }
 
-/// `asx` and `ach` for iw = nstart..=nend.
+/// SX − X and CH, one element for each energy ω, in the unit of `vcoul`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
-    /// Screened exchange.
+    /// Screened exchange without bare exchange, SX − X.
     #[serde(with = "pairs")]
     pub asx: Vec<Complex64>,
-    /// Coulomb hole.
+    /// Coulomb hole, CH.
     #[serde(with = "pairs")]
     pub ach: Vec<Complex64>,
 }

@@ -114,8 +114,8 @@ pub mod v10 {
     //! sums of `M` times something real. A reciprocal is the hardware's approximation and one cubic correction, three
     //! fused operations.
     //!
-    //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, which the
-    //! plan bounds; the difference of two sums would lose as many for each band.
+    //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, so pairs with a large `κ`
+    //! are summed by v3's formula. The difference of a sum of `q` and a sum of `p` would lose as many in each band.
     //!
     //! Lines of the nest: 6, 7, 8.
 
@@ -460,10 +460,10 @@ pub mod v13 {
     //! take them from constant memory instead of a register. If the constant memory does not hold all
     //! energies, v12's kernels run.
     //!
-    //! Two energies differ by one amount for all bands. So for *far* bands, to which no pole is near,
-    //! two real quotients share a reciprocal, and no test for the branch is needed: with `x` between two
-    //! energies, less `ω̃`, and half of their difference, `h`, both are `1/(x ∓ h) = (x ± h)/(x² − h²)`, sums of
-    //! `1/(x² − h²)` and of `x/(x² − h²)`. `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
+    //! In nearly all bands two energies differ by the same amount, `2h`. In *far* bands, to which no pole is near, two
+    //! real quotients then share a reciprocal, and no test for the branch is needed. Let `x` be the mean of the two
+    //! energies less `ω̃`. The quotients are `1/(x ∓ h) = (x ± h)/(x² − h²)`, made of `1/(x² − h²)` and `x/(x² − h²)`.
+    //! `|x| ≥ 3h`, so neither the denominator nor the sums of the two cancel.
     //!
     //! Lines of the nest: 6, 7.
 
@@ -659,11 +659,11 @@ pub mod any_poles {
 pub mod v14 {
     //! v14: pairs without terms are left out, and static ones are summed without quotients.
     //!
-    //! A pair whose ω̃ or `eps` BerkeleyGW sets to zero, as for invalid modes, has no terms, but v13 still computes
-    //! it. Here each lane has a list of the `igp` that it sums; the block copies the window of `igp` that holds them
-    //! directly to shared memory (`cp.async`, which needs compute capability 8.0), and each lane reads its own. The
-    //! arithmetic is v13's, except for pairs of other invalid modes (pole 1e12 eV): they have separate lists and no
-    //! quotients.
+    //! A pair whose ω̃ or `eps` is zero has no terms, but v13 still computes it. Here each lane has a list of the
+    //! `igp` that it sums. The block copies `aqsm` of the range of `igp` in these lists straight to shared memory
+    //! (`cp.async`, which needs compute capability 8.0), and each lane reads the `igp` of its list from there. The
+    //! arithmetic is v13's, except for *static* pairs (pole 1e12 eV), which have separate lists and no quotients.
+    //! BerkeleyGW sets invalid modes to zero or to 1e12 eV.
     //!
     //! Complex poles, of which none is static, are summed as in v13.
     //!

@@ -208,8 +208,8 @@ pub mod v3 {
     //! v3: absolute values become squares.
     //!
     //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
-    //! square root (paper, section III, v3). With at most 72 registers the entry for two energies is faster: 28 warps
-    //! fit on a multiprocessor instead of 24, and 16 bytes are spilled.
+    //! square root (paper, section III, v3). A limit of 72 registers makes the kernel for two energies faster: 28
+    //! warps fit on a multiprocessor, not the 24 without the limit, and 16 bytes are spilled.
     //!
     //! Lines of the nest: 9.
 
@@ -275,9 +275,8 @@ pub mod v4 {
     //! v4: bands become a loop inside the thread.
     //!
     //! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once
-    //! for all bands: the arithmetic intensity on HBM rises. Fewer arrays have `n` as first index than
-    //! `ig` or `igp`, so the reads stay coalesced (paper, section III,
-    //! v4).
+    //! for all bands: the arithmetic intensity on HBM rises. Neighbouring threads still have neighbouring `ig`,
+    //! the first index of the large arrays, so reads stay coalesced (paper, section III, v4).
     //!
     //! Lines of the nest: 1.
 
@@ -326,8 +325,8 @@ pub mod v4 {
 pub mod v5 {
     //! v5: energies leave the kernel, one launch each.
     //!
-    //! A thread keeps two complex sums instead of two for each energy. In the paper this lets more warps fit; here
-    //! v4 has as many for two energies. `M` and the pair's factors are computed for each energy (paper, section III, v5).
+    //! A thread keeps two complex sums instead of two for each energy. In the paper more warps then fit; here
+    //! v4 and v5 both have 28. But `M` and the pair's factors are computed anew for each energy (paper, section III, v5).
     //!
     //! Lines of the nest: 4.
 
