@@ -297,7 +297,9 @@ impl Chart for Roofline<'_> {
         let lost = if lost > 0 { format!("points not drawn: {lost}; ") } else { String::new() };
         let outlines = match self.executed.is_empty() {
             true => String::new(),
-            false => format!("; outlines: executed, {EXECUTED} of {COUNTED} operations"),
+            false => format!(
+                "; outlines: the {EXECUTED} operations executed where {COUNTED} are counted"
+            ),
         };
         let bandwidth = bandwidth.map_or(String::new(), |bandwidth| rate(bandwidth, "B/s"));
         let subtitle = format!("{lost}slope: {} {bandwidth}{outlines}", self.level.name());

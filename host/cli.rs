@@ -24,7 +24,7 @@ use crate::record::{self, Record};
 
 const EXAMPLES: &str = "\
 Examples:
-  gpp                                  all versions on the demo system; on a CPU, the CPU versions
+  gpp                                  v0 to v14 on the demo system; on a CPU, the CPU versions
   gpp -v best -s si214                 v13 on a GPU, cpu:static on a CPU
   gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
@@ -198,7 +198,7 @@ pub struct ProblemArgs {
     #[arg(long, value_name = "N", conflicts_with = "input", hide_short_help = true)]
     pub seed: Option<u64>,
 
-    /// Energies in eV above the state's, e.g. -10:10:501, or one
+    /// Energies in eV relative to the state's energy: -10:10:501, or a single one
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     pub energies: Option<Even>,
 }
@@ -349,7 +349,7 @@ Examples:
   gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
-    /// Bands l and m from 1 on: how many, or FROM:TO [default: 16; on a GPU 128; with --elements all]
+    /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128, all of an --elements file]
     #[arg(long, value_name = "N|FROM:TO", allow_hyphen_values = true)]
     pub bands: Option<Bands>,
 
@@ -463,7 +463,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
-    /// Energies in eV above the state's, e.g. -10:10:501, or one
+    /// Energies in eV relative to the state's energy: -10:10:501, or a single one
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     pub energies: Option<Even>,
 
@@ -558,12 +558,12 @@ Examples:
   gpp diff vector wide          versions of `gpp offdiag`
   gpp diff old.json new.json    two runs, version by version")]
 pub struct DiffArgs {
-    /// The version or the run (JSON) to compare with
-    #[arg(value_name = "VERSION|RUN")]
+    /// Version or run (JSON) before the change
+    #[arg(value_name = "BEFORE")]
     pub before: String,
 
-    /// The version or the run (JSON) that is compared
-    #[arg(value_name = "VERSION|RUN")]
+    /// Version or run (JSON) after it
+    #[arg(value_name = "AFTER")]
     pub version: String,
 
     #[command(flatten)]

@@ -115,7 +115,7 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
     for old in &before.1.results {
         let id = &old.version;
         match now.1.results.iter().find(|new| new.version == *id) {
-            None => left_out.push(format!("{id}: in {} only", before.0)),
+            None => left_out.push(format!("{id}: only in the first run")),
             Some(new) if !(old.passed() && new.passed()) => {
                 let [old, new] = [old, new].map(|result| outcome(result.outcome()));
                 left_out.push(format!("{id}: {old} before, {new} now"));
@@ -127,10 +127,13 @@ pub fn difference(before: (&str, &Run), now: (&str, &Run)) -> Result<Difference>
         }
     }
     let is_new = |new: &&Measurement| before.1.results.iter().all(|old| old.version != new.version);
-    let only = |new: &Measurement| format!("{}: in {} only", new.version, now.0);
+    let only = |new: &Measurement| format!("{}: only in the second run", new.version);
     left_out.extend(now.1.results.iter().filter(is_new).map(only));
     if rows.is_empty() {
-        return Err(wrong(format!("have no version verified in both: {}", left_out.join(", "))));
+        return Err(wrong(format!(
+            "have no version verified in both; compare runs of the same versions: {}",
+            left_out.join(", ")
+        )));
     }
     Ok(Difference { runs: [run(before), run(now)], rows, left_out })
 }

@@ -276,14 +276,17 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
                 BackEnd::Gpu => "GPU".into(),
                 BackEnd::Cpu => "CPU".into(),
             }),
-            ("fastest", &|series: &&Journey| series.best.into()),
+            ("best", &|series: &&Journey| series.best.into()),
             ("measured", &|series: &&Journey| series.condition.into()),
         ],
         JOURNEYS,
     )
     .print(to)?;
     let [gpu, cpu] = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
-    writeln!(to, "--version best is {gpu} on a GPU, {cpu} on a CPU")?;
+    writeln!(
+        to,
+        "--version best is {gpu} on a GPU and {cpu} on a CPU for si214; it depends on bands, poles and energies"
+    )?;
     Cells::new(
         &[
             ("gpp offdiag --version", &|own: &&Version| own.id.into()),

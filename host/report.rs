@@ -190,8 +190,8 @@ fn paper_steps(section: &Section) -> Option<String> {
         if ids.is_empty() { "none".into() } else { ids.join(", ") }
     };
     Some(format!(
-        "Steps that are faster on the paper’s V100 and slower here, or the other way round: {}. Steps that make no \
-         significant difference: {}. Of the paper’s versions {} is the fastest here, {} on the V100.",
+        "Steps that are faster on the paper’s V100 and slower here, or the other way round: {}. Steps whose \
+         time is not significantly different: {}. Of the paper’s versions {} is the fastest here, {} on the V100.",
         ids(&|row| row.order_differs && !row.is_noise()),
         ids(&|row| row.is_noise()),
         here.result.version,
@@ -439,7 +439,8 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         h3 { "By number of bands" }
         (sheet(by_bands(folder), false))
         p .note {
-            "Medians of the time of the products, 8 operations for a complex one. Errors are relative to Σ|terms|."
+            "Times are medians of the products, “with input” of the first calculation. TFLOP/s count 8 operations for a complex "
+            "multiply-add. Errors are relative to Σ|terms|."
             @if folder.records.iter().flat_map(|own| &own.results).any(|own| own.verification.is_none()) {
                 " Not verified: these were run with --no-verify."
             }
@@ -459,7 +460,7 @@ fn device(run: &Run, ceilings: &Ceilings) -> Markup {
     let theory = &ceilings.theoretical;
     let peaks = [
         ("FP64, all FMA [TFLOP/s]", Some(ceilings.fp64), theory.fp64),
-        ("the same at the power limit", ceilings.fp64_sustained, None),
+        ("the same, over a second", ceilings.fp64_sustained, None),
         ("HBM [TB/s]", Some(ceilings.hbm), theory.hbm),
         ("L2", Some(ceilings.l2), None),
         ("L1", Some(ceilings.l1), theory.l1),
@@ -471,7 +472,7 @@ fn device(run: &Run, ceilings: &Ceilings) -> Markup {
             @if let Some(value) = value { tr { th { (name) } td .wrap { (value) } } }
         } }
         table {
-            thead { tr { th {} th { "measured" } th { "from clock and width" } } }
+            thead { tr { th {} th { "measured" } th { "computed" } } }
             @for (name, measured, computed) in peaks {
                 tr { th { (name) } td { (tera(measured)) } td { (tera(computed)) } }
             }

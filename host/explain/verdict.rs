@@ -146,7 +146,7 @@ fn clock_change(step: &Step, (before, now): Pair) -> String {
     let bytes = step.both(|side| Some(side.profile?.bytes.hbm)).filter(|_| old.or(new).is_some());
     let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= MUCH && (b < a) == (now > before));
     let bytes =
-        bytes.map_or(String::new(), |pair| format!(" with {} from HBM", amount(pair, "bytes")));
+        bytes.map_or(String::new(), |pair| format!(", as {} come from HBM", amount(pair, "bytes")));
     let subject = match new.flatten() {
         Some(watts) if now < before => format!("the {watts:.0} W power limit lowers the clock"),
         _ if now < before => "the clock falls".into(),
@@ -200,7 +200,7 @@ fn published_change(step: &Step) -> Option<String> {
     let compared = if !differ(there) || is_same(step, here) {
         ""
     } else if (here.1 < here.0) == (there.1 < there.0) {
-        ", as here"
+        ", in the same direction as here"
     } else {
         "; here it is the other way round"
     };

@@ -445,7 +445,10 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     let [from, last] = record.bands;
     writeln!(to, "{}", run::system(&record.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
-    writeln!(to, "bands l, m {from} to {last}; 8 operations a complex product and addition")?;
+    writeln!(
+        to,
+        "bands l, m {from} to {last}; TFLOP/s count 8 operations for a complex multiply-add"
+    )?;
     let calculated = record.results.iter().map(|own| (record, own)).collect();
     let version = |(_, own): &Calculated| or_dash(own.version.as_ref());
     results(&[("version", &version)], calculated).filled().print(to)?;
@@ -469,8 +472,8 @@ fn verification(verdict: &Verdict) -> String {
     let at = if energies.len() == 1 { "energy" } else { "energies" };
     let undecided = verdict.undecided.map_or(String::new(), |of| format!("; {}", undecided(of)));
     format!(
-        "{elements} elements at {} {at} compared with the definition: errors are relative to Σ|terms|, \
-         of which {tolerance:.1e} passes{undecided}",
+        "{elements} values each of SX and CH, at {} {at}, compared with the definition: errors are relative to \
+         Σ|terms|, tolerance {tolerance:.1e}{undecided}",
         energies.len()
     )
 }

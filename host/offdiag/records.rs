@@ -231,7 +231,7 @@ pub fn results<'a>(first: &[Column<Calculated<'a>>], rows: Vec<Calculated<'a>>) 
     let whole = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.0}")));
     let columns: [Column<Calculated>; 9] = [
         ("time", &|(_, own)| time(own.time_s.median)),
-        ("in all", &|(_, own)| time(own.total_s)),
+        ("with input", &|(_, own)| time(own.total_s)),
         ("TFLOP/s", &|(_, own)| digits(own.tflops)),
         ("× before", &|of| or_dash(before(of))),
         ("clock [MHz]", &|(_, own)| whole(clock(own))),

@@ -143,7 +143,7 @@ pub const STALLS: [(&str, &str); 18] = [
     ("no_instruction", "the next instruction"),
     ("not_selected", "not selected"),
     ("selected", "selected"),
-    ("short_scoreboard", "shared memory or a first approximation"),
+    ("short_scoreboard", "shared memory or an approximate reciprocal"),
     ("sleeping", "the end of a sleep"),
     ("tex_throttle", "room in the queue to the texture unit"),
     ("wait", "a fixed-latency dependency"),

@@ -133,7 +133,7 @@ fn two_runs_are_compared_version_by_version() {
         let mut command = gpp();
         command.args(["diff", &before, &now]).args(arguments).assert()
     };
-    let left_out = format!("left out: {gone}: in {before} only");
+    let left_out = format!("left out: {gone}: only in the first run");
     diff(&[])
         .success()
         .stdout(contains("−50.0 %").and(contains("+50.0 %")).and(contains("faster")))

@@ -147,7 +147,7 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
         "FP64 matrix peak 66.9 TFLOP/s, by its clock",
         "FP64 vector peak 33.3 TFLOP/s",
         "HBM 3.1 TB/s",
-        "executed, 6 of 8 operations",
+        "the 6 operations executed where 8 are counted",
     ] {
         assert!(svg.contains(named), "{named} is missing");
     }

@@ -71,8 +71,8 @@ pub static JOURNEYS: &[Journey] = &[
         baseline: "v9",
         continues: Some("paper"),
         best: "v13",
-        condition: "on an H100, si214, for one energy; v14, whose last bits depend on slabs, takes 2 % less time \
-                    for two and 20 % less for three",
+        condition: "on an H100, si214: fastest for one energy; v14, whose last bits depend on slabs, takes 2 % less \
+                    time for two and 20 % less for three",
     },
     Journey {
         id: "blog",

@@ -192,7 +192,7 @@ pub mod vector {
     //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
     version! {
-        "vector", "P made in registers, FMAs of vectors", from None, capability 7.0;
+        "vector", "P computed in registers, FMAs of vectors", from None, capability 7.0;
         instruction mma::Vector, pipelined false, splits false;
         tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -242,7 +242,7 @@ pub mod ring {
     //! twice.
 
     version! {
-        "ring", "bulk copies ahead of time, tiles of 96 l", from Some("m16n8k8"), capability 9.0;
+        "ring", "bulk copies ahead of time, tiles of 96 bands l", from Some("m16n8k8"), capability 9.0;
         instruction mma::M16N8, pipelined true, splits true;
         tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
