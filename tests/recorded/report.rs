@@ -132,7 +132,7 @@ fn what_was_found_follows_the_run() {
         format!("{id} is the fastest version: {:.1} ms, {over:.1} times as fast", 1e3 * best);
     assert!(all[0].starts_with(&begin), "{}", all[0]);
     let steps =
-        "the other way round: v5, v6. Steps that make no significant difference: v2, v7, v8.";
+        "the other way round: v5, v6. Steps whose time is not significantly different: v2, v7, v8.";
     assert!(all[1].contains(steps) && all[1].ends_with("v8 on the V100."), "{}", all[1]);
     assert!(all[2].contains("power limit lowered the clock of"), "{}", all[2]);
     assert!(all[3].starts_with("All 15 results agree"), "{}", all[3]);
