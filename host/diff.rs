@@ -24,11 +24,11 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     }
     let versions = named(&names, BackEnd::Gpu)?;
     let measured = Measured::load(args.cards.from.as_deref())?;
-    // A series goes without versions that its records lack; one that is named fails.
-    let has = |own: &&Listed| {
-        names.contains(own.id()) || measured.is_empty() || measured.ids().contains(&own.id())
-    };
-    let cards = versions.iter().filter(has);
+    // A series goes without versions that its records lack, unless they lack all; one that is named fails.
+    let ids = measured.ids();
+    let lacks_all = versions.iter().all(|own| !ids.contains(&own.id()));
+    let is_shown = |own: &&Listed| lacks_all || names.contains(own.id()) || ids.contains(&own.id());
+    let cards = versions.iter().filter(is_shown);
     let cards = cards.map(|own| measured.card(own.id(), measured.before(own.id())));
     show(&cards.collect::<Result<Vec<_>>>()?, &args.cards, LINES)
 }

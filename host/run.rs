@@ -278,7 +278,7 @@ fn energies(s: &SystemInfo) -> String {
         }
         Some(few @ [_, ..]) => {
             let few: Vec<String> = few.iter().map(|energy| format!("{energy:+}")).collect();
-            format!("energies {} eV from the state's", few.join(", "))
+            format!("energies {} eV from the state's energy", few.join(", "))
         }
         _ => format!("energies {} to {} of the problem", s.nstart, s.nend),
     }

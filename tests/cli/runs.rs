@@ -139,7 +139,7 @@ fn what_is_printed_can_be_read() {
     let run = gpp().args(["-v", "v0,v3", "-d", "cpu", "-i"]).arg(fixture_path("plain")).assert();
     run.success()
         .stdout(contains("All 2 results agree with the reference values in the input file"))
-        .stdout(contains("time [").and(contains(" eV from the state's")));
+        .stdout(contains("time [").and(contains(" eV from the state's energy")));
     let quiet = |arguments: &[&str]| {
         let output = gpp().args(arguments).arg("--quiet").assert().success();
         let output = output.get_output().clone();
