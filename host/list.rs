@@ -9,7 +9,7 @@ use gpp_cpu::simd::Level;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::catalogue::{self, BackEnd, JOURNEYS, Journey, Listed, best, journey_of, named};
+use crate::catalogue::{self, BackEnd, Listed, SERIES, Series, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::{Device, DeviceInfo, KernelInfo};
@@ -178,7 +178,7 @@ fn listing() -> Value {
         let version = listed.version;
         json!({ "id": version.id, "change": version.change, "source": version.source })
     };
-    let series = |own: &Journey| {
+    let series = |own: &Series| {
         json!({
             "id": own.id, "title": own.title, "source": own.source, "versions": own.ids(),
             "baseline": own.baseline, "continues": own.continues, "back_end": own.back_end(),
@@ -199,7 +199,7 @@ fn listing() -> Value {
     json!({
         "schema": SCHEMA,
         "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
-        "series": JOURNEYS.iter().map(series).collect::<Vec<_>>(),
+        "series": SERIES.iter().map(series).collect::<Vec<_>>(),
         "best": fastest,
         "matrix": ALL.map(matrix),
         "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
@@ -257,7 +257,7 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
 }
 
 fn list_text(to: &mut dyn Write) -> io::Result<()> {
-    let series = |listed: &Listed| journey_of(listed.id()).map_or("", |series| series.id).into();
+    let series = |listed: &Listed| series_of(listed.id()).map_or("", |series| series.id).into();
     Cells::new(
         &[
             ("version", &|listed: &Listed| listed.id().into()),
@@ -269,17 +269,17 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
     .print(to)?;
     Cells::new(
         &[
-            ("series", &|series: &&Journey| series.id.into()),
-            ("source", &|series: &&Journey| series.source.into()),
-            ("baseline", &|series: &&Journey| series.baseline.into()),
-            ("on a", &|series: &&Journey| match series.back_end() {
+            ("series", &|series: &&Series| series.id.into()),
+            ("source", &|series: &&Series| series.source.into()),
+            ("baseline", &|series: &&Series| series.baseline.into()),
+            ("on a", &|series: &&Series| match series.back_end() {
                 BackEnd::Gpu => "GPU".into(),
                 BackEnd::Cpu => "CPU".into(),
             }),
-            ("best", &|series: &&Journey| series.best.into()),
-            ("measured", &|series: &&Journey| series.condition.into()),
+            ("best", &|series: &&Series| series.best.into()),
+            ("measured", &|series: &&Series| series.condition.into()),
         ],
-        JOURNEYS,
+        SERIES,
     )
     .print(to)?;
     let [gpu, cpu] = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());

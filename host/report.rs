@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
-use crate::catalogue::{self, journey_of};
+use crate::catalogue::{self, series_of};
 use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
@@ -180,7 +180,7 @@ fn speed(section: &Section) -> String {
 /// Which of the paper's steps differ here, and which of its versions is the fastest here and there.
 fn paper_steps(section: &Section) -> Option<String> {
     let of_paper =
-        |row: &&Row| journey_of(&row.result.version).is_some_and(|series| series.id == "paper");
+        |row: &&Row| series_of(&row.result.version).is_some_and(|series| series.id == "paper");
     let rows = || section.rows.iter().filter(of_paper);
     let there = fastest(rows(), |row| row.published.time_s)?;
     let here = fastest(rows(), |row| Some(row.result.times.median))?;

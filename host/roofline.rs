@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::catalogue::{self, JOURNEYS};
+use crate::catalogue::{self, SERIES};
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
 use crate::devices::gpu::Gpu;
@@ -49,7 +49,7 @@ pub struct Figure<'a> {
 /// A chart by HBM for each series, and by the other levels for the paper's with what continues it.
 pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     let mut figures = Vec::new();
-    for series in JOURNEYS.iter().filter(|series| series.continues.is_none()) {
+    for series in SERIES.iter().filter(|series| series.continues.is_none()) {
         let is_own =
             |own: &&Profile| catalogue::story(&own.version).is_some_and(|of| of.id == series.id);
         let shown: Vec<&Profile> = profiles.iter().filter(is_own).collect();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::catalogue::{self, BackEnd, find, journey_of};
+use crate::catalogue::{self, BackEnd, find, series_of};
 use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
 use crate::error::invalid;
@@ -76,7 +76,7 @@ pub struct Published {
 /// system, but have times like those of si214. An empty field was not published.
 pub fn published(version: &str, system: &str) -> Option<Published> {
     let id = version.split_once(':').map_or(version, |(_, id)| id);
-    let table = match (journey_of(version)?.id, system) {
+    let table = match (series_of(version)?.id, system) {
         ("paper", "si214" | "si510") => include_str!("../data/published/table1.csv"),
         ("talk", "si214") => include_str!("../data/published/talk.csv"),
         ("blog", "si214") => include_str!("../data/published/blog.csv"),

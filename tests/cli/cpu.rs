@@ -1,7 +1,7 @@
 //! What a CPU runs by default, its vectors and threads, what is emulated on it, and the best version of each device.
 
 use crate::{gpp, json};
-use gpp::catalogue::{self, BackEnd, JOURNEYS, best};
+use gpp::catalogue::{self, BackEnd, SERIES, best};
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -32,7 +32,7 @@ fn what_is_emulated_says_so() {
 fn without_arguments_a_cpu_shows_its_versions() {
     let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
     let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    for id in catalogue::journey("cpu").unwrap().ids() {
+    for id in catalogue::series("cpu").unwrap().ids() {
         assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
     }
     let fastest = ["Fastest: cpu:", "times as fast as cpu:threads"];
@@ -86,8 +86,8 @@ fn the_best_version_is_told_for_each_back_end() {
     let output = gpp().args(["list", "--json"]).assert().success();
     let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     let series = listing["series"].as_array().unwrap();
-    assert_eq!(series.len(), JOURNEYS.len());
-    for (listed, own) in series.iter().zip(JOURNEYS) {
+    assert_eq!(series.len(), SERIES.len());
+    for (listed, own) in series.iter().zip(SERIES) {
         let fields = ["id", "source", "baseline", "best", "condition"].map(|name| &listed[name]);
         let expected = [own.id, own.source, own.baseline, own.best, own.condition];
         assert_eq!(fields, expected.map(Value::from).each_ref());
@@ -96,7 +96,7 @@ fn the_best_version_is_told_for_each_back_end() {
     let of_gpu = listing["best"][0]["version"].as_str().unwrap();
     assert_eq!(of_gpu, best(BackEnd::Gpu).id());
     let text = gpp().arg("list").assert().success();
-    let conditions = JOURNEYS.iter().map(|series| series.condition);
+    let conditions = SERIES.iter().map(|series| series.condition);
     conditions.fold(text, |text, condition| text.stdout(contains(condition)));
 }
 

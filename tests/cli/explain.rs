@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::{common, gpp, text};
-use gpp::catalogue::journey;
+use gpp::catalogue::series;
 use gpp_core::offdiag::gpu::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -39,7 +39,7 @@ fn every_version_of_every_series_has_a_card() {
     ] {
         let cards = cards(&["explain", id], &records(folder));
         let ids: Vec<&str> = cards.iter().map(|card| card["version"].as_str().unwrap()).collect();
-        let known = journey(id).unwrap().ids();
+        let known = series(id).unwrap().ids();
         assert_eq!(ids, known);
         for (at, card) in cards.iter().enumerate() {
             let before = if at == 0 { first } else { Some(ids[at - 1]) };

@@ -4,10 +4,10 @@ mod bounds;
 mod charts;
 #[path = "../common/mod.rs"]
 mod common;
-mod journeys;
 mod profile;
 mod records;
 mod report;
+mod series;
 mod sigma;
 
 use std::path::PathBuf;

@@ -29,7 +29,7 @@ pub enum BackEnd {
 
 /// A series: versions in order, each compared with the one before and all with a baseline.
 #[derive(Clone, Copy)]
-pub struct Journey {
+pub struct Series {
     pub id: &'static str,
     /// Title, one line.
     pub title: &'static str,
@@ -52,8 +52,8 @@ pub enum Versions {
     Cpu(&'static [&'static Cpu]),
 }
 
-pub static JOURNEYS: &[Journey] = &[
-    Journey {
+pub static SERIES: &[Series] = &[
+    Series {
         id: "paper",
         title: "8 Steps to 3.7 TFLOP/s on NVIDIA V100 GPU",
         source: "arXiv 2008.11326, section III",
@@ -63,7 +63,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: "v4",
         condition: "on an H100, si214; on the paper's V100 it is v8",
     },
-    Journey {
+    Series {
         id: "past",
         title: "Past the paper",
         source: "docs/versions.md",
@@ -74,7 +74,7 @@ pub static JOURNEYS: &[Journey] = &[
         condition: "on an H100, si214: fastest for one energy; v14, whose last bits depend on slabs, takes 2 % less \
                     time for two and 20 % less for three",
     },
-    Journey {
+    Series {
         id: "blog",
         title: "Accelerating HPC Applications with NVIDIA Nsight Compute Roofline Analysis",
         source: "NVIDIA developer blog, and its repository",
@@ -84,7 +84,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: "blog:step3",
         condition: "on an H100, si214; the 512 threads of step4 leave room for fewer warps",
     },
-    Journey {
+    Series {
         id: "talk",
         title: "Guiding Optimization with the Roofline Model",
         source: "NERSC, February 2020",
@@ -94,7 +94,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: "talk:V8",
         condition: "on an H100, si214; on the talk's V100 it is V9",
     },
-    Journey {
+    Series {
         id: "cpu",
         title: "The kernel in the vectors of a CPU",
         source: "docs/cpu.md",
@@ -104,7 +104,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: "cpu:static",
         condition: "on two cores with AVX-512, si214; cpu:paired for complex poles or fewer than 256 bands",
     },
-    Journey {
+    Series {
         id: "sigma-gpu",
         title: "Any number of energies on a GPU",
         source: "docs/many-energies.md",
@@ -114,7 +114,7 @@ pub static JOURNEYS: &[Journey] = &[
         best: "sigma:blocks",
         condition: "on an H100, si214, for five energies or more and real poles",
     },
-    Journey {
+    Series {
         id: "sigma",
         title: "Any number of energies",
         source: "docs/many-energies.md",
@@ -156,7 +156,7 @@ pub fn best(back_end: BackEnd) -> Listed {
     find(id).expect("a test looks it up")
 }
 
-impl Journey {
+impl Series {
     pub fn versions(&self) -> Vec<Listed> {
         match self.versions {
             Versions::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
@@ -176,12 +176,12 @@ impl Journey {
     }
 }
 
-pub fn journey(id: &str) -> Option<&'static Journey> {
-    JOURNEYS.iter().find(|journey| journey.id == id)
+pub fn series(id: &str) -> Option<&'static Series> {
+    SERIES.iter().find(|series| series.id == id)
 }
 
-pub fn journey_of(id: &str) -> Option<&'static Journey> {
-    JOURNEYS.iter().find(|journey| journey.ids().contains(&id))
+pub fn series_of(id: &str) -> Option<&'static Series> {
+    SERIES.iter().find(|series| series.ids().contains(&id))
 }
 
 #[derive(Clone, Copy)]
@@ -314,7 +314,7 @@ impl Listed {
 }
 
 pub fn versions() -> impl Iterator<Item = Listed> {
-    JOURNEYS.iter().flat_map(Journey::versions)
+    SERIES.iter().flat_map(Series::versions)
 }
 
 pub fn find(id: &str) -> Option<Listed> {
@@ -340,23 +340,23 @@ pub fn place(id: &str) -> Option<usize> {
 
 /// The version that one is compared with: the one before it, or the last of the series that its own continues.
 pub fn before(id: &str) -> Option<&'static str> {
-    let own = journey_of(id)?;
+    let own = series_of(id)?;
     let ids = own.ids();
     match ids.iter().position(|own| *own == id)?.checked_sub(1) {
         Some(before) => Some(ids[before]),
-        None => journey(own.continues?)?.ids().last().copied(),
+        None => series(own.continues?)?.ids().last().copied(),
     }
 }
 
 /// The version that speed-ups are over.
 pub fn baseline(id: &str) -> Option<&'static str> {
-    Some(journey_of(id)?.baseline)
+    Some(series_of(id)?.baseline)
 }
 
-/// The first of the series that a version belongs to, following [`Journey::continues`].
-pub fn story(id: &str) -> Option<&'static Journey> {
-    let continued = |own: &&'static Journey| own.continues.and_then(journey);
-    std::iter::successors(journey_of(id), continued).last()
+/// The first of the series that a version belongs to, following [`Series::continues`].
+pub fn story(id: &str) -> Option<&'static Series> {
+    let continued = |own: &&'static Series| own.continues.and_then(series);
+    std::iter::successors(series_of(id), continued).last()
 }
 
 /// The nearest of these versions that another builds on.
@@ -371,7 +371,7 @@ pub const MAIN: &str = "paper,past";
 
 pub const BEST: &str = "best";
 
-/// The versions in a comma-separated list of ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `JOURNEY:best` and
+/// The versions in a comma-separated list of ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `SERIES:best` and
 /// `all`, each once, in order. `best` depends on the back end; `all` begins with the back end's own versions.
 pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     named_for(names, back_end, None)
@@ -385,7 +385,7 @@ pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Re
     }
     let mut named: Vec<Listed> = Vec::new();
     for name in names.split(',').map(str::trim) {
-        let versions = match (journey(name), problem) {
+        let versions = match (series(name), problem) {
             (Some(whole), _) => whole.versions(),
             (None, Some(problem)) if name == BEST => vec![best_for(back_end, problem)],
             (None, _) if name == "all" => all_on(back_end),
@@ -429,7 +429,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     };
     let first = one(first, back_end)?;
     let last = match first.id().split_once(':') {
-        Some((journey, _)) if !last.contains(':') => one(&format!("{journey}:{last}"), back_end)?,
+        Some((series, _)) if !last.contains(':') => one(&format!("{series}:{last}"), back_end)?,
         _ => one(last, back_end)?,
     };
     let [of_first, of_last] =
@@ -451,8 +451,8 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     if name == BEST {
         return Ok(best(back_end));
     }
-    let of_journey = name.strip_suffix(":best").and_then(journey).map(|journey| journey.best);
-    find(of_journey.unwrap_or(name)).ok_or_else(|| {
+    let of_series = name.strip_suffix(":best").and_then(series).map(|series| series.best);
+    find(of_series.unwrap_or(name)).ok_or_else(|| {
         match OF_MATRICES.iter().any(|version| version.id == name) {
             true => Error::Input {
                 origin: format!("--version {name}"),
@@ -466,8 +466,8 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
 /// All names of versions: ids, series, `best` and `all`.
 fn known() -> Vec<&'static str> {
     let ids = versions().map(|listed| listed.version.id);
-    let journeys = JOURNEYS.iter().map(|journey| journey.id);
-    ids.chain(journeys).chain(["best", "all"]).collect()
+    let series = SERIES.iter().map(|series| series.id);
+    ids.chain(series).chain(["best", "all"]).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@ use super::*;
 
 #[test]
 fn what_the_table_states_exists() {
-    for journey in JOURNEYS {
-        let ids = journey.ids();
-        assert!(ids.contains(&journey.baseline), "{}", journey.id);
-        assert!(ids.contains(&journey.best), "{}", journey.id);
+    for series in SERIES {
+        let ids = series.ids();
+        assert!(ids.contains(&series.baseline), "{}", series.id);
+        assert!(ids.contains(&series.best), "{}", series.id);
     }
     for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
         let best = best(back_end).id();
-        assert_eq!(journey_of(best).unwrap().best, best);
+        assert_eq!(series_of(best).unwrap().best, best);
     }
 }
 
@@ -34,9 +34,9 @@ fn ids_ranges_best_and_versions() {
     assert_eq!(ids("talk:V1-V9"), ids("talk:V1-talk:V9"));
     assert_eq!(ids("blog"), ids("blog:baseline-step4"));
     assert_eq!(ids("talk:V9-bgw"), ["talk:V9", "talk:bgw"]);
-    for journey in JOURNEYS {
-        assert_eq!(ids(journey.id), journey.ids());
-        assert_eq!(ids(&format!("{}:best", journey.id)), [journey.best]);
+    for series in SERIES {
+        assert_eq!(ids(series.id), series.ids());
+        assert_eq!(ids(&format!("{}:best", series.id)), [series.best]);
     }
     for wrong in ["", "v8-v0", "v0-x", "8", "v0,", "v0..v8", "v0-talk:V1", "talk:V9-V1", "talk:"] {
         assert!(named(wrong, BackEnd::Gpu).is_err(), "{wrong}");

@@ -25,16 +25,16 @@ pub use after_paper::*;
 pub use paper::*;
 
 /// Makes the list of each series, and that of all.
-macro_rules! journeys {
-    ($($(#[$about:meta])* $journey:ident: $($($part:ident)::+),+;)+) => {
-        $($(#[$about])* pub static $journey: &[&GpuVersion] = &[$(&$($part::)+GPU,)+];)+
+macro_rules! series {
+    ($($(#[$about:meta])* $series:ident: $($($part:ident)::+),+;)+) => {
+        $($(#[$about])* pub static $series: &[&GpuVersion] = &[$(&$($part::)+GPU,)+];)+
 
         /// All versions, series by series.
         pub static ALL: &[&GpuVersion] = &[$($(&$($part::)+GPU,)+)+];
     };
 }
 
-journeys! {
+series! {
     /// The paper's, from the port of the reference to its fastest.
     PAPER:
         v0,
