@@ -2,8 +2,9 @@
 //!
 //! The slabs of a problem are dealt to workers ([`crate::schedule`]), one for each device. Each group of `igp`
 //! ([`gpp_kernels::kernel::Kernel::igp_of_group`]) has a sum, and these are added here in the order of `igp`: if slabs
-//! hold whole groups, the result is bitwise reproducible for any number of slabs, workers and ranks. In kernels for CPUs
-//! each `igp` is a group. The paper's grids and sorted pairs have one group, the slab: their bits depend on its size.
+//! hold whole groups, the result is bitwise reproducible for any number of slabs, workers and ranks. In most
+//! kernels for CPUs each `igp` is a group. The paper's grids, lists and sorted pairs have one group, the slab: their bits
+//! depend on its size.
 //!
 //! A version that does not hold all energies sums a slab in batches ([`crate::problem::Batch`]) before the next slab.
 //! Sums do not depend on other batches, except of sorted pairs, whose clusters depend on all energies.

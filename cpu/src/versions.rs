@@ -201,8 +201,8 @@ pub mod paired {
     //! order of this loop. Bounds decide like the definition for all but the poles at them, which the definition sums.
     //!
     //! Both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)` and `p = 1/(w + ω̃)`, without a choice of denominators.
-    //! Each class of bands has a loop: empty bands have no `p`; full ones above the energy have no cutoff and no
-    //! weight. Purely real poles have a kernel of their own, with real quotients: an accumulation is two fused
+    //! Each class of bands has a loop: empty bands have no `p`; full ones below all energies have no cutoff and
+    //! no weight. Purely real poles have a kernel of their own, with real quotients: an accumulation is two fused
     //! operations instead of four, and one reciprocal gives both quotients.
     //!
     //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is

@@ -11,7 +11,7 @@
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
-//! of energies, and for the host, where the bodies run one emulated thread after the other ([`reduction`]).
+//! of energies or one for all, and for the host, where the bodies run one emulated thread after the other ([`reduction`]).
 //!
 //! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/after_paper.rs` has the faster ones, from v9
 //! on, which share the tiles of [`tiling`]. [`sigma`] sums any number of energies, [`offdiag`] has Σ as a matrix.

@@ -8,7 +8,7 @@
 //! Pairs with the [static pole](STATIC) have lists and blocks of their own, with more `igp` in a thread.
 //!
 //! The words of the lists begin with the offset of the *record* of each block. A record has the first `igp` of
-//! the window, the number of these, and the `igp` of a thread; then the `ig` of each lane, some that have about as many
+//! the window, the number of `igp` in it, and that of a thread; then the `ig` of each lane, which have about equally many
 //! `igp`; then, for each thread, a byte for each of its `igp`: its offset in the window.
 
 use core::array::from_fn;

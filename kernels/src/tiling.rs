@@ -4,7 +4,7 @@
 //! A warp owns 32 neighbouring `ig`, each of its threads a tile of neighbouring `igp` and all bands. The warps
 //! of a block share their `ig`, and blocks of the same `ig` follow each other, so that their `aqsn` is still in L2.
 //!
-//! The `igp` of a block are a *group*, and so are the blocks that sum the fallback pairs ([`crate::plan`]) of these
+//! The `igp` of a block are a *group*, which includes the blocks that sum the fallback pairs ([`crate::plan`]) of these
 //! `igp`. A group's sum depends on its own data alone: it has the same bits in whatever slab of whole groups it stands.
 
 use core::array::from_fn;

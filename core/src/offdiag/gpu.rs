@@ -1,4 +1,4 @@
-//! A task on a GPU with FP64 matrix instructions: worker, choice of version, and the same kernels on the host.
+//! A task on a GPU: worker, choice of version, and the same kernels on the host.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

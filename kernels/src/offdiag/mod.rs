@@ -1,4 +1,4 @@
-//! Σ as a matrix: kernels for `SX_lm` and `CH_lm` of many bands l, m at once, on FP64 matrix instructions.
+//! Σ as a matrix: kernels for `SX_lm` and `CH_lm` of many bands l, m at once, most on FP64 matrix instructions.
 //!
 //! With `A_l(ig,n)` the matrix elements of band l, `w = E − e(n)`, and `P(ig,igp)` either `ssx` or `sch` at `w`
 //! (see [`crate::formula`]):

@@ -1,5 +1,5 @@
 //! Packed operands, in the order in which warps read them: fragment by fragment, lane by lane, so that a warp reads 512
-//! neighbouring bytes, and the operands of a block's next k-tile are adjacent. And the kernels besides the products: those
+//! neighbouring bytes, and a block's operands of one k-tile are adjacent. And the kernels besides the products: those
 //! that pack V, add fallback pairs, and fold the sums.
 //!
 //! A *k-tile* is [`DEPTH`] rows of the index that is summed over. The padding is zero.

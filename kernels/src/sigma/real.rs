@@ -9,8 +9,9 @@
 //! What is left out after [`MOMENTS`] polynomials is at most `2·√((s+1)/(s−1))·ρ/(ρ−1)·ρ^−MOMENTS` of the quotient
 //! itself: 1.6·10⁻¹⁶ if `|s|` is at least [`MIN_DISTANCE`]. Of `q − p`, smaller than the two by `κ = |w|/ω̃` if that is
 //! above one, it is κ times as much; intervals are at most a thirty-second of their poles wide, so that `|s| ≥ 63·(κ −
-//! 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p` are sums of those of `q` and `−p`; if these
-//! nearly cancel, that of `T₀` does most, and is made of `|r₂² − r₁²| = 4·|w|·mid/half²`.
+//! 2)`: at most 6·10⁻¹⁶, three roundings, for any κ. The weights of `q − p` are sums of those of `q` and `−p`; the
+//! one that cancels most is that of `T₀`, which is made of `|r₂² − r₁²| = 4·|w|·mid/half²`, where `r₁` and `r₂` are `r` at `w`
+//! and `−w`.
 
 use core::ops::Range;
 

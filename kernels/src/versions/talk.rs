@@ -113,7 +113,7 @@ pub mod v2 {
 pub mod v3 {
     //! V3: 512 threads a block.
     //!
-    //! Held to 128 registers, which is what so many threads leave each of 65536, twice as many warps fit.
+    //! Held to 128 registers, a thread's share of 65536 if there are 512, twice as many warps fit.
     //! In the talk that costs spills and pays all the same (talk, V3).
     //!
     //! Lines of the nest: none, the launch changes.
@@ -305,7 +305,7 @@ pub mod bgw {
     use super::*;
 
     version! {
-        id: "talk:bgw", change: "BerkeleyGW's OpenACC loops: 16 band blocks, 512 ig blocks",
+        id: "talk:bgw", change: "BerkeleyGW's loops of 2023: 16 band blocks, 512 ig blocks",
         source: "BerkeleyGW, sources of 2023", kernels: [KERNEL]
     }
 

@@ -1,4 +1,5 @@
-//! The pairs of a slab, sorted by their poles into cells ([`gpp_kernels::sigma`]): bounds change times, not sums.
+//! The pairs of a slab, sorted by their poles into cells ([`gpp_kernels::sigma`]), whose bounds change times and last
+//! bits.
 
 use std::cmp::Reverse;
 use std::ops::Range;
