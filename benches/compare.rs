@@ -17,8 +17,8 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use gpp::catalogue::{BackEnd, Kernel, named};
 use gpp::devices::Device;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::{Gpu, Ptx};
-use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::output::Progress;
 use gpp::output::memory;
@@ -194,7 +194,7 @@ fn in_cuda(nvcc: &Path, gpu: &Gpu) -> Result<(Ptx, String)> {
 
 /// Versions for CPUs and the builds in Fortran, alternately.
 fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
-    let host = Host::new();
+    let host = CpuDevice::new();
     let threads = host.team().count(Threads::All);
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
     let (mut builds, compiler) = compile(&gfortran)?;

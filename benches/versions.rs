@@ -7,8 +7,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gpp::catalogue::{self, BackEnd, Kernel, Listed, best, find};
 use gpp::devices::Device;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::output::Progress;
 use gpp::problem::synthesis::Synthesis;
@@ -52,7 +52,7 @@ fn versions(criterion: &mut Criterion) {
     let of_cpu = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
     let own: Vec<Listed> = catalogue::versions().filter(of_cpu).collect();
     let best = vec![best(BackEnd::Gpu)];
-    let host: Box<dyn Device> = Box::new(Host::new());
+    let host: Box<dyn Device> = Box::new(CpuDevice::new());
     let runs: Vec<(Box<dyn Device>, Vec<Listed>)> = match Gpu::open(0) {
         Ok(gpu) => vec![(host, own), (Box::new(gpu), best)],
         Err(error) => {
@@ -67,7 +67,7 @@ fn versions(criterion: &mut Criterion) {
 }
 
 fn energies(criterion: &mut Criterion) {
-    let host = Host::new();
+    let host = CpuDevice::new();
     for nw in [1, 2, 3, 6, 64] {
         let problem = demo().at(&EnergyGrid::Count(nw)).load().unwrap();
         let blocked = find("cpu:blocked").unwrap().kernel;

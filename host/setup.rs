@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::catalogue::{BackEnd, Kernel, Listed};
 use crate::cli::{DeviceArgs, ProblemArgs};
+use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::is_there;
-use crate::devices::host::Host;
 use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
 }
 
 pub enum Devices {
-    Cpu(Box<Host>),
+    Cpu(Box<CpuDevice>),
     Gpus(Vec<Gpu>),
 }
 
@@ -217,7 +217,7 @@ impl Devices {
         let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
         let processes = ranks.having(&gpus.iter().map(uuid).collect::<Vec<_>>());
         if gpus.is_empty() {
-            let host = Host::at(args.level());
+            let host = CpuDevice::at(args.level());
             let host = match args.threads {
                 Some(threads) => host.with_threads(threads.into()),
                 None => host,

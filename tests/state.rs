@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use common::{Kind, QUIET, made};
 use gpp::catalogue::Kernel;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
-use gpp::devices::host::Host;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
@@ -52,7 +52,7 @@ fn throttled() -> Reading {
 }
 
 struct Gauged {
-    host: Host,
+    host: CpuDevice,
     gauge: Shown,
 }
 
@@ -77,7 +77,7 @@ impl Device for Gauged {
 fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
     let reference = reference::of(&problem, QUIET).unwrap();
-    let device = Gauged { host: Host::new(), gauge };
+    let device = Gauged { host: CpuDevice::new(), gauge };
     let mut engine = Engine::whole(&device, &problem).unwrap();
     let version = Kernel::Gpu(ALL[8]);
     measure(version, &device, &mut engine, reference.as_ref(), repetition, &|_| ()).unwrap()
@@ -121,7 +121,7 @@ fn runs_settle_and_go_on_but_not_for_ever() {
     assert!((2..=MOST).contains(&samples), "{samples} samples");
     let asked = Repetition { repeat: MOST + 3, ..longer };
     assert_eq!(measured(gauge.clone(), asked).times.samples.len(), MOST + 3);
-    let device = |gauge| Gauged { host: Host::new(), gauge };
+    let device = |gauge| Gauged { host: CpuDevice::new(), gauge };
     assert_eq!(window(&device(gauge.clone()), None), Duration::from_secs(1));
     // As ncu and compute-sanitizer have it run.
     assert_eq!(window(&device(gauge), Some(0)), Duration::ZERO);

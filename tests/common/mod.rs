@@ -11,7 +11,7 @@ pub mod stand_in;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, DeviceInfo};
 use gpp::output::Progress;
 use gpp::problem::{Bands, EnergyGrid, Header, Matrices, Origin, Problem, Slab};
@@ -22,7 +22,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub const QUIET: Progress = Progress { shown: false };
 
 pub fn device(id: &str) -> DeviceInfo {
-    let mut info = Host::new().info().clone();
+    let mut info = CpuDevice::new().info().clone();
     info.id = id.into();
     info
 }

@@ -5,8 +5,8 @@ use std::slice;
 
 use gpp::catalogue::Kernel;
 use gpp::devices::Device;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::host::Host;
 use gpp::engine::Engine;
 use gpp::kernels::arrays::{
     self, Arguments, Layout, PaperArguments, PlannedArguments, REPACK_SYMBOL, RepackArguments,
@@ -100,7 +100,7 @@ fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Resul
 }
 
 pub fn every_version() -> Outcome {
-    let host = Host::new();
+    let host = CpuDevice::new();
     for kind in [Kind::Mixed, Kind::Real] {
         let made = Make { nbands: 11, ngpown: 100, ncouls: 40, nw: 2, kind, seed: 12 };
         for problem in [make(made), at_energies(Make { nbands: 7, ..made }, 5)] {

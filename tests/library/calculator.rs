@@ -1,7 +1,7 @@
 //! A caller's arrays in, sums out: the bits of the command line, and errors that name what was wrong.
 
 use gpp::catalogue;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::{EnergyGrid, Sums};
 use gpp_core::offdiag::{Task, on_cpu};
@@ -17,7 +17,7 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
     for (name, nw) in [("tiny", 2), ("tiny-complex", 3), ("tiny", 17)] {
         let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
-        let host = Host::new();
+        let host = CpuDevice::new();
         for listed in catalogue::versions() {
             let expected = Engine::whole(&host, &problem).unwrap().run(listed.kernel).unwrap().sums;
             let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
@@ -228,7 +228,7 @@ fn matrices_have_the_bits_of_the_command_line() {
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let elements = Given::of(&problem, 5, 1);
         let task = Task::new(&problem, &elements);
-        let expected = on_cpu(&Host::new(), &task, &|_| ()).unwrap().sums;
+        let expected = on_cpu(&CpuDevice::new(), &task, &|_| ()).unwrap().sums;
         let calculator = Calculator::open("cpu").unwrap();
         let mut placed = calculator.place(&given).unwrap();
         let mut matrices = |a: &[Complex64]| {

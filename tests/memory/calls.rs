@@ -1,6 +1,6 @@
 //! What a caller's calls take beside his arrays, against what was said before.
 
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::problem::EnergyGrid;
 use gpp_core::Calculator;
 use gpp_core::offdiag::cpu::OnCpu;
@@ -37,7 +37,7 @@ fn a_call_takes_what_is_said() {
 #[test]
 fn a_matrix_takes_what_is_said() {
     let _turn = alone();
-    let host = Host::new().with_threads(2);
+    let host = CpuDevice::new().with_threads(2);
     for (name, bands) in [("tiny", 600), ("demo", 200)] {
         let problem = synthesised(name, EnergyGrid::Count(2));
         let given = Given::of(&problem, bands, 1);

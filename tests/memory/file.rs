@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use gpp::catalogue;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::error::Error;
 use gpp::error::exit_code;
@@ -161,7 +161,7 @@ fn a_rank_without_work_is_read_and_sums_to_zero() {
             own
         });
         let problem = read_bytes(&changed.collect::<Vec<u8>>()).unwrap();
-        let host = Host::new();
+        let host = CpuDevice::new();
         let mut engine = Engine::whole(&host, &problem).unwrap();
         for version in catalogue::versions() {
             let sums = engine.run(version.kernel).unwrap().sums;

@@ -16,7 +16,7 @@ use std::fs;
 use common::{Kind, QUIET, alone, made, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::memory::{Limits, Resources, in_whole_slabs, load, slab_size};
 use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{Input, write};
@@ -83,7 +83,7 @@ fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
 #[test]
 fn a_rank_holds_its_share_whoever_walks_through_all() {
     let _turn = alone();
-    let (host, system) = (Host::new(), system());
+    let (host, system) = (CpuDevice::new(), system());
     let devices: [&dyn Device; 1] = [&host];
     let whole = system.extents();
     let share = Extents { ngpown: whole.ngpown / FOUR, ..whole };
@@ -136,7 +136,7 @@ fn ranks_read_their_share_and_what_stays_once() {
     let problem = made([3, 403, 997, 2], Kind::Real, 3);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     write(&path, &problem, &sums, QUIET).unwrap();
-    let host = Host::new();
+    let host = CpuDevice::new();
     let devices: [&dyn Device; 1] = [&host];
     if read().is_none() {
         return;

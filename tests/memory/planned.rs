@@ -2,7 +2,7 @@
 
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::memory::{Limits, Resources, SMALL, load, slab_size, workspace};
 use gpp::problem::arrays::{ARRAYS, Of};
@@ -19,7 +19,7 @@ use crate::common::{Kind, Make, QUIET, alone, at_energies, made, make};
 use crate::{peak, system, version};
 
 fn assert_planned(problem: &Problem, ids: &[&str], igp: usize) {
-    let host = Host::new();
+    let host = CpuDevice::new();
     let devices: [&dyn Device; 1] = [&host];
     let versions: Vec<Kernel> = ids.iter().map(|id| version(id)).collect();
     let resources = Resources { devices: &devices, ranks: &Alone, limits: Limits::default() };
@@ -55,7 +55,7 @@ fn versions_take_beside_the_arrays_what_is_said() {
 #[test]
 fn runs_stay_within_what_they_are_given() {
     let _turn = alone();
-    let host = Host::new();
+    let host = CpuDevice::new();
     let devices: [&dyn Device; 1] = [&host];
     let within = |bytes: u64| {
         let limits = Limits { host: Some(SMALL + bytes), ..Limits::default() };
@@ -128,7 +128,7 @@ fn there_is_one_other_layout_at_a_time() {
     let _turn = alone();
     let problem = made([700, 3, 900, 2], Kind::Mixed, 5);
     assert!(!problem.order().is_kept());
-    let host = Host::new();
+    let host = CpuDevice::new();
     let _started = [Threads::Cores, Threads::All].map(|threads| host.pool(threads).unwrap());
     let mut engine = Engine::whole(&host, &problem).unwrap();
     let mut wanted = 0;

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use common::families::{FAMILIES, Family, family};
 use common::matrices::Given;
 use common::{Kind, Make, QUIET, fixture, made, real};
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::host::Host;
 use gpp::error::Result;
 use gpp::problem::System;
 use gpp::problem::synthesis::DEFAULT_SEED;
@@ -52,7 +52,7 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 const EMULATED: usize = 7;
 
 fn by_cpu(task: &Task) -> Result<Sums> {
-    Ok(on_cpu(&Host::new(), task, &|_| ())?.sums)
+    Ok(on_cpu(&CpuDevice::new(), task, &|_| ())?.sums)
 }
 
 fn verify(task: &Task, sums: &Sums, sample: &Sample) -> Verdict {

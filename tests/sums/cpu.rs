@@ -2,7 +2,7 @@
 //! of threads, their errors beside v3's.
 
 use gpp::catalogue::{self, Kernel, Listed};
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
@@ -31,7 +31,9 @@ fn each_level_passes_and_threads_change_no_bit() {
     let made = assorted().into_iter().step_by(5).map(make);
     let hosts: Vec<(Host, Vec<Host>)> = Level::available()
         .into_iter()
-        .map(|level| (Host::at(level), [1, 3, 5].map(|n| Host::at(level).with_threads(n)).into()))
+        .map(|level| {
+            (CpuDevice::at(level), [1, 3, 5].map(|n| CpuDevice::at(level).with_threads(n)).into())
+        })
         .collect();
     assert!(hosts.iter().any(|(host, _)| host.level() == Level::Scalar));
     let families = FAMILIES.into_iter().flat_map(|kind| (0..5).map(move |at| family(kind, at)));
@@ -67,7 +69,7 @@ const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 #[test]
 fn errors_are_no_larger_than_those_of_v3() {
     let v3 = catalogue::find("v3").unwrap().kernel;
-    let host = Host::new();
+    let host = CpuDevice::new();
     for problem in files() {
         let problem = problem.without_stored();
         let reference = referenced(&problem);

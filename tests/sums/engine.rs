@@ -5,7 +5,7 @@ pub mod hooked;
 mod workers;
 
 use gpp::catalogue;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::problem::Problem;
 
 use crate::common::on_device::{group, slabs, summed, two_problems};
@@ -22,7 +22,7 @@ fn problems() -> Vec<Problem> {
 
 #[test]
 fn two_problems_of_the_same_ranges_are_two() {
-    two_problems(&Host::new()).unwrap();
+    two_problems(&CpuDevice::new()).unwrap();
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn slabs_and_workers_change_no_bit() {
     let mut compared = 0;
     for problem in problems() {
         let kernels = catalogue::versions().map(|listed| listed.kernel);
-        compared += slabs(&Host::new(), &problem, kernels).unwrap();
+        compared += slabs(&CpuDevice::new(), &problem, kernels).unwrap();
     }
     assert!(compared > 100, "only {compared} comparisons of more than one slab");
 }
@@ -40,7 +40,7 @@ fn slabs_that_part_a_group_are_refused() {
     let problem = &problems()[1];
     let best = catalogue::best(catalogue::BackEnd::Gpu).kernel;
     let igp = group(problem, best).unwrap() + 1;
-    let error = summed(&Host::new(), problem, best, igp, 1).unwrap_err();
+    let error = summed(&CpuDevice::new(), problem, best, igp, 1).unwrap_err();
     assert!(error.to_string().contains("slabs of whole groups"), "{error}");
 }
 
@@ -49,6 +49,6 @@ fn what_a_kernel_cannot_count_is_refused_by_name() {
     let ngpown = 1 << 19;
     let problem = made([1, ngpown, 1, 1], Kind::First, 1);
     let v6 = catalogue::find("v6").unwrap().kernel;
-    let text = summed(&Host::new(), &problem, v6, ngpown, 1).unwrap_err().to_string();
+    let text = summed(&CpuDevice::new(), &problem, v6, ngpown, 1).unwrap_err().to_string();
     assert!(text.starts_with("v6 on ") && text.contains("of the collapsed loops"), "{text}");
 }

@@ -14,14 +14,14 @@ mod verdict;
 mod versions;
 
 use gpp::catalogue::{self, Kernel, Listed};
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, Reference, verify};
 
 fn sums(problem: &Problem, kernel: Kernel) -> Sums {
-    Engine::whole(&Host::new(), problem).unwrap().run(kernel).unwrap().sums
+    Engine::whole(&CpuDevice::new(), problem).unwrap().run(kernel).unwrap().sums
 }
 
 fn referenced(problem: &Problem) -> Reference {
@@ -38,7 +38,7 @@ fn failures_of(
     problem: &Problem,
     reference: &Reference,
 ) -> Vec<String> {
-    let device = Host::new();
+    let device = CpuDevice::new();
     let mut engine = Engine::whole(&device, problem).unwrap();
     let mut all = Vec::new();
     for version in versions {

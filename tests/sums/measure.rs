@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::catalogue;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::error::Error;
@@ -44,7 +44,7 @@ fn measured(
     script: &[Run],
 ) -> (gpp::error::Result<Measurement>, usize, Problem, Reference) {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
-    let (host, reference) = (Host::new(), referenced(&problem));
+    let (host, reference) = (CpuDevice::new(), referenced(&problem));
     let mut left = script.iter();
     let finishes = move |sums: SlabSums| {
         let Some((factor, seconds)) = left.next().expect("no more runs") else {

@@ -1,7 +1,7 @@
 //! The static CH: every kernel of it against sums written out here, in slabs and on workers with the same bits.
 
 use gpp::catalogue::{self, BackEnd};
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{EnergyGrid, Problem};
 use gpp::reference::{Outcome, StaticCh, static_ch as reference, verify_static_ch};
 use gpp_core::Calculator;
@@ -63,7 +63,7 @@ fn kernels_and_the_reference_find_the_sum() {
         let judged = |found| verify_static_ch(problem, found, Some(StaticCh { sum, magnitude }));
         for back_end in KERNELS {
             let kernel = catalogue::static_ch(back_end);
-            let found = found(&Host::new(), problem, kernel, ngpown, 1).unwrap();
+            let found = found(&CpuDevice::new(), problem, kernel, ngpown, 1).unwrap();
             near(&format!("{back_end:?}"), found);
             assert_eq!(judged(found).outcome, Outcome::Passed, "{name}");
         }
@@ -79,18 +79,18 @@ fn kernels_and_the_reference_find_the_sum() {
 #[test]
 fn slabs_workers_and_threads_change_no_bit() {
     for back_end in KERNELS {
-        compare(&Host::new(), catalogue::static_ch(back_end)).unwrap();
+        compare(&CpuDevice::new(), catalogue::static_ch(back_end)).unwrap();
     }
     let problem = made([70, 85, 70, 2], Kind::Mixed, 12);
     let kernel = catalogue::static_ch(BackEnd::Cpu);
     let on = |host: Host| found(&host, &problem, kernel, 85, 1).unwrap();
-    let whole = on(Host::new());
+    let whole = on(CpuDevice::new());
     for threads in [1, 3] {
-        assert_eq!(bits(on(Host::new().with_threads(threads))), bits(whole));
+        assert_eq!(bits(on(CpuDevice::new().with_threads(threads))), bits(whole));
     }
     let (_, size) = by_definition(&problem);
     for level in Level::available() {
-        assert!((on(Host::at(level)) - whole).norm() <= 1e-13 * size, "{level}");
+        assert!((on(CpuDevice::at(level)) - whole).norm() <= 1e-13 * size, "{level}");
     }
 }
 
@@ -102,7 +102,7 @@ fn a_call_that_asks_for_it_gets_it() {
         let (given, formula) = (screening(&problem), formula(&problem));
         let kernel = catalogue::static_ch(BackEnd::Cpu);
         let ngpown = problem.header().ngpown;
-        let expected = found(&Host::new(), &problem, kernel, ngpown, 1).unwrap();
+        let expected = found(&CpuDevice::new(), &problem, kernel, ngpown, 1).unwrap();
         for version in ["best", "v0", "v13", "cpu:paired", "sigma:cells", "sigma:blocks"] {
             let without = Calculator::open("cpu").unwrap().with_version(version).unwrap();
             let with = without.clone().with_static_ch(true);

@@ -47,9 +47,9 @@ pub use crate::calculator::arrays::{Bands, Formula, MatrixRef, Screening};
 use crate::calculator::arrays::{batch, check_omega, small, wrong};
 use crate::catalogue;
 use crate::catalogue::Kernel;
+use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{ForeignStream, Visit};
-use crate::devices::host::Host;
 use crate::devices::{Choice, Device, DeviceInfo, Watch, spawned};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -294,7 +294,7 @@ impl Found {
 
 /// The CPU, or GPUs by their indices, and the threads of the CPU.
 pub struct Opened {
-    host: Option<Host>,
+    host: Option<CpuDevice>,
     gpus: Vec<(Gpu, usize)>,
     pub team: Arc<Team>,
     process: u32,
@@ -321,7 +321,7 @@ impl Opened {
             // They make what is laid out for GPUs.
             start_rayon(None).map_err(Error::threads)?;
         }
-        let host = gpus.is_empty().then(|| Host::with_team(Level::best(), team.clone()));
+        let host = gpus.is_empty().then(|| CpuDevice::with_team(Level::best(), team.clone()));
         Ok(Opened { host, gpus, team, process: process::id() })
     }
 
@@ -405,7 +405,7 @@ impl Opened {
         }
     }
 
-    pub fn host(&self) -> Option<&Host> {
+    pub fn host(&self) -> Option<&CpuDevice> {
         self.host.as_ref()
     }
 

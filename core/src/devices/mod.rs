@@ -1,9 +1,9 @@
 //! Where kernels run: devices, and their workers.
 
+pub mod cpu;
 pub mod device;
 pub mod gauge;
 pub mod gpu;
-pub mod host;
 
 use std::fmt;
 use std::str::FromStr;

@@ -16,7 +16,7 @@ use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::devices::host::Host;
+use crate::devices::cpu::CpuDevice;
 use crate::devices::{Device, Done, Watch};
 use crate::error::Result;
 use crate::offdiag::images::together;
@@ -103,7 +103,7 @@ impl Worker for OnCpu<'_> {
 }
 
 impl<'a> OnCpu<'a> {
-    pub fn new(host: &'a Host, task: Task<'a>) -> Result<OnCpu<'a>> {
+    pub fn new(host: &'a CpuDevice, task: Task<'a>) -> Result<OnCpu<'a>> {
         let pool = host.pool(Threads::Cores)?;
         let (header, nw) = (task.problem.header(), task.nw());
         let items = (EACH * pool.threads()).div_ceil(header.ngpown.div_ceil(IGP));

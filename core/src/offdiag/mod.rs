@@ -24,8 +24,8 @@ use gpp_cpu::work::Stop;
 use num_complex::Complex64;
 
 use crate::devices::Done;
+use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::Gpu;
-use crate::devices::host::Host;
 use crate::error::{Error, Result};
 use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu, version_for};
@@ -255,7 +255,7 @@ pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'stat
 }
 
 /// Sums it on a CPU, with the host's threads and vectors.
-pub fn on_cpu(host: &Host, task: &Task, done: Done) -> Result<Summed> {
+pub fn on_cpu(host: &CpuDevice, task: &Task, done: Done) -> Result<Summed> {
     let on_cpu = OnCpu::new(host, *task)?;
     memory::require(task.problem.name(), on_cpu.needs())?;
     Workers::new(*task, vec![Box::new(on_cpu)], &Alone).sum(done)

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use gpp::catalogue::Kernel;
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, SlabSums, Watch, Worker};
 use gpp::error::Result;
 use gpp::problem::{Batch, Problem, SlabView};

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use gpp::catalogue::{self, Kernel};
-use gpp::devices::host::Host;
+use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 
@@ -25,7 +25,7 @@ fn error(what: &str) -> gpp::error::Error {
 #[test]
 fn after_a_step_that_fails_the_next_run_has_the_same_bits() {
     let problem = &problems()[0];
-    let device = Host::new();
+    let device = CpuDevice::new();
     let v9 = kernel("v9");
     let (mut failed, mut went_well) = (0, false);
     for (panics, step) in [false, true].into_iter().flat_map(|p| (1..16).map(move |at| (p, at))) {

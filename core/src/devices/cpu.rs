@@ -28,35 +28,35 @@ use crate::problem::layout::{self, Laid, Order, SortedSlab, preparation};
 use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView};
 
 /// The CPU with its threads and vectors.
-pub struct Host {
+pub struct CpuDevice {
     info: DeviceInfo,
     level: Level,
     team: Arc<Team>,
 }
 
-impl Host {
+impl CpuDevice {
     /// The CPU at its widest SIMD level.
     #[expect(clippy::new_without_default, reason = "it asks the system for threads and memory")]
-    pub fn new() -> Host {
-        Host::at(Level::best())
+    pub fn new() -> CpuDevice {
+        CpuDevice::at(Level::best())
     }
 
     /// The CPU at a SIMD level.
-    pub fn at(level: Level) -> Host {
-        Host::with_team(level, Arc::new(Team::new(Room::here())))
+    pub fn at(level: Level) -> CpuDevice {
+        CpuDevice::with_team(level, Arc::new(Team::new(Room::here())))
     }
 
     /// The CPU at a SIMD level, with these threads.
-    pub fn with_team(level: Level, team: Arc<Team>) -> Host {
+    pub fn with_team(level: Level, team: Arc<Team>) -> CpuDevice {
         assert!(level.is_available(), "this CPU has no {level}");
-        Host { info: info(team.count(Threads::All)), level, team }
+        CpuDevice { info: info(team.count(Threads::All)), level, team }
     }
 
     /// This CPU with `threads` threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
     #[must_use]
-    pub fn with_threads(self, threads: usize) -> Host {
+    pub fn with_threads(self, threads: usize) -> CpuDevice {
         self.team.set(threads);
-        Host::with_team(self.level, self.team)
+        CpuDevice::with_team(self.level, self.team)
     }
 
     pub fn level(&self) -> Level {
@@ -90,7 +90,7 @@ fn info(threads: usize) -> DeviceInfo {
     }
 }
 
-impl Device for Host {
+impl Device for CpuDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -146,7 +146,7 @@ impl Device for Host {
 
 /// A worker. Arrays that a version for CPUs reads in addition to the problem's own are made at the first use.
 struct OnHost<'a> {
-    host: &'a Host,
+    host: &'a CpuDevice,
     problem: &'a Problem,
     /// The matrix elements of G for versions for CPUs, in one order of bands.
     panels: Option<(Order, IgPanels)>,
