@@ -18,7 +18,7 @@ fn versions() -> impl Iterator<Item = Listed> {
     catalogue::versions().filter(|listed| matches!(listed.kernel, Kernel::Cpu(_)))
 }
 
-fn sums(host: &Host, problem: &Problem, kernel: Kernel) -> Sums {
+fn sums(host: &CpuDevice, problem: &Problem, kernel: Kernel) -> Sums {
     Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
 }
 
@@ -29,7 +29,7 @@ fn files() -> impl Iterator<Item = Problem> {
 #[test]
 fn each_level_passes_and_threads_change_no_bit() {
     let made = assorted().into_iter().step_by(5).map(make);
-    let hosts: Vec<(Host, Vec<Host>)> = Level::available()
+    let hosts: Vec<(CpuDevice, Vec<CpuDevice>)> = Level::available()
         .into_iter()
         .map(|level| {
             (CpuDevice::at(level), [1, 3, 5].map(|n| CpuDevice::at(level).with_threads(n)).into())

@@ -83,7 +83,7 @@ fn slabs_workers_and_threads_change_no_bit() {
     }
     let problem = made([70, 85, 70, 2], Kind::Mixed, 12);
     let kernel = catalogue::static_ch(BackEnd::Cpu);
-    let on = |host: Host| found(&host, &problem, kernel, 85, 1).unwrap();
+    let on = |host: CpuDevice| found(&host, &problem, kernel, 85, 1).unwrap();
     let whole = on(CpuDevice::new());
     for threads in [1, 3] {
         assert_eq!(bits(on(CpuDevice::new().with_threads(threads))), bits(whole));

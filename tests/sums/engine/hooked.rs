@@ -18,7 +18,7 @@ pub struct Hooked<'a> {
 }
 
 impl<'a> Hooked<'a> {
-    pub fn of(device: &'a Host, problem: &'a Problem) -> Hooked<'a> {
+    pub fn of(device: &'a CpuDevice, problem: &'a Problem) -> Hooked<'a> {
         Hooked {
             worker: device.worker(problem).unwrap(),
             under_way: VecDeque::new(),
