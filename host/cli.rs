@@ -129,7 +129,8 @@ pub struct RunArgs {
     /// Versions: v0-v14, v0,v8, cpu:paired, best, all, or a series of `gpp list`
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
-    /// By default paper,past, on a CPU the CPU versions; `best` in `gpp sigma`, with --energies, or if large on a CPU.
+    /// By default paper,past, on a CPU the CPU versions; `best` in `gpp sigma`, for many energies, or for large problems
+    /// on a CPU.
     /// `all` is every version that the device can run; a CPU emulates GPU versions.
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
@@ -213,7 +214,7 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "LEVEL", value_parser = levels(), hide_short_help = true)]
     simd: Option<String>,
 
-    /// CPU threads [default: OMP_NUM_THREADS, or else all CPUs that gpp may use]
+    /// CPU threads [default: OMP_NUM_THREADS, or else one per CPU or core]
     #[arg(long, value_name = "N", value_parser = positive::<u16>, hide_short_help = true)]
     pub threads: Option<u16>,
 }

@@ -439,7 +439,7 @@ fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
         h3 { "By number of bands" }
         (sheet(by_bands(folder), false))
         p .note {
-            "Times are medians of the products, “with input” of the first calculation. TFLOP/s count 8 operations for a complex "
+            "Times are medians of the products; “with input” is the first calculation. TFLOP/s count 8 operations for a complex "
             "multiply-add. Errors are relative to Σ|terms|."
             @if folder.records.iter().flat_map(|own| &own.results).any(|own| own.verification.is_none()) {
                 " Not verified: these were run with --no-verify."

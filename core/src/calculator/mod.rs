@@ -96,7 +96,7 @@ pub struct Sizes {
     pub on_gpu: bool,
 }
 
-/// Maximum additional memory in bytes of a call that copies no array and has no masked column.
+/// Maximum additional memory in bytes of a call that changes no number and has no masked column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Workspace {

@@ -39,7 +39,7 @@ pub struct Series {
     pub baseline: &'static str,
     /// The series whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest version on the back end of the series, for few energies; in `past`, the fastest reproducible one.
+    /// The fastest version on the series' back end under `condition`; in `past`, the fastest reproducible one.
     pub best: &'static str,
     /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
@@ -129,7 +129,7 @@ pub static SERIES: &[Series] = &[
 /// The version for a problem on a back end: the fastest, but not v14, whose last bits depend on slabs.
 ///
 /// A version that evaluates terms takes longer with every energy; moments of sorted pairs take about as long for 6 as
-/// for one. On si214 moments are faster from five energies on, on a GPU and on two cores (docs/many-energies.md). Those
+/// for one. On si214 moments are faster from five energies on, on a GPU and about so on two cores (docs/many-energies.md). Those
 /// of complex poles take longer, on an H100 as long as six to seven energies by v13.
 ///
 /// For a few energies cpu:static gains with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With complex
