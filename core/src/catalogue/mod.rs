@@ -129,16 +129,15 @@ pub static SERIES: &[Series] = &[
 /// The version for a problem on a back end: the fastest, but not v14, whose last bits depend on slabs.
 ///
 /// A version that evaluates terms takes longer with every energy; moments of sorted pairs take about as long for 6 as
-/// for one. On si214 moments are faster from five energies on, on a GPU and about so on two cores (docs/many-energies.md). Those
-/// of complex poles take longer, on an H100 as long as six to seven energies by v13.
+/// for one. On si214 and si214-complex moments are faster from five energies on, on an H100 and about so on two cores
+/// (docs/many-energies.md).
 ///
 /// For a few energies cpu:static gains with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With complex
 /// poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     let energies = problem.extents.nw;
     match (back_end, problem.poles) {
-        (BackEnd::Gpu, Poles::Any) if energies >= 7 => find("sigma:blocks"),
-        (BackEnd::Gpu, Poles::Real | Poles::Unread) if energies >= 5 => find("sigma:blocks"),
+        (BackEnd::Gpu, _) if energies >= 5 => find("sigma:blocks"),
         (BackEnd::Cpu, _) if energies >= 5 => find("sigma:cells"),
         (BackEnd::Cpu, Poles::Any | Poles::Unread) => find("cpu:paired"),
         (BackEnd::Cpu, Poles::Real) if problem.extents.nbands < 256 => find("cpu:paired"),
