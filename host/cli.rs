@@ -130,8 +130,7 @@ pub struct RunArgs {
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
     /// By default paper,past, on a CPU the CPU versions; `best` in `gpp sigma`, for many energies, or for large problems
-    /// on a CPU.
-    /// `all` is every version that the device can run; a CPU emulates GPU versions.
+    /// on a CPU. `all` is every version that the device can run; a CPU emulates GPU versions.
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
 
@@ -214,7 +213,7 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "LEVEL", value_parser = levels(), hide_short_help = true)]
     simd: Option<String>,
 
-    /// CPU threads [default: OMP_NUM_THREADS, or else one per CPU or core]
+    /// CPU threads [default: OMP_NUM_THREADS, or else one per CPU; for cpu:threads to cpu:blocked, per core]
     #[arg(long, value_name = "N", value_parser = positive::<u16>, hide_short_help = true)]
     pub threads: Option<u16>,
 }

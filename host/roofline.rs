@@ -50,8 +50,9 @@ pub struct Figure<'a> {
 pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     let mut figures = Vec::new();
     for series in SERIES.iter().filter(|series| series.continues.is_none()) {
-        let is_own =
-            |own: &&Profile| catalogue::story(&own.version).is_some_and(|of| of.id == series.id);
+        let is_own = |own: &&Profile| {
+            catalogue::first_series_of(&own.version).is_some_and(|of| of.id == series.id)
+        };
         let shown: Vec<&Profile> = profiles.iter().filter(is_own).collect();
         let is_paper = series.id == "paper";
         let levels = if is_paper { &LEVELS[..] } else { &[Level::Hbm] };

@@ -567,7 +567,7 @@ pub fn outliers(result: &Measurement) -> Option<String> {
 pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
     let mut all: Vec<(&'static str, Vec<Measurement>)> = Vec::new();
     for result in results {
-        let id = catalogue::story(&result.version).unwrap_or(&catalogue::SERIES[0]).id;
+        let id = catalogue::first_series_of(&result.version).unwrap_or(&catalogue::SERIES[0]).id;
         match all.iter_mut().find(|(series, _)| *series == id) {
             Some((_, own)) => own.push(result.clone()),
             None => all.push((id, vec![result.clone()])),

@@ -353,7 +353,7 @@ pub fn baseline(id: &str) -> Option<&'static str> {
 }
 
 /// The first of the series that a version belongs to, following [`Series::continues`].
-pub fn story(id: &str) -> Option<&'static Series> {
+pub fn first_series_of(id: &str) -> Option<&'static Series> {
     let continued = |own: &&'static Series| own.continues.and_then(series);
     std::iter::successors(series_of(id), continued).last()
 }
@@ -432,7 +432,7 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
         _ => one(last, back_end)?,
     };
     let [of_first, of_last] =
-        [first, last].map(|version| story(version.id()).map_or("none", |story| story.id));
+        [first, last].map(|version| first_series_of(version.id()).map_or("none", |own| own.id));
     let (first, last) = (first.id(), last.id());
     let all: Vec<Listed> = versions().collect();
     let range = place(first).zip(place(last)).and_then(|(first, last)| all.get(first..=last));

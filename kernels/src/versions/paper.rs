@@ -326,7 +326,7 @@ pub mod v5 {
     //! v5: energies leave the kernel, one launch each.
     //!
     //! A thread keeps two complex sums instead of two for each energy. In the paper more warps then fit; here
-    //! v4 and v5 both have 28. But `M` and the pair's factors are computed anew for each energy (paper, section III, v5).
+    //! v4 and v5 both have 28. But `M` and the pair's factors are computed again for each energy (paper, section III, v5).
     //!
     //! Lines of the nest: 4.
 
