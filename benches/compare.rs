@@ -1,12 +1,16 @@
 //! Our kernels against others on the same arrays, alternately: v0 to v8 against CUDA C++ (`benches/cuda/gpp.cu`) on a GPU,
-//! or versions for CPUs against Fortran (`benches/fortran`). nvcc or gfortran compiles the other side here and now.
+//! or versions for CPUs against Fortran (`benches/fortran`). nvcc or gfortran compiles the other side here and now. The
+//! system `hecbench` is the problem of HeCBench's gpp, whose program is compiled from a checkout and run as well.
 //!
 //! ```sh
 //! cargo bench --bench compare -- --system si214                # GPU 0
+//! cargo bench --bench compare -- --system hecbench --hecbench HeCBench/src/gpp-cuda --version v3,v8-v14
 //! cargo bench --bench compare -- --cpu --system demo --version cpu:paired
 //! ```
 //!
 //! The binary that cargo builds also runs on a machine without cargo.
+
+mod hecbench;
 
 use std::ffi::{OsStr, c_int};
 use std::path::{Path, PathBuf};
@@ -15,16 +19,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use gpp::catalogue::{BackEnd, Kernel, named};
+use gpp::catalogue::{BackEnd, named};
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::output::memory;
 use gpp::problem::{Extents, Problem, Sums, System, synthesis};
-use gpp::reference::{self, Reference};
-use gpp::reference::{Outcome, verify};
+use gpp::record::run::Times;
+use gpp::reference::{self, Outcome, Reference, verify};
 use gpp::terminal::outcome as words;
 use gpp_cpu::pool::Threads;
 use gpp_kernels::versions::PAPER as OF_PAPER;
@@ -40,7 +43,7 @@ const WARM_UP: Duration = Duration::from_secs(2);
 /// Times our kernels and those of another compiler, alternately on the same arrays.
 #[derive(Parser)]
 struct Arguments {
-    /// Built-in systems, with commas
+    /// Built-in systems or hecbench, with commas
     #[arg(short, long, value_delimiter = ',', default_value = "demo")]
     system: Vec<String>,
 
@@ -52,9 +55,9 @@ struct Arguments {
     #[arg(long)]
     cpu: bool,
 
-    /// The GPU
-    #[arg(long, default_value_t = 0)]
-    gpu: usize,
+    /// HeCBench's folder src/gpp-cuda: its program is run as well (system hecbench, GPU)
+    #[arg(long, value_name = "FOLDER", conflicts_with = "cpu")]
+    hecbench: Option<PathBuf>,
 
     /// Timed runs of each side
     #[arg(short, long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
@@ -73,19 +76,32 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let mut passed = true;
     for name in &arguments.system {
-        let system = System::find(name)?;
-        let problem = synthesis::synthesise(system, synthesis::DEFAULT_SEED, QUIET)?;
-        let reference = reference::of(&problem, QUIET)?;
+        let (problem, reference) = if name == "hecbench" {
+            let (problem, sums) = hecbench::problem(32768)?; // its argument `benchmark`
+            (problem, Some(Reference::new(sums, reference::Source::Serial, QUIET)))
+        } else {
+            anyhow::ensure!(arguments.hecbench.is_none(), "--hecbench needs --system hecbench");
+            let system = System::find(name)?;
+            let problem = synthesis::synthesise(system, synthesis::DEFAULT_SEED, QUIET)?;
+            let reference = reference::of(&problem, QUIET)?;
+            (problem, reference)
+        };
         let rows = match arguments.cpu {
             true => on_cpu(&arguments, &problem)?,
             false => on_gpu(&arguments, &problem)?,
         };
         println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
-        let verdicts = rows.iter().map(|row| verdict(&problem, &row.sums, reference.as_ref()));
-        let verdicts: Vec<(String, bool)> = verdicts.collect::<Result<_>>()?;
+        let verdict = |row: &Row| -> Result<(String, bool)> {
+            let sums = problem.start().plus(&row.sums);
+            let found = verify(&problem, &sums, reference.as_ref())?;
+            let right = matches!(found.outcome, Outcome::Passed | Outcome::NotVerified);
+            let error = found.max_rel_error.map(|error| format!(", error {error:.1e}"));
+            Ok((words(found.outcome).to_string() + &error.unwrap_or_default(), right))
+        };
+        let verdicts = rows.iter().map(verdict).collect::<Result<Vec<_>>>()?;
         let others = rows.iter().zip(&verdicts).filter(|(row, (_, right))| row.is_other && *right);
-        let fastest = others.map(|(row, _)| row.median()).fold(f64::INFINITY, f64::min);
+        let fastest = others.map(|(row, _)| row.median()).fold(f64::NAN, f64::min);
         for (row, (said, right)) in rows.iter().zip(&verdicts) {
             // Over the other side's time of the same version, or over its fastest build that is right.
             let ratio = row.median() / row.other.map_or(fastest, |at| rows[at].median());
@@ -106,22 +122,13 @@ struct Row {
 }
 
 impl Row {
-    fn median(&self) -> f64 {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
+    fn new(name: String, is_other: bool, other: Option<usize>, nw: usize) -> Row {
+        Row { name, is_other, other, seconds: Vec::new(), sums: Sums::zero(nw) }
     }
-}
 
-fn verdict(
-    problem: &Problem,
-    sums: &Sums,
-    reference: Option<&Reference>,
-) -> Result<(String, bool)> {
-    let found = verify(problem, &problem.start().plus(sums), reference)?;
-    let right = matches!(found.outcome, Outcome::Passed | Outcome::NotVerified);
-    let error = found.max_rel_error.map_or(String::new(), |error| format!(", error {error:.1e}"));
-    Ok((format!("{}{error}", words(found.outcome)), right))
+    fn median(&self) -> f64 {
+        Times::of(self.seconds.clone()).median
+    }
 }
 
 /// What a compiler prints that is run in a folder.
@@ -141,52 +148,75 @@ fn run(
 
 fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
-    let rust = Gpu::open(arguments.gpu)?;
-    let (kernels, compiler) = in_cuda(&nvcc, &rust)?;
-    let cuda = Gpu::with_kernels(arguments.gpu, None, kernels)?;
+    let rust = Gpu::open(0)?;
+    let capability = rust.info().compute_capability.as_deref().unwrap_or_default().replace('.', "");
+    let (kernels, compiler) = in_cuda(&nvcc, &capability)?;
+    let cuda = Gpu::with_kernels(0, None, kernels)?;
     println!("{}, {compiler}", rust.info().name);
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("hecbench");
+    if let Some(source) = &arguments.hecbench {
+        let arch = format!("-arch=sm_{capability}");
+        let flags = ["-O3", "-std=c++17", &arch, "main.cu", "-o"].map(OsStr::new);
+        run(&nvcc, source, flags.into_iter().chain([program.as_os_str()]))?;
+    }
     let mut engines = [Engine::whole(&cuda, problem)?, Engine::whole(&rust, problem)?];
     let mut rows = Vec::new();
+    let mut theirs = Row::new("HeCBench, CH".into(), true, None, problem.nw());
     for listed in named(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
-        let is_paper = OF_PAPER.iter().any(|own| own.id() == listed.id());
-        anyhow::ensure!(is_paper, "CUDA C++ has v0 to v8, not {}", listed.id());
-        let mut seconds = [Vec::new(), Vec::new()];
-        let mut last = [None, None];
+        // CUDA C++ has v0 to v8 alone, and does not run beside HeCBench's program.
+        let is_ported =
+            arguments.hecbench.is_none() && OF_PAPER.iter().any(|own| own.id() == listed.id());
+        let sides = usize::from(!is_ported)..2;
+        let first = rows.len();
+        rows.extend(sides.clone().map(|at| {
+            let name = format!("{} {}", listed.id(), ["CUDA C++", "Rust"][at]);
+            Row::new(name, at == 0, is_ported.then_some(first), problem.nw())
+        }));
         // Each side alone until its clock is steady, and twice: at the power limit every kernel has a clock of its own.
-        for at in [0, 1, 0, 1] {
+        for (row, at) in (first..).zip(sides.clone()).chain((first..).zip(sides)) {
             let begin = Instant::now();
             while begin.elapsed() < WARM_UP {
                 engines[at].run(listed.kernel)?;
             }
             for _ in 0..arguments.repeat {
                 let found = engines[at].run(listed.kernel)?;
-                seconds[at].push(found.seconds);
-                last[at] = Some(found.sums);
+                rows[row].seconds.push(found.seconds);
+                rows[row].sums = found.sums;
             }
         }
-        let first = rows.len();
-        for (at, (seconds, sums)) in seconds.into_iter().zip(last).enumerate() {
-            let by = ["CUDA C++", "Rust"][at];
-            rows.push(Row {
-                name: format!("{} {by}", listed.id()),
-                is_other: at == 0,
-                other: Some(first),
-                seconds,
-                sums: sums.expect("at least one run"),
-            });
+        if arguments.hecbench.is_some() {
+            // It prints CH at the first energy; the other sums are ours.
+            let (seconds, ch) = hecbench_s(&program)?;
+            theirs.seconds.push(seconds);
+            theirs.sums = rows[first].sums.clone();
+            theirs.sums.ach[0] = ch;
         }
     }
+    rows.extend(Some(theirs).filter(|row| !row.seconds.is_empty()));
     Ok(rows)
 }
 
+/// Mean seconds of ten launches by HeCBench's program, and CH at the first energy.
+fn hecbench_s(program: &Path) -> Result<(f64, Complex64)> {
+    let text = run(program, Path::new("."), ["benchmark"])?;
+    let numbers = |after: &str| -> Vec<f64> {
+        let (_, rest) = text.split_once(after).unwrap_or_default();
+        rest.split([' ', '\n', '(', ',', ')']).filter_map(|word| word.parse().ok()).collect()
+    };
+    match (&numbers("execution time")[..], &numbers("Final achtemp")[..]) {
+        ([seconds, ..], [re, im, ..]) => Ok((*seconds, Complex64::new(*re, *im))),
+        _ => anyhow::bail!("HeCBench's program prints no time and CH, but {text}"),
+    }
+}
+
 /// The kernels in CUDA C++, which nvcc compiles for a GPU as far as rustc compiles ours, to PTX; and nvcc's version.
-fn in_cuda(nvcc: &Path, gpu: &Gpu) -> Result<(Ptx, String)> {
+fn in_cuda(nvcc: &Path, capability: &str) -> Result<(Ptx, String)> {
     let folder = tempfile::tempdir()?;
     let version = run(nvcc, folder.path(), ["--version"])?;
     let release = version.lines().find_map(|line| line.split("release ").nth(1)).unwrap_or("?");
     std::fs::write(folder.path().join("gpp.cu"), include_str!("cuda/gpp.cu"))?;
-    let capability = gpu.info().compute_capability.as_deref().unwrap_or_default();
-    let arch = format!("-arch=compute_{}", capability.replace('.', ""));
+    let arch = format!("-arch=compute_{capability}");
     run(nvcc, folder.path(), ["-O3", "-ptx", &arch, "-o", "gpp.ptx", "gpp.cu"])?;
     let ptx = std::fs::read_to_string(folder.path().join("gpp.ptx"))?;
     Ok((Ptx::new(ptx), format!("nvcc {release}")))
@@ -197,13 +227,13 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let host = CpuDevice::new();
     let threads = host.team().count(Threads::All);
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
-    let (mut builds, compiler) = compile(&gfortran)?;
+    let version = run(&gfortran, Path::new("."), ["--version"])?;
+    let compiler = version.lines().next().unwrap_or("unknown gfortran").trim();
+    let builds = BUILDS.par_iter().map(|&(loops, flag)| Build::compile(loops, flag, &gfortran));
+    let mut builds = builds.collect::<Result<Vec<_>>>()?;
     println!("{}, {threads} threads, {compiler}", host.info().name);
     let ours = named(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
-    let row = |name: &str, is_other| {
-        let sums = Sums::zero(problem.nw());
-        Row { name: name.into(), is_other, other: None, seconds: Vec::new(), sums }
-    };
+    let row = |name: &str, is_other| Row::new(name.into(), is_other, None, problem.nw());
     let others = builds.iter().map(|build| row(&build.name, true));
     let mut rows: Vec<Row> =
         others.chain(ours.iter().map(|listed| row(listed.id(), false))).collect();
@@ -225,9 +255,6 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
             done(at, seconds, sums);
         }
         for (at, listed) in ours.iter().enumerate() {
-            let Kernel::Cpu(_) = listed.kernel else {
-                anyhow::bail!("{} is not made for CPUs", listed.id());
-            };
             let found = engine.run(listed.kernel)?;
             done(builds.len() + at, found.seconds, found.sums);
         }
@@ -284,22 +311,12 @@ struct Arrays {
 }
 
 /// A build, compiled and loaded, with the procedures of `entry.f90`.
-pub struct Build {
+struct Build {
     /// The loops and their own flag, as in `talk -ffast-math`.
-    pub name: String,
-    has_copies: bool,
+    name: String,
     place: unsafe extern "C" fn(*const Arrays),
     sum: unsafe extern "C" fn(*const Arrays, c_int, *mut Complex64),
     release: unsafe extern "C" fn(),
-}
-
-/// All builds for this CPU, and what gfortran says of its version.
-pub fn compile(gfortran: &Path) -> Result<(Vec<Build>, String)> {
-    let version = run(gfortran, Path::new("."), ["--version"])?;
-    let compiler = version.lines().next().unwrap_or("unknown gfortran").trim().to_string();
-    let builds: Result<_> =
-        BUILDS.par_iter().map(|&(loops, flag)| Build::compile(loops, flag, gfortran)).collect();
-    Ok((builds?, compiler))
 }
 
 impl Build {
@@ -328,7 +345,6 @@ impl Build {
             let library = Box::leak(Box::new(Library::new(folder.path().join("loops.so"))?));
             Ok(Build {
                 name: [loops, flag.unwrap_or_default()].join(" ").trim_end().to_string(),
-                has_copies: loops == TALK.0,
                 place: *library.get(b"gpp_place\0")?,
                 sum: *library.get(b"gpp_sum\0")?,
                 release: *library.get(b"gpp_release\0")?,
@@ -337,12 +353,8 @@ impl Build {
     }
 
     /// Seconds and sums of one calculation on so many threads.
-    pub fn sum(&mut self, problem: &Problem, threads: usize) -> Result<(f64, Sums)> {
-        let extents = problem.extents();
-        if self.has_copies {
-            memory::require("copies of the arrays in Fortran", extents.bytes())?;
-        }
-        let Extents { nbands, ngpown, ncouls, nw } = extents;
+    fn sum(&mut self, problem: &Problem, threads: usize) -> Result<(f64, Sums)> {
+        let Extents { nbands, ngpown, ncouls, nw } = problem.extents();
         let limits = problem.limits();
         let arrays = Arrays {
             nbands: nbands.try_into()?,

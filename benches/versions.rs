@@ -1,26 +1,19 @@
 //! The demo system, 30 million terms: every version for CPUs and the best one for GPUs, on a GPU if there is
-//! one and otherwise emulated. Wall-clock on the host, event times on a GPU. Then the best versions for
-//! CPUs at one energy and more.
+//! one and otherwise emulated. Wall-clock on the host, event times on a GPU.
 
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpp::catalogue::{self, BackEnd, Kernel, Listed, best, find};
+use gpp::catalogue::{self, BackEnd, Kernel, Listed, best};
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Problem, Source as _, System, synthesis};
-use gpp::reference::{self, Reference};
-use gpp::reference::{Outcome, verify};
+use gpp::problem::{Problem, System, synthesis};
+use gpp::reference::{self, Outcome, Reference, verify};
 
 const QUIET: Progress = Progress { shown: false };
-
-fn demo() -> Synthesis {
-    Synthesis::new(System::find("demo").unwrap(), synthesis::DEFAULT_SEED, QUIET)
-}
 
 fn time(
     criterion: &mut Criterion,
@@ -47,7 +40,8 @@ fn time(
 }
 
 fn versions(criterion: &mut Criterion) {
-    let problem = demo().load().unwrap();
+    let demo = System::find("demo").unwrap();
+    let problem = synthesis::synthesise(demo, synthesis::DEFAULT_SEED, QUIET).unwrap();
     let reference = reference::of(&problem, QUIET).unwrap();
     let of_cpu = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
     let own: Vec<Listed> = catalogue::versions().filter(of_cpu).collect();
@@ -66,19 +60,5 @@ fn versions(criterion: &mut Criterion) {
     }
 }
 
-fn energies(criterion: &mut Criterion) {
-    let host = CpuDevice::new();
-    for nw in [1, 2, 3, 6, 64] {
-        let problem = demo().at(&EnergyGrid::Count(nw)).load().unwrap();
-        let blocked = find("cpu:blocked").unwrap().kernel;
-        let sums = Engine::whole(&host, &problem).unwrap().run(blocked).unwrap().sums;
-        let sums = problem.start().plus(&sums);
-        let reference = Reference::new(sums, reference::Source::Device, QUIET);
-        let versions = [best(BackEnd::Cpu), find("sigma:cells").unwrap()];
-        let name = format!("demo at {nw} energies");
-        time(criterion, &name, (&problem, Some(&reference)), &host, &versions);
-    }
-}
-
-criterion_group!(benches, versions, energies);
+criterion_group!(benches, versions);
 criterion_main!(benches);

@@ -110,7 +110,7 @@ impl Compiler {
             format!("llvm-args={FMA_LEVEL}"),
             format!("--remap-path-prefix={}=.", root.display()),
         ];
-        // Every compiler has a folder of its own: what is newest there is what it wrote.
+        // Every compiler has a folder of its own.
         let mut key = DefaultHasher::new();
         (&version, has_target, &flags).hash(&mut key);
         let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
@@ -125,19 +125,14 @@ impl Compiler {
         if !has_target {
             cargo.arg("-Zbuild-std=core");
         }
-        // The assembly is the product; there is nothing to link.
-        cargo.args(["--", "--emit=asm", "-C", "linker=/bin/true"]);
+        // The assembly is the product; there is nothing to link. Cargo's own files may be in a folder that its
+        // configuration names.
+        let ptx = target_dir.join("kernels.s");
+        let failed = |e: std::io::Error| format!("{}: {e}", ptx.display());
+        fs::create_dir_all(target_dir).map_err(failed)?;
+        cargo.args(["--", &format!("--emit=asm={}", ptx.display()), "-C", "linker=/bin/true"]);
         run(&mut cargo)?;
-
-        let deps = target_dir.join(TARGET).join("kernels/deps");
-        let ptx = fs::read_dir(&deps)
-            .map_err(|e| format!("{}: {e}", deps.display()))?
-            .flatten()
-            .map(|file| file.path())
-            .filter(|path| path.extension() == Some(OsStr::new("s")))
-            .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
-            .ok_or("it wrote no PTX")?;
-        let ptx = fs::read_to_string(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))?;
+        let ptx = fs::read_to_string(&ptx).map_err(failed)?;
         Ok(Built { version, ptx })
     }
 }

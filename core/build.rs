@@ -1,5 +1,6 @@
 //! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the library
-//! as `$OUT_DIR/kernels.rs`, without kernels where no compiler here can do it (`GPP_NO_KERNELS` then says why).
+//! as `$OUT_DIR/kernels.rs`, without kernels where no compiler here can do it (`GPP_NO_KERNELS` then says why), or fails
+//! with `GPP_REQUIRE_KERNELS` set.
 //! The sources of `kernels/` and `cpu/` are listed in `$OUT_DIR/sources.rs`.
 //! What the kernels and the library are built by is in `GPP_KERNELS_BY` and `GPP_RUSTC`.
 
@@ -15,8 +16,8 @@ mod compiler;
 mod sources;
 
 const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
-    `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
-    `rustup component add rust-src` elsewhere, or name a rustc in GPP_KERNEL_RUSTC";
+    `rustup component add rust-src`, or without rustup `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
+    or name a rustc in GPP_KERNEL_RUSTC";
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -40,7 +41,8 @@ fn main() {
         }
         Err(tried) => {
             let why = format!("built without GPU kernels: {HOW_TO_INSTALL}{tried}");
-            println!("cargo::warning={why}");
+            let is_required = env::var_os("GPP_REQUIRE_KERNELS").is_some();
+            println!("cargo::{}={why}", if is_required { "error" } else { "warning" });
             println!("cargo::rustc-env=GPP_NO_KERNELS={why}");
             // A path that never exists: look again at every build.
             println!("cargo::rerun-if-changed={}", out.join("no-compiler").display());

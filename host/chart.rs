@@ -1,11 +1,10 @@
-//! Charts, each drawn once for SVG and PNG: rooflines, Σ(ω), and the sizes of the elements of a matrix.
+//! Charts, each drawn once for SVG and PNG: rooflines and Σ(ω).
 
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Once;
 
-use gpp_core::offdiag::Sums;
 use maud::html;
 use num_complex::Complex64;
 use plotters::coord::Shift;
@@ -16,11 +15,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::catalogue;
 use crate::error::{Error, Result};
-use crate::offdiag::records::{COUNTED, EXECUTED, Matrices};
+use crate::offdiag::records::{COUNTED, EXECUTED, Folder, points};
 use crate::output::replace;
-use crate::record::run::{Offdiag, Row, Sigma, UNIT, pictured};
+use crate::record::run::{Row, Sigma, UNIT};
 use crate::record::{Ceilings, Profile};
-use crate::roofline::{Level, Point, point};
+use crate::roofline::{Level, Point, of_matrix_units, point};
 
 /// The viewer's own font in an SVG, the program's in a PNG.
 const FONT: &str = "sans-serif";
@@ -165,13 +164,14 @@ const NAMES: i32 = 160;
 const LINE: i32 = 18;
 
 pub struct Roofline<'a> {
-    title: String,
-    level: Level,
-    counted: Vec<Point>,
+    pub title: String,
+    pub level: Level,
+    pub counted: Vec<Point>,
     /// The same as outlines, by the operations that are executed; none if these are the ones counted.
-    executed: Vec<Point>,
-    ceilings: &'a Ceilings,
-    matrix: Option<f64>,
+    pub executed: Vec<Point>,
+    pub ceilings: &'a Ceilings,
+    /// FP64 operations a second of the matrix units, if they have a line.
+    pub matrix: Option<f64>,
 }
 
 impl<'a> Roofline<'a> {
@@ -191,15 +191,23 @@ impl<'a> Roofline<'a> {
         }
     }
 
-    pub fn of_matrices(of: &Matrices<'a>) -> Roofline<'a> {
-        Roofline {
-            title: format!("{}, {}", of.ceilings.device, of.title),
+    /// None if the folder has no counters of a version, or if the ceilings are another device's.
+    pub fn of_matrices(folder: &Folder, ceilings: &'a Ceilings) -> Option<Roofline<'a>> {
+        let (record, counted) = (folder.of_versions(), points(folder));
+        let (device, system) = (&record.head.device, &record.system.name);
+        let executed = |point: &Point| Point {
+            intensity: EXECUTED / COUNTED * point.intensity,
+            flops_per_s: EXECUTED / COUNTED * point.flops_per_s,
+            ..point.clone()
+        };
+        (device.name == ceilings.device && !counted.is_empty()).then(|| Roofline {
+            title: format!("{}, {system}, {} bands: Σ as a matrix", device.name, record.count()),
             level: Level::Hbm,
-            counted: of.points.clone(),
-            executed: of.executed(),
-            ceilings: of.ceilings,
-            matrix: of.matrix,
-        }
+            executed: counted.iter().map(executed).collect(),
+            counted,
+            ceilings,
+            matrix: of_matrix_units(ceilings, device.compute_capability.as_deref()),
+        })
     }
 
     fn color(&self, version: &str) -> RGBColor {
@@ -356,21 +364,17 @@ fn plain(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Pixels around and between the plots, with room for numbers.
-const LEFT: i32 = 84;
+/// Pixels around and between the plots, with room for numbers, and for the name of an axis.
+const LEFT: i32 = 116;
 const BELOW: i32 = 54;
 const RIGHT: i32 = 16;
 const BETWEEN: i32 = 16;
 
-type Part = (&'static str, RGBColor, fn(Complex64) -> f64);
-
 /// Colours that are readable on white and on black, also for colour-blind readers.
-const PARTS: [Part; 2] =
+const PARTS: [(&str, RGBColor, fn(Complex64) -> f64); 2] =
     [("Re", RGBColor(0x12, 0x7c, 0xf4), |z| z.re), ("Im", RGBColor(0xc7, 0x5e, 0x00), |z| z.im)];
 
-type Sum = (&'static str, fn(&Row) -> Complex64);
-
-const SUMS: [Sum; 3] = [
+const SUMS: [(&str, fn(&Row) -> Complex64); 3] = [
     ("SX(ω) [vcoul]", |row| row.sx),
     ("CH(ω) [vcoul]", |row| row.ch),
     ("Σ(ω) [vcoul]", Row::total),
@@ -391,7 +395,7 @@ impl Chart for Sigma<'_> {
     }
 
     fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
-        let x = axis(self.rows.iter().map(|row| row.above_ev), 0.01);
+        let x = axis(self.rows.iter().map(|row| row.shown_ev), 0.01);
         let (wide, high) = on.dim_in_pixel();
         let each = (high as i32 - TOP - BELOW) / SUMS.len() as i32;
         for (at, (name, sum)) in SUMS.iter().enumerate() {
@@ -417,12 +421,12 @@ impl Chart for Sigma<'_> {
                 .y_labels(5)
                 .x_label_formatter(&|value| label(*value, &x))
                 .y_label_formatter(&|value| label(*value, &y))
-                .x_desc(if is_last { "ω − E of the state [eV]" } else { "" })
+                .x_desc(if is_last { self.run.system.energy() } else { "" })
                 .y_desc(*name)
                 .draw()?;
             // The real part is drawn last, over the imaginary part.
             for (_, color, part) in PARTS.iter().rev() {
-                let points = self.rows.iter().map(|row| (row.above_ev, part(sum(row))));
+                let points = self.rows.iter().map(|row| (row.shown_ev, part(sum(row))));
                 let points: Vec<(f64, f64)> = points.collect();
                 // A line ends at a value that is NaN or infinite.
                 for line in points.split(|(_, value)| !is_drawn(*value)) {
@@ -480,105 +484,4 @@ fn label(value: f64, axis: &Range<f64>) -> String {
     let text = format!("{value:.digits$}");
     let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".into() } else { text.into() }
-}
-
-/// Pixels along the map's sides.
-const SIDE: i32 = 560;
-
-/// Squares along a side at most.
-const MOST: usize = 128;
-
-/// Powers of ten of the scale of colours, and its steps.
-const DECADES: i32 = 6;
-const STEPS: i32 = 48;
-
-/// NaN and infinity.
-const BROKEN: RGBColor = RGBColor(0xd7, 0x3a, 0x7d);
-
-/// `|SX_lm + CH_lm|` at the energy nearest to the state's: a square for each element, or for a few of them the
-/// largest, coloured by its power of ten.
-pub struct Sizes<'a> {
-    record: &'a Offdiag,
-    /// Squares along a side, and the size of square `(l, m)` at `count · l + m`.
-    count: usize,
-    sizes: Vec<f64>,
-}
-
-impl<'a> Sizes<'a> {
-    pub fn of(record: &'a Offdiag, sums: &Sums) -> Sizes<'a> {
-        let iw = pictured(&record.matrices);
-        let each = sums.bands.div_ceil(MOST);
-        let count = sums.bands.div_ceil(each);
-        let bands = |square: usize| square * each..sums.bands.min((square + 1) * each);
-        let largest = |at: usize| {
-            let all =
-                bands(at / count).flat_map(|l| bands(at % count).map(move |m| sums.at(l, m, iw)));
-            // NaN is larger than all numbers, whatever its sign.
-            let sizes = all.map(|at| (sums.sx[at] + sums.ch[at]).norm().abs());
-            sizes.max_by(f64::total_cmp).unwrap_or(0.0)
-        };
-        Sizes { record, count, sizes: (0..count * count).map(largest).collect() }
-    }
-}
-
-impl Chart for Sizes<'_> {
-    fn title(&self) -> String {
-        let [from, to] = self.record.bands;
-        format!("|Σ_lm| of {}, bands {from} to {to}", self.record.system.name)
-    }
-
-    fn size(&self) -> (u32, u32) {
-        (760, 700)
-    }
-
-    fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
-        let Sizes { record, count, sizes } = self;
-        let finite = sizes.iter().copied().filter(|size| size.is_finite());
-        let largest = finite.fold(f64::MIN_POSITIVE, f64::max).log10();
-        let (right, bottom) = (LEFT + SIDE, TOP + SIDE);
-        let color = |share: f64| ViridisRGB.get_color(share.clamp(0.0, 1.0) as f32);
-        let edge = |at: usize| (at * SIDE as usize / count) as i32;
-        for (at, size) in sizes.iter().enumerate() {
-            let (l, m) = (at / count, at % count);
-            let corner = |l: usize, m: usize| (LEFT + edge(m), TOP + edge(l));
-            let share = 1.0 + (size.log10() - largest) / f64::from(DECADES);
-            let color = if size.is_finite() { color(share) } else { BROKEN };
-            on.draw(&Rectangle::new([corner(l, m), corner(l + 1, m + 1)], color.filled()))?;
-        }
-        let [first, last] = record.bands.map(|band| band.to_string());
-        for (text, across, at) in [
-            (&*first, HPos::Left, (LEFT, bottom + 14)),
-            ("m", HPos::Center, (i32::midpoint(LEFT, right), bottom + 36)),
-            (&*last, HPos::Right, (right, bottom + 14)),
-            (&*first, HPos::Right, (LEFT - 7, TOP + 8)),
-            ("l", HPos::Center, (LEFT - 50, i32::midpoint(TOP, bottom))),
-            (&*last, HPos::Right, (LEFT - 7, bottom - 8)),
-        ] {
-            on.draw_text(text, &middle(LABEL, across), at)?;
-        }
-
-        let height = |at: i32, of: i32| TOP + SIDE * at / of;
-        for at in 0..STEPS {
-            let corners = [(right + 24, height(at, STEPS)), (right + 42, height(at + 1, STEPS))];
-            let share = 1.0 - (f64::from(at) + 0.5) / f64::from(STEPS);
-            on.draw(&Rectangle::new(corners, color(share).filled()))?;
-        }
-        for decade in 0..=DECADES {
-            let value = format!("{:.1e}", 10f64.powf(largest - f64::from(decade)));
-            let at = (right + 48, height(decade, DECADES));
-            on.draw_text(&value, &middle(LABEL, HPos::Left), at)?;
-        }
-        let subtitle = format!("{}, in {UNIT}; {}", energy(record), record.head.device.name);
-        head(on, LEFT, &self.title(), &subtitle, LEFT)
-    }
-}
-
-fn energy(record: &Offdiag) -> String {
-    let matrix = record.matrices.get(pictured(&record.matrices));
-    let above = matrix.and_then(|matrix| matrix.above_state_ev);
-    match above {
-        None => "the bands' energies E_l".into(),
-        Some(0.0) => "the state's energy".into(),
-        Some(above) => format!("{above:+} eV above the state"),
-    }
 }

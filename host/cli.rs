@@ -7,16 +7,16 @@ use std::str::FromStr;
 
 use bytesize::ByteSize;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use gpp_core::offdiag::MOST_BANDS;
+use gpp_cpu::pool::{Room, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 
 use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
 use crate::memory::Limits;
-use crate::output::Progress;
-use crate::output::{self, check_outputs};
+use crate::output::{self, Progress, check_outputs};
 use crate::problem::Even;
 use crate::problem::synthesis::DEFAULT_SEED;
 use crate::ranks::Ranks;
@@ -52,7 +52,6 @@ GPP_PTX=FILE loads the GPU kernels from FILE instead of those in the program.";
     name = "gpp",
     version,
     disable_version_flag = true,
-    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
     max_term_width = 100,
     after_help = format!("{EXAMPLES}\n\n{ALL_FLAGS}"),
@@ -80,16 +79,25 @@ impl Cli {
         Cli::try_parse_from(arguments)
     }
 
-    pub fn threads(&self) -> Option<usize> {
-        let args = match self.command.as_ref() {
-            None => &self.run.devices,
-            Some(Command::Sigma(args)) => &args.run.devices,
-            Some(Command::Table(args)) => &args.run.devices,
-            Some(Command::Offdiag(args)) => &args.devices,
-            Some(Command::Info(args)) => &args.devices,
-            Some(_) => return None,
+    /// Fails if so many threads would stop the machine.
+    pub fn threads(&self) -> Result<Option<usize>> {
+        let set = match self.command.as_ref() {
+            None => self.run.devices.threads,
+            Some(Command::Sigma(args)) => args.run.devices.threads,
+            Some(Command::Table(args)) => args.run.devices.threads,
+            Some(Command::Offdiag(args)) => args.devices.threads,
+            Some(Command::Info(args)) => args.devices.threads,
+            Some(_) => None,
         };
-        args.threads.map(usize::from)
+        let set = set.map(usize::from);
+        let name = if set.is_some() { "--threads" } else { VARIABLE };
+        let (found, cpus) = (set.or_else(of_environment).unwrap_or(0), Room::here().all);
+        if found > 64 * cpus {
+            let what =
+                format!("needs at most {}, 64 for each CPU that the process may use", 64 * cpus);
+            return Err(invalid(format!("{name} {found}"), what));
+        }
+        Ok(set)
     }
 }
 
@@ -102,7 +110,7 @@ pub enum Command {
     /// Write a built-in system to an input file
     Generate(GenerateArgs),
     /// Versions and built-in systems
-    List(ListArgs),
+    List,
     /// Device, driver, and registers and occupancy of each kernel
     Info(InfoArgs),
     /// Times next to the published V100 figures
@@ -140,7 +148,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub devices: DeviceArgs,
 
-    /// Timed runs of each version [default: 5; on a CPU 3; in `gpp sigma` and if a run is long 1]
+    /// Timed runs of each version [default: 5; in `gpp sigma` and if a run is long 1]
     #[arg(short, long, value_name = "N", value_parser = positive::<u32>)]
     pub repeat: Option<u32>,
 
@@ -158,6 +166,10 @@ pub struct RunArgs {
     /// Do not compare the results with reference values
     #[arg(long)]
     pub no_verify: bool,
+
+    /// On a CPU, emulate versions for GPUs on all G′, as `gpp sigma` does, not on as many as take 10 s
+    #[arg(long)]
+    pub emulate: bool,
 
     /// A flag of `gpp sigma`.
     #[arg(skip)]
@@ -195,7 +207,7 @@ pub struct ProblemArgs {
     pub input: Option<PathBuf>,
 
     /// Seed of a built-in system [default: 214]
-    #[arg(long, value_name = "N", conflicts_with = "input", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=SEEDS), conflicts_with = "input", hide_short_help = true)]
     pub seed: Option<u64>,
 
     /// Energies in eV relative to the state's energy: -10:10:501, or a single one
@@ -217,6 +229,9 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "N", value_parser = positive::<u16>, hide_short_help = true)]
     pub threads: Option<u16>,
 }
+
+/// The largest seed: every reader of JSON keeps it.
+const SEEDS: u64 = 1 << 53;
 
 /// A file or a folder to write, not standard output.
 fn name(text: &str) -> Result<PathBuf, String> {
@@ -321,7 +336,7 @@ pub struct SigmaArgs {
 }
 
 impl SigmaArgs {
-    /// A run of one version, the fastest by default, and of one calculation.
+    /// A run of one version, `best` by default, and of one calculation.
     pub fn run(&self) -> RunArgs {
         let run = self.run.clone();
         RunArgs {
@@ -329,6 +344,8 @@ impl SigmaArgs {
             repeat: run.repeat.or(Some(1)),
             warmup: run.warmup.or(Some(0)),
             static_ch: self.static_ch,
+            // Σ of a sample is none.
+            emulate: true,
             ..run
         }
     }
@@ -344,7 +361,7 @@ impl SigmaArgs {
 #[command(after_help = "\
 Examples:
   gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
-  gpp offdiag -s demo --bands 17:32 --csv elements.csv --plot sizes.svg
+  gpp offdiag -s demo --bands 17:32 --csv elements.csv
   gpp offdiag -i file.dat --elements A.npy --npy S   your own A; writes S.sx.npy and S.ch.npy
   gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
@@ -383,10 +400,6 @@ pub struct OffdiagArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Plot |Σ_lm| at the energy nearest to the state's; may be repeated
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
-    pub plot: Vec<PathBuf>,
-
     #[command(flatten)]
     pub problem: ProblemArgs,
 
@@ -408,7 +421,7 @@ impl OffdiagArgs {
     pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
         let arrays: Vec<PathBuf> =
             ["sx", "ch"].iter().filter_map(|part| self.array(part)).collect();
-        let outputs = self.output.json.iter().chain(&self.csv).chain(&self.plot).chain(&arrays);
+        let outputs = self.output.json.iter().chain(&self.csv).chain(&arrays);
         let inputs = self.problem.input.iter().chain(&self.elements);
         check_outputs(outputs.filter(|_| ranks.is_root()), inputs)
     }
@@ -460,7 +473,7 @@ pub struct GenerateArgs {
     pub output: PathBuf,
 
     /// Seed of the random numbers
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=SEEDS), default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
     /// Energies in eV relative to the state's energy: -10:10:501, or a single one
@@ -473,42 +486,30 @@ pub struct GenerateArgs {
 }
 
 #[derive(Args)]
-pub struct ListArgs {
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub devices: DeviceArgs,
+
     /// Write JSON instead of text: to FILE, or without FILE to standard output
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
 
 #[derive(Args)]
-pub struct InfoArgs {
-    #[command(flatten)]
-    pub devices: DeviceArgs,
-
-    #[command(flatten)]
-    pub list: ListArgs,
-}
-
-#[derive(Args)]
 #[command(after_help = "\
 Examples:
   gpp ptx v4 > v4.ptx       all kernels of v4 in one module
-  gpp ptx gpp_v4_nw2        one of them, by its symbol in `gpp info`")]
+  gpp ptx gpp_v4_nw2        one of them, by its symbol in `gpp info --json`")]
 pub struct PtxArgs {
-    /// Versions for GPUs, or symbols of their kernels (see `gpp info`)
+    /// Versions for GPUs, or symbols of their kernels (see `gpp info --json`)
     #[arg(value_name = "VERSION|KERNEL", required = true)]
     pub kernels: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    Text,
-    Markdown,
-}
-
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  gpp table --from run.json --format markdown
+  gpp table --from run.json
   gpp table -s si214 --csv table.csv
   gpp table -v talk -s si214   next to the talk's figures")]
 pub struct TableArgs {
@@ -519,10 +520,6 @@ pub struct TableArgs {
         conflicts_with_all = ["system", "input", "energies", "device", "repeat", "json"]
     )]
     pub from: Option<PathBuf>,
-
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
 
     /// Write the rows as CSV (- for standard output)
     #[arg(long, value_name = "FILE")]
@@ -539,7 +536,7 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 #[command(after_help = "\
 Examples:
   gpp explain v4
-  gpp explain paper --from data/runs/h100-2026-11-27/si214
+  gpp explain paper --from run.json
   gpp explain offdiag                  the versions of `gpp offdiag`")]
 pub struct ExplainArgs {
     /// Versions as for `gpp --version`, or versions of `gpp offdiag` (`offdiag` for all of them)

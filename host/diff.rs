@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::catalogue::{BackEnd, Listed, named, single};
 use crate::cli::{CardArgs, DiffArgs, ExplainArgs};
 use crate::error::{Result, invalid};
-use crate::explain::{LINES, Measured, matrices_named, show, show_matrices};
+use crate::explain::{LINES, Measured, NOT_MEASURED, matrices_named, show, show_matrices};
 use crate::output;
 use crate::profile::run_file;
 use crate::record;
@@ -19,7 +19,7 @@ use crate::terminal::{Cells, Unit, or_dash, outcome, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let names = args.versions.join(",");
-    if let Some(versions) = matrices_named(&names)? {
+    if let Some(versions) = matrices_named(&names) {
         return show_matrices(&versions, None, &args.cards);
     }
     let versions = named(&names, BackEnd::Gpu)?;
@@ -30,36 +30,29 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let is_shown = |own: &&Listed| lacks_all || names.contains(own.id()) || ids.contains(&own.id());
     let cards = versions.iter().filter(is_shown);
     let cards = cards.map(|own| measured.card(own.id(), measured.before(own.id())));
-    show(&cards.collect::<Result<Vec<_>>>()?, &args.cards, LINES)
+    show(&cards.collect::<Result<Vec<_>>>()?, &args.cards, LINES, NOT_MEASURED)
 }
 
 pub fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if let Some(files) = args.files()? {
         return two_runs(files, &args.cards);
     }
-    let names = format!("{},{}", args.before, args.version);
-    let same = || {
-        let DiffArgs { before, version, .. } = args;
-        let what = format!("{before} and {version} are the same version: give two different ones");
-        invalid("", what)
+    let differ = |before: &str, version: &str| {
+        let DiffArgs { before: old, version: new, .. } = args;
+        let what = format!("{old} and {new} are the same version: give two different ones");
+        if before == version { Err(invalid("", what)) } else { Ok(()) }
     };
-    match matrices_named(&names)?.as_deref() {
-        Some(&[before, version]) => return show_matrices(&[version], Some(before), &args.cards),
-        Some(&[_]) => return Err(same().into()),
-        Some(several) => {
-            let what = format!("needs two versions, found {}", several.len());
-            return Err(invalid(format!("diff {} {}", args.before, args.version), what).into());
-        }
-        None => {}
+    let names = format!("{},{}", args.before, args.version);
+    if let Some(&[before, version]) = matrices_named(&names).as_deref() {
+        differ(before.id, version.id)?;
+        return show_matrices(&[version], Some(before), &args.cards);
     }
     let one = |name: &str| single("diff", name, BackEnd::Gpu);
     let (before, version) = (one(&args.before)?, one(&args.version)?);
-    if before.id() == version.id() {
-        return Err(same().into());
-    }
+    differ(before.id(), version.id())?;
     let measured = Measured::load(args.cards.from.as_deref())?;
     let card = measured.card(version.id(), Some(before.id()))?;
-    show(&[card], &args.cards, usize::MAX)
+    show(&[card], &args.cards, usize::MAX, NOT_MEASURED)
 }
 
 /// How the time of each version changed from one run to another.

@@ -7,38 +7,38 @@ use gpp_core::offdiag::gpu::{ALL, Version};
 use gpp_cpu::pool::{Team, Threads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::catalogue::{self, BackEnd, Listed, SERIES, Series, best, named, series_of};
-use crate::cli::{GenerateArgs, InfoArgs, ListArgs, PtxArgs};
+use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::{Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, check, print, write_text};
-use crate::problem::EnergyGrid;
-use crate::problem::System;
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
+use crate::problem::{EnergyGrid, System};
+use crate::ranks::Alone;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
 use crate::setup::{Devices, Input, Source};
 use crate::terminal::{Cells, or_dash};
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let devices = Devices::open_one(&args.devices, Progress { shown: false })?;
-    let info = device_info(devices.all()[0])?;
-    match &args.list.json {
+    let opened = Devices::open(&args.devices, None, &[], Progress { shown: false }, &Alone)?;
+    let [device] = opened.all()[..] else {
+        let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
+        return Err(invalid(origin, what).into());
+    };
+    let info = device_info(device)?;
+    match &args.json {
         Some(path) => write_text(path, &plain(&info))?,
         None => print(|to| info_text(to, &info))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    match &args.json {
-        Some(path) => write_text(path, &plain(&listing()))?,
-        None => print(list_text)?,
-    }
+pub fn list() -> anyhow::Result<ExitCode> {
+    print(list_text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -173,39 +173,6 @@ fn cpu(level: Level, team: &Team) -> Cpu {
     }
 }
 
-fn listing() -> Value {
-    let version = |listed: Listed| {
-        let version = listed.version;
-        json!({ "id": version.id, "change": version.change, "source": version.source })
-    };
-    let series = |own: &Series| {
-        json!({
-            "id": own.id, "title": own.title, "source": own.source, "versions": own.ids(),
-            "baseline": own.baseline, "continues": own.continues, "back_end": own.back_end(),
-            "best": own.best, "condition": own.condition,
-        })
-    };
-    let matrix =
-        |own: &Version| json!({ "id": own.id, "change": own.change, "capability": own.capability });
-    let system = |own: &System| {
-        json!({
-            "name": own.name, "nbands": own.nbands, "nvband": own.nvband, "ngpown": own.ngpown,
-            "ncouls": own.ncouls, "nstart": own.nstart, "nend": own.nend, "poles": poles(own),
-            "bytes": own.extents().bytes(), "note": own.note,
-        })
-    };
-    let fastest =
-        [BackEnd::Gpu, BackEnd::Cpu].map(|on| json!({ "back_end": on, "version": best(on).id() }));
-    json!({
-        "schema": SCHEMA,
-        "versions": catalogue::versions().map(version).collect::<Vec<_>>(),
-        "series": SERIES.iter().map(series).collect::<Vec<_>>(),
-        "best": fastest,
-        "matrix": ALL.map(matrix),
-        "systems": SYSTEMS.iter().map(system).collect::<Vec<_>>(),
-    })
-}
-
 fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
 }
@@ -231,7 +198,10 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
         ("highest clock", device.clock_mhz.map(|clock| format!("{clock} MHz"))),
         ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / f64::from(1 << 30)))),
         ("no GPU", info.no_gpu.clone()),
-        ("GPU kernels", kernels.or(Some("PTX for sm_70 and later".into()))),
+        (
+            "GPU kernels",
+            kernels.or(Some(format!("{}, PTX for sm_70 and later", info.kernels.len()))),
+        ),
         ("kernels by", Some(unknown(&provenance.kernels_by))),
         ("program", Some(format!("{}, {by}, commit {commit}", info.program))),
     ];
@@ -251,7 +221,8 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
             ("warps/SM", &|own: &&Kernel| or_dash(own.info.warps_per_sm)),
             ("what it changes", &|own: &&Kernel| own.change.clone()),
         ],
-        &info.kernels,
+        // Without a GPU nothing is known of them but their names, which `--json` has.
+        info.kernels.iter().filter(|_| is_gpu),
     )
     .print(to)
 }

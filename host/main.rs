@@ -1,6 +1,7 @@
 //! From the arguments to the exit code; the library does the rest.
 
-use std::io::ErrorKind;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -8,10 +9,50 @@ use std::time::Duration;
 use clap::CommandFactory;
 use gpp::cli::{Cli, Command};
 use gpp::error::{Error, ProfileError, exit_code, invalid, message};
+use gpp::output::memory::SMALL;
 use gpp::output::{listen, note, print};
 use gpp::ranks::{self, Alone, Ranks};
 use gpp::{diff, list, offdiag, profile, report, run, sigma, table};
 use gpp_cpu::pool::{STACK, start_rayon};
+
+/// The system's allocator. Where it refuses less than what is asked for by name, this reports an error; Rust would abort.
+struct Allocator;
+
+// SAFETY: every call goes to the system's allocator as it is, and so do its promises.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are this function's.
+        granted(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { System.realloc(old, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() && (bytes as u64) < SMALL {
+        let why = "the system grants this process no more, as under `ulimit -v`";
+        let _ =
+            writeln!(io::stderr(), "error: not enough host memory: {bytes} bytes needed; {why}");
+        signal_hook::low_level::exit(2);
+    }
+    memory
+}
 
 /// Runs the command line on a thread whose stack does not depend on the system's limit.
 fn main() -> ExitCode {
@@ -32,7 +73,7 @@ fn begin() -> ExitCode {
         Err(_) if cli.is_err() => Box::new(Alone),
         Err(error) => {
             // Most launchers end the others soon after rank 0 has reported it.
-            if ranks::launched_as() != Some(0) {
+            if ranks::launched().is_none_or(|(_, rank)| rank > 0) {
                 thread::sleep(4 * HEAD_START);
             }
             return failed(&error.into(), &Alone);
@@ -45,7 +86,7 @@ fn begin() -> ExitCode {
 }
 
 fn command(cli: &Cli, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
-    start_rayon(cli.threads()).map_err(Error::threads)?;
+    start_rayon(cli.threads()?).map_err(Error::threads)?;
     let Some(command) = &cli.command else { return run::run(&cli.run, ranks) };
     match command {
         Command::Sigma(args) => sigma::sigma(args, ranks),
@@ -55,7 +96,7 @@ fn command(cli: &Cli, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
             format!("only a run, sigma and offdiag use several ranks; found {}", ranks.size()),
         )
         .into()),
-        Command::List(args) => list::list(args),
+        Command::List => list::list(),
         Command::Generate(args) => list::generate(args),
         Command::Info(args) => list::info(args),
         Command::Profile(args) => profile::profile(args),

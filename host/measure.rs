@@ -1,10 +1,12 @@
 //! Warm-up until the clock is steady, timed runs, and the state of the GPU meanwhile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use gpp_kernels::plan::Poles;
 
 use crate::catalogue::{BackEnd, Kernel};
 use crate::devices::entry;
@@ -18,9 +20,15 @@ use crate::record::run::{Measurement, Threads, Times, Work};
 use crate::record::{Repetition, Span, State};
 use crate::reference::{Outcome, Reference, verify};
 
-pub const ARCHIVED_COUNTS: &str = "hardware counters, these kernels, si214";
-
-const NOT_COUNTED: &str = "not counted";
+/// FP64 operations (FMA = 2) for each (n, igp, ig, iw) of a version's kernel for these poles, as the hardware counts for
+/// si214 in the archived profiles.
+pub fn flops_per_term(version: &str, poles: Poles) -> Option<f64> {
+    static COUNTS: LazyLock<HashMap<String, HashMap<String, f64>>> = LazyLock::new(|| {
+        serde_json::from_str(include_str!("../data/flops.json")).expect("counts under names")
+    });
+    let poles = if poles == Poles::Real { "real" } else { "any" };
+    COUNTS.get(version)?.get(poles).copied()
+}
 
 /// Repeats a version's calculation, samples the state of `device` meanwhile, and compares the sums with `reference`.
 /// `done` gets the number of calculations that are done, with the fraction of the current one.
@@ -69,7 +77,7 @@ pub fn measure(
         // Of several devices only the first is sampled.
         energy_j: energy_j.filter(|_| work.is_none()),
         flops: None,
-        flops_source: NOT_COUNTED.into(),
+        flops_source: "not counted".into(),
         tflops: None,
         kernel: None,
         kernel_hash: None,
@@ -104,8 +112,9 @@ fn describe(
             if device.back_end() == BackEnd::Gpu {
                 result.kernel_hash = gpu::hash(&known.symbol);
             }
-            if let Some(per_term) = launch.flops_per_term {
-                result.rate(per_term * problem.terms() as f64, ARCHIVED_COUNTS);
+            if let Some(per_term) = flops_per_term(gpu.id(), launch.poles) {
+                let flops = per_term * problem.terms() as f64;
+                result.rate(flops, "hardware counters, these kernels, si214");
             }
             result.threads_per_block = Some(launch.threads);
             result.registers = known.registers;
@@ -152,14 +161,36 @@ const STEADY: f64 = 0.005;
 /// when these were.
 pub type Run<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 
-/// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts. Returns the
-/// times, the state of the GPU meanwhile, and the energy of a run in joules.
+/// The times, the state of the GPU meanwhile, and the energy of a run in joules.
+type Timed = (Times, Option<State>, Option<f64>);
+
+/// The window of a quick measurement.
+const SHORT: Duration = Duration::from_millis(200);
+
+/// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts; if it is quick,
+/// in short ones if two in a row are steady and the power limit is not in reach.
 pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
     run: &mut Run,
-) -> Result<(Times, Option<State>, Option<f64>)> {
-    let Repetition { warmup, repeat, window } = repetition;
+) -> Result<Timed> {
+    if repetition.quick && !repetition.window.is_zero() {
+        let short = Repetition { window: SHORT, ..repetition };
+        let (found, is_steady) = in_windows(gauge.clone(), short, run)?;
+        if is_steady && found.1.as_ref().is_some_and(State::is_unthrottled) {
+            return Ok(found);
+        }
+    }
+    in_windows(gauge, repetition, run).map(|(found, _)| found)
+}
+
+/// [`timed`] in windows of one length, and whether the last two took the same time.
+fn in_windows(
+    gauge: Option<Arc<dyn Gauge>>,
+    repetition: Repetition,
+    run: &mut Run,
+) -> Result<(Timed, bool)> {
+    let Repetition { warmup, repeat, window, .. } = repetition;
     let limit_w = gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
     let watch = gauge.map(gauge::Watch::begin);
     // The first run may compile its kernel.
@@ -173,7 +204,7 @@ pub fn timed(
     let since = Instant::now();
     let mut left = if window.is_zero() { 1 } else { WINDOWS };
     let mut before: Option<f64> = None;
-    let runs = loop {
+    let (runs, is_steady) = loop {
         let mut runs: Vec<(f64, Range<Instant>)> = Vec::new();
         let begin = Instant::now();
         while runs.is_empty() || runs.len() < MOST && begin.elapsed() < window {
@@ -181,11 +212,12 @@ pub fn timed(
         }
         let mean = runs.iter().map(|(seconds, _)| seconds).sum::<f64>() / runs.len() as f64;
         left -= 1;
-        if left == 0 || before.is_some_and(|before| (mean / before - 1.0).abs() <= STEADY) {
+        let is_steady = before.is_some_and(|before| (mean / before - 1.0).abs() <= STEADY);
+        if left == 0 || is_steady {
             while runs.len() < repeat {
                 runs.push(run(warmup + runs.len())?);
             }
-            break runs;
+            break (runs, is_steady);
         }
         before = Some(mean);
     };
@@ -198,7 +230,8 @@ pub fn timed(
     }
     let watts = state.as_ref().and_then(|state| state.mean_w);
     let each = (spans[spans.len() - 1].end - spans[0].start) / spans.len() as u32;
-    Ok((Times::of(samples), state, watts.map(|watts| watts * each.as_secs_f64())))
+    let energy = watts.map(|watts| watts * each.as_secs_f64());
+    Ok(((Times::of(samples), state, energy), is_steady))
 }
 
 /// From the first to the last step of the energy counter, which moves every 20 to 100 ms: less says little.

@@ -1,6 +1,7 @@
 //! How much of a problem is in memory, and the size of its slabs.
 
 use gpp_kernels::plan::Poles;
+use num_integer::lcm;
 
 use crate::catalogue::Kernel;
 use crate::devices::Device;
@@ -112,11 +113,7 @@ fn slab_groups(groups: usize, most: usize, workers: usize) -> usize {
 fn group(problem: &Problem, versions: &[Kernel]) -> usize {
     let of_version =
         |version: &Kernel| version.igp_of_group(&version.batches(problem).first().plan);
-    versions.iter().filter_map(of_version).fold(1, |all, one| all / common_divisor(all, one) * one)
-}
-
-fn common_divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { common_divisor(b, a % b) }
+    versions.iter().filter_map(of_version).fold(1, lcm)
 }
 
 /// The groups of so many `igp` that a slab may have: two slabs fit on each device, or one if it is alone with all, and

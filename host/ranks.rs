@@ -21,16 +21,12 @@ fn size() -> Option<usize> {
 }
 
 /// The variable with the rank of this process, and the rank, if a launcher started it.
-fn launched() -> Option<(&'static str, usize)> {
+pub fn launched() -> Option<(&'static str, usize)> {
     let (name, rank) = RANKS.into_iter().find_map(|name| Some((name, number(name)?)))?;
     // Slurm also numbers processes that run alone, scripts and shells.
     let is_alone =
         size().is_none_or(|size| size < 2) || std::env::var_os("SLURM_PTY_PORT").is_some();
     (name != "SLURM_PROCID" || !is_alone).then_some((name, rank))
-}
-
-pub fn launched_as() -> Option<usize> {
-    launched().map(|(_, rank)| rank)
 }
 
 /// Joins the processes that MPI's launcher started, or stays alone if none did.

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Deserialize;
 
-use crate::catalogue::sources::{ABOUT, NEST, SUM, WORDS};
 use crate::catalogue::{self, series_of};
 use crate::chart::{Chart, Roofline};
 use crate::cli::ReportArgs;
 use crate::error::Result;
 use crate::explain::{Card, Difference, Measured, Row as CardRow, change_of, number};
-use crate::offdiag::records::{Folder, Matrices, by_bands, by_version};
+use crate::offdiag::records::{Folder, by_bands, by_version};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::Records;
 use crate::record::Ceilings;
@@ -297,14 +297,26 @@ fn sigma(run: &Run) -> Markup {
     html! { figure { (PreEscaped(sigma.inline())) } }
 }
 
+/// The kernel in a minute, as docs/kernel.md has it at length.
+#[derive(Deserialize)]
+struct Kernel {
+    about: String,
+    sum: Vec<String>,
+    /// Depth, code and why.
+    nest: Vec<(usize, String, String)>,
+    words: Vec<(String, String)>,
+}
+
 fn kernel() -> Markup {
+    let text = include_str!("../data/kernel.json");
+    let kernel: Kernel = serde_json::from_str(text).expect("a test makes the page");
     html! {
-        p { (prose(ABOUT)) }
-        pre .sum { (SUM.join("\n")) }
-        ol .nest { @for (depth, code, why) in NEST {
+        p { (prose(&kernel.about)) }
+        pre .sum { (kernel.sum.join("\n")) }
+        ol .nest { @for (depth, code, why) in &kernel.nest {
             li style=(format!("--depth:{depth}")) { code { (code) } " " span { (why) } }
         } }
-        dl .words { @for (word, meaning) in WORDS { div { dt { (word) } dd { (prose(meaning)) } } } }
+        dl .words { @for (word, meaning) in &kernel.words { div { dt { (word) } dd { (prose(meaning)) } } } }
     }
 }
 
@@ -331,7 +343,9 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     }
     html! { article .card id=(id) {
         h3 { (heading) }
-        @if let Some(lines) = &card.idea.lines { p .note { (changed_lines(lines)) } }
+        @if let Some(lines) = &card.idea.lines { p .note {
+            "Changes " a href="#kernel" { (changed(lines)) } "."
+        } }
         div .sides {
             @if let Some(first) = diagnosis.texts().next() { p .verdict { (first) } }
             (factors(card))
@@ -350,12 +364,12 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     } }
 }
 
-fn changed_lines(lines: &[usize]) -> Markup {
-    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    html! {
-        "Changes " a href="#kernel" {
-            @if lines.is_empty() { "the launch" } @else { (if lines.len() == 1 { "line " } else { "lines " }) (lines.join(", ")) " of the kernel" }
-        } "."
+fn changed(lines: &[usize]) -> String {
+    let numbers = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match lines.len() {
+        0 => "the launch".into(),
+        1 => format!("line {numbers} of the kernel"),
+        _ => format!("lines {numbers} of the kernel"),
     }
 }
 
@@ -428,14 +442,14 @@ fn prose(text: &str) -> Markup {
 
 fn matrices(folder: &Folder, ceilings: &Ceilings) -> Markup {
     let record = folder.of_versions();
-    let points = Matrices::of(folder, ceilings);
+    let roofline = Roofline::of_matrices(folder, ceilings);
     html! {
         p {
             "All elements Σ_lm between " (record.count()) " bands, on " (record.head.device.name) ": "
             (run::system(&record.system)) "."
         }
         (sheet(by_version(folder), false))
-        @if let Some(points) = points { figure { (PreEscaped(Roofline::of_matrices(&points).inline())) } }
+        @if let Some(roofline) = roofline { figure { (PreEscaped(roofline.inline())) } }
         h3 { "By number of bands" }
         (sheet(by_bands(folder), false))
         p .note {

@@ -2,19 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
 use crate::catalogue::{self, SERIES};
 use crate::devices::Device as _;
 use crate::devices::gauge::Watch;
-use crate::devices::gpu::Gpu;
-use crate::devices::gpu::{Peaks, SUSTAINED};
+use crate::devices::gpu::{Gpu, Peaks, SUSTAINED};
 use crate::error::Result;
 use crate::measure::state;
 use crate::record::{Ceilings, Profile, Provenance, SCHEMA, Theoretical};
 
 /// A point: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub version: String,
     pub level: Level,
@@ -72,14 +69,12 @@ pub fn figures(profiles: &[Profile]) -> Vec<Figure<'_>> {
     figures
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    #[serde(rename = "HBM")]
     Hbm,
     L2,
     /// Without shared memory.
     L1,
-    #[serde(rename = "shared")]
     Shared,
 }
 
@@ -154,49 +149,20 @@ pub fn ceilings(gpu: &Gpu) -> Result<Ceilings> {
     })
 }
 
-fn theoretical(limits: &Peaks) -> Theoretical {
+pub fn theoretical(limits: &Peaks) -> Theoretical {
     let cycles = f64::from(limits.multiprocessors) * limits.hertz;
-    Theoretical {
-        fp64: fp64_lanes(limits.capability).map(|lanes| 2.0 * lanes * cycles),
-        hbm: Some(2.0 * limits.memory_hertz * limits.bus_bits / 8.0),
-        l1: Some(128.0 * cycles),
-        // SMs × 4 B × lanes × clock (rules of thumb for shared memory).
-        shared: Some(4.0 * 32.0 * cycles),
-    }
-}
-
-/// FP64 lanes of a multiprocessor by compute capability.
-fn fp64_lanes(capability: (u32, u32)) -> Option<f64> {
-    match capability {
+    // FP64 lanes of a multiprocessor.
+    let lanes = match limits.capability {
         (6..=8, 0) => Some(32.0),
         (9 | 10, 0) => Some(64.0),
         (6..=12, _) => Some(2.0),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_h200_by_its_clocks_and_widths() {
-        let limits = Peaks {
-            fp64: 0.0,
-            fp64_sustained: 0.0,
-            hbm: 0.0,
-            l2: 0.0,
-            l1: 0.0,
-            capability: (9, 0),
-            multiprocessors: 132,
-            hertz: 1.98e9,
-            memory_hertz: 3.201e9,
-            bus_bits: 6016.0,
-        };
-        let found = theoretical(&limits);
-        let near =
-            |value: Option<f64>, archived: f64| (value.unwrap() / archived - 1.0).abs() <= 1e-6;
-        assert!(near(found.fp64, 33_454_080_000_000.0) && near(found.hbm, 4_814_304_000_000.0));
-        assert!(near(found.shared, 33_454_080_000_000.0), "{found:?}");
+    };
+    Theoretical {
+        fp64: lanes.map(|lanes| 2.0 * lanes * cycles),
+        hbm: Some(2.0 * limits.memory_hertz * limits.bus_bits / 8.0),
+        l1: Some(128.0 * cycles),
+        // SMs × 4 B × lanes × clock (rules of thumb for shared memory).
+        shared: Some(4.0 * 32.0 * cycles),
     }
 }

@@ -1,10 +1,12 @@
 //! `gpp`: versions run, verified and shown; outcomes in words, speed-ups.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use comfy_table::{Cell, Table};
+use indicatif::HumanDuration;
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
@@ -59,7 +61,25 @@ pub fn measured(
     let workers = resources.places().unwrap_or_default();
     places(&workers).iter().for_each(|line| progress.say(line));
 
-    let problem = load(source.open(progress)?, resources)?;
+    let mut opened = source.open(progress)?;
+    let named = names.map_or(Ok(Vec::new()), |names| named_for(names, back_end, None))?;
+    let mut emulated: Vec<Kernel> = named.iter().map(|listed| listed.kernel).collect();
+    emulated.retain(|kernel| kernel.back_end() != back_end);
+    if let (Some(names), [_, ..]) = (names, &emulated[..]) {
+        let what = format!("the CPU emulates the threads of {names} one after the other");
+        progress.say(format_args!("note: {what}: such times say nothing about a GPU"));
+        if let Some(columns) = sample(&source, &emulated, args, resources, progress)? {
+            opened.sample(columns);
+        }
+    }
+    let problem = load(opened, resources)?;
+    let header = problem.header();
+    let counted = |n: &usize| problem.occ()[*n] == 1.0 && header.e(*n) > header.efermi + header.tol;
+    if let Some(n) = (0..header.nbands).find(counted) {
+        let (number, efermi) = (header.peinf_indext_dist[n], header.efermi);
+        let place = format!("band {number} is at {} eV, above efermi, {efermi} eV", header.e(n));
+        progress.say(format_args!("note: {place}, and counts as occupied by nvband"));
+    }
     let is_named = |id: &str| names.is_some_and(|names| names.split(',').any(|name| name == id));
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
     let mut versions = named_for(names, back_end, Some(problem.outline()))?;
@@ -72,6 +92,7 @@ pub fn measured(
         versions: kernels.clone(),
         warmup: args.warmup,
         repeat: args.repeat,
+        quick: args.repeat.is_none() && args.output.json.is_none(),
         compares: !args.no_verify,
         static_ch: args.static_ch,
     };
@@ -83,7 +104,7 @@ pub fn measured(
         let own = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
         require_same(ranks, "input, energies, versions, flags or program", &own)?;
     }
-    kernels.extend(args.static_ch.then(|| catalogue::static_ch(back_end)));
+    kernels.extend(args.static_ch.then(|| catalogue::ch_of_bands(back_end, true)));
     let igp = slab_size(&problem, &kernels, resources)?;
     let problem = in_whole_slabs(problem, igp, ranks)?;
     let session = Session { resources, slabs: Slabs::new(&problem, igp) };
@@ -103,6 +124,50 @@ pub fn measured(
 
 /// Terms beyond which a calculation takes a CPU more than a second.
 const LARGE: u64 = 1_000_000_000;
+
+/// Terms of a problem that a CPU emulates whole, whatever the versions.
+const EMULATED: u64 = 100_000_000;
+
+/// Seconds for which a CPU emulates versions for GPUs, all together, unless `--emulate` is given.
+const EMULATION: f64 = 10.0;
+
+/// How many columns fit that time if all do not, by the time of a few. Collective.
+fn sample(
+    source: &Source,
+    emulated: &[Kernel],
+    args: &RunArgs,
+    resources: Resources,
+    progress: Progress,
+) -> Result<Option<usize>> {
+    let all = source.open(progress)?.extents();
+    if args.emulate || all.terms() <= EMULATED {
+        return Ok(None);
+    }
+    let _polling = polling();
+    let watch = Watch { done: &|_| (), stop: &STOP };
+    let mut columns = 1;
+    // Most kernels for GPUs take as long for a column as for a few.
+    let each = loop {
+        let mut some = source.open(progress)?;
+        some.sample(columns);
+        let problem = some.load()?;
+        let mut engine = Engine::whole(resources.devices[0], &problem)?;
+        let bar = progress.bar(&format!("{columns} of {} G′", all.ngpown), emulated.len() as u64);
+        let mut seconds = 0.0;
+        for &kernel in emulated {
+            seconds += engine.run_with(kernel, watch)?.seconds;
+            bar.step();
+        }
+        if 8.0 * seconds > EMULATION || 8 * columns > all.ngpown {
+            break seconds / columns as f64;
+        }
+        columns *= 8;
+    };
+    let runs = f64::from(args.warmup.unwrap_or(0)) + f64::from(args.repeat.unwrap_or(1));
+    let columns = (EMULATION / (each * runs)).max(1.0) as u64;
+    let columns = resources.ranks.least(columns) as usize;
+    Ok(Some(columns).filter(|columns| *columns < all.ngpown))
+}
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
@@ -130,6 +195,8 @@ pub struct Options {
     pub versions: Vec<Kernel>,
     pub warmup: Option<u32>,
     pub repeat: Option<u32>,
+    /// Whether nobody keeps the times.
+    pub quick: bool,
     pub compares: bool,
     pub static_ch: bool,
 }
@@ -140,9 +207,8 @@ impl Options {
         let is_emulated = version.back_end() != device.back_end();
         let (warmup, repeat) = match device.back_end() {
             _ if !problem.stays() => (0, 1),
-            BackEnd::Gpu => (1, 5),
             BackEnd::Cpu if is_emulated || problem.terms() > LARGE => (0, 1),
-            BackEnd::Cpu => (1, 3),
+            _ => (1, 5),
         };
         // All ranks run equally often, however long it takes each.
         let is_single = session.is_single();
@@ -150,6 +216,7 @@ impl Options {
             warmup: self.warmup.map_or(warmup, |warmup| warmup as usize),
             repeat: self.repeat.map_or(repeat, |repeat| repeat as usize),
             window: if is_single { window(device, self.warmup) } else { Duration::ZERO },
+            quick: self.quick,
         }
     }
 }
@@ -243,19 +310,21 @@ fn static_ch(
 ) -> Result<StaticCh> {
     let watch = Watch { done: &|_| (), stop: &STOP };
     let Calculation { sums, seconds, .. } =
-        engine.run_at(&[0], catalogue::static_ch(back_end), watch)?;
+        engine.run_at(&[0], catalogue::ch_of_bands(back_end, true), watch)?;
     let problem = engine.problem();
     let products = problem.terms() / problem.nw() as u64;
     let reference = match compares && products <= MAX_SERIAL_TERMS {
         true => Some(reference::static_ch(engine.slabs(), progress)?),
         false => None,
     };
-    let verification = verify_static_ch(problem, sums.ach[0], reference);
-    Ok(StaticCh::of(sums.ach[0], seconds, verification))
+    let sum = sums.ach.iter().sum();
+    let verification = verify_static_ch(problem, sum, reference);
+    Ok(StaticCh::of(sum, seconds, verification))
 }
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
+        (igp, _) if let Some(whole) = s.sample_of => format!("a sample of {igp} of {whole} G′"),
         (igp, 0) => format!("{igp} G′"),
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
@@ -264,21 +333,27 @@ pub fn system(s: &SystemInfo) -> String {
         "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms",
         s.name,
         s.nbands,
-        s.nvband,
+        s.occupied.unwrap_or(s.nvband.into()),
         s.ncouls,
         energies(s),
         s.terms() as f64,
     )
 }
 
+/// An energy in eV, to six decimals at most.
+fn shown(energy: &f64) -> String {
+    format!("{:+}", (1e6 * energy).round() / 1e6)
+}
+
 fn energies(s: &SystemInfo) -> String {
+    let from = if s.state_ev.is_some() { " from the state's energy" } else { "" };
     match s.energies_ev.as_deref() {
         Some([first, .., last]) if s.nw() > LISTED => {
-            format!("{} energies from {first:+} eV to {last:+} eV", s.nw())
+            format!("{} energies from {} eV to {} eV", s.nw(), shown(first), shown(last))
         }
         Some(few @ [_, ..]) => {
-            let few: Vec<String> = few.iter().map(|energy| format!("{energy:+}")).collect();
-            format!("energies {} eV from the state's energy", few.join(", "))
+            let few: Vec<String> = few.iter().map(shown).collect();
+            format!("energies {} eV{from}", few.join(", "))
         }
         _ => format!("energies {} to {} of the problem", s.nstart, s.nend),
     }
@@ -312,13 +387,13 @@ fn results_table(results: &[Measurement]) -> Table {
     let passed = results.iter().all(Measurement::passed);
     let mut table = table(&[
         "version",
+        "result",
         &format!("time [{}]", unit.name),
         &format!("over {baseline}"),
         rate_unit.name,
         "clock [MHz]",
         "energy [J]",
         "max. error",
-        "result",
     ]);
     for (at, (result, over)) in results.iter().zip(over).enumerate() {
         let before = at.checked_sub(1).map(|before| &results[before].times);
@@ -329,13 +404,13 @@ fn results_table(results: &[Measurement]) -> Table {
         let error = result.verification.max_rel_error.map(|error| format!("{error:.1e}"));
         table.add_row(vec![
             Cell::new(format!("{}{emulated}", result.version)),
+            if passed { Cell::new("–") } else { outcome_cell(result.outcome()) },
             Cell::new(format!("{}{noise}", unit.show(result.times.median))),
             Cell::new(or_dash(over.map(|ratio| format!("{ratio:.2}×")))),
             Cell::new(or_dash(result.tflops.map(|rate| rate_unit.show(rate * 1e12)))),
             Cell::new(or_dash(result.sm_mhz().map(|mhz| format!("{mhz:.0}")))),
             Cell::new(or_dash(result.energy_j.map(|energy| format!("{energy:.1}")))),
             Cell::new(or_dash(error)),
-            if passed { Cell::new("–") } else { outcome_cell(result.outcome()) },
         ]);
     }
     table
@@ -366,24 +441,38 @@ pub fn run_text(to: &mut dyn Write, run: &Run) -> io::Result<()> {
     agreement(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     run.results.iter().filter_map(outliers).try_for_each(|line| writeln!(to, "{line}"))?;
+    if let Some(whole) = run.system.sample_of {
+        return sampled(to, whole as f64 / run.system.ngpown as f64, &run.results);
+    }
     let Some(fastest) = fastest else { return Ok(()) };
     if let Ok(sigma) = Sigma::of(run) {
         if sigma.rows.len() > LISTED {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
         } else {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", fastest.version)?;
-            writeln!(to, "{:>12}  {:^28}  {:^28}", "ω − E [eV]", "SX − X", "CH")?;
+            let energy = run.system.energy();
+            writeln!(to, "{energy:>12}  {:^28}  {:^28}", "SX − X", "CH")?;
             for row in &sigma.rows {
-                let [sx, ch] = [row.sx, row.ch].map(|z| format!("{:.6} {:+.6}i", z.re, z.im));
-                writeln!(to, "{:>+12}  {sx:>28}  {ch:>28}", row.above_ev)?;
+                let [sx, ch] = [row.sx, row.ch].map(|z| format!("{:+.6e} {:+.6e}i", z.re, z.im));
+                writeln!(to, "{:>12}  {sx:>28}  {ch:>28}", shown(&row.shown_ev))?;
             }
         }
     }
     let id = &fastest.version;
     writeln!(
         to,
-        "\nNext: gpp explain {id} (what it changes), gpp sigma (a plot of Σ), --json run.json (all numbers)"
+        "\nNext: gpp explain {id} (what it changes), gpp sigma --plot sigma.svg (Σ(ω)), --json run.json (all numbers)"
     )
+}
+
+/// What emulates all G′, so many times as many as in the sample, and what computes without emulating.
+fn sampled(to: &mut dyn Write, times: f64, results: &[Measurement]) -> io::Result<()> {
+    let emulated = results.iter().filter(|result| result.emulated);
+    let seconds = emulated.flat_map(|result| &result.times.samples).sum::<f64>();
+    let estimate = HumanDuration(Duration::from_secs_f64(seconds * times));
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    writeln!(to, "All G′, in about {estimate}: gpp {command} --emulate")?;
+    writeln!(to, "The CPU's own versions: the same command without --version")
 }
 
 fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
@@ -459,7 +548,7 @@ pub fn reference(source: Option<reference::Source>) -> &'static str {
 pub fn failure(result: &Measurement) -> Option<String> {
     let (version, verification) = (&result.version, &result.verification);
     match verification.outcome {
-        Outcome::Passed => None,
+        Outcome::Passed | Outcome::Sampled => None,
         Outcome::NotVerified => Some(format!(
             "{version}: not verified: no reference values are stored, and the problem has too many terms to evaluate them now"
         )),
@@ -493,7 +582,7 @@ pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
 
 /// What a comparison that passed leaves open: nothing, or words to put after the outcome.
 pub fn reservations(of: &Verification) -> String {
-    if of.outcome != Outcome::Passed {
+    if !matches!(of.outcome, Outcome::Passed | Outcome::Sampled) {
         return String::new();
     }
     let undecided = of.undecided.map(|of| format!(", but {}", undecided(of)));
@@ -513,6 +602,9 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
         (passed, all) => format!("{passed} of {all} results agree"),
     };
     line += &format!(" with {}", reference(first.reference));
+    if first.outcome == Outcome::Sampled {
+        line += ", of the same G′";
+    }
     if let Some(energies) = &first.energies {
         line += &format!(" at {} energies", energies.len());
     }
@@ -524,9 +616,13 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
             false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
         };
     }
-    let open = |of: &&Measurement| !reservations(&of.verification).is_empty();
-    let open = results.iter().filter(open).map(|Measurement { version, verification, .. }| {
-        format!("{version}: {}{}.", outcome(Outcome::Passed), reservations(verification))
+    let texts = results.iter().map(|result| reservations(&result.verification));
+    let texts: Vec<String> = texts.collect();
+    let each: BTreeSet<&String> = texts.iter().filter(|text| !text.is_empty()).collect();
+    let open = each.into_iter().map(|text| {
+        let own = results.iter().zip(&texts).filter(|(_, own)| *own == text);
+        let ids: Vec<&str> = own.map(|(result, _)| &result.version[..]).collect();
+        format!("{}: {}{text}.", ids.join(", "), outcome(Outcome::Passed))
     });
     [line + "."].into_iter().chain(open).collect()
 }

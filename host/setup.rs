@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gpp_cpu::pool::Room;
+
 use crate::catalogue::{BackEnd, Kernel, Listed};
 use crate::cli::{DeviceArgs, ProblemArgs};
 use crate::devices::cpu::CpuDevice;
@@ -12,10 +14,8 @@ use crate::devices::{Choice, Device, DeviceInfo};
 use crate::engine::Engine;
 use crate::error::{Error, Result, invalid};
 use crate::memory::{self, Limits, Resources};
-use crate::output::Progress;
-use crate::output::note;
-use crate::problem::synthesis::DEFAULT_SEED;
-use crate::problem::synthesis::Synthesis;
+use crate::output::{Progress, note};
+use crate::problem::synthesis::{DEFAULT_SEED, Synthesis};
 use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file};
 use crate::ranks::{Alone, Ranks, require_same};
 use crate::record::run::{Parting, Place};
@@ -217,25 +217,17 @@ impl Devices {
         let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
         let processes = ranks.having(&gpus.iter().map(uuid).collect::<Vec<_>>());
         if gpus.is_empty() {
-            let host = CpuDevice::at(args.level());
-            let host = match args.threads {
-                Some(threads) => host.with_threads(threads.into()),
-                None => host,
-            };
+            let mut host = CpuDevice::at(args.level());
+            if let Some(threads) = args.threads.map(usize::from) {
+                if threads > 4 * Room::here().all {
+                    progress.say("note: more than four threads share each CPU");
+                }
+                host = host.with_threads(threads);
+            }
             return Ok(Devices::Cpu(Box::new(host)));
         }
         let shared = gpus.into_iter().zip(processes).map(|(gpu, count)| gpu.shared(count));
         shared.collect::<Result<_>>().map(Devices::Gpus)
-    }
-
-    pub fn open_one(args: &DeviceArgs, progress: Progress) -> Result<Devices> {
-        if args.device.parse::<Choice>()?.is_several() {
-            return Err(invalid(
-                format!("--device {}", args.device),
-                "this command takes one device, such as gpu:0",
-            ));
-        }
-        Devices::open(args, None, &[], progress, &Alone)
     }
 
     /// One at least.

@@ -69,7 +69,7 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma, width: Option<u16>) -> io::Result
         (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{:.3} ms: {what}", result.times.median * 1e3)?;
-    writeln!(to, "{}", energies(rows, width))?;
+    writeln!(to, "{}", energies(rows, run.system.energy(), width))?;
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
     if let Some(found) = &run.static_ch {
         let (sum, ms) = (found.value(), 1e3 * found.seconds);
@@ -93,17 +93,19 @@ fn verdict(of: &Verification) -> String {
     format!("{}{}", outcome(of.outcome), error.unwrap_or_default())
 }
 
-fn energies(rows: &[Row], width: Option<u16>) -> String {
+fn energies(rows: &[Row], energy: &str, width: Option<u16>) -> String {
     let is_short = width.is_none() || rows.len() <= SHOWN;
     let ends = if is_short { rows.len() } else { FROM_EITHER };
-    let headings = ["ω − E [eV]", "Re SX", "Im SX", "Re CH", "Im CH", "Re Σ", "Im Σ"];
+    let headings = [energy, "Re Σ", "Im Σ", "Re SX", "Im SX", "Re CH", "Im CH"];
     let mut table = table(&headings);
     if let Some(column) = table.column_mut(0) {
         column.set_cell_alignment(comfy_table::CellAlignment::Right);
     }
     let cells = |row: &Row| {
-        let parts = row.parts().map(|part| Cell::new(format!("{part:+.6e}")));
-        [Cell::new(format!("{:+.6}", row.above_ev))].into_iter().chain(parts)
+        let [sx_re, sx_im, ch_re, ch_im, re, im] = row.parts();
+        let parts =
+            [re, im, sx_re, sx_im, ch_re, ch_im].map(|part| Cell::new(format!("{part:+.6e}")));
+        [Cell::new(format!("{:+.6}", row.shown_ev))].into_iter().chain(parts)
     };
     for row in &rows[..ends] {
         table.add_row(cells(row));
@@ -127,8 +129,9 @@ pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     let headings = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
     csv.write_record(headings.split(' '))?;
+    let above = |row: &Row| sigma.run.system.state_ev.map(|_| row.shown_ev);
     for row in &sigma.rows {
-        csv.serialize((row.above_ev, row.omega_ev, row.parts()))?;
+        csv.serialize((above(row), row.omega_ev, row.parts()))?;
     }
     csv.flush()
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::catalogue::{self, BackEnd, find, series_of};
-use crate::cli::{Format, PAPER_SYSTEM, TableArgs};
+use crate::cli::{PAPER_SYSTEM, TableArgs};
 use crate::devices::gpu::Gpu;
 use crate::error::invalid;
 use crate::output::{check_outputs, document, is_stdout, print};
@@ -18,14 +18,10 @@ use crate::terminal::{Cells, Unit, digits, or_dash, outcome};
 pub fn table(args: &TableArgs) -> anyhow::Result<ExitCode> {
     args.run.check_files(&Alone)?;
     check_outputs(&args.csv, &args.from)?;
-    let (format, csv_path, quiet) = (args.format, args.csv.clone(), args.run.output.quiet);
+    let (csv_path, quiet) = (args.csv.clone(), args.run.output.quiet);
     let show = move |sections: &[Section], to_stdout: bool| -> anyhow::Result<()> {
         let to_stdout = to_stdout || csv_path.as_deref().is_some_and(is_stdout);
-        let printed = match format {
-            _ if quiet || to_stdout => Ok(()),
-            Format::Text => print(|to| text(to, sections)),
-            Format::Markdown => print(|to| write!(to, "{}", markdown(sections))),
-        };
+        let printed = if quiet || to_stdout { Ok(()) } else { print(|to| text(to, sections)) };
         // The file is written even if printing fails.
         if let Some(path) = &csv_path {
             document(path, |to| csv(to, sections))?;
@@ -99,11 +95,6 @@ pub fn published(version: &str, system: &str) -> Option<Published> {
     })
 }
 
-fn published_over_baseline(version: &str, system: &str) -> Option<f64> {
-    let time = |id: &str| published(id, system)?.time_s;
-    Some(time(catalogue::baseline(version)?)? / time(version)?)
-}
-
 /// Versions of one series on one system and device.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -163,7 +154,10 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
                 there.is_some_and(|(now, before)| (now < before) != is_faster)
             });
             let step = before.and_then(|before| differs(&before.result.times, &result.times));
-            let published_over_baseline = published_over_baseline(&result.version, system);
+            let there = |id: &str| self::published(id, system)?.time_s;
+            let base = catalogue::baseline(&result.version).and_then(there);
+            let published_over_baseline =
+                base.zip(published.time_s).map(|(base, time)| base / time);
             rows.push(Row {
                 result,
                 over_baseline,
@@ -173,7 +167,9 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
                 step,
             });
         }
-        let title = format!("{system} on {}: {}{emulated}{from}", device.id, device.name);
+        let of = run.system.sample_of.map(|all| format!(" ({} of {all} G′)", run.system.ngpown));
+        let of = of.unwrap_or_default();
+        let title = format!("{system}{of} on {}: {}{emulated}{from}", device.id, device.name);
         Section { series, title, system: system.clone(), baseline, rows, left_out }
     };
     let mut sections: Vec<Section> = by_series(&run.results).into_iter().map(section).collect();
@@ -186,7 +182,7 @@ pub fn sections(run: &Run, from: &str) -> Vec<Section> {
 pub fn cells(section: &Section) -> Cells {
     let rows = &section.rows;
     let (time, rate) = match rows.iter().any(|row| row.published.time_s.is_some()) {
-        true => (Unit::MILLISECONDS, Unit::of_rates([1e12])),
+        true => (Unit::of_times([1e-3]), Unit::of_rates([1e12])),
         false => (
             Unit::of_times(rows.iter().map(|row| row.result.times.median)),
             Unit::of_rates(rows.iter().filter_map(|row| Some(row.result.tflops? * 1e12))),
@@ -208,6 +204,17 @@ pub fn cells(section: &Section) -> Cells {
                 _ => or_dash(find(&row.result.version).map(|listed| listed.version.change)),
             }),
             (&format!("time [{}]", time.name), &|row: &&Row| time.show(row.result.times.median)),
+            (&over, &|row: &&Row| times(row.over_baseline)),
+            (rate.name, &|row: &&Row| {
+                or_dash(row.result.tflops.map(|tera| rate.show(tera * 1e12)))
+            }),
+            ("V100 time [ms]", &|row: &&Row| {
+                or_dash(row.published.time_s.map(|time| format!("{:.0}", time * 1e3)))
+            }),
+            (&format!("V100 {over}"), &|row: &&Row| times(row.published_over_baseline)),
+            ("V100 TFLOP/s", &|row: &&Row| {
+                or_dash(row.published.tflops.map(|rate| format!("{rate:.2}")))
+            }),
             ("spread", &|row: &&Row| {
                 let times = &row.result.times;
                 percent(times.sigma().map(|sigma| sigma / times.median))
@@ -217,19 +224,8 @@ pub fn cells(section: &Section) -> Cells {
             }),
             ("clock lost", &|row: &&Row| percent(row.clock_lost())),
             ("energy [J]", &|row: &&Row| or_dash(row.result.energy_j.map(digits))),
-            (rate.name, &|row: &&Row| {
-                or_dash(row.result.tflops.map(|tera| rate.show(tera * 1e12)))
-            }),
-            (&over, &|row: &&Row| times(row.over_baseline)),
             ("warps/SM", &|row: &&Row| or_dash(row.result.warps_per_sm)),
             ("registers", &|row: &&Row| or_dash(row.result.registers)),
-            ("V100 time [ms]", &|row: &&Row| {
-                or_dash(row.published.time_s.map(|time| format!("{:.0}", time * 1e3)))
-            }),
-            ("V100 TFLOP/s", &|row: &&Row| {
-                or_dash(row.published.tflops.map(|rate| format!("{rate:.2}")))
-            }),
-            (&format!("V100 {over}"), &|row: &&Row| times(row.published_over_baseline)),
             ("V100 warps/SM", &|row: &&Row| or_dash(row.published.warps_per_sm)),
             ("V100 registers", &|row: &&Row| or_dash(row.published.registers)),
         ],
@@ -253,16 +249,11 @@ pub fn notes(section: &Section) -> Vec<&'static str> {
     notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
-fn title(section: &Section) -> String {
-    match section.series {
-        "paper" => section.title.clone(),
-        series => format!("{series}: {}", section.title),
-    }
-}
-
 fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     for section in sections {
-        writeln!(to, "{}", title(section))?;
+        let series = Some(section.series).filter(|series| *series != "paper");
+        let series = series.map_or(String::new(), |series| format!("{series}: "));
+        writeln!(to, "{series}{}", section.title)?;
         cells(section).print(to)?;
         section.left_out.iter().try_for_each(|what| writeln!(to, "left out: {what}"))?;
         notes(section).iter().try_for_each(|note| writeln!(to, "{note}"))?;
@@ -277,27 +268,9 @@ fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         writeln!(to, "FLOP/s by {source}; – means not counted")?;
     }
     if rows().all(|row| row.published == Published::default()) {
-        let stored = "gpp table --from data/runs/h100-2026-11-27/si214";
-        writeln!(
-            to,
-            "Nothing is published of these versions and this system; `{stored}` shows what is."
-        )?;
+        writeln!(to, "Nothing is published of these versions and this system.")?;
     }
     Ok(())
-}
-
-pub fn markdown(sections: &[Section]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let of = |section: &Section| {
-        let Cells { headings, rows } = cells(section);
-        let rule = vec!["---".to_string(); headings.len()];
-        let rows: String = rows.iter().map(|row| line(row)).collect();
-        let left_out = section.left_out.iter().map(|what| format!("- left out: {what}\n"));
-        let notes = notes(section).into_iter().map(|note| format!("- {note}\n"));
-        let notes: String = left_out.chain(notes).collect();
-        format!("{}:\n\n{}{}{rows}\n{notes}", title(section), line(&headings), line(&rule))
-    };
-    sections.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
 fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
@@ -317,24 +290,4 @@ fn csv(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         ))?;
     }
     csv.flush()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_published_table_is_read() {
-        let of = |version, system| published(version, system).unwrap();
-        assert_eq!(
-            (of("v0", "si214").time_s, of("v8", "si510").time_s),
-            (Some(1.691), Some(7.565))
-        );
-        assert_eq!(
-            (of("v0", "si214").registers, of("v8", "si214").warps_per_sm),
-            (Some(154.0), Some(16.0))
-        );
-        assert_eq!(of("blog:baseline", "si214").registers, None);
-        assert_eq!(published("v0", "demo"), None);
-    }
 }

@@ -11,11 +11,20 @@ use crate::reference::Outcome;
 /// A table with these headings, the first column to the left and the others to the right.
 pub fn table(headings: &[impl AsRef<str>]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_header(headings.iter().map(AsRef::as_ref));
+    let style =
+        if is_utf8() { presets::UTF8_FULL_CONDENSED } else { presets::ASCII_FULL_CONDENSED };
+    table.load_style(style).set_header(headings.iter().map(AsRef::as_ref));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// Whether the locale, if one is set, has the characters of boxes.
+fn is_utf8() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|locale| !locale.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    locale.is_none_or(|locale| locale.to_lowercase().contains("utf"))
 }
 
 /// A table of texts, for the terminal, Markdown and the page.
@@ -71,8 +80,10 @@ pub fn terminal() -> Option<u16> {
     Table::new().width().filter(|&width| width >= 20)
 }
 
-/// The table as text, wrapped between words to `width` if possible; columns without any value are left out.
+/// The table as text, wrapped between words to `width`; columns without any value are left out, and the last ones that
+/// do not fit.
 pub fn fit(mut table: Table, width: Option<u16>) -> String {
+    let (mut taken, mut left_out) = (1, 0);
     for at in 0..table.column_count() {
         let content = |row: &Row| row.cell_iter().nth(at).map(Cell::content);
         let is_empty = table.row_iter().all(|row| content(row).is_none_or(|cell| cell == "–"));
@@ -83,24 +94,32 @@ pub fn fit(mut table: Table, width: Option<u16>) -> String {
             |text: String| if letters(&text) <= 16 { letters(&text) } else { longest_word(&text) };
         let cells = table.row_iter().filter_map(content).map(least);
         let heading = table.header().and_then(content).map_or(0, |text| longest_word(&text));
-        let width = cells.max().unwrap_or(0).max(heading) as u16 + 2;
-        let is_hidden = is_empty && !table.is_empty();
+        let wide = cells.max().unwrap_or(0).max(heading) as u16 + 2;
+        let mut is_hidden = is_empty && !table.is_empty();
+        if !is_hidden && width.is_some_and(|most| at > 0 && taken + wide + 1 > most) {
+            (is_hidden, left_out) = (true, left_out + 1);
+        }
+        taken += if is_hidden { 0 } else { wide + 1 };
         table.column_mut(at).expect("it is counted").set_constraint(match is_hidden {
             true => ColumnConstraint::Hidden,
-            false => ColumnConstraint::LowerBoundary(Width::Fixed(width)),
+            false => ColumnConstraint::LowerBoundary(Width::Fixed(wide)),
         });
     }
     match width {
         None => table.force_no_tty(),
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
     };
-    table.to_string()
+    match left_out {
+        0 => table.to_string(),
+        n => format!("{table}\ncolumns left out, for which the terminal is too narrow: {n}"),
+    }
 }
 
 /// An outcome as all tables have it.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
+        Outcome::Sampled => "sampled",
         Outcome::Incorrect => "INCORRECT",
         Outcome::NotVerified => "not verified",
         Outcome::Nondeterministic => "BITS DIFFER",
@@ -109,7 +128,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
 
 pub fn outcome_cell(of: Outcome) -> Cell {
     Cell::new(outcome(of)).fg(match of {
-        Outcome::Passed => Color::Green,
+        Outcome::Passed | Outcome::Sampled => Color::Green,
         Outcome::NotVerified => Color::Yellow,
         Outcome::Incorrect | Outcome::Nondeterministic => Color::Red,
     })
@@ -134,8 +153,6 @@ const fn unit(name: &'static str, size: f64) -> Unit {
 }
 
 impl Unit {
-    pub const MILLISECONDS: Unit = unit("ms", 1e-3);
-
     pub fn of_times(seconds: impl IntoIterator<Item = f64>) -> Unit {
         fitting(&TIMES, seconds)
     }

@@ -6,9 +6,9 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
-use common::on_device::{compare, group, slabs, two_problems};
-use common::{FIXTURES, Kind, Make, QUIET, assorted, at_energies, fixture, hard, made, make};
-use gpp::catalogue::{BackEnd, Kernel, best, static_ch};
+use common::on_device::{assert_of_bands, compare, group, matrix, of_bands, slabs, two_problems};
+use common::{FIXTURES, Kind, QUIET, assorted, at_energies, fixture, hard, made};
+use gpp::catalogue::{BackEnd, Kernel, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
@@ -18,7 +18,9 @@ use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums, System, synthesis};
+use gpp::reference::matrix::{Sample, compare as compare_elements, evaluate};
 use gpp::reference::{self, Outcome, Reference, verify};
+use gpp_core::offdiag::{Synthesised, Task, gpu as offdiag};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -38,24 +40,35 @@ fn main() {
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
-    let beside = Trial::test("the static CH on the GPU", || {
-        Ok(compare(&Gpu::open(0)?, static_ch(BackEnd::Gpu))?)
-    });
+    let beside = Trial::test("CH and static CH of each band on the GPU", of_bands_on_gpu);
+    let large = Trial::test("Σ as a matrix of the paper's system", matrices_of_si214);
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
-        .chain([parted, streams, at_once, apart, beside])
+        .chain([parted, streams, at_once, apart, beside, large])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+fn of_bands_on_gpu() -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    compare(&gpu, BackEnd::Gpu)?;
+    for (problem, _) in &*CASES {
+        for at in [None, Some(problem.nw() - 1)] {
+            let ngpown = problem.header().ngpown;
+            let found = of_bands(&gpu, (problem, at), BackEnd::Gpu, ngpown, 1)?;
+            assert_of_bands("GPU", (problem, at), &found);
+        }
+    }
+    Ok(())
+}
+
 static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     let mut problems = FIXTURES.map(fixture).to_vec();
-    problems.extend(assorted().into_iter().map(make));
+    problems.extend(assorted());
     for (kind, count) in [(Kind::Mixed, 4), (Kind::Real, 129), (Kind::Mixed, 31)] {
-        let made = Make { nbands: 31, ngpown: 33, ncouls: 170, nw: 2, kind, seed: 12 };
-        problems.push(at_energies(made, count));
+        problems.push(at_energies(&made([31, 33, 170, 2], kind, 12), count));
     }
     for name in ["tiny", "demo"] {
         problems.push(synthesis::synthesise(System::find(name).unwrap(), 11, QUIET).unwrap());
@@ -90,19 +103,18 @@ fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
 fn slabs_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     for kind in [Kind::Mixed, Kind::Real] {
-        let made = Make { nbands: 131, ngpown: 149, ncouls: 170, nw: 2, kind, seed: 12 };
-        for problem in [make(made), at_energies(made, 5)] {
-            slabs(&gpu, &problem, ALL.iter().map(|version| Kernel::Gpu(version)))?;
+        let two = made([131, 149, 170, 2], kind, 12);
+        for problem in [&two, &at_energies(&two, 5)] {
+            slabs(&gpu, problem, ALL.iter().map(|version| Kernel::Gpu(version)))?;
         }
     }
     Ok(())
 }
 
 fn streams_on_gpu() -> Result<(), Failed> {
-    let made = Make { nbands: 31, ngpown: 449, ncouls: 4099, nw: 2, kind: Kind::Mixed, seed: 12 };
-    streams(&at_energies(Make { nbands: 5, ncouls: 409, kind: Kind::Real, ..made }, 5))?;
-    streams(&at_energies(Make { seed: 13, ..made }, 5))?;
-    streams(&make(made))
+    streams(&at_energies(&made([5, 449, 409, 2], Kind::Real, 12), 5))?;
+    streams(&at_energies(&made([31, 449, 4099, 2], Kind::Mixed, 13), 5))?;
+    streams(&made([31, 449, 4099, 2], Kind::Mixed, 12))
 }
 
 /// A device that holds the bands and two slabs: slabs stream through it, in one layout at a time, run after run
@@ -149,7 +161,7 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));
     let best = best(BackEnd::Gpu).gpu().unwrap();
     let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Kernel::Gpu(best))?.sums);
-    let expected = problems.each_ref().map(alone);
+    let expected: gpp::error::Result<Vec<Sums>> = problems.iter().map(alone).collect();
     let again = std::thread::scope(|scope| {
         let threads = problems.each_ref().map(|problem| {
             scope.spawn(|| -> gpp::error::Result<Vec<Sums>> {
@@ -159,9 +171,7 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
         });
         threads.map(|thread| thread.join().expect("no run panics"))
     });
-    for (expected, again) in expected.into_iter().zip(again) {
-        let expected: gpp::error::Result<Sums> = expected;
-        let expected = expected?;
+    for (expected, again) in expected?.into_iter().zip(again) {
         assert!(again?.iter().all(|sums| same_bits(sums, &expected)), "not {expected:?}");
     }
     Ok(())
@@ -189,6 +199,21 @@ fn check(
     }
     if seconds.is_nan() || seconds <= 0.0 {
         return Err(failed(format!("took {seconds} s")));
+    }
+    Ok(())
+}
+
+fn matrices_of_si214() -> Result<(), Failed> {
+    let gpu = Gpu::open(0)?;
+    let (system, seed) = (System::find("si214").unwrap(), synthesis::DEFAULT_SEED);
+    let problem = synthesis::synthesise(system, seed, QUIET)?;
+    let elements = Synthesised::new(system, seed, 128);
+    let task = Task::new(&problem, &elements);
+    let sample = Sample::few(&task);
+    let expected = evaluate(&task, &sample, QUIET);
+    for version in offdiag::ALL {
+        let found = compare_elements(&task, &matrix(&gpu, &task, version)?, &sample, &expected);
+        assert_eq!(found.outcome, Outcome::Passed, "{}: {found:?}", version.id);
     }
     Ok(())
 }

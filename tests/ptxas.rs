@@ -8,9 +8,8 @@ use std::sync::OnceLock;
 
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::arrays::REPACK_SYMBOL;
-use gpp::kernels::kernel::Spills;
 use gpp::kernels::offdiag::Version;
-use gpp::kernels::versions::{self, ALL, static_ch};
+use gpp::kernels::versions::{self, ALL, PER_BAND};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
@@ -60,25 +59,51 @@ struct Usage {
     spill_loads: u32,
 }
 
+/// Register spills that are allowed, with a margin for other compilers.
+#[derive(Clone, Copy)]
+struct Spills {
+    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these cost time.
+    in_loop: u32,
+    /// Bytes in the whole entry, most of which run once: more means that it has changed.
+    bytes: u32,
+}
+
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let all = ALL.iter().copied().chain([&static_ch::GPU]);
+    let all = ALL.iter().copied().chain(PER_BAND);
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
-    let entries = entries.map(|entry| (entry.symbol, entry.spills));
+    let entries = entries.map(|entry| entry.symbol);
     let others = [reduction::SYMBOL, REPACK_SYMBOL, peaks::FMA_SYMBOL];
     let others = others.into_iter().chain(peaks::READ_SYMBOLS);
     let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
-    // The elements of a complex pole's ssx take more registers than the sums leave.
-    let spills = |symbol| match symbol {
+    // By the name's begin, so that copies of a version may as much.
+    let spills = |symbol: &str| match (symbol, symbol.rsplit_once("_nw").map_or("", |(_, nw)| nw)) {
+        (name, "2") if name.starts_with("gpp_v3") => Spills { in_loop: 8, bytes: 192 },
+        (name, "2" | "3") if name.starts_with("gpp_v4") => Spills { in_loop: 16, bytes: 192 },
+        (name, "") if ["6", "7", "8"].iter().any(|v| name.starts_with(&format!("gpp_v{v}"))) => {
+            Spills { in_loop: 6, bytes: 192 }
+        }
+        (name, nw) if name.starts_with("gpp_v13") || name.starts_with("gpp_v14") => {
+            match (name.contains("_real_"), nw) {
+                (true, "3") => Spills { in_loop: 6, bytes: 512 },
+                (false, "2") => Spills { in_loop: 16, bytes: 1024 },
+                (false, "3") => Spills { in_loop: 96, bytes: 3200 },
+                _ => Spills { in_loop: 0, bytes: 192 },
+            }
+        }
+        // In the loop over pairs near a pole, and once for each stage.
+        ("gpp_ch_of_bands", _) => Spills { in_loop: 6, bytes: 384 },
+        _ if versions::find(symbol).is_some() => Spills { in_loop: 0, bytes: 192 },
+        // The elements of a complex pole's ssx take more registers than the sums leave.
         // What one lane keeps for the ring's copies, beside sums that take most registers.
         _ if symbol.starts_with("gpp_offdiag_wide") => Spills { in_loop: 16, bytes: 128 },
-        "gpp_offdiag_ring_complex_exchange" => Spills { in_loop: 0, bytes: 192 },
-        "gpp_offdiag_ring_exchange" => Spills { in_loop: 0, bytes: 32 },
+        ("gpp_offdiag_ring_complex_exchange", _) => Spills { in_loop: 0, bytes: 192 },
+        ("gpp_offdiag_ring_exchange", _) => Spills { in_loop: 0, bytes: 32 },
         // A register or two, by this compiler or that.
         _ if symbol.starts_with("gpp_offdiag") => Spills { in_loop: 0, bytes: 16 },
         _ => Spills { in_loop: 0, bytes: 0 },
     };
-    entries.chain(others.map(|symbol| (symbol, spills(symbol)))).collect()
+    entries.chain(others).map(|symbol| (symbol, spills(symbol))).collect()
 }
 
 /// The version of matrix products that a kernel is of: those of matrix instructions have no FP64 loop but waits.
@@ -118,9 +143,8 @@ fn lines() -> Result<(), Failed> {
         let text = ptx.of([symbol]);
         let places = text.lines().filter_map(|line| line.trim().strip_prefix(".loc"));
         let mut files_of_places = places.filter_map(|place| place.split_whitespace().next());
-        if !files_of_places.any(|file| files.contains(file)) {
-            return Err(format!("{symbol} has no line of the kernels' sources").into());
-        }
+        let has_line = files_of_places.any(|file| files.contains(file));
+        assert!(has_line, "{symbol} has no line of the kernels' sources");
     }
     Ok(())
 }
@@ -168,11 +192,11 @@ fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
 
 fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     let disassemble = |(_, image): &(String, Vec<u8>)| {
-        let file = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
-        std::fs::write(file.path(), image).map_err(|e| e.to_string())?;
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), image)?;
         run(Command::new(nvdisasm).arg("-c").arg(file.path()))
     };
-    let disassembly: Result<Vec<String>, String> =
+    let disassembly: Result<Vec<String>, Failed> =
         looked_into(ptxas)?.par_iter().map(disassemble).collect();
     let kernels = innermost(&disassembly?.concat());
     let mut failures = Vec::new();
@@ -200,31 +224,30 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, Failed> {
     let ptx = own();
     let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
     let one = |symbol: &&str| {
-        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let dir = tempfile::tempdir()?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));
-        std::fs::write(&input, ptx.module(symbol).unwrap_or_default())
-            .map_err(|e| e.to_string())?;
+        std::fs::write(&input, ptx.module(symbol).unwrap_or_default())?;
         let mut command = Command::new(ptxas);
         command.args(["-v", "-lineinfo", "-arch", architecture, "-o"]).args([&image, &input]);
-        Ok((run(&mut command)?, std::fs::read(&image).map_err(|e| e.to_string())?))
+        Ok((run(&mut command)?, std::fs::read(&image)?))
     };
     symbols.par_iter().map(one).collect()
 }
 
-fn looked_into(ptxas: &Path) -> Result<&'static [(String, Vec<u8>)], String> {
-    static IMAGES: OnceLock<Result<Vec<(String, Vec<u8>)>, String>> = OnceLock::new();
-    IMAGES.get_or_init(|| assemble(ptxas, LOOKED_INTO)).as_deref().map_err(String::clone)
+fn looked_into(ptxas: &Path) -> Result<&'static [(String, Vec<u8>)], Failed> {
+    static IMAGES: OnceLock<Result<Vec<(String, Vec<u8>)>, Failed>> = OnceLock::new();
+    IMAGES.get_or_init(|| assemble(ptxas, LOOKED_INTO)).as_deref().map_err(Failed::clone)
 }
 
-fn run(command: &mut Command) -> Result<String, String> {
+fn run(command: &mut Command) -> Result<String, Failed> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let log = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
-    if output.status.success() { Ok(log) } else { Err(log) }
+    if output.status.success() { Ok(log) } else { Err(log.into()) }
 }
 
 fn usage(assembled: &[(String, Vec<u8>)]) -> BTreeMap<String, Usage> {

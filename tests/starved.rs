@@ -3,7 +3,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use common::arrays::{Arrays, all, own_versions};
@@ -29,6 +28,7 @@ fn main() -> ExitCode {
         Trial::test("a thread that does not start is an error of the library", library),
         Trial::test("a thread that does not start is an error of the program", program),
         Trial::test("64 KiB of stack are enough for both", stack),
+        Trial::test("memory that the system refuses is an error of the program", memory),
     ];
     let elsewhere = !cfg!(target_os = "linux");
     let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(elsewhere)).collect();
@@ -55,10 +55,6 @@ fn gpp() -> Command {
     gpp
 }
 
-fn starved(mut command: Command, library: &Path, threads: usize) -> Output {
-    command.env("LD_PRELOAD", library).env("MOST_THREADS", threads.to_string()).output().unwrap()
-}
-
 /// How a command ends for any number of threads: with a refusal until there are enough.
 fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
@@ -66,7 +62,9 @@ fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), 
     compiled("tests/data/no-threads.c", &library, &[])?;
     let mut codes = Vec::new();
     for threads in 0..MOST {
-        let output = starved(command(), &library, threads);
+        let mut command = command();
+        command.env("LD_PRELOAD", &library).env("MOST_THREADS", threads.to_string());
+        let output = command.output()?;
         let (code, said) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
         let is_said = code == Some(0) || code == Some(refused) && said.contains(says);
         assert!(is_said, "{threads} threads: {code:?}\n{said}");
@@ -86,11 +84,34 @@ fn program() -> Result<(), Failed> {
     any_number(gpp, 2, "error: cannot start threads")
 }
 
+/// The output of a command under limits that `ulimit` sets.
+fn limited(command: &Command, limits: &str) -> std::io::Result<Output> {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit {limits}; exec \"$@\""), "sh"]);
+    limited.arg(command.get_program()).args(command.get_args()).output()
+}
+
+/// From where the program can be loaded to where it has all.
+fn memory() -> Result<(), Failed> {
+    let mut refused = 0;
+    for kib in (20_000..60_000).step_by(250) {
+        let output = limited(&gpp(), &format!("-v {kib}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            // The loader of programs and the C library end it too.
+            Some(0 | 127) => {}
+            None if said.contains("glibc") => {}
+            Some(2) if said.contains("error: ") => refused += usize::from(said.contains("memory")),
+            code => return Err(format!("{kib} KiB: {code:?}\n{said}").into()),
+        }
+    }
+    assert!(refused > 0);
+    Ok(())
+}
+
 fn stack() -> Result<(), Failed> {
     for command in [caller(), gpp()] {
-        let mut limited = Command::new("sh");
-        limited.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]);
-        let output = limited.arg(command.get_program()).args(command.get_args()).output()?;
+        let output = limited(&command, "-s 64")?;
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     }

@@ -5,6 +5,7 @@ mod common;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Kind, QUIET, made};
@@ -15,7 +16,7 @@ use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
-use gpp::measure::{MOST, measure, state, window};
+use gpp::measure::{MOST, measure, state, timed, window};
 use gpp::problem::Problem;
 use gpp::record::run::{Measurement, Times, Verdict};
 use gpp::record::{Repetition, Span};
@@ -126,6 +127,41 @@ fn runs_settle_and_go_on_but_not_for_ever() {
     // As ncu and compute-sanitizer have it run.
     assert_eq!(window(&device(gauge), Some(0)), Duration::ZERO);
     assert_eq!(window(&device(None), None), Duration::ZERO);
+}
+
+/// A quick measurement that leaves a doubt is followed by a long one, with a warm-up of its own.
+#[test]
+fn short_windows_are_for_gpus_far_from_their_power_limit() {
+    let free = || Reading { sm_mhz: Some(1980.0), power_w: Some(500.0), ..Reading::default() };
+    let measurements = |gauge: Shown, quick: bool, slower: f64, takes: u64| {
+        let window = Duration::from_millis(20);
+        let repetition = Repetition { quick, window, ..Repetition::exactly(1, 5) };
+        let (mut count, mut warm_ups) = (0.0, 0);
+        let mut run = |before| {
+            (count, warm_ups) = (count + 1.0, warm_ups + usize::from(before == 0));
+            sleep(Duration::from_millis(takes));
+            Ok((1.0 + slower * count, Instant::now()..Instant::now()))
+        };
+        timed(gauge, repetition, &mut run).unwrap();
+        warm_ups
+    };
+    assert_eq!(measurements(fixed(free()), true, 0.0, 0), 1);
+    assert_eq!(measurements(fixed(free()), false, 1.0, 0), 1);
+    assert_eq!(measurements(fixed(free()), true, 1.0, 0), 2);
+    for doubtful in [
+        Reading { power_w: Some(565.0), ..free() },
+        Reading { power_w: None, ..free() },
+        Reading { sm_mhz: None, ..free() },
+        Reading { held_back: Some(vec!["power cap"]), ..free() },
+    ] {
+        assert_eq!(measurements(fixed(doubtful), true, 0.0, 0), 2);
+    }
+    let looks = AtomicUsize::new(0);
+    let falls = move || {
+        let look = looks.fetch_add(1, Ordering::Relaxed) as f64;
+        Reading { sm_mhz: Some(1980.0 - look), ..free() }
+    };
+    assert_eq!(measurements(Some(Arc::new(Shows(falls))), true, 0.0, 20), 2);
 }
 
 /// Looks of 5 ms, one every 10 ms from `begin` on: clock, reasons and energy of each.

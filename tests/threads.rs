@@ -50,10 +50,8 @@ fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() 
         assert!(Some(all(versions(), calculator, &arrays).unwrap()) == expected, "{count} threads");
         let by_default = calculator.clone().with_threads(0).unwrap();
         assert_eq!([calculator.threads(), by_default.threads()], [room; 2]);
-        assert!(
-            Some(all(versions(), calculator, &arrays).unwrap()) == expected,
-            "as many as there is room for"
-        );
+        let by_room = Some(all(versions(), calculator, &arrays).unwrap());
+        assert!(by_room == expected, "as many as there is room for");
         let error = by_default.with_threads(65_536).err().unwrap().to_string();
         assert!(error.starts_with("threads: needs 1 to 65535, or 0"), "{error}");
         assert_eq!(calculator.threads(), room);

@@ -1,8 +1,13 @@
-// The library's way to Σ as a matrix, a yardstick for `gpp offdiag`: for each band n and energy P is written to memory,
-// and cuBLAS multiplies it by A. For 24 of them at a time V is gathered, and cuBLAS multiplies what there is by it.
-// Random numbers, sustained for some seconds; a row of CSV, of one band n at one energy, without a heading.
+// The library's way to Σ as a matrix, the baseline of `gpp offdiag`: for each band n and energy P is written to memory,
+// and cuBLAS multiplies it by A. For 24 of them at a time V is gathered, and cuBLAS multiplies what there is by it. The
+// complex products are those of cublasZgemm (four real products) and of cublasZgemm3m (three, as ours).
+// Random numbers, each step sustained for some seconds; a row of CSV for each routine, without a heading:
+// system, bands, routine, TFLOP/s of the first product, ms of it, of P and of the gather, each alone, ms and TFLOP/s of the
+// whole, all for one band n at one energy, watts, and the largest difference from cublasZgemm's product over its largest
+// element.
 //   nvcc -O3 -std=c++17 -arch=sm_90 -lcublas -lnvidia-ml offdiag.cu -o offdiag && ./offdiag SYSTEM BANDS SECONDS
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -99,23 +104,39 @@ int main(int count, char **given) {
     fill<<<2048, 256>>>((double *)eps, 2 * pairs, -1, 1, 2);
     fill<<<2048, 256>>>((double *)a, 2 * items * columns, -1, 1, 3);
     CHECK(cudaMemset(sigma, 0, 16ull * bands * bands));
-    auto product = [&](int item) {
-        CHECK(cublasZgemm(library, CUBLAS_OP_N, CUBLAS_OP_T, bands, ngpown, ncouls, &one, a + item * columns, bands, p,
-                          ngpown, &zero, u + (size_t)item * ngpown * bands, bands));
-    };
     double w = -20.0;
-    auto all = [&] {
-        for (int item = 0; item < items; item++) {
-            write_p<<<1056, 256>>>(p, wtilde, eps, pairs, w += 0.002);
-            product(item);
+    auto p_written = [&] { write_p<<<1056, 256>>>(p, wtilde, eps, pairs, w += 0.002); };
+    auto gathered = [&] { gather<<<1056, 256>>>(v, a, bands, ncouls, ngpown, items); };
+    std::vector<double2> first(ngpown * (size_t)bands), other(first.size());
+    for (bool three : {false, true}) {
+        auto multiply = three ? cublasZgemm3m : cublasZgemm;
+        auto product = [&](int item) {
+            CHECK(multiply(library, CUBLAS_OP_N, CUBLAS_OP_T, bands, ngpown, ncouls, &one, a + item * columns, bands, p,
+                           ngpown, &zero, u + (size_t)item * ngpown * bands, bands));
+        };
+        auto all = [&] {
+            for (int item = 0; item < items; item++) {
+                p_written();
+                product(item);
+            }
+            gathered();
+            CHECK(multiply(library, CUBLAS_OP_N, CUBLAS_OP_N, bands, bands, (int)depth, &one, u, bands, v, (int)depth,
+                           &one, sigma, bands));
+        };
+        write_p<<<1056, 256>>>(p, wtilde, eps, pairs, -20.0);
+        product(0);
+        CHECK(cudaMemcpy((three ? other : first).data(), u, 16 * first.size(), cudaMemcpyDeviceToHost));
+        double largest = 0, difference = 0;
+        for (size_t i = 0; three && i < first.size(); i++) {
+            largest = std::max(largest, hypot(first[i].x, first[i].y));
+            difference = std::max(difference, hypot(first[i].x - other[i].x, first[i].y - other[i].y));
         }
-        gather<<<1056, 256>>>(v, a, bands, ncouls, ngpown, items);
-        CHECK(cublasZgemm(library, CUBLAS_OP_N, CUBLAS_OP_N, bands, bands, (int)depth, &one, u, bands, v, (int)depth,
-                          &one, sigma, bands));
-    };
-    all();
-    Sustained alone = sustained([&] { product(0); }, seconds, device), whole = sustained(all, seconds, device);
-    double first = 8e-12 * pairs * bands, both = first + 8e-12 * bands * bands * (double)ngpown;
-    printf("%s,%d,%.2f,%.5f,%.2f,%.0f\n", given[1], bands, first / alone.seconds, 1e3 * whole.seconds / items,
-           both * items / whole.seconds, whole.watts);
+        all();
+        Sustained alone = sustained([&] { product(0); }, seconds, device), of_p = sustained(p_written, seconds, device);
+        Sustained of_v = sustained(gathered, seconds, device), whole = sustained(all, seconds, device);
+        double flops = 8e-12 * pairs * bands, both = flops + 8e-12 * bands * bands * (double)ngpown;
+        printf("%s,%d,%s,%.2f,%.5f,%.5f,%.5f,%.5f,%.2f,%.0f,%.1e\n", given[1], bands, three ? "zgemm3m" : "zgemm",
+               flops / alone.seconds, 1e3 * alone.seconds, 1e3 * of_p.seconds, 1e3 * of_v.seconds / items,
+               1e3 * whole.seconds / items, both * items / whole.seconds, whole.watts, three ? difference / largest : 0.0);
+    }
 }

@@ -10,6 +10,7 @@ module gpp
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
   public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_workspace, gpp_last_seconds
+  public :: gpp_last_call_seconds
   public :: gpp_set_threads, gpp_threads, gpp_progress
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
@@ -142,15 +143,15 @@ module gpp
       integer(c_int32_t) :: status
     end function c_set_progress
 
-    function c_sums(handle, screening, bands, nw, omega, formula, asx, ach, static_ch) &
+    function c_sums(handle, screening, bands, nw, omega, formula, asx, ach, static_ch, iw, ach_of_bands) &
         bind(c, name='gpp_sums') result(status)
       import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: handle, screening
       type(c_bands), intent(in) :: bands
-      integer(c_int64_t), value :: nw
+      integer(c_int64_t), value :: nw, iw
       type(c_ptr), value :: omega
       type(c_formula), intent(in) :: formula
-      type(c_ptr), value :: asx, ach, static_ch
+      type(c_ptr), value :: asx, ach, static_ch, ach_of_bands
       integer(c_int32_t) :: status
     end function c_sums
 
@@ -189,6 +190,12 @@ module gpp
       integer(c_int32_t) :: status
     end function c_workspace
 
+    function c_last_call_seconds(handle) bind(c, name='gpp_last_call_seconds') result(seconds)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: seconds
+    end function c_last_call_seconds
+
     function c_last_seconds(handle) bind(c, name='gpp_last_seconds') result(seconds)
       import :: c_double, c_ptr
       type(c_ptr), value :: handle
@@ -210,7 +217,7 @@ contains
     character(len=*), intent(in) :: device
     integer(c_int32_t), intent(out) :: status
     call gpp_close(calculator)
-    status = c_open(trim(device)//c_null_char, version, 1, calculator%handle)
+    status = c_open(trim(device)//c_null_char, version, 1_c_int32_t, calculator%handle)
   end subroutine gpp_open
 
   ! Closes a calculator; does nothing if it is not open.
@@ -268,7 +275,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -284,12 +291,13 @@ contains
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
     ! As of gpp_sums_at.
-    complex(c_double_complex), intent(inout), target, optional :: static_ch
+    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
+    integer, intent(in), optional :: iw
     type(c_screening), target :: screening
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
@@ -345,7 +353,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, screening)
+      on_device, static_ch, ach_of_bands, iw, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -362,12 +370,15 @@ contains
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
     logical, intent(in), optional :: on_device
-    ! The static CH of the same bands, -1/2 times the sum of vcoul eps conj(aqsm) aqsn, which is acc_static_ch's.
-    complex(c_double_complex), intent(inout), target, optional :: static_ch
+    ! The static CH of each band, -1/2 times the sum of vcoul eps conj(aqsm) aqsn, which is acc_static_ch's; and CH of
+    ! each band at omega(iw): (nbands) or more, of which the first are written.
+    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
+    integer, intent(in), optional :: iw
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
-    type(c_ptr) :: given, at_omega, to(3)
+    type(c_ptr) :: given, at_omega, to(4)
     integer :: nbands, rows(2)
+    integer(c_int64_t) :: energy
 
     status = gpp_ok
     nbands = size(e)
@@ -384,12 +395,15 @@ contains
     at_omega = at('omega', omega, 0, status)
     to(1) = at('asx', asx, size(omega), status)
     to(2) = at('ach', ach, size(omega), status)
-    to(3) = c_null_ptr
-    if (present(static_ch)) to(3) = c_loc(static_ch)
+    to(3:) = c_null_ptr
+    if (present(static_ch)) to(3) = at('static_ch', static_ch, nbands, status)
+    if (present(ach_of_bands)) to(4) = at('ach_of_bands', ach_of_bands, nbands, status)
+    energy = 0
+    if (present(iw)) energy = iw
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
-      limits(gamma, sexcut), to(1), to(2), to(3))
+      limits(gamma, sexcut), to(1), to(2), to(3), energy, to(4))
   end subroutine gpp_sums_at
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
@@ -477,11 +491,18 @@ contains
     seconds = c_last_seconds(calculator%handle)
   end function gpp_last_seconds
 
+  ! Time of the whole last call in seconds: kernels, checks, copies and lists of pairs.
+  function gpp_last_call_seconds(calculator) result(seconds)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: seconds
+    seconds = c_last_call_seconds(calculator%handle)
+  end function gpp_last_call_seconds
+
   function flag(given) result(is)
     logical, intent(in), optional :: given
     integer(c_int32_t) :: is
     is = 0
-    if (present(given)) is = merge(1, 0, given)
+    if (present(given)) is = merge(1_c_int32_t, 0_c_int32_t, given)
   end function flag
 
   function limits(gamma, sexcut) result(formula)

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #define GPP_VERSION 100
-#define gpp_open(device, handle) gpp_open_version(device, GPP_VERSION, 0, handle)
 
 /*
  Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
@@ -60,8 +59,9 @@ typedef struct gpp_handle gpp_handle;
 
 /*
  Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A return value
- other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread
- and must not call functions of this handle.
+ other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread.
+ Functions of this handle fail there with `GPP_STATUS_BAD_ARGUMENT`. It must return: an exception that leaves
+ it aborts the process, and after a longjmp out of it the handle cannot be used or closed.
  */
 typedef int32_t (*gpp_progress)(double part, void *context);
 
@@ -240,12 +240,17 @@ extern "C" {
 const char *gpp_version(void);
 
 /*
+ The library's version as a number, as `GPP_VERSION` is the header's.
+ */
+int32_t gpp_version_number(void);
+
+/*
  Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the CPU if
  there is none. Writes a handle to `handle`, null after a failure. Close it with `gpp_close`.
 
- Programs in C use the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that
- the program was compiled with; another minor version, whose structures may differ, is refused. `first_index`
- is the index of a first element in messages, 0 or 1.
+ Programs in C use `gpp_open`. `version` is the `GPP_VERSION` of the header that the program was compiled with;
+ another minor version, whose structures may differ, is refused. `first_index` is the index of a first element
+ in messages, 0 or 1.
 
  # Safety
  `device` is null or a null-terminated string; `handle` is null or writable.
@@ -254,6 +259,16 @@ gpp_status gpp_open_version(const char *device,
                             int32_t version,
                             int32_t first_index,
                             struct gpp_handle **handle);
+
+/*
+ `gpp_open_version` with indices from 0. In C a macro of this name passes the version of the header; the function
+ itself, for whoever looks it up by name, passes the library's.
+
+ # Safety
+ As of `gpp_open_version`.
+ */
+gpp_status gpp_open(const char *device,
+                    struct gpp_handle **handle);
 
 /*
  Closes a handle after calls in progress have finished; calls that are waiting fail with
@@ -291,7 +306,7 @@ gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
 
 /*
- Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
+ Maximum additional memory of a call in bytes, with CH of each band: on the host, and on each GPU for the whole
  problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 
  `on_device` is 1 if the matrices are on the GPU, else 0.
@@ -350,10 +365,16 @@ const char *gpp_device_name(const struct gpp_handle *handle);
 const char *gpp_last_version(const struct gpp_handle *handle);
 
 /*
- Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
- if none ran, and for an invalid handle.
+ Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, on several GPUs of the one that takes longest.
+ 0 if none ran, and for an invalid handle.
  */
 double gpp_last_seconds(const struct gpp_handle *handle);
+
+/*
+ Time of the last whole `gpp_sums` or `gpp_matrix` in seconds: in addition to the kernels its checks, copies and
+ uploads, and lists of pairs, which a placed screening keeps for the next call with the same energies.
+ */
+double gpp_last_call_seconds(const struct gpp_handle *handle);
 
 /*
  Reason of the last failed call of this thread, valid until another one fails; empty if none did.
@@ -361,22 +382,15 @@ double gpp_last_seconds(const struct gpp_handle *handle);
 const char *gpp_message(void);
 
 /*
- Fails with `GPP_STATUS_BAD_ARGUMENT` and this message, for modules in other languages that check arguments
- before a call.
-
- # Safety
- `message` is null or a null-terminated string.
- */
-gpp_status gpp_refuse(const char *message);
-
-/*
  Computes screened exchange and Coulomb hole, summed over bands, G' and G, at `nw` energies `omega` in eV, 1
  to 100000 of them, with the zero of the band energies. Writes them to `asx` and `ach`, `(nw)` each, in the
  unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
  unchanged.
 
- If `static_ch` is not null, the static CH of the same bands is written there, the sum of `-vcoul * eps *
- conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
+ If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
+ conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`
+ is not null, CH of each band at energy `iw` is written there, `(nbands)`; else `iw` is ignored. The first energy is 0,
+ or 1 if the handle counts from 1.
 
  A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
  structures say; results and other arrays are on the host. Pointers are aligned to 8 bytes, to `int32_t` to 4,
@@ -396,7 +410,9 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     const struct gpp_formula *formula,
                     struct gpp_complex *asx,
                     struct gpp_complex *ach,
-                    struct gpp_complex *static_ch);
+                    struct gpp_complex *static_ch,
+                    int64_t iw,
+                    struct gpp_complex *ach_of_bands);
 
 /*
  Computes all elements of screened exchange and Coulomb hole between bands l and m, summed over bands n, G'
@@ -429,3 +445,5 @@ gpp_status gpp_matrix(struct gpp_handle *handle,
 #endif  // __cplusplus
 
 #endif  /* GPP_H */
+
+#define gpp_open(device, handle) gpp_open_version(device, GPP_VERSION, 0, handle)

@@ -12,8 +12,9 @@ use std::{ptr, slice};
 
 use gpp_core::catalogue::BackEnd;
 use gpp_core::on_gpu::{DeviceMatrix, is_on_device};
+use gpp_core::os::memory::zeros;
 use gpp_core::problem::header::MOST_ENERGIES;
-use gpp_core::{Calculator, Error, MatrixRef, Placed, Result};
+use gpp_core::{Calculator, MatrixRef, Placed, Result};
 use num_complex::Complex64;
 
 use crate::{Complex, Formula, Screening, argument};
@@ -94,20 +95,18 @@ pub struct PlacedScreening {
 /// Checks the arguments of a call, one after the other.
 pub struct Checks<'c> {
     calculator: &'c Calculator,
-    /// Whether arrays may be in memory of a GPU, which the host cannot read.
-    on_gpu: bool,
     /// Addresses of the arrays so far.
     ranges: Vec<(&'static str, Range<usize>)>,
 }
 
 impl Checks<'_> {
     pub fn by(calculator: &Calculator) -> Checks<'_> {
-        let on_gpu = calculator.device().back_end() == BackEnd::Gpu;
-        Checks { calculator, on_gpu, ranges: Vec::new() }
+        Checks { calculator, ranges: Vec::new() }
     }
 
     fn require_on_host<T>(&self, name: &str, at: *const T) -> Result<()> {
-        match self.on_gpu && is_on_device(at.addr() as u64) {
+        let on_gpu = self.calculator.device().back_end() == BackEnd::Gpu;
+        match on_gpu && is_on_device(at.addr() as u64) {
             true => Err(argument(format!("{name} is in memory of a GPU, but must be on the host"))),
             false => Ok(()),
         }
@@ -166,15 +165,10 @@ impl Checks<'_> {
             // SAFETY: aligned, not null, one column behind the other; the rest is the caller's word.
             return Ok(Matrix::Host(unsafe { slice::from_raw_parts(at, len) }.into()));
         }
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(len).map_err(|_| {
-            let bytes = len.saturating_mul(size_of::<Complex64>());
-            let what = format!("not enough host memory to copy {name}: {bytes} bytes needed");
-            Error::Memory { place: "host", what }
-        })?;
-        for column in 0..columns {
+        let mut copy: Vec<Complex64> = zeros(name, len)?;
+        for (column, to) in copy.chunks_exact_mut(rows).enumerate() {
             // SAFETY: as above, of this column alone.
-            copy.extend_from_slice(unsafe { slice::from_raw_parts(at.add(column * ld), rows) });
+            to.copy_from_slice(unsafe { slice::from_raw_parts(at.add(column * ld), rows) });
         }
         Ok(Matrix::Host(copy.into()))
     }
@@ -205,7 +199,9 @@ impl Checks<'_> {
     ) -> Result<&'p mut Placed<'static>> {
         if !screening.is_null() {
             // SAFETY: the caller's word.
-            return Ok(&mut once.insert(unsafe { self.place(screening) }?).placed);
+            let mut own = unsafe { self.place(screening) }?;
+            own.placed = own.placed.once();
+            return Ok(&mut once.insert(own).placed);
         }
         match placed {
             Some(placed) => Ok(&mut placed.placed),

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{mem, panic, ptr};
 
@@ -21,15 +22,53 @@ pub struct Work {
     pub calculator: Calculator,
     /// The version that ran last; empty if none did.
     pub version: &'static str,
-    /// Seconds that its kernels took.
-    pub seconds: f64,
+    /// Seconds that its kernels took, and the whole call.
+    pub seconds: [f64; 2],
 }
 
-/// None once it is closed. A calculation holds the lock, so that threads take turns.
-type Open = Arc<Mutex<Option<Work>>>;
+struct Open {
+    /// None once it is closed. A calculation holds the lock, so that threads take turns.
+    work: Mutex<Option<Work>>,
+    /// The [thread](here) of the call in progress, or 0.
+    caller: AtomicUsize,
+}
+
+/// A call in progress.
+struct Turn<'o>(&'o Open, MutexGuard<'o, Option<Work>>);
+
+impl Open {
+    /// Waits for whoever calculates; for a thread within a call, that would be itself.
+    fn turn(&self) -> Result<Turn<'_>> {
+        self.require_outside()?;
+        let turn = Turn(self, locked(&self.work));
+        self.caller.store(here(), Ordering::Relaxed);
+        Ok(turn)
+    }
+
+    fn require_outside(&self) -> Result<()> {
+        if self.caller.load(Ordering::Relaxed) != here() {
+            return Ok(());
+        }
+        let what = "this thread is within a call of the handle, whose progress callback must neither call the \
+                    handle's functions nor leave by longjmp";
+        Err(argument(what))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.caller.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A number that no other running thread has.
+fn here() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| ptr::from_ref(here).addr())
+}
 
 /// Number of handles so far, and those that are open.
-static ALL: Mutex<(usize, BTreeMap<usize, Open>)> = Mutex::new((0, BTreeMap::new()));
+static ALL: Mutex<(usize, BTreeMap<usize, Arc<Open>>)> = Mutex::new((0, BTreeMap::new()));
 
 /// Odd, so that different counts give different numbers, none of them 0; large, so that what is no handle is
 /// hardly one of them.
@@ -42,19 +81,24 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
-    let work = Work { placed: None, calculator, version: "", seconds: 0.0 };
+    let work = Work { placed: None, calculator, version: "", seconds: [0.0; 2] };
     let (count, open) = &mut *locked(&ALL);
     *count += 1;
     let number = count.wrapping_mul(SPREAD);
-    open.insert(number, Arc::new(Mutex::new(Some(work))));
+    open.insert(number, Arc::new(Open { work: Mutex::new(Some(work)), caller: 0.into() }));
     ptr::without_provenance_mut(number)
 }
 
 /// Takes a handle back, once whoever calculates with it has finished.
 pub fn close(handle: *const Handle) -> Result<()> {
+    found(handle)?.require_outside()?;
     let open = locked(&ALL).1.remove(&handle.addr()).ok_or_else(|| unknown(handle))?;
-    drop(locked(&open).take());
+    drop(open.turn()?.1.take());
     Ok(())
+}
+
+fn found(handle: *const Handle) -> Result<Arc<Open>> {
+    locked(&ALL).1.get(&handle.addr()).cloned().ok_or_else(|| unknown(handle))
 }
 
 fn unknown(handle: *const Handle) -> Error {
@@ -81,9 +125,9 @@ pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
 /// Runs the body of a call with what a handle calculates with, after whoever has it.
 pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<()>) -> Status {
     call(|| {
-        let open = locked(&ALL).1.get(&handle.addr()).cloned().ok_or_else(|| unknown(handle))?;
-        let mut work = locked(&open);
-        body(work.as_mut().ok_or_else(|| unknown(handle))?)
+        let open = found(handle)?;
+        let mut turn = open.turn()?;
+        body(turn.1.as_mut().ok_or_else(|| unknown(handle))?)
     })
 }
 

@@ -164,8 +164,9 @@ pub struct MatrixBands {
 }
 
 /// Callback with the fraction of a calculation done, from 0 to 1, and the registered context. A return value
-/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread
-/// and must not call functions of this handle.
+/// other than 0 stops the calculation: the call ends with `GPP_STATUS_STOPPED`. It runs on the calling thread.
+/// Functions of this handle fail there with `GPP_STATUS_BAD_ARGUMENT`. It must return: an exception that leaves
+/// it aborts the process, and after a longjmp out of it the handle cannot be used or closed.
 pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void) -> i32>;
 
 /// Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
@@ -184,12 +185,18 @@ pub extern "C" fn gpp_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
+/// The library's version as a number, as `GPP_VERSION` is the header's.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_version_number() -> i32 {
+    VERSION
+}
+
 /// Opens a device: "cpu", "gpu", "gpu:0", "gpu:1" and so on, or "auto", which is the first GPU, or the CPU if
 /// there is none. Writes a handle to `handle`, null after a failure. Close it with `gpp_close`.
 ///
-/// Programs in C use the macro `gpp_open(device, handle)`. `version` is the `GPP_VERSION` of the header that
-/// the program was compiled with; another minor version, whose structures may differ, is refused. `first_index`
-/// is the index of a first element in messages, 0 or 1.
+/// Programs in C use `gpp_open`. `version` is the `GPP_VERSION` of the header that the program was compiled with;
+/// another minor version, whose structures may differ, is refused. `first_index` is the index of a first element
+/// in messages, 0 or 1.
 ///
 /// # Safety
 /// `device` is null or a null-terminated string; `handle` is null or writable.
@@ -219,6 +226,17 @@ pub unsafe extern "C" fn gpp_open_version(
         unsafe { handle.write(handles::add(calculator)) };
         Ok(())
     })
+}
+
+/// `gpp_open_version` with indices from 0. In C a macro of this name passes the version of the header; the function
+/// itself, for whoever looks it up by name, passes the library's.
+///
+/// # Safety
+/// As of `gpp_open_version`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_open(device: *const c_char, handle: *mut *mut Handle) -> Status {
+    // SAFETY: the caller's word.
+    unsafe { gpp_open_version(device, VERSION, 0, handle) }
 }
 
 /// Closes a handle after calls in progress have finished; calls that are waiting fail with
@@ -276,7 +294,7 @@ pub unsafe extern "C" fn gpp_set_progress(
     })
 }
 
-/// Maximum additional memory of a call in bytes, with the static CH: on the host, and on each GPU for the whole
+/// Maximum additional memory of a call in bytes, with CH of each band: on the host, and on each GPU for the whole
 /// problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
 ///
 /// `on_device` is 1 if the matrices are on the GPU, else 0.
@@ -297,7 +315,7 @@ pub unsafe extern "C" fn gpp_workspace(
     calculate(handle, |work| {
         addresses("host", host, 1)?;
         addresses("device", device, 1)?;
-        let calculator = work.calculator.clone().with_static_ch(true);
+        let calculator = work.calculator.clone().with_static_ch(true).with_ach_of_bands(Some(0));
         let found = calculator.workspace(gpp_core::Sizes {
             ncouls: indexed("ncouls", ncouls)?,
             ngpown: indexed("ngpown", ngpown)?,
@@ -370,11 +388,18 @@ pub extern "C" fn gpp_last_version(handle: *const Handle) -> *const c_char {
     store(Text::LastVersion, ask(handle, |work| work.version))
 }
 
-/// Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, with uploads if the problem was streamed. 0
-/// if none ran, and for an invalid handle.
+/// Kernel time of the last `gpp_sums` or `gpp_matrix` in seconds, on several GPUs of the one that takes longest.
+/// 0 if none ran, and for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_seconds(handle: *const Handle) -> f64 {
-    ask(handle, |work| work.seconds)
+    ask(handle, |work| work.seconds[0])
+}
+
+/// Time of the last whole `gpp_sums` or `gpp_matrix` in seconds: in addition to the kernels its checks, copies and
+/// uploads, and lists of pairs, which a placed screening keeps for the next call with the same energies.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_last_call_seconds(handle: *const Handle) -> f64 {
+    ask(handle, |work| work.seconds[1])
 }
 
 /// Reason of the last failed call of this thread, valid until another one fails; empty if none did.
@@ -399,8 +424,10 @@ pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
 /// unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
 /// unchanged.
 ///
-/// If `static_ch` is not null, the static CH of the same bands is written there, the sum of `-vcoul * eps *
-/// conj(aqsm) * aqsn / 2` over bands, G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
+/// If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
+/// conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`
+/// is not null, CH of each band at energy `iw` is written there, `(nbands)`; else `iw` is ignored. The first energy is 0,
+/// or 1 if the handle counts from 1.
 ///
 /// A null `screening` is the placed one, a null `formula` has BerkeleyGW's defaults. Matrices are where their
 /// structures say; results and other arrays are on the host. Pointers are aligned to 8 bytes, to `int32_t` to 4,
@@ -422,10 +449,11 @@ pub unsafe extern "C" fn gpp_sums(
     asx: *mut Complex,
     ach: *mut Complex,
     static_ch: *mut Complex,
+    iw: i64,
+    ach_of_bands: *mut Complex,
 ) -> Status {
     calculate(handle, |work| {
-        let calculator = &work.calculator.clone().with_static_ch(!static_ch.is_null());
-        let (mut checks, mut once) = (Checks::by(calculator), None);
+        let (mut checks, mut once) = (Checks::by(&work.calculator), None);
         // SAFETY: of all in the block, the caller's word. `once` is dropped when this returns.
         unsafe {
             let placed = checks.screening(screening, &mut work.placed, &mut once)?;
@@ -443,18 +471,24 @@ pub unsafe extern "C" fn gpp_sums(
             let aqsm = checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
             let asx = checks.output("asx", asx, omega.len())?;
             let ach = checks.output("ach", ach, omega.len())?;
-            let static_ch = match static_ch.is_null() {
-                true => None,
-                false => Some(checks.output("static_ch", static_ch, 1)?),
+            let mut of_bands = |name, at: *mut Complex| {
+                (!at.is_null()).then(|| checks.output(name, at, nbands)).transpose()
             };
+            let static_ch = of_bands("static_ch", static_ch)?;
+            let ach_of_bands = of_bands("ach_of_bands", ach_of_bands)?;
+            let first = work.calculator.index_base();
+            let index = |_| dimension("iw", iw, [first, first + omega.len() - 1]);
+            let iw = ach_of_bands.map(index).transpose()?.map(|iw| iw - first);
+            let calculator = work.calculator.clone().with_static_ch(static_ch.is_some());
+            let calculator = calculator.with_ach_of_bands(iw);
             let (aqsn, aqsm) = (aqsn.view(), aqsm.view());
             let bands = gpp_core::Bands { aqsn, aqsm, aqsm_local, e, occ };
             let found = calculator.sums_at(placed, &bands, omega, formula)?;
-            (work.version, work.seconds) = (found.version, found.seconds);
+            (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
             write(asx, &found.sums.asx);
             write(ach, &found.sums.ach);
-            if let Some((to, found)) = static_ch.zip(found.static_ch) {
-                write(to, &[found]);
+            for (to, found) in [(static_ch, found.static_ch), (ach_of_bands, found.ach_of_bands)] {
+                to.zip(found).into_iter().for_each(|(to, found)| write(to, &found));
             }
         }
         Ok(())
@@ -509,7 +543,7 @@ pub unsafe extern "C" fn gpp_matrix(
             let a = calculator.on_host("a", a.view(), shape)?;
             let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };
             let found = calculator.matrix_at(placed, &bands, omega, formula)?;
-            (work.version, work.seconds) = (found.version, found.seconds);
+            (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
             write(sx, &found.sums.sx);
             write(ch, &found.sums.ch);
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gpp_cpu::work::{Compensated, NEVER, Stop};
-use gpp_kernels::formula::VALUES;
+use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Kernel;
@@ -126,16 +126,18 @@ impl<'a> Engine<'a> {
         self.workers.iter().any(|worker| worker.streams())
     }
 
-    /// Places all that a version's kernels read, if it stays there, so that even the first calculation only launches.
+    /// Places all that a version's kernels read, if it stays there, so that the first calculation takes as long as the
+    /// next one.
     pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
         let slabs = self.slabs;
         let (Some(slab), [only]) = (slabs.problem().in_memory(), &mut self.workers[..]) else {
             return Ok(());
         };
         let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
-        // The first batch last: its energies are to be there.
-        let kinds: Vec<_> = kernel.batches(slabs.problem()).kinds().collect();
-        kinds.iter().rev().try_for_each(|batch| only.ready(slab.view(), batch, kernel))
+        // In the order of a calculation, which leaves the last batch on the device, and what it made of others here.
+        let batches = kernel.batches(slabs.problem());
+        let mut order = (0..batches.count()).take_while(|_| !self.stop.is_asked());
+        order.try_for_each(|at| only.ready(slab.view(), &batches.get(at), kernel))
     }
 
     pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
@@ -205,7 +207,8 @@ impl<'a> Engine<'a> {
             _ => elapsed,
         };
         let blocks = sums.first().and_then(|first| first.blocks);
-        Ok(Calculation { sums: ordered_sum(&sums, batches.nw()), seconds, blocks, workers })
+        let sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
+        Ok(Calculation { sums, seconds, blocks, workers })
     }
 }
 
@@ -367,14 +370,30 @@ fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
 }
 
 /// The sums of `nw` energies over slabs in the order of `igp`, by Neumaier's compensated summation (ZAMM 54, 39,
-/// 1974), one group after the other: bits depend neither on workers nor on the number of slabs.
-pub fn ordered_sum<'a>(slabs: impl IntoIterator<Item = &'a SlabSums>, nw: usize) -> Sums {
-    let mut totals = vec![Compensated::default(); nw * VALUES];
+/// 1974), one group after the other: bits depend neither on workers nor on the number of slabs. Of a kernel of
+/// [`ch_of_bands`](crate::catalogue::ch_of_bands) `ach` is that of each band, in the problem's order.
+pub fn ordered_sum<'a>(
+    slabs: impl IntoIterator<Item = &'a SlabSums>,
+    kernel: Kernel,
+    problem: &Problem,
+    nw: usize,
+) -> Sums {
+    let nbands = problem.header().nbands;
+    let mut totals = vec![Compensated::default(); kernel.values([nbands, nw])];
     for slab in slabs {
         for (of_groups, total) in slab.values.chunks_exact(slab.groups).zip(&mut totals) {
             of_groups.iter().for_each(|&group| total.add(group));
         }
     }
     let values: Vec<f64> = totals.into_iter().map(Compensated::value).collect();
-    Sums::from_values(&values)
+    if !kernel.is_per_band() {
+        return Sums::from_values(&values);
+    }
+    let (bands, _) = values.as_chunks::<2>();
+    let mut ach = vec![Complex64::ZERO; nbands];
+    for (at, &[re, im]) in bands.iter().enumerate() {
+        let n = if kernel.gpu().is_some() { problem.order().bands()[at] } else { at };
+        ach[n] = Complex64::new(re, im);
+    }
+    Sums { asx: Vec::new(), ach }
 }

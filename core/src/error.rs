@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Display;
 use std::ops::Range;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 
 use bytesize::ByteSize;
@@ -75,6 +76,10 @@ pub enum Error {
     #[error(transparent)]
     Caller(Box<dyn std::error::Error + Send + Sync>),
 }
+
+// Nobody sees an error half changed, a caller's own neither.
+impl UnwindSafe for Error {}
+impl RefUnwindSafe for Error {}
 
 /// Result of the library's functions.
 pub type Result<T> = std::result::Result<T, Error>;

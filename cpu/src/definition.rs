@@ -66,7 +66,7 @@ impl<'a> Row<'a> {
 
 /// At most eight numbers, filled up.
 #[inline(always)]
-pub fn filled_up(numbers: &[Complex64], rest: Complex64) -> [Complex64; WIDTH] {
+pub fn filled_up<T: Copy>(numbers: &[T], rest: T) -> [T; WIDTH] {
     let mut all = [rest; WIDTH];
     all[..numbers.len()].copy_from_slice(numbers);
     all
@@ -132,17 +132,17 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     /// What a term adds to `asx` and `ach`.
     #[inline(always)]
     fn term(&self, pair: [Complex<S>; 2], aqsn: Complex<S>, band: Band) -> [S::f64s; VALUES] {
-        let [sch, ssx] = self.sch_ssx(pair, band.w);
+        let [sch, ssx] = self.sch_ssx(pair, splat(self.token, band.w));
         let m = Complex::splat(self.token, band.aqsm).conj_mul(aqsn);
         let asx = m * ssx * (-band.vcoul * band.occ);
         let ach = m * sch * (0.5 * band.vcoul);
         [asx.re, asx.im, ach.re, ach.im]
     }
 
-    /// `sch` and `ssx` of pairs with these ω̃ and eps at an energy.
+    /// `sch` and `ssx` of pairs with these ω̃ and eps at these energies.
     #[inline(always)]
-    pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: f64) -> [Complex<S>; 2] {
-        let (token, w) = (self.token, splat(self.token, w));
+    pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: S::f64s) -> [Complex<S>; 2] {
+        let token = self.token;
         let wtilde2 = wtilde * wtilde;
         let omega2 = wtilde2 * eps;
         let (d, s) = (w - wtilde.re, w + wtilde.re);
@@ -272,7 +272,7 @@ fn fill<S: Simd, const N: usize>(
                     Complex::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
                 ]
             };
-            let terms = definition.sch_ssx(pair, w);
+            let terms = definition.sch_ssx(pair, splat(token, w));
             for value in 0..N {
                 let Complex { re, im } = terms[value];
                 let parts = [re, im, re + im];

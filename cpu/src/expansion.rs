@@ -1,13 +1,11 @@
 //! The far field of a cluster of poles: its moments, and what they give at each energy, in vectors. Real poles have
 //! Chebyshev polynomials ([`gpp_kernels::sigma::real`]), others powers ([`gpp_kernels::sigma::complex`]).
 
-use std::ops::Range;
-
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::sigma::complex::{self, MOMENTS as POWERS};
 use gpp_kernels::sigma::real::{MIN_DISTANCE, MOMENTS};
-use gpp_kernels::sigma::{Disc, Interval, MARGIN, MAX_DISTANCE, Pole};
+use gpp_kernels::sigma::{Cluster, Disc, Interval, MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
 use crate::problem::{CHUNK, Clusters, Parts};
@@ -24,11 +22,9 @@ pub struct FarField<S: Simd> {
 
 /// The expansion of a cluster's sums in its moments.
 pub trait Expansion<S: Simd>: Sized {
-    type Cluster: Copy;
+    type Cluster: Cluster;
     type Wtilde: Copy + Into<Complex64>;
     type Moments;
-
-    fn pairs(cluster: &Self::Cluster) -> Range<usize>;
 
     /// None for a cluster without a far field, whose pairs are all summed one by one.
     fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
@@ -202,10 +198,6 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     type Cluster = Interval;
     type Wtilde = f64;
     type Moments = [Parts; MOMENTS];
-
-    fn pairs(part: &Interval) -> Range<usize> {
-        part.begin as usize..part.end as usize
-    }
 
     #[inline(always)]
     fn of(token: S, part: &Interval, limits: Limits) -> Option<Self> {
@@ -426,10 +418,6 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     type Cluster = Disc;
     type Wtilde = Complex64;
     type Moments = [Parts; POWERS];
-
-    fn pairs(disc: &Disc) -> Range<usize> {
-        disc.begin as usize..disc.end as usize
-    }
 
     #[inline(always)]
     fn of(token: S, disc: &Disc, limits: Limits) -> Option<Self> {

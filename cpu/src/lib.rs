@@ -22,6 +22,7 @@
 
 pub mod definition;
 mod expansion;
+mod per_band;
 mod planned;
 pub mod pool;
 pub mod problem;

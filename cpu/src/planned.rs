@@ -274,7 +274,7 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
 /// compiled without the instructions of the level.
 macro_rules! over_bands {
     ($pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
-        $crate::planned::over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
+        over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
             for row in $pairs.rows::<NW>(chain.start, chain.end) {
                 let $band = $pairs.band(row);
                 $body
@@ -286,7 +286,7 @@ macro_rules! over_bands {
         $span:ident => $is_clear:expr, $band:ident => $clear:block, $body:block
     ) => {
         let mut spans = $spans.iter();
-        $crate::planned::over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
+        over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
             for begin in chain.clone().step_by(R::SPAN) {
                 let stop = chain.end.min(begin + R::SPAN);
                 if spans.next().is_some_and(|$span| $is_clear) {
@@ -315,7 +315,6 @@ macro_rules! over_bands {
         }
     };
 }
-pub(crate) use over_bands;
 
 /// The least and the largest energy of neighbouring bands.
 pub type Span = [f64; 2];
@@ -339,8 +338,6 @@ pub struct PairVector<'a, S: Simd, R> {
 pub struct Band<S: Simd, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: Complex<S>,
-    pub aqsn: Complex<S>,
-    pub aqsm: Complex<S>,
     pub w: [S::f64s; NW],
     pub occ: S::f64s,
 }
@@ -370,7 +367,7 @@ impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
         let aqsn = Complex::of_lines(token, aqsn, lane);
         let aqsm = Complex::new(re.vector(token, lane), im.vector(token, lane));
         let w = array!(NW, e => wx[e].vector(token, lane));
-        Band { m: aqsm.conj_mul(aqsn), aqsn, aqsm, w, occ: occ.vector(token, lane) }
+        Band { m: aqsm.conj_mul(aqsn), w, occ: occ.vector(token, lane) }
     }
 
     /// Largest `|wdiff|²` that takes the second branch.

@@ -1,7 +1,7 @@
 //! The threads of a version: as many as the caller sets, or `OMP_NUM_THREADS` says, or there is [room](Room) for.
 //!
-//! Threads are bound to no core. They have the affinity mask of the thread that starts them, within which the system
-//! moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
+//! Threads are bound to no core. They have the affinity mask of the thread that starts them, or if OpenMP's runtime has
+//! bound that to a place (`OMP_PROC_BIND`), all places, within which the system moves them. So processes on one host never hold each other's cores, whoever started them. They compute in the default
 //! floating-point environment, whatever that of the thread that starts them is, and leave signals to the caller's threads.
 
 use std::collections::BTreeSet;
@@ -170,16 +170,49 @@ pub struct Room {
 impl Room {
     /// The room that the affinity mask and the cgroup of the calling thread leave.
     pub fn here() -> Room {
-        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let places = places();
+        let all = std::thread::available_parallelism().map_or(1, usize::from).max(places.len());
         // A core is known by its lowest CPU.
         let core = |id: usize| {
             let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
             let siblings = std::fs::read_to_string(path).unwrap_or_default();
             numbers(&siblings).into_iter().min().unwrap_or(id)
         };
-        let cores = mask().into_iter().map(core).collect::<BTreeSet<usize>>().len();
+        let allowed = if places.is_empty() { mask() } else { places };
+        let cores = allowed.into_iter().map(core).collect::<BTreeSet<usize>>().len();
         Room { cores: cores.clamp(1, all), all }
     }
+}
+
+/// The CPUs of OpenMP's places, to one of which its runtime binds each thread; none if it binds no thread.
+#[cfg(target_os = "linux")]
+fn places() -> Vec<usize> {
+    use std::mem::transmute;
+    let names = [c"omp_get_num_places", c"omp_get_place_num_procs", c"omp_get_place_proc_ids"];
+    // SAFETY: strings with their ends, looked up in what is loaded.
+    let found = names.map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
+    let binds =
+        std::env::var("OMP_PROC_BIND").is_ok_and(|bind| !bind.eq_ignore_ascii_case("false"));
+    if !binds || found.contains(&std::ptr::null_mut()) {
+        return Vec::new();
+    }
+    // SAFETY: OpenMP 4.5 has these functions, of which the last one writes as many numbers as the second one returns.
+    unsafe {
+        let count: extern "C" fn() -> i32 = transmute(found[0]);
+        let count_of: extern "C" fn(i32) -> i32 = transmute(found[1]);
+        let fill: extern "C" fn(i32, *mut i32) = transmute(found[2]);
+        let cpus = |place| {
+            let mut cpus = vec![0; count_of(place) as usize];
+            fill(place, cpus.as_mut_ptr());
+            cpus
+        };
+        (0..count()).flat_map(cpus).map(|cpu| cpu as usize).collect()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn places() -> Vec<usize> {
+    Vec::new()
 }
 
 /// The CPUs that the calling thread may use, by their numbers; none if the system is not Linux.
@@ -239,7 +272,27 @@ pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
     run(work)
 }
 
-/// Starts threads, which compute in the default floating-point environment and leave signals to the caller's threads.
+/// Does work with the affinity mask of all [`places`], if there are some.
+fn in_all_places<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_os = "linux")]
+    if let places @ [_, ..] = &places()[..] {
+        // SAFETY: sets of CPUs are plain bytes, which the functions fill in and read.
+        return unsafe {
+            let (mut own, mut all): (libc::cpu_set_t, libc::cpu_set_t) = std::mem::zeroed();
+            let in_set = |cpu: &&usize| **cpu < libc::CPU_SETSIZE as usize;
+            places.iter().filter(in_set).for_each(|&cpu| libc::CPU_SET(cpu, &mut all));
+            libc::sched_getaffinity(0, size_of_val(&own), &mut own);
+            libc::sched_setaffinity(0, size_of_val(&all), &all);
+            let done = work();
+            libc::sched_setaffinity(0, size_of_val(&own), &own);
+            done
+        };
+    }
+    work()
+}
+
+/// Starts threads, which compute in the default floating-point environment and leave signals to the caller's threads,
+/// except those that end the process: its other threads may have ended.
 pub fn starting<R>(start: impl FnOnce() -> R) -> R {
     #[cfg(not(unix))]
     return in_default_environment(start);
@@ -248,15 +301,20 @@ pub fn starting<R>(start: impl FnOnce() -> R) -> R {
         use libc::*;
         // Signals that a thread raises by a fault of its own, and that of profilers, which count each thread.
         let of_thread = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF];
-        // SAFETY: a mask is plain bytes, which `sigfillset` and `pthread_sigmask` fill in; the signals are the system's.
+        // SAFETY: masks and actions are plain bytes, which the functions fill in; the signals are the system's.
         let own = unsafe {
-            let (mut blocked, mut own) = (std::mem::zeroed(), std::mem::zeroed());
+            let (mut blocked, mut own, mut action): (_, _, sigaction) = std::mem::zeroed();
+            let mut ends = |signal: &c_int| {
+                sigaction(*signal, std::ptr::null(), &mut action) == 0
+                    && action.sa_sigaction == SIG_DFL
+            };
+            let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|of| ends(of));
             sigfillset(&mut blocked);
-            of_thread.iter().for_each(|&signal| _ = sigdelset(&mut blocked, signal));
+            of_thread.into_iter().chain(ends).for_each(|of| _ = sigdelset(&mut blocked, of));
             pthread_sigmask(SIG_BLOCK, &blocked, &mut own);
             own
         };
-        let started = start();
+        let started = in_all_places(start);
         // SAFETY: the mask that the system has filled in.
         unsafe { pthread_sigmask(SIG_SETMASK, &own, std::ptr::null_mut()) };
         started

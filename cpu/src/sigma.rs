@@ -4,9 +4,11 @@
 //! Work is shared out by chunks of bands and parts of the clusters. Moments are summed with bands in the vectors, their
 //! expansions with energies, and the near field with pairs; each number adds the same terms at every level.
 
+use std::ops::Range;
+
 use fearless_simd::prelude::*;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::sigma::Pole;
+use gpp_kernels::sigma::{Cluster, Pole};
 use num_complex::Complex64;
 
 use crate::definition::{Band, Definition, ROW, Row};
@@ -71,7 +73,8 @@ fn add_share<S: Simd, E: Expansion<S>>(
         if task.stop.is_asked() {
             return;
         }
-        let own = &poles[E::pairs(cluster)];
+        let Range { start, end } = cluster.pairs();
+        let own = &poles[start as usize..end as usize];
         near.clear();
         if let Some(expansion) = E::of(token, cluster, task.bands.limits) {
             let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
@@ -210,7 +213,7 @@ impl WithBand {
     fn add_first<S: Simd>(
         &self,
         token: S,
-        row: std::ops::Range<usize>,
+        row: Range<usize>,
         [w, occ]: [f64; 2],
         sums: &mut [Compensated],
     ) {

@@ -10,13 +10,11 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
 use crate::definition::{Band, Definition, FEW, ROW, Row};
-use crate::planned::{
-    self, AnyPoles, BandSums, Fraction, PairSums, PairVector, PerBand, RealPoles, over_bands,
-};
+use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{Pool, Threads};
 use crate::problem::{Lanes, Task};
 use crate::sigma;
-use crate::simd::{Complex, Level, Line, array, at_level};
+use crate::simd::{Level, Line, WIDTH, at_level};
 use crate::work::{CHAIN, Compensated, Progress, Tile, map};
 
 /// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
@@ -61,6 +59,7 @@ pub mod threads {
         needs: Needs::SLAB,
         holds: FEW,
         in_vectors: false,
+        per_band: false,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[Kernel {
             poles: Poles::Any,
@@ -123,6 +122,7 @@ pub mod simd {
         needs: Needs::SLAB,
         holds: FEW,
         in_vectors: true,
+        per_band: false,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[kernel!(Poles::Any, sum)],
     };
@@ -290,41 +290,29 @@ pub mod cells {
     };
 }
 
-pub mod static_ch {
-    //! The static CH, which BerkeleyGW's static remainder needs: in no series, since it is another sum.
-    //!
-    //! A vector of pairs sums `aqsn` times the two parts of `aqsm` over all bands, four fused operations a band that
-    //! do not wait for each other, and multiplies by eps once. Its arrays are packed as for cpu:paired.
+pub mod per_band {
+    //! CH of each band at one energy, and the static CH of each band: in no series, since they are other sums
+    //! (`cpu/src/per_band.rs`).
 
-    use gpp_kernels::versions::static_ch::VERSION;
+    use gpp_kernels::versions::per_band;
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &VERSION,
+    pub static CH: Cpu = Cpu {
+        version: &per_band::CH_VERSION,
+        needs: Needs { panels: Some(Lanes::Bands), ..Needs::SLAB },
         holds: 1,
-        kernels: &[kernel!(Poles::Unread, planned::sum::<StaticCh, f64, _>)],
+        per_band: true,
+        tiles: Tiles { igp: per_band::IGP as usize, ig: 512 },
+        kernels: &[Kernel { poles: Poles::Unread, sum: crate::per_band::sum::<false> }],
         ..paired::CPU
     };
 
-    /// `−½·vcoul·eps·ΣM`, as the `ach` of one energy.
-    struct StaticCh;
-
-    impl Fraction for StaticCh {
-        #[inline(always)]
-        fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-            // Of aqsn times the real and times the imaginary part of aqsm.
-            let mut sums = BandSums::<S, 2>::zero(pairs.token);
-            over_bands!(pairs, 0, pairs.block.bands.occ.len(), [sums], band => {
-                sums.chain[0] = sums.chain[0].add_scaled(band.aqsn, band.aqsm.re);
-                sums.chain[1] = sums.chain[1].add_scaled(band.aqsn, band.aqsm.im);
-            });
-            let (re, im) = (sums.sum(0), sums.sum(1));
-            let m = Complex::new(re.re + im.im, re.im - im.re);
-            let ach = pairs.weight * -0.5 * m;
-            PairSums { asx: [Complex::zero(pairs.token); NW], ach: array!(NW, _e => ach) }
-        }
-    }
+    pub static STATIC_CH: Cpu = Cpu {
+        version: &per_band::STATIC_CH_VERSION,
+        kernels: &[Kernel { poles: Poles::Unread, sum: crate::per_band::sum::<true> }],
+        ..CH
+    };
 }
 
 /// Arrays that a version reads in addition to the bands and the slab.
@@ -361,6 +349,20 @@ pub struct Tiles {
     pub ig: usize,
 }
 
+impl Tiles {
+    /// Those of a slab, of the same `igp` next to each other.
+    pub(crate) fn of(self, task: &Task) -> Vec<Tile> {
+        let ranges = |count: usize, most: usize| {
+            let begins = (0..count).step_by(most.min(count));
+            begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
+        };
+        let of_igp = |igp: Range<usize>| {
+            ranges(task.bands.ncouls, self.ig).map(move |ig| Tile { igp: igp.clone(), ig })
+        };
+        ranges(task.ngpown(), self.igp).flat_map(of_igp).collect()
+    }
+}
+
 /// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
 ///
 /// Tiles are the same for any number of threads, and a thread that is free takes the next. The sum of a tile for an
@@ -373,15 +375,7 @@ fn sum_tiles(
     sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
 ) -> Vec<f64> {
     let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let ranges = |count: usize, most: usize| {
-        let begins = (0..count).step_by(most.min(count));
-        begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
-    };
-    // Those of the same igp next to each other.
-    let of_igp = |igp: Range<usize>| {
-        ranges(task.bands.ncouls, tiles.ig).map(move |ig| Tile { igp: igp.clone(), ig })
-    };
-    let tiles: Vec<Tile> = ranges(ngpown, tiles.igp).flat_map(of_igp).collect();
+    let tiles = tiles.of(task);
     let sums = map(&tiles, progress, |tile| {
         let mut totals = vec![Compensated::default(); tile.igp.len() * values];
         if !task.stop.is_asked() {
@@ -409,6 +403,8 @@ pub struct Cpu {
     pub holds: usize,
     /// Whether it computes in vectors; otherwise one number at a time at every level.
     pub in_vectors: bool,
+    /// Whether its sums are CH of each band at one energy.
+    pub per_band: bool,
     /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
@@ -433,7 +429,7 @@ impl Cpu {
 
     /// `igp` of each group that has its own sums, or none if there is one sum, of the slab.
     pub fn igp_of_group(&self) -> Option<usize> {
-        (!self.needs.clusters).then_some(1)
+        (!self.needs.clusters).then_some(if self.per_band { self.tiles.igp } else { 1 })
     }
 
     /// Bytes of the sums of the tiles of a slab at `nw` energies, before they are added up.
@@ -442,6 +438,10 @@ impl Cpu {
             return sigma::bytes_of_sums(nbands, nw);
         }
         let tiles = ncouls.div_ceil(self.tiles.ig) as u64;
+        if self.per_band {
+            let bands = nbands.next_multiple_of(WIDTH) * 2 * size_of::<f64>();
+            return (tiles + 1) * ngpown.div_ceil(self.tiles.igp) as u64 * bands as u64;
+        }
         let of_igp = tiles * size_of::<f64>() as u64 + size_of::<Compensated>() as u64;
         ngpown as u64 * (nw * VALUES) as u64 * of_igp
     }
@@ -452,7 +452,7 @@ impl Cpu {
     }
 
     /// The sums of a slab for each `igp` apart, or of all: `(igp, values)`, the values of each energy as in
-    /// [`gpp_kernels::formula::VALUES`].
+    /// [`gpp_kernels::formula::VALUES`], or CH of each band.
     ///
     /// # Panics
     /// If the arrays of the task do not go with each other, something that the version [needs](Needs) is missing, or

@@ -1,7 +1,8 @@
 //! How work is shared out to threads, how a caller stops them, and compensated sums.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -35,25 +36,20 @@ pub fn map<T: Sync, R: Send>(
 
 /// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles
 /// of a few milliseconds; what they return after that is not a sum.
-pub struct Stop(AtomicI64);
-
-/// No `i32`: not requested yet, or never to be.
-const NOT_REQUESTED: i64 = i64::MAX;
-const UNSTOPPABLE: i64 = i64::MIN;
+pub struct Stop(Option<OnceLock<i32>>);
 
 impl Stop {
     pub const fn new() -> Stop {
-        Stop(AtomicI64::new(NOT_REQUESTED))
+        Stop(Some(OnceLock::new()))
     }
 
     /// Requests it. Returns whether this is the first time; later ones have no effect.
     pub fn ask(&self, code: i32) -> bool {
-        let (order, code) = (Ordering::SeqCst, code.into());
-        self.0.compare_exchange(NOT_REQUESTED, code, order, order).is_ok()
+        self.0.as_ref().is_some_and(|asked| asked.set(code).is_ok())
     }
 
     pub fn asked(&self) -> Option<i32> {
-        i32::try_from(self.0.load(Ordering::Relaxed)).ok()
+        self.0.as_ref()?.get().copied()
     }
 
     #[inline(always)]
@@ -69,7 +65,7 @@ impl Default for Stop {
 }
 
 /// For calculations that nobody stops: it takes no request.
-pub static NEVER: Stop = Stop(AtomicI64::new(UNSTOPPABLE));
+pub static NEVER: Stop = Stop(None);
 
 // Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 

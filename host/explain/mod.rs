@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use gpp_core::kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use gpp_core::offdiag::gpu::{self as versions, Version};
 use serde::Serialize;
 use serde_json::json;
@@ -157,7 +156,7 @@ pub struct Idea {
     pub title: String,
     pub text: Vec<String>,
     pub change: String,
-    /// The lines of [`sources::NEST`] that it changes, from 1; null if its source names none.
+    /// The lines of the loop nest (`data/kernel.json`) that it changes, from 1; null if its source names none.
     pub lines: Option<Vec<usize>>,
     pub source: String,
     pub file: String,
@@ -319,7 +318,13 @@ pub const LINES: usize = 80;
 /// Columns of text if the terminal has no width.
 const WIDTH: usize = 100;
 
-pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<ExitCode> {
+/// Prints cards, and a note if not all were measured, or writes them as JSON.
+pub fn show(
+    cards: &[Card],
+    args: &CardArgs,
+    lines: usize,
+    not_measured: &str,
+) -> anyhow::Result<ExitCode> {
     output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
     let columns = terminal().map_or(WIDTH, usize::from);
@@ -327,15 +332,15 @@ pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<Exi
         cards.iter().try_for_each(|card| text(to, card, lines, columns))?;
         match cards.iter().all(|card| card.measured.is_some()) {
             true => Ok(()),
-            false => writeln!(to, "{}", wrapped(NOT_MEASURED, columns, "")),
+            false => writeln!(to, "{}", wrapped(not_measured, columns, "")),
         }
     };
     output::show(args.json.as_deref(), false, json, print)?;
     Ok(ExitCode::SUCCESS)
 }
 
-const NOT_MEASURED: &str = "No measurements given: add --from data/runs/h100-2026-11-27/si214 to read stored ones, or \
-    run `gpp profile` on a GPU.";
+pub const NOT_MEASURED: &str = "No measurements given: `gpp profile` makes them on a GPU, and --from reads others, such as \
+    those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize, columns: usize) -> io::Result<()> {
     let mut paragraph = |text: &str| writeln!(to, "{}\n", wrapped(text, columns, ""));
@@ -425,30 +430,14 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-// Cards of the versions of Σ as a matrix. Their times are in the output of `gpp offdiag --version all`.
+// Cards of the versions of Σ as a matrix.
 
-/// Words of a packed real pole.
-const WORDS: u32 = 3;
-
-/// The versions named, each once: of `offdiag` all. `None` if other versions are named.
-pub fn matrices_named(names: &str) -> Result<Option<Vec<&'static Version>>> {
-    let of = |name: &str| match versions::find(name) {
-        _ if name == "offdiag" => versions::ALL.to_vec(),
-        version => version.into_iter().collect(),
-    };
-    let (own, others): (Vec<&str>, Vec<&str>) =
-        names.split(',').map(str::trim).partition(|name| !of(name).is_empty());
-    let Some(first) = own.first() else { return Ok(None) };
-    if let Some(other) = others.first() {
-        let what = format!(
-            "{first} is a version of Σ as a matrix and {other} is not: explain them separately"
-        );
-        return Err(invalid(format!("{first} and {other}"), what));
+/// The versions named: of `offdiag` all. `None` if other versions are named.
+pub fn matrices_named(names: &str) -> Option<Vec<&'static Version>> {
+    match names {
+        "offdiag" => Some(versions::ALL.to_vec()),
+        _ => names.split(',').map(|name| versions::find(name.trim())).collect(),
     }
-    let mut all: Vec<&'static Version> = own.into_iter().flat_map(of).collect();
-    let mut ids = BTreeSet::new();
-    all.retain(|version| ids.insert(version.id));
-    Ok(Some(all))
 }
 
 /// Shows the cards of versions: against a version or, for `None`, each against the one that it is made from.
@@ -465,26 +454,16 @@ pub fn show_matrices(
         matrices_card(version, before.or_else(|| versions::find(version.from?)))
     };
     let cards: Vec<Card> = versions.iter().filter_map(card).collect();
-    show(&cards, args, if before.is_some() { usize::MAX } else { LINES })
+    show(&cards, args, if before.is_some() { usize::MAX } else { LINES }, MATRICES_NOT_MEASURED)
 }
+
+const MATRICES_NOT_MEASURED: &str = "`gpp offdiag --version all` times these versions.";
 
 fn matrices_card(version: &Version, before: Option<&Version>) -> Option<Card> {
     let file = matrices_file(version)?;
     let mut header = file.header().into_iter();
     let first = header.next().unwrap_or_default();
     let title = first.split_once(": ").map_or(&*first, |(_, title)| title);
-    type Quantity = fn(&Version) -> u32;
-    let row = |name: &str, unit: &'static str, of: Quantity| {
-        Row::of(name, unit, before.map(|own| of(own).into()), Some(of(version).into()))
-    };
-    let rows = [
-        row("l of a block", "", |own| ROWS * own.tile_u.a_fragments()),
-        row("igp of a block", "", |own| COLUMNS * own.tile_u.b_fragments()),
-        row("threads of a block", "", |own| own.tile_u.threads()),
-        row("l of a warp", "", |own| ROWS * own.tile_u.m),
-        row("ig of a product", "", |own| DEPTH * own.tile_u.k_tiles),
-        row("shared memory of a block", "B", |own| own.shared(own.tile_u, WORDS)),
-    ];
     Some(Card {
         version: version.id.into(),
         before: before.map(|before| before.id.into()),
@@ -497,8 +476,8 @@ fn matrices_card(version: &Version, before: Option<&Version>) -> Option<Card> {
             file: file.path.into(),
         },
         difference: before.and_then(|before| Some(difference(&matrices_file(before)?, &file))),
-        measured: Some("tiles of the first product of CH, real poles".into()),
-        rows: rows.into_iter().flatten().collect(),
+        measured: None,
+        rows: Vec::new(),
         diagnosis: Diagnosis::default(),
     })
 }

@@ -19,14 +19,11 @@ fn workers_have_two_slabs_at_least_and_about_the_same_to_do() {
                 let slabs = groups.div_ceil(size);
                 assert!(size == 1 || slabs > workers, "{groups} {workers} {most}: {slabs}");
                 let busiest = slabs.div_ceil(workers) * size;
-                assert!(
-                    busiest < groups.div_ceil(workers) + 2 * groups.div_ceil(workers * most).max(2)
-                );
+                let surplus = 2 * groups.div_ceil(workers * most).max(2);
+                assert!(busiest < groups.div_ceil(workers) + surplus);
             }
         }
     }
-    assert_eq!(
-        [slab_groups(208, 1000, 4), slab_groups(87, 10, 4), slab_groups(9, 9, 3)],
-        [26, 8, 2]
-    );
+    let cases = [(208, 1000, 4), (87, 10, 4), (9, 9, 3)];
+    assert_eq!(cases.map(|(groups, most, workers)| slab_groups(groups, most, workers)), [26, 8, 2]);
 }

@@ -17,19 +17,16 @@ use npyz::WriterBuilder;
 use num_complex::Complex64;
 
 use crate::catalogue::BackEnd;
-use crate::chart::{Picture, Sizes};
 use crate::cli::{Bands, OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
-use crate::devices::gauge::Watch;
 use crate::devices::{Device, DeviceInfo};
 use crate::error::{Error, Result, invalid, shown};
-use crate::measure::state;
+use crate::measure::timed;
 use crate::memory::{self, Resources};
 use crate::offdiag::records::{Calculated, Stored, results};
-use crate::output::Progress;
-use crate::output::{self, is_stdout, replace};
+use crate::output::{self, Progress, is_stdout, replace};
 use crate::problem::{self, EnergyGrid, Header, Origin};
 use crate::ranks::{Ranks, require_same};
-use crate::record::run::{Largest, Matrix, OfVersion, Offdiag, Qsgw, SystemInfo, Times, UNIT};
+use crate::record::run::{Largest, Matrix, OfVersion, Offdiag, Qsgw, SystemInfo, UNIT};
 use crate::record::{self, Head, Provenance, Repetition};
 use crate::reference::matrix::{Element, Sample, Verdict, compare, evaluate};
 use crate::run::{self, code, undecided};
@@ -40,7 +37,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let own = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = own.progress();
     args.check_files(ranks)?;
-    let plots = args.plot.iter().map(|path| Picture::of(path)).collect::<Result<Vec<_>>>()?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {
         let origin = format!("--input {}", path.display());
         let what = "has matrix elements of one state only: pass those of all bands with --elements";
@@ -95,7 +91,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
     let (results, sums) = done?;
     ranks.barrier();
     let Some(sums) = sums else { return Ok(ExitCode::SUCCESS) };
-    let above = problem.header().above_state();
+    let above = problem.header().shown();
     let matrices = matrices(&sums, bands.first, |plane| at.is_none().then(|| above[plane]));
     let provenance = Provenance::now(on.info()).of(problem.origin(), calculation.times());
     let record = Offdiag {
@@ -110,7 +106,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<ExitCode
         matrices,
         qsgw: at.map(|at| qsgw(&sums, at.iter().map(|&iw| above[iw]).collect())),
     };
-    write(args, &plots, &record, &sums)?;
+    write(args, &record, &sums)?;
     Ok(code(record.passed()))
 }
 
@@ -207,37 +203,33 @@ impl<'a> Calculation<'a> {
         // Clock and power are those of one board.
         let devices = &self.resources.devices;
         let gauge = (devices.len() * ranks.size() == 1).then(|| devices[0].gauge()).flatten();
-        let watch = gauge.clone().map(Watch::begin);
         let bar = self.progress.bar("summing", times.runs() as u64);
-        let (mut seconds, mut spans, mut is_same) = (Vec::new(), Vec::new(), true);
-        let (mut found, mut total_s): (Option<Sums>, _) = (None, None);
-        for at in 0..times.runs() {
-            let done = |part: f64| bar.set(at as f64 + part);
+        let (mut found, mut is_same, mut total_s) = (None::<Sums>, true, None);
+        let (mut products_s, mut whole_s) = (0.0, 0.0);
+        let (time_s, state, _) = timed(gauge, times, &mut |before| {
+            let done = |part: f64| bar.set(before as f64 + part);
             let since = Instant::now();
-            let Summed { sums, seconds: products } = workers.sum(&done)?;
+            let Summed { sums, seconds } = workers.sum(&done)?;
+            let until = Instant::now();
             total_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
-            if at >= times.warmup {
-                seconds.push(products);
-                spans.push(since..Instant::now());
+            if before >= times.warmup {
+                products_s += seconds;
+                whole_s += (until - since).as_secs_f64();
             }
             is_same &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
             found = Some(sums);
-        }
+            Ok((seconds, since..until))
+        })?;
         drop(bar);
-        let looks = watch.map_or(Vec::new(), Watch::end);
         if !ranks.is_root() {
             return Ok(None);
         }
-        // The state of a GPU that waits for A says nothing about the products.
-        let whole: f64 = spans.iter().map(|span| (span.end - span.start).as_secs_f64()).sum();
-        let is_busy = seconds.iter().sum::<f64>() >= BUSY * whole;
-        let limit = gauge.and_then(|gauge| gauge.power_limit_w());
-        let time_s = Times::of(seconds);
         let result = OfVersion {
             version: version.map(|version| version.id.into()),
             total_s: total_s.unwrap_or_default(),
             tflops: 1e-12 * self.flops() / time_s.median,
-            state: if is_busy { state(&looks, &spans, limit) } else { None },
+            // The state of a GPU that waits for A says nothing about the products.
+            state: state.filter(|_| products_s >= BUSY * whole_s),
             time_s,
             same_bits: is_same,
             verification: None,
@@ -411,12 +403,7 @@ fn qsgw(sums: &Sums, bands_above_state_ev: Vec<f64>) -> Qsgw {
 }
 
 /// Prints and writes all that was asked for; files are written even if printing fails.
-fn write(
-    args: &OffdiagArgs,
-    plots: &[Picture],
-    record: &Offdiag,
-    sums: &Sums,
-) -> anyhow::Result<()> {
+fn write(args: &OffdiagArgs, record: &Offdiag, sums: &Sums) -> anyhow::Result<()> {
     let prints = args.csv.as_deref().is_some_and(is_stdout);
     let output = OutputArgs { quiet: args.output.quiet || prints, ..args.output.clone() };
     let shown = output.show(record, text);
@@ -431,9 +418,6 @@ fn write(
     }
     if let (Some(path), Some(_)) = (&args.array("qsgw"), &record.qsgw) {
         replace(path, |file| npy(file, &shape[1..], &hermitian(sums)))?;
-    }
-    for (path, picture) in args.plot.iter().zip(plots) {
-        picture.write(path, &Sizes::of(record, sums))?;
     }
     shown
 }
@@ -456,7 +440,7 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     if let Some(verdict) = verdicts.next() {
         writeln!(to, "{}", verification(verdict))?;
     }
-    energies(&record.matrices).filled().print(to)?;
+    energies(&record.matrices, record.system.energy()).filled().print(to)?;
     if let Some(Qsgw { eigenvalues, .. }) = &record.qsgw {
         writeln!(to, "eigenvalues of the Hermitian part of ½[Σ_lm(E_l) + Σ_lm(E_m)], ascending:")?;
         for some in eigenvalues.chunks(IN_ROW) {
@@ -478,12 +462,12 @@ fn verification(verdict: &Verdict) -> String {
     )
 }
 
-fn energies(rows: &[Matrix]) -> Cells {
+fn energies(rows: &[Matrix], energy: &str) -> Cells {
     let complex = |[re, im]: [f64; 2]| format!("{re:+.6e} {im:+.6e}i");
     let largest = |Largest { bands: [l, m], size }: Largest| format!("{size:.6e} ({l}, {m})");
     Cells::new(
         &[
-            ("ω − E [eV]", &|(plane, row): &(usize, &Matrix)| {
+            (energy, &|(plane, row): &(usize, &Matrix)| {
                 let own = || ["E_l", "E_m"][*plane].into();
                 row.above_state_ev.map_or_else(own, |above| format!("{above:+.6}"))
             }),

@@ -14,9 +14,10 @@ use num_complex::Complex64;
 use crate::error::{Error, Result, invalid};
 use crate::output::input;
 use crate::problem::Extents;
+use crate::problem::range::LARGEST_FACTOR;
 use crate::record::run::{OfVersion, Offdiag};
-use crate::record::{self, Ceilings, State};
-use crate::roofline::{Level, Point, of_matrix_units};
+use crate::record::{self, State};
+use crate::roofline::{Level, Point};
 use crate::terminal::{Cells, Column, digits, or_dash, outcome, time};
 
 /// The file of the profiler's counters, of the calculation of the record with most versions; there need be none.
@@ -92,8 +93,21 @@ impl Stored {
         let wrong = |what: String| error(path, what);
         let (mut file, bytes) =
             input::open(path).map_err(|e| wrong(format!("cannot read: {e}")))?;
-        let array = NpyFile::new(&mut file)
-            .map_err(|e| wrong(format!("is not a NumPy array (.npy): {e}")))?;
+        // From format 2 on four bytes say how long the header is, and npyz takes as much memory.
+        let mut begin = [0; 12];
+        let is_long = file.read_exact(&mut begin).is_ok() && begin[6] > 1;
+        let header = u32::from_le_bytes([begin[8], begin[9], begin[10], begin[11]]);
+        let array = match is_long && u64::from(header) > bytes {
+            true => {
+                Err(io::Error::other(format!("its header has {header} bytes, the file {bytes}")))
+            }
+            false => file.rewind().and_then(|()| NpyFile::new(&mut file)),
+        };
+        // A fault of the header's syntax is drawn on several lines.
+        let first = |error: io::Error| error.to_string().lines().next().map(str::to_string);
+        let array = array.map_err(|error| {
+            wrong(format!("is not a NumPy array (.npy): {}", first(error).unwrap_or_default()))
+        })?;
         let Extents { nbands, ncouls, .. } = extents;
         let (found, shape) = (array.dtype().descr(), array.shape().to_vec());
         let needed = format!("complex128 (bands, {nbands}, {ncouls}) in C order");
@@ -137,10 +151,11 @@ impl Elements for Stored {
         if let Err(error) = read() {
             self.failed.get_or_init(|| format!("cannot read at byte {at}: {error}"));
             column.fill(Complex64::new(f64::NAN, f64::NAN));
-        } else if let Some(ig) = column.iter().position(|z| !(z.re.is_finite() && z.im.is_finite()))
-        {
-            let what = format!("A[{l}, {n}, {ig}] is {}, needs finite numbers", column[ig]);
-            self.failed.get_or_init(|| what);
+        }
+        let is_right = |z: &Complex64| [z.re, z.im].iter().all(|part| part.abs() <= LARGEST_FACTOR);
+        if let Some(ig) = column.iter().position(|z| !is_right(z)) {
+            let most = format!("real and imaginary part must be at most {LARGEST_FACTOR:e}");
+            self.failed.get_or_init(|| format!("A[{l}, {n}, {ig}] is {:e}; {most}", column[ig]));
         }
     }
 }
@@ -155,60 +170,26 @@ pub const COUNTED: f64 = 8.0;
 /// Operations that are executed for one, as three real products.
 pub const EXECUTED: f64 = 6.0;
 
-/// The versions of a record on the roofline of its device.
-pub struct Matrices<'a> {
-    pub title: String,
-    /// A dot for each version that came out right, in their order: intensity of the first product of `sch`, rate of the
-    /// whole calculation; 8 operations a complex product.
-    pub points: Vec<Point>,
-    pub ceilings: &'a Ceilings,
-    /// FP64 operations a second of its matrix units, if it has any.
-    pub matrix: Option<f64>,
-}
-
-impl<'a> Matrices<'a> {
-    /// Of a folder's record with most versions; its counters are of the same system and bands. None if it has no
-    /// counters of a version, or if the ceilings are another device's.
-    pub fn of(folder: &Folder, ceilings: &'a Ceilings) -> Option<Matrices<'a>> {
-        let record = folder.of_versions();
-        let device = &record.head.device;
-        let point = |(_, own): Calculated| {
-            let version = find(own.version.as_ref()?)?;
-            let bytes_per_s = folder.counter(version, "Memory Throughput", "byte/s")?;
-            let bytes = bytes_per_s * 1e-9 * folder.counter(version, "Duration", "ns")?;
-            Some(Point {
-                version: version.id.into(),
-                level: Level::Hbm,
-                intensity: operations(record) / bytes,
-                flops_per_s: 1e12 * own.tflops,
-            })
-            .filter(|_| bytes > 0.0)
-        };
-        let points: Vec<Point> = right(record).filter_map(point).collect();
-        (device.name == ceilings.device && !points.is_empty()).then(|| Matrices {
-            title: format!("{}, {} bands: Σ as a matrix", record.system.name, record.count()),
-            points,
-            ceilings,
-            matrix: of_matrix_units(ceilings, device.compute_capability.as_deref()),
-        })
-    }
-
-    /// The same dots by the operations that are executed, without those that make P.
-    pub fn executed(&self) -> Vec<Point> {
-        let executed = |point: &Point| Point {
-            intensity: EXECUTED / COUNTED * point.intensity,
-            flops_per_s: EXECUTED / COUNTED * point.flops_per_s,
-            ..point.clone()
-        };
-        self.points.iter().map(executed).collect()
-    }
-}
-
-/// Operations of a launch of the first product: a group of bands n at an energy.
-fn operations(record: &Offdiag) -> f64 {
+/// A dot for each version that came out right of a folder's record with most versions, in their order: intensity of
+/// the first product of `sch`, a group of bands n at an energy, by the folder's counters; rate of the whole calculation.
+pub fn points(folder: &Folder) -> Vec<Point> {
+    let record = folder.of_versions();
     let of = &record.system;
     let extents = [GROUP.min(of.nbands), of.ncouls, of.ngpown, record.count()];
-    COUNTED * extents.map(|extent| extent as f64).iter().product::<f64>()
+    let operations = COUNTED * extents.map(|extent| extent as f64).iter().product::<f64>();
+    let point = |(_, own): Calculated| {
+        let version = find(own.version.as_ref()?)?;
+        let bytes_per_s = folder.counter(version, "Memory Throughput", "byte/s")?;
+        let bytes = bytes_per_s * 1e-9 * folder.counter(version, "Duration", "ns")?;
+        Some(Point {
+            version: version.id.into(),
+            level: Level::Hbm,
+            intensity: operations / bytes,
+            flops_per_s: 1e12 * own.tflops,
+        })
+        .filter(|_| bytes > 0.0)
+    };
+    right(record).filter_map(point).collect()
 }
 
 pub type Calculated<'a> = (&'a Offdiag, &'a OfVersion);

@@ -12,7 +12,7 @@ use crate::cli::{DEFAULT_FOLDER, PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::devices::gpu::Gpu;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result, invalid};
-use crate::output::{Progress, print, replace, write_text};
+use crate::output::{Progress, document, print, write_text};
 use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::record::run::{Run, SystemInfo};
 use crate::record::{self, Ceilings, Profile, text};
@@ -39,8 +39,14 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let ceilings = roofline::ceilings(&gpu)?;
     let of_gpu: &dyn Device = &gpu;
     let versions = versions.iter().map(|version| version.kernel).collect();
-    let options =
-        Options { versions, warmup: None, repeat: None, compares: true, static_ch: false };
+    let options = Options {
+        versions,
+        warmup: None,
+        repeat: None,
+        quick: false,
+        compares: true,
+        static_ch: false,
+    };
     let (run, done) = run_versions(&Session::single(&of_gpu, &problem), &options, progress);
     done?;
     // What is wrong is not worth a profile.
@@ -193,7 +199,7 @@ pub fn load(folder: &Path) -> Result<Vec<Profile>> {
         let what = if folder.is_dir() {
             "holds no profile-*.json; `gpp profile` makes them"
         } else {
-            "no such folder; `gpp profile` makes one, or --from data/runs/h100-2026-11-27/si214 reads a stored one"
+            "no such folder; `gpp profile` makes one, and --from reads others, such as those in data/runs of gpp's repository"
         };
         return Err(invalid(folder.display(), what));
     }
@@ -234,7 +240,7 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<ExitCode> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
     let Records { profiles, ceilings, .. } = Records::load(&args.from)?;
     std::fs::create_dir_all(output).map_err(|e| Error::write(output, e))?;
-    replace(&output.join("roofline.csv"), |file| csv(file, &profiles, &ceilings))?;
+    document(&output.join("roofline.csv"), |to| csv(to, &profiles, &ceilings))?;
     for Figure { name, title, shown, level } in figures(&profiles) {
         let path = output.join(name);
         let chart = Roofline::of(&title, &shown, &ceilings, level);
@@ -253,7 +259,7 @@ fn csv(to: &mut dyn Write, profiles: &[Profile], ceilings: &Ceilings) -> io::Res
         let own = of_own_ceiling(profile, ceilings);
         for point in LEVELS.into_iter().filter_map(|level| point(profile, level)) {
             let Point { version, level, intensity, flops_per_s } = point;
-            csv.serialize((version, level, intensity, flops_per_s, own))?;
+            csv.serialize((version, level.name(), intensity, flops_per_s, own))?;
         }
     }
     csv.flush()

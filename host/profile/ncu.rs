@@ -7,27 +7,11 @@ use std::process::Command;
 
 use csv::StringRecord;
 use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
-use gpp_kernels::versions::{self, ALL};
+use gpp_kernels::versions;
 
 use crate::error::ProfileError;
 use crate::record::run::SystemInfo;
 use crate::record::{Bytes, Profile, SCHEMA};
-
-/// The beginnings of the profiled symbols: all versions' and the second stage's, not those that measure ceilings.
-pub fn profiled() -> Vec<&'static str> {
-    let symbols = ALL.iter().flat_map(|gpu| gpu.kernels).flat_map(|kernel| kernel.entries);
-    let symbols = symbols.map(|entry| entry.symbol).chain([SECOND_STAGE]);
-    // `gpp_` and the letters after it.
-    let mut beginnings: Vec<&str> = symbols
-        .map(|symbol| {
-            let is_other = |c: char| !c.is_ascii_alphabetic();
-            let end = symbol[4..].find(is_other).map_or(symbol.len(), |at| at + 4);
-            &symbol[..end]
-        })
-        .collect();
-    beginnings.dedup();
-    beginnings
-}
 
 type Result<T> = std::result::Result<T, ProfileError>;
 
@@ -59,11 +43,10 @@ impl Ncu {
     pub fn counters(&self, versions: &str, problem: &[OsString], device: &str) -> Result<String> {
         let program = std::env::current_exe()
             .map_err(|e| ProfileError(format!("this program cannot be run: {e}")))?;
-        let kernels = format!("regex:^({})", profiled().join("|"));
         let mut command = Command::new(&self.program);
         command
             .env("LC_ALL", "C")
-            .args(["--clock-control", "none", "--kernel-name", &kernels])
+            .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_"])
             .args(["--csv", "--page", "raw", "--print-units", "base", "--metrics", &list()])
             .arg(program)
             .args(["--version", versions, "--device", device])
@@ -107,8 +90,6 @@ pub const HBM: &str = "dram__bytes.sum";
 pub const L2: &str = "lts__t_sectors_srcunit_tex.sum";
 pub const L1: &str = "l1tex__t_bytes.sum";
 pub const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
-pub const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
-pub const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
 pub const FP64_PIPE: &str = "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active";
 pub const REGISTERS: &str = "launch__registers_per_thread";
 pub const WARPS: &str = "sm__warps_active.avg.per_cycle_active";
@@ -156,10 +137,8 @@ pub fn stall(reason: &str) -> String {
 
 /// All metrics, for `--metrics`. A chip that lacks one prints no number for it.
 pub fn list() -> String {
-    let fixed = [
-        DURATION, CYCLES, HBM, L2, L1, SHARED, L1_HIT, L2_HIT, FP64_PIPE, REGISTERS, WARPS, DADD,
-        DMUL, DFMA,
-    ];
+    let fixed =
+        [DURATION, CYCLES, HBM, L2, L1, SHARED, FP64_PIPE, REGISTERS, WARPS, DADD, DMUL, DFMA];
     let names = fixed.into_iter().chain(PIPES.map(|(_, metric)| metric)).map(str::to_string);
     names.chain(STALLS.map(|(reason, _)| stall(reason))).collect::<Vec<_>>().join(",")
 }
@@ -218,17 +197,11 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// How much of the base unit it is; ncu prints times in nanoseconds, all else in base units.
 fn scale(unit: &str) -> Option<f64> {
     Some(match unit {
-        "" | "%" | "byte" | "inst" | "cycle" | "warp" | "block" | "thread" | "hz" | "Hz" | "s"
-        | "second" | "sector" | "wavefront" | "register/thread" | "warp/cycle" | "inst/warp" => 1.0,
         "ns" | "nsecond" => 1e-9,
-        "us" | "usecond" => 1e-6,
-        "ms" | "msecond" => 1e-3,
-        "Kbyte" | "KB" | "Khz" | "KHz" => 1e3,
-        "Mbyte" | "MB" | "Mhz" | "MHz" => 1e6,
-        "Gbyte" | "GB" | "Ghz" | "GHz" | "cycle/nsecond" => 1e9,
-        "Tbyte" | "TB" => 1e12,
+        "" | "%" | "byte" | "inst" | "cycle" | "warp" | "sector" | "register/thread" => 1.0,
         _ => return None,
     })
 }
@@ -302,8 +275,6 @@ fn profile(
             l1: Some(sum(L1)?),
             shared: known(SHARED).map(|wavefronts| wavefronts * WAVEFRONT),
         },
-        l1_hit_percent: average(L1_HIT),
-        l2_hit_percent: average(L2_HIT),
         fp64_pipe_percent: average(FP64_PIPE),
         pipes_percent: pipes.collect(),
         cycles: known(CYCLES),
@@ -312,14 +283,4 @@ fn profile(
         stalls: stalls.into_iter().map(|(reason, own)| (reason, own / cycles)).collect(),
         launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_versions_are_profiled_and_ceilings_are_not() {
-        assert_eq!(profiled(), ["gpp_v", "gpp_blog", "gpp_talk", "gpp_sigma", "gpp_second"]);
-    }
 }

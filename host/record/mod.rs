@@ -53,20 +53,16 @@ pub fn read<R: Record>(path: &Path) -> Result<R> {
 }
 
 pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
-    /// Checked before the fields are read.
-    #[derive(Deserialize)]
-    struct Marks {
-        kind: String,
-        schema: u64,
-    }
     let wrong = |what: String| invalid(path.display(), what);
-    let marks: Marks = serde_json::from_str(text)
+    let marks: serde_json::Value = serde_json::from_str(text)
         .map_err(|e| wrong(format!("is not a JSON record of gpp: {e}; {}", R::WRITTEN_BY)))?;
-    if marks.kind != R::KIND {
-        return Err(wrong(format!("needs a record of kind {}, has {}", R::KIND, marks.kind)));
+    let kind = marks["kind"].as_str().unwrap_or("none");
+    if kind != R::KIND {
+        let what = format!("needs a record of kind {}, has {kind}; {}", R::KIND, R::WRITTEN_BY);
+        return Err(wrong(what));
     }
-    if marks.schema != u64::from(SCHEMA) {
-        return Err(wrong(format!("needs schema {SCHEMA}, has {}", marks.schema)));
+    if marks["schema"] != SCHEMA {
+        return Err(wrong(format!("needs schema {SCHEMA}, has {}", marks["schema"])));
     }
     serde_json::from_str(text)
         .map_err(|e| wrong(format!("is not a record of kind {}: {e}", R::KIND)))
@@ -159,11 +155,13 @@ pub struct Repetition {
     pub repeat: usize,
     /// How long a window of runs is; zero if runs are only counted.
     pub window: Duration,
+    /// Whether shorter windows will do where the clock is not in doubt.
+    pub quick: bool,
 }
 
 impl Repetition {
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, window: Duration::ZERO }
+        Repetition { warmup, repeat, window: Duration::ZERO, quick: false }
     }
 
     pub fn runs(self) -> usize {
@@ -190,8 +188,6 @@ pub struct Profile {
     pub dmul: f64,
     pub dfma: f64,
     pub bytes: Bytes,
-    pub l1_hit_percent: Option<f64>,
-    pub l2_hit_percent: Option<f64>,
     pub fp64_pipe_percent: Option<f64>,
     /// Use of `issue slots`, `ALU`, `MUFU` and `load/store` in percent of their peaks.
     #[serde(default)]
@@ -283,6 +279,15 @@ impl State {
     /// Power of the whole GPU in watts: the mean or, for short runs, the median of the samples.
     pub fn watts(&self) -> Option<f64> {
         self.mean_w.or(self.power_w.map(|power| power.median))
+    }
+
+    /// Whether the clock stayed at its highest with power to spare, so that longer runs would have it too.
+    pub fn is_unthrottled(&self) -> bool {
+        let is_highest = |(mhz, highest): (Span, f64)| mhz.min >= highest;
+        let has_spare = |(watts, limit): (Span, f64)| watts.max < 0.8 * limit;
+        self.sm_mhz.zip(self.highest_mhz).is_some_and(is_highest)
+            && self.power_w.zip(self.power_limit_w).is_some_and(has_spare)
+            && self.held_back.is_empty()
     }
 
     pub fn is_at_power_limit(&self) -> bool {

@@ -2,11 +2,12 @@
 
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
+use statrs::statistics::Statistics;
 
 use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::problem::{Problem, Sums};
-use crate::record::{Head, Provenance, Record, Repetition, State};
+use crate::record::{Head, Provenance, Record, Repetition, Span, State};
 use crate::reference::{Outcome, Verification, matrix};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -111,7 +112,7 @@ impl Measurement {
     }
 
     pub fn passed(&self) -> bool {
-        self.outcome() == Outcome::Passed
+        matches!(self.outcome(), Outcome::Passed | Outcome::Sampled)
     }
 }
 
@@ -126,17 +127,23 @@ pub struct SystemInfo {
     pub name: String,
     pub nbands: usize,
     pub nvband: i32,
-    /// G′ vectors, without the masked ones.
+    /// Sum of the occupations.
+    #[serde(default)]
+    pub occupied: Option<f64>,
+    /// G′ vectors that were summed, without the masked ones.
     pub ngpown: usize,
+    /// If these are a sample, how many there are without the masked ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_of: Option<usize>,
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
     /// First energy, from 1.
     pub nstart: usize,
     pub nend: usize,
-    /// Energy of the state, `e_lk`, in eV.
+    /// Energy of the state, `e_lk`, in eV; null if the file does not hold it.
     pub state_ev: Option<f64>,
-    /// Energies in eV above it, those of `nstart..=nend`.
+    /// Energies in eV above it, or ω if that is null: those of `nstart..=nend`.
     pub energies_ev: Option<Vec<f64>>,
 }
 
@@ -147,18 +154,25 @@ impl SystemInfo {
             name: problem.name().into(),
             nbands: h.nbands,
             nvband: h.nvband,
+            occupied: Some(problem.occ().iter().sum()),
             ngpown: h.ngpown,
-            masked: h.all_ngpown() - h.ngpown,
+            sample_of: Some(h.whole_ngpown()).filter(|whole| *whole > h.ngpown),
+            masked: h.all_ngpown() - h.whole_ngpown(),
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
-            state_ev: Some(h.e_lk),
-            energies_ev: Some(h.above_state()),
+            state_ev: h.state(),
+            energies_ev: Some(h.shown()),
         }
     }
 
     pub fn nw(&self) -> usize {
         (self.nend + 1).saturating_sub(self.nstart)
+    }
+
+    /// What the energies are, for headings.
+    pub fn energy(&self) -> &'static str {
+        if self.state_ev.is_some() { "ω − E [eV]" } else { "ω [eV]" }
     }
 
     /// Terms of the sum: (n, igp, ig, iw).
@@ -178,31 +192,19 @@ pub struct Times {
 
 impl Times {
     pub fn of(samples: Vec<f64>) -> Times {
-        let mut sorted = samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        Times {
-            median: f64::midpoint(low, high),
-            min: sorted[0],
-            max: sorted[sorted.len() - 1],
-            samples,
-        }
+        let Span { median, min, max } = Span::of(samples.clone()).expect("at least one run");
+        Times { median, min, max, samples }
     }
 
     /// Standard deviation of at least two samples.
     pub fn sigma(&self) -> Option<f64> {
-        let count = self.samples.len() as f64;
-        let mean = self.samples.iter().sum::<f64>() / count;
-        let squares: f64 = self.samples.iter().map(|t| (t - mean).powi(2)).sum();
-        (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+        (self.samples.len() > 1).then(|| self.samples.iter().std_dev())
     }
 
     /// Samples off the median by more than ten times the median deviation, 10 % of the median, and 0.1 ms.
     pub fn outliers(&self) -> usize {
         let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
-        let mut sorted = off.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let middle = Span::of(off.clone()).map_or(0.0, |off| off.median);
         let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
         off.iter().filter(|&&off| off > limit).count()
     }
@@ -291,8 +293,8 @@ pub const UNIT: &str = "units of vcoul";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// ω in eV above the state's energy.
-    pub above_ev: f64,
+    /// ω in eV above the state's energy if that is known.
+    pub shown_ev: f64,
     pub omega_ev: f64,
     pub sx: Complex64,
     pub ch: Complex64,
@@ -318,8 +320,8 @@ impl<'a> Sigma<'a> {
     /// Of the fastest version that passed or, if none did, of the first; or why there is none.
     pub fn of(run: &'a Run) -> Result<Sigma<'a>, String> {
         let result = run.fastest().or(run.results.first()).ok_or("has no result")?;
-        let known = run.system.state_ev.zip(run.system.energies_ev.as_ref());
-        let (state, energies) = known.ok_or("does not hold its energies")?;
+        let energies = run.system.energies_ev.as_ref().ok_or("does not hold its energies")?;
+        let state = run.system.state_ev.unwrap_or(0.0);
         let (sx, ch) = (&result.sums.asx, &result.sums.ach);
         if [sx.len(), ch.len()] != [energies.len(); 2] {
             let (nw, sx, ch, version) = (energies.len(), sx.len(), ch.len(), &result.version);
@@ -327,14 +329,14 @@ impl<'a> Sigma<'a> {
                 "has {nw} energies, and of {version} {sx} sums asx and {ch} sums ach"
             ));
         }
-        let row = |((&above_ev, &sx), &ch)| Row { above_ev, omega_ev: state + above_ev, sx, ch };
+        let row = |((&shown_ev, &sx), &ch)| Row { shown_ev, omega_ev: state + shown_ev, sx, ch };
         let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
         Ok(Sigma { run, result, rows })
     }
 
-    /// The energies, in eV above the state's, at which a part is NaN or infinite.
+    /// The energies, as they are shown, at which a part is NaN or infinite.
     pub fn broken(&self) -> Vec<f64> {
-        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.above_ev).collect()
+        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.shown_ev).collect()
     }
 }
 
@@ -361,12 +363,6 @@ pub struct Offdiag {
     /// The matrix at the bands' own energies; null if other energies were asked for.
     #[serde(default)]
     pub qsgw: Option<Qsgw>,
-}
-
-/// Which matrix is drawn: that at the energy nearest to the state's; at the bands' energies that of rows.
-pub fn pictured(matrices: &[Matrix]) -> usize {
-    let distance = |iw: &usize| matrices[*iw].above_state_ev.map_or(0.0, f64::abs);
-    (0..matrices.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 impl Record for Offdiag {
@@ -446,20 +442,4 @@ pub struct Largest {
     /// Its bands l and m, from 1.
     pub bands: [usize; 2],
     pub size: f64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imbalance_is_over_the_average() {
-        let share = |busy_s: f64| WorkerStats { busy_s, ..WorkerStats::default() };
-        let imbalance =
-            |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
-        assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
-        assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
-        assert_eq!(imbalance(&[]), None);
-        assert_eq!(imbalance(&[0.0]), None);
-    }
 }

@@ -38,10 +38,6 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn all(task: &Task) -> Sample {
-        Sample { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
-    }
-
     /// Those of three bands, the first, the middle and the last, at as many energies as take seconds, one at least.
     pub fn few(task: &Task) -> Sample {
         let (bands, nw) = (task.bands(), task.nw());
@@ -102,7 +98,7 @@ pub fn compare(task: &Task, sums: &Sums, sample: &Sample, expected: &[Element]) 
                 let difference = (found - element.value[part]).norm();
                 [0.0, element.undecided[part]].map(|decided| {
                     let rest = difference - decided;
-                    if rest <= 0.0 { 0.0 } else { rest / element.magnitude[part] }
+                    if rest <= 0.0 { 0.0 } else { rest / (element.magnitude[part] + decided) }
                 })
             })
         })
@@ -188,7 +184,7 @@ fn of_band<T: Number + Into<TwoFloat>>(task: &Task, n: usize, sample: &Sample) -
     let columns: Vec<Vec<Complex64>> = sample.bands.iter().map(column).collect();
     let mut sums = vec![[Part::ZERO; 2]; count * count * sample.energies.len()];
     for (&iw, sums) in sample.energies.iter().zip(sums.chunks_mut(count * count)) {
-        let energy = Energy::of(problem.wx()[n * problem.nw() + iw], task.limits());
+        let energy = Energy::of(problem.wx()[n * problem.nw() + iw], problem.limits());
         for (igp, row) in problem.header().rows().enumerate() {
             let Some(row) = row else { continue };
             let vcoul = problem.vcoul_loc()[igp];

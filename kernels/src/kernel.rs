@@ -9,6 +9,7 @@ use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
 use crate::threads;
 use crate::tiling::{Grid, Shape};
+use crate::versions::per_band;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Version {
@@ -77,6 +78,8 @@ pub enum Loops {
     Listed,
     /// Clusters of pairs, bands in the threads of a block, with so many blocks at most: see [`crate::sigma`].
     Clusters(u32),
+    /// Bands in the threads of a block, pairs in a thread: see [`crate::versions::per_band`].
+    PerBand,
 }
 
 /// Whether one launch sums all energies or each has its own.
@@ -97,7 +100,6 @@ pub struct Entry {
     pub symbol: &'static str,
     /// Maximum registers per thread, if different from the kernel's.
     pub max_registers: Option<u32>,
-    pub spills: Spills,
     #[cfg(not(target_arch = "nvptx64"))]
     pub body: BlockBody,
 }
@@ -113,8 +115,6 @@ pub struct Kernel {
     pub threads: u32,
     /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
-    /// FP64 operations (FMA = 2) for each (n, igp, ig, iw), as the hardware counts for si214 in the archived profiles.
-    pub flops_per_term: Option<f64>,
     pub entries: &'static [Entry],
 }
 
@@ -129,7 +129,6 @@ impl Kernel {
             layout: Layout::Planned,
             threads: shape.threads(),
             max_registers: Some(128),
-            flops_per_term: None,
             entries: &[],
         }
     }
@@ -172,6 +171,7 @@ impl Kernel {
     pub fn igp_of_group(&self) -> Option<u32> {
         match self.loops {
             Loops::Tiled(shape) => Some(shape.igp()),
+            Loops::PerBand => Some(per_band::IGP),
             _ => None,
         }
     }
@@ -184,13 +184,19 @@ impl Kernel {
         }
     }
 
+    /// Values of the sums of `nbands` bands at `nw` energies.
+    pub fn values(&self, [nbands, nw]: [u64; 2]) -> u64 {
+        if self.loops == Loops::PerBand { 2 * nbands } else { nw * VALUES as u64 }
+    }
+
     /// The grid of each launch, for dimensions in which nothing is [`Kernel::exceeded`].
     pub fn grid(&self, dimensions: &Dimensions) -> Grid {
-        let Dimensions { ngpown, ncouls, fallback_begins, .. } = *dimensions;
+        let Dimensions { nbands, ngpown, ncouls, fallback_begins, .. } = *dimensions;
         match self.loops {
             Loops::Tiled(shape) => {
                 shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins))
             }
+            Loops::PerBand => per_band::grid(nbands, ngpown, ncouls),
             Loops::Listed => {
                 let most = lists::records(ngpown.into(), ncouls.into());
                 let records = u64::from(dimensions.clusters).min(most) as u32;
@@ -214,11 +220,11 @@ impl Kernel {
             Loops::Collapse3 => bands * igp * ig,
             Loops::Collapse2 => igp * ig,
             Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
-            Loops::Tiled(_) | Loops::Listed => {
-                let Grid { groups, ig_blocks, fallback_blocks, threads, .. } =
+            Loops::Tiled(_) | Loops::Listed | Loops::PerBand => {
+                let Grid { groups, ig_blocks, fallback_blocks, threads, band_blocks, .. } =
                     self.grid(dimensions);
                 let blocks = u64::from(ig_blocks) + u64::from(fallback_blocks);
-                u64::from(groups) * blocks * u64::from(threads)
+                u64::from(groups) * blocks * u64::from(threads) * u64::from(band_blocks)
             }
             Loops::Clusters(_) => {
                 bands.next_multiple_of(u64::from(BANDS)) * u64::from(dimensions.clusters)
@@ -235,6 +241,10 @@ impl Kernel {
         let items = if self.loops == Loops::Collapse3 { 0 } else { self.items(dimensions) };
         let blocks = match self.loops {
             Loops::Tiled(_) | Loops::Listed => items / u64::from(self.threads),
+            Loops::PerBand => {
+                let Grid { groups, ig_blocks, .. } = self.grid(dimensions);
+                u64::from(groups) * u64::from(ig_blocks)
+            }
             Loops::Clusters(blocks) => u64::from(blocks),
             _ => u64::from(threads::MAX_BLOCKS),
         };
@@ -250,7 +260,7 @@ impl Kernel {
             ("words of the mask of fallback pairs", words),
             ("words of the lists of pairs", listed),
             ("iterations of the collapsed loops", items),
-            ("partial sums", blocks * u64::from(nw) * VALUES as u64),
+            ("partial sums", blocks * self.values([bands, u64::from(nw)])),
         ]
         .into_iter()
         .map(|(what, count)| Exceeded { what, count })
@@ -323,26 +333,12 @@ impl Layout {
     }
 }
 
-/// Register spills that tests allow an entry, with a margin for other compilers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spills {
-    /// Loads and stores of local memory in one pass of an innermost loop of FP64 arithmetic: these cost time.
-    pub in_loop: u32,
-    /// Bytes in the whole entry, most of which run once: more means that it has changed.
-    pub bytes: u32,
-}
-
-impl Spills {
-    /// No spills in a loop, except the few that tests allow anywhere.
-    pub const OUTSIDE: Spills = Spills { in_loop: 0, bytes: 192 };
-}
-
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
 /// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
 /// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
-/// says `registers …`, and spills in no loop unless it says `spills { in_loop: …, bytes: … }`.
+/// says `registers …`.
 /// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
 macro_rules! entries {
     (clusters $cluster:ty: $symbol:ident) => {{
@@ -359,7 +355,6 @@ macro_rules! entries {
             energies: $crate::sigma::MAX_ENERGIES,
             symbol: stringify!($symbol),
             max_registers: None,
-            spills: $crate::kernel::Spills::OUTSIDE,
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, _, block, grid| {
                     use $crate::sigma::Cluster;
@@ -405,7 +400,7 @@ macro_rules! entries {
         )
     }};
     (@ $list:ident $slot:tt $arguments:ident, $body:ident:
-     $($symbol:ident = $nw:literal $(registers $registers:literal)? $(spills $spills:tt)?),+ $(,)?) => {{
+     $($symbol:ident = $nw:literal $(registers $registers:literal)?),+ $(,)?) => {{
         $(
             $crate::arrays::list! { $list: entry [
                 $symbol $crate::arrays::$arguments, |arguments| {
@@ -417,7 +412,6 @@ macro_rules! entries {
             energies: $nw,
             symbol: stringify!($symbol),
             max_registers: [$(Some($registers),)? None][0],
-            spills: [$($crate::kernel::Spills $spills,)? $crate::kernel::Spills::OUTSIDE][0],
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, constant, block, grid| {
                     // SAFETY: the launch contract.

@@ -50,7 +50,7 @@
 //! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · nw · `[`formula::VALUES`] numbers; the second stage has
 //!    one block of [`reduction::THREADS`] threads for each value of each group, `partials` of as many runs of `count`,
 //!    and `sums` of as many numbers.
-//! 9. **Kernels.** The kernel is one of [`versions::ALL`], that of [`versions::static_ch`], or one of these with
+//! 9. **Kernels.** The kernel is one of [`versions::ALL`] or [`versions::PER_BAND`], or one of these with
 //!    another cap on its registers. Its layout, loops and threads are those that its entries were written for.
 #![no_std]
 #![allow(clippy::assign_op_pattern, reason = "sums are written as in the formula")]

@@ -81,6 +81,7 @@ pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
         ig_blocks: records,
         fallback_blocks,
         take_turns: true,
+        band_blocks: 1,
     }
 }
 

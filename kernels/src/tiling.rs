@@ -32,11 +32,20 @@ pub struct Grid {
     pub fallback_blocks: u32,
     /// Whether blocks of fallback pairs take turns with those of tiles, or come first.
     pub take_turns: bool,
+    /// Blocks that share a group's pairs, each with its own bands.
+    pub band_blocks: u32,
 }
 
 impl Grid {
     pub const fn ungrouped(blocks: u32, threads: u32) -> Grid {
-        Grid { threads, groups: 1, ig_blocks: blocks, fallback_blocks: 0, take_turns: false }
+        Grid {
+            threads,
+            groups: 1,
+            ig_blocks: blocks,
+            fallback_blocks: 0,
+            take_turns: false,
+            band_blocks: 1,
+        }
     }
 
     #[inline(always)]
@@ -46,7 +55,7 @@ impl Grid {
 
     #[inline(always)]
     pub const fn blocks(self) -> u32 {
-        self.groups * self.per_group()
+        self.groups * self.per_group() * self.band_blocks
     }
 
     /// Whether a block sums fallback pairs and no tile. Of the block's number itself, without a division: the
@@ -126,6 +135,7 @@ impl Shape {
             fallback_blocks,
             // Fallback pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
             take_turns: self.tile > 1,
+            band_blocks: 1,
         }
     }
 
@@ -513,13 +523,12 @@ impl<const T: usize, const W: usize> Stage<T, W> {
 
 pub const ELEMENT: u32 = 16;
 
-// Two stages each, with a variable for each number of warps, so that a kernel takes no more than it fills.
+// Two stages.
 shared_memory! { align 16 gpp_stage_8: 2 * Stage::<3, 8>::LENGTH * ELEMENT }
-shared_memory! { align 16 gpp_stage_wide: 2 * Stage::<4, 4>::LENGTH * ELEMENT }
 
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn stages<const T: usize, const W: usize>() -> u32 {
-    const { assert!(W == 8 && T <= 3 || W == 4 && T == 4) };
-    if W == 4 { gpp_stage_wide() } else { gpp_stage_8() }
+    const { assert!(W == 8 && T <= 3) };
+    gpp_stage_8()
 }

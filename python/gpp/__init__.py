@@ -55,16 +55,18 @@ class Sums:
     """The result of a calculation; arrays are (nw,), in the unit of vcoul.
 
     asx, ach : screened exchange and Coulomb hole at each energy.
-    static_ch : the static CH of the same bands; None unless it was asked for.
+    static_ch, ach_of_bands : (nbands,), the static CH and CH at one energy of each band; None unless asked for.
     version : the version that ran.
-    seconds : kernel time.
+    seconds : kernel time; call_seconds : time of the whole call.
     """
 
     asx: Complex
     ach: Complex
-    static_ch: complex | None
+    static_ch: Complex | None
+    ach_of_bands: Complex | None
     version: str
     seconds: float
+    call_seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +76,14 @@ class Matrices:
 
     sx, ch : screened exchange sx[iw, l, m] and Coulomb hole ch[iw, l, m].
     version : the version that ran: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a CPU.
-    seconds : time of the products.
+    seconds : time of the products; call_seconds : time of the whole call.
     """
 
     sx: Complex
     ch: Complex
     version: str
     seconds: float
+    call_seconds: float
 
 
 def _stays(self: object) -> NoReturn:
@@ -103,9 +106,7 @@ class Calculator:
     Attributes
     ----------
     device : "cpu", "gpu:0", …, the first of several; device_name : its model.
-    version : the selected version.
-    threads : number of CPU threads.
-    progress : the callback, which may be replaced, or None.
+    version, threads, progress : as above; they may be set again, threads and progress also to None.
 
     Raises `gpp.Error` for an unknown name, a missing GPU, or a version for other devices. A calculator cannot be pickled
     or used in a forked process: open one in each process.
@@ -119,13 +120,35 @@ class Calculator:
         threads: int | None = None,
         progress: Callable[[float], bool | None] | None = None,
     ):
+        self._core: Any = _gpp.Calculator(device)
+        self.version, self.threads, self.progress = version, threads, progress
+
+    @property
+    def device(self) -> str:
+        return str(self._core.device()[0])
+
+    @property
+    def device_name(self) -> str:
+        return str(self._core.device()[1])
+
+    @property
+    def version(self) -> str:
+        return self._version
+
+    @version.setter
+    def version(self, version: str) -> None:
+        self._core = self._core.with_version(version)
+        self._version = version
+
+    @property
+    def threads(self) -> int:
+        return int(self._core.threads())
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
         if threads is not None and not 1 <= threads <= 65535:
             raise Error(f"threads must be from 1 to 65535, found {threads}")
-        self._core: Any = _gpp.Calculator(device, version, threads or 0)
-        self.device: str
-        self.device_name: str
-        self.device, self.device_name = self._core.device()
-        self.version, self.threads, self.progress = version, int(self._core.threads()), progress
+        self._core.set_threads(threads or 0)
 
     __reduce__ = _stays
 
@@ -148,6 +171,7 @@ class Calculator:
         stream: int | None = None,
         *,
         static_ch: bool = False,
+        ach_of_bands: int | None = None,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -167,8 +191,9 @@ class Calculator:
         sexcut : bound on |ssx| / |eps| if omega is below the band.
         stream : CUDA stream, as an integer, that produces arrays on a GPU. By default the one that they name, or the
             default stream.
-        static_ch : whether to compute the static CH of the same bands too, −½ Σ vcoul · eps · conj(aqsm) · aqsn, as in
+        static_ch : whether to compute the static CH of each band too, −½ Σ vcoul · eps · conj(aqsm) · aqsn, as in
             BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
+        ach_of_bands : index of the energy at which to compute CH of each band too.
 
         Fortran-ordered arrays are used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
         a C-ordered array of shape (ngpown, ncouls) is in Fortran's order and not copied.
@@ -182,7 +207,8 @@ class Calculator:
         Ctrl-C ends the calculation.
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
-        arrays = CallArrays(self, stream, static_ch, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
+        of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
+        arrays = CallArrays(self, stream, static_ch, ach_of_bands, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
@@ -217,9 +243,10 @@ class Calculator:
         calculator's is.
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
-        arrays = CallArrays(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig, **bands)
-        core = self._core.place(arrays.screening(), arrays.call)
-        return _matrix(core, arrays, arrays.shape, (gamma, sexcut), at_bands)
+        of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
+        arrays = CallArrays(self, stream, False, None, **of_g, **bands)
+        place = self._core, self._core.place(arrays.screening(), arrays.call)
+        return _matrix(place, arrays, arrays.shape, (gamma, sexcut), at_bands)
 
     def place(
         self, wtilde: Array, eps: Array, vcoul: Array, igp_to_ig: Array, stream: int | None = None
@@ -230,7 +257,7 @@ class Calculator:
         Arguments and exceptions are as in `sums`. Matrices on the host are copied. Matrices on the GPU are used in place
         and must not change; they are copied to the host once.
         """
-        arrays = CallArrays(self, stream, False, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
+        arrays = CallArrays(self, stream, wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         for name in "wtilde", "eps":
             if not arrays.has_matrices_on_gpu:
                 arrays.arrays[name] = arrays.arrays[name].copy(order="F")
@@ -239,7 +266,7 @@ class Calculator:
     def workspace(
         self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
     ) -> tuple[int, int]:
-        """Maximum additional memory of a call in bytes, with the static CH: on the host, on each GPU.
+        """Maximum additional memory of a call in bytes, with CH of each band: on the host, on each GPU.
 
         on_device : whether all matrices are on the GPU already.
 
@@ -272,11 +299,15 @@ class Placed:
         stream: int | None = None,
         *,
         static_ch: bool = False,
+        ach_of_bands: int | None = None,
     ) -> Sums:
         """`Calculator.sums` with the placed screening."""
-        arrays = CallArrays(self._calculator, stream, static_ch, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
+        arrays = CallArrays(
+            self._calculator, stream, static_ch, ach_of_bands, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega
+        )
         with self._turn:
-            return Sums(*self._core.sums(*arrays.bands(self._shape), (gamma, sexcut), arrays.call))
+            rest = (*arrays.bands(self._shape), (gamma, sexcut), arrays.call)
+            return Sums(*self._core.sums(self._calculator._core, *rest))
 
     def matrix(
         self,
@@ -291,23 +322,25 @@ class Placed:
         at_bands: bool = False,
     ) -> Matrices:
         """`Calculator.matrix` with the placed screening."""
-        arrays = CallArrays(self._calculator, stream, False, a=a, e=e, occ=occ, omega=omega)
+        arrays = CallArrays(self._calculator, stream, a=a, e=e, occ=occ, omega=omega)
         with self._turn:
-            return _matrix(self._core, arrays, self._shape, (gamma, sexcut), at_bands)
+            place = self._calculator._core, self._core
+            return _matrix(place, arrays, self._shape, (gamma, sexcut), at_bands)
 
 
 def _matrix(
-    core: Any, arrays: CallArrays, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool
+    place: Any, arrays: CallArrays, shape: tuple[int, int], formula: tuple[float, float], at_bands: bool
 ) -> Matrices:
     (a, *rest), omega = arrays.matrix(shape, at_bands)
     count = len(arrays.arrays["a"])
     # In memory l is the fastest.
     by_m = (2 if at_bands else len(omega), count, count)
     if not len(a):
-        return Matrices(np.zeros(by_m, complex), np.zeros(by_m, complex), "cpu", 0.0)
-    sx, ch, version, seconds = core.matrix((a, *rest), omega, formula, arrays.call)
+        return Matrices(np.zeros(by_m, complex), np.zeros(by_m, complex), "cpu", 0.0, 0.0)
+    calculator, core = place
+    sx, ch, *rest = core.matrix(calculator, (a, *rest), omega, formula, arrays.call)
     sx, ch = (of.reshape(by_m).transpose(0, 2, 1) for of in (sx, ch))
-    return Matrices(sx, ch, version, seconds)
+    return Matrices(sx, ch, *rest)
 
 
 def versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from operator import index
 from typing import Any, Protocol, TypeAlias
 
 import gpp
@@ -56,6 +57,8 @@ def array(name: str, argument: Array) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         raise TypeError(f"{name} is not an array: {error!r}") from error
     kinds, ndim = _KINDS[name]
+    if is_host and not hasattr(argument, "dtype") and (np.can_cast(found.dtype, kinds[0]) or not found.size):
+        found = found.astype(kinds[0])
     if found.dtype not in kinds or found.ndim != ndim:
         needs = f"{name} needs {' or '.join(map(str, kinds))}, {ndim}-dimensional"
         on_gpu = "" if interface is None else " on a GPU"
@@ -78,9 +81,16 @@ def flat(of: Any, order: str = "F") -> Any:
 
 
 class CallArrays:
-    """The arrays of a call, its stream, whether the static CH is wanted, and the progress callback."""
+    """The arrays of a call, its stream, what is wanted of each band, and the progress callback."""
 
-    def __init__(self, calculator: "gpp.Calculator", stream: int | None, static_ch: bool, **arrays: Array):
+    def __init__(
+        self,
+        calculator: "gpp.Calculator",
+        stream: int | None,
+        static_ch: bool = False,
+        ach_of_bands: int | None = None,
+        **arrays: Array,
+    ):
         self.arrays = {name: array(name, of) for name, of in arrays.items()}
         on_gpu = {name: of for name, of in self.arrays.items() if isinstance(of, _DeviceArray)}
         if calculator.device == "cpu" and (on_gpu or stream is not None):
@@ -88,7 +98,10 @@ class CallArrays:
         streams = {of.stream for of in on_gpu.values()} - {None} if stream is None else {stream}
         if len(streams) > 1:
             raise gpp.Error(f"{', '.join(on_gpu)} have different streams; pass one as stream")
-        self.call = next(iter(streams), 0), static_ch, calculator.progress
+        if ach_of_bands is not None and not 0 <= index(ach_of_bands) < math.prod(self.arrays["omega"].shape):
+            needs = f"an index of omega, 0 to {math.prod(self.arrays['omega'].shape) - 1}"
+            raise gpp.Error(f"ach_of_bands needs {needs}; found {ach_of_bands}")
+        self.call = next(iter(streams), 0), static_ch, ach_of_bands, calculator.progress
         self.has_matrices_on_gpu = any(of.ndim == 2 for of in on_gpu.values())
         for name, of in on_gpu.items():
             if of.ndim != 2:

@@ -18,33 +18,33 @@ pub struct Calculator(gpp_core::Calculator);
 #[pyclass]
 pub struct Placed {
     placed: gpp_core::Placed<'static>,
-    calculator: gpp_core::Calculator,
     /// The arrays that it refers to, dropped after it.
     _arrays: Py<PyAny>,
 }
 
-/// asx and ach, the static CH, the version, seconds.
-type Sums<'py> = (Array<'py>, Array<'py>, Option<Complex64>, &'static str, f64);
-/// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds.
-type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64);
+/// asx and ach, the static CH and CH of each band, the version, seconds of the kernels and of the call.
+type Sums<'py> =
+    (Array<'py>, Array<'py>, Option<Array<'py>>, Option<Array<'py>>, &'static str, f64, f64);
+/// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
+type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
 fn formula((gamma, sexcut): (f64, f64)) -> Formula {
     Formula { gamma, sexcut }
 }
 
 fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
-    let [asx, ach] = [found.sums.asx, found.sums.ach].map(|sums| PyArray1::from_vec(py, sums));
-    (asx, ach, found.static_ch, found.version, found.seconds)
+    let array = |sums| PyArray1::from_vec(py, sums);
+    let [asx, ach] = [found.sums.asx, found.sums.ach].map(array);
+    let [static_ch, ach_of_bands] =
+        [found.static_ch, found.ach_of_bands].map(|sums| sums.map(array));
+    (asx, ach, static_ch, ach_of_bands, found.version, found.seconds, found.call_seconds)
 }
 
 #[pymethods]
 impl Calculator {
-    /// 0 threads are the default.
     #[new]
-    fn new(py: Python<'_>, device: &str, version: &str, threads: usize) -> PyResult<Calculator> {
-        let open =
-            || gpp_core::Calculator::open(device)?.with_version(version)?.with_threads(threads);
-        detached(py, open).map(Calculator)
+    fn new(py: Python<'_>, device: &str) -> PyResult<Calculator> {
+        detached(py, || gpp_core::Calculator::open(device)).map(Calculator)
     }
 
     fn device(&self) -> (&str, &str) {
@@ -54,6 +54,15 @@ impl Calculator {
 
     fn threads(&self) -> usize {
         self.0.threads()
+    }
+
+    /// 0 is the default.
+    fn set_threads(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
+        detached(py, || self.0.clone().with_threads(threads).map(drop))
+    }
+
+    fn with_version(&self, py: Python<'_>, version: &str) -> PyResult<Calculator> {
+        detached(py, || self.0.clone().with_version(version)).map(Calculator)
     }
 
     fn sums<'py>(
@@ -78,7 +87,7 @@ impl Calculator {
         let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(of.view()?) };
         let placed = call.run(py, &self.0, |calculator| calculator.place(&view))?;
         drop(of);
-        Ok(Placed { placed, calculator: self.0.clone(), _arrays: screening })
+        Ok(Placed { placed, _arrays: screening })
     }
 
     /// Bytes on the host and on each GPU.
@@ -90,7 +99,7 @@ impl Calculator {
     ) -> PyResult<(u64, u64)> {
         let [ncouls, ngpown, nbands, nw] = sizes;
         let sizes = Sizes { ncouls, ngpown, nbands, nw, on_gpu: on_device };
-        let calculator = self.0.clone().with_static_ch(true);
+        let calculator = self.0.clone().with_static_ch(true).with_ach_of_bands(Some(0));
         let found = detached(py, || calculator.workspace(sizes))?;
         Ok((found.host, found.device))
     }
@@ -118,13 +127,14 @@ impl Placed {
     fn sums<'py>(
         &mut self,
         py: Python<'py>,
+        calculator: &Calculator,
         bands: OfBands<'py>,
         omega: Vector<'py, f64>,
         limits: (f64, f64),
         call: Call,
     ) -> PyResult<Sums<'py>> {
         let (placed, bands, omega) = (&mut self.placed, bands.view()?, omega.as_slice()?);
-        let found = call.run(py, &self.calculator, |calculator| {
+        let found = call.run(py, &calculator.0, |calculator| {
             calculator.sums_at(placed, &bands, omega, formula(limits))
         })?;
         Ok(sums_of(py, found))
@@ -133,6 +143,7 @@ impl Placed {
     fn matrix<'py>(
         &mut self,
         py: Python<'py>,
+        calculator: &Calculator,
         bands: OfMatrix<'py>,
         omega: Vector<'py, f64>,
         limits: (f64, f64),
@@ -142,11 +153,11 @@ impl Placed {
         let (a, e, occ) = (a.as_slice()?, e.as_slice()?, occ.as_slice()?);
         let bands = MatrixBands { a, e, occ, at_bands: *at_bands };
         let (placed, omega) = (&mut self.placed, omega.as_slice()?);
-        let found = call.run(py, &self.calculator, |calculator| {
+        let found = call.run(py, &calculator.0, |calculator| {
             calculator.matrix_at(placed, &bands, omega, formula(limits))
         })?;
         let [sx, ch] = [found.sums.sx, found.sums.ch].map(|sums| PyArray1::from_vec(py, sums));
-        Ok((sx, ch, found.version, found.seconds))
+        Ok((sx, ch, found.version, found.seconds, found.call_seconds))
     }
 }
 

@@ -32,9 +32,9 @@ mod _gpp {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// The CUDA stream, whether the static CH is wanted, and the progress callback.
+/// The CUDA stream, whether the static CH is wanted, at which energy CH of each band, and the progress callback.
 #[derive(FromPyObject)]
-pub struct Call(usize, bool, Option<Py<PyAny>>);
+pub struct Call(usize, bool, Option<usize>, Option<Py<PyAny>>);
 
 impl Call {
     /// Does `work` with the calculator of this call.
@@ -47,7 +47,7 @@ impl Call {
         calculator: &Calculator,
         work: impl FnOnce(&Calculator) -> Result<R> + Send,
     ) -> PyResult<R> {
-        let Call(stream, static_ch, progress) = self;
+        let Call(stream, static_ch, ach_of_bands, progress) = self;
         // SAFETY: the caller says that it is a stream of the device.
         let stream = unsafe { ForeignStream::new(without_provenance_mut(stream)) };
         let raised = Arc::new(OnceLock::new());
@@ -64,6 +64,7 @@ impl Call {
             Python::try_attach(asked).unwrap_or(true).then_some(0)
         };
         let calculator = calculator.clone().with_static_ch(static_ch);
+        let calculator = calculator.with_ach_of_bands(ach_of_bands);
         let calculator = calculator.with_stream(stream).with_progress(report);
         let found = detached(py, || work(&calculator));
         raised.get().map_or(found, |error| Err(error.clone_ref(py)))

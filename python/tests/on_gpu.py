@@ -23,7 +23,7 @@ def there(array):
 
 
 def same(a, b):
-    return np.array_equal(a.asx, b.asx) and np.array_equal(a.ach, b.ach) and a.static_ch == b.static_ch
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ["asx", "ach", "static_ch", "ach_of_bands"])
 
 
 def part(arguments, names):
@@ -46,17 +46,18 @@ def main():
         system = gpp.system(name, energies=energies)
         for version in ["best", "v3", "v8", "v13", "sigma:blocks"]:
             calculator = gpp.Calculator("gpu", version)
-            expected = calculator.sums(**system, static_ch=True)
-            assert expected.static_ch != 0
+            asked = dict(static_ch=True, ach_of_bands=1)
+            expected = calculator.sums(**system, **asked)
+            assert (expected.static_ch != 0).all() and (expected.ach_of_bands != 0).all()
             all_there = {key: there(system[key]) if key in NAMES else system[key] for key in system}
             large = {key: there(system[key]) if key in MATRICES else system[key] for key in system}
             mixed = dict(system, aqsn=all_there["aqsn"], aqsm=all_there["aqsm"])
             for arguments in [all_there, large, mixed]:
-                assert same(calculator.sums(**arguments, static_ch=True), expected), (name, version)
+                assert same(calculator.sums(**arguments, **asked), expected), (name, version)
                 placed = calculator.place(**part(arguments, SCREENING))
                 of_bands = {key: arguments[key] for key in arguments if key not in SCREENING}
                 for _ in range(3):
-                    assert same(placed.sums(**of_bands, static_ch=True), expected), (name, version)
+                    assert same(placed.sums(**of_bands, **asked), expected), (name, version)
                 compared += 4
     print(f"{compared} comparisons, the same bits")
 

@@ -31,14 +31,14 @@ def placed_of(calculator, given):
 
 def summed(_):
     calculator, tiny = gpp.Calculator("cpu"), gpp.system("tiny")
-    return calculator.sums(**tiny, static_ch=True), calculator.matrix(**with_a(tiny))
+    return calculator.sums(**tiny, static_ch=True, ach_of_bands=1), calculator.matrix(**with_a(tiny))
 
 
 def test_results_come_back_from_other_processes():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         (sums, matrices), = pool.map(summed, [0])
     expected, matrix = summed(0)
-    for name in "asx", "ach", "static_ch", "version":
+    for name in "asx", "ach", "static_ch", "ach_of_bands", "version":
         assert np.array_equal(getattr(sums, name), getattr(expected, name))
     assert np.array_equal(matrices.sx, matrix.sx) and np.array_equal(matrices.ch, matrix.ch)
     error = pickle.loads(pickle.dumps(gpp.Stopped("why")))
@@ -131,9 +131,11 @@ def test_sums_of_nothing_are_zero(cpu, tiny):
     for empty in no_columns, no_bands, no_columns | no_bands:
         given = tiny | empty
         placed, bands = placed_of(cpu, given)
-        for found in cpu.sums(**given, static_ch=True), placed.sums(**bands, static_ch=True):
+        asked = dict(static_ch=True, ach_of_bands=1)
+        for found in cpu.sums(**given, **asked), placed.sums(**bands, **asked):
             assert np.array_equal(found.asx, np.zeros(2)) and np.array_equal(found.ach, np.zeros(2))
-            assert found.static_ch == 0
+            zeros = np.zeros(len(given["e"]))
+            assert np.array_equal(found.static_ch, zeros) and np.array_equal(found.ach_of_bands, zeros)
         of_bands = with_a(given)
         for bands in 3, 0:
             found = cpu.matrix(**of_bands | {"a": of_bands["a"][:bands]})

@@ -56,26 +56,44 @@ def test_sums_are_those_of_the_formula(cpu, name, energies):
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex", "demo"])
 @pytest.mark.parametrize("version", ["best", "sigma:cells", "v13"])
-def test_the_static_ch_is_that_of_the_formula(name, version):
+def test_the_static_ch_of_each_band_is_that_of_the_formula(name, version):
     system = gpp.system(name)
     rows, calculator = system["igp_to_ig"], gpp.Calculator("cpu", version)
     left = system["vcoul"][rows][:, None] * np.conj(system["aqsm"][rows])
-    expected = -0.5 * np.sum(left * (system["eps"].T @ system["aqsn"]))
+    expected = -0.5 * np.sum(left * (system["eps"].T @ system["aqsn"]), axis=0)
+    near = lambda found, expected: np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max()
     found, without = calculator.sums(**system, static_ch=True), calculator.sums(**system)
-    assert abs(found.static_ch - expected) <= 1e-11 * abs(expected)
+    assert near(found.static_ch, expected)
     assert without.static_ch is None
     assert np.array_equal(found.asx, without.asx) and np.array_equal(found.ach, without.ach)
     screening = {key: system[key] for key in ["wtilde", "eps", "vcoul", "igp_to_ig"]}
     of_bands = {key: system[key] for key in system if key not in screening}
     placed = calculator.place(**screening)
-    assert placed.sums(**of_bands, static_ch=True).static_ch == found.static_ch
-    # Poles and energies have no part in it, and bands add up.
+    assert np.array_equal(placed.sums(**of_bands, static_ch=True).static_ch, found.static_ch)
+    # Poles and energies have no part in it.
     other = dict(system, wtilde=2 * system["wtilde"], omega=system["omega"] + 1)
-    assert calculator.sums(**other, static_ch=True).static_ch == found.static_ch
+    assert np.array_equal(calculator.sums(**other, static_ch=True).static_ch, found.static_ch)
     parts = [dict(of_bands, **{key: of_bands[key][..., half] for key in ["aqsn", "aqsm", "e", "occ"]})
              for half in [slice(0, 7), slice(7, None)]]
-    total = sum(placed.sums(**part, static_ch=True).static_ch for part in parts)
-    assert abs(total - expected) <= 1e-11 * abs(expected)
+    assert near(np.concatenate([placed.sums(**part, static_ch=True).static_ch for part in parts]), expected)
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny-complex", "demo"])
+@pytest.mark.parametrize("version", ["best", "sigma:cells", "v13"])
+def test_ch_of_each_band_is_that_of_a_call_of_this_band(name, version):
+    system, calculator = gpp.system(name), gpp.Calculator("cpu", version)
+    for iw in range(len(system["omega"])):
+        found = calculator.sums(**system, ach_of_bands=iw)
+        assert abs(found.ach_of_bands.sum() - found.ach[iw]) <= 1e-12 * np.abs(found.ach_of_bands).sum()
+        assert found.static_ch is None
+    for n in 0, len(system["e"]) - 1:
+        band = {key: system[key][..., n:n + 1] for key in ["aqsn", "aqsm", "e", "occ"]}
+        assert abs(calculator.sums(**system | band).ach[iw] - found.ach_of_bands[n]) <= 1e-11 * abs(found.ach[iw])
+    for wrong in -1, len(system["omega"]):
+        with pytest.raises(gpp.Error, match=f"ach_of_bands needs an index of omega, 0 to 1; found {wrong}"):
+            calculator.sums(**system, ach_of_bands=wrong)
+    with pytest.raises(TypeError):
+        calculator.sums(**system, ach_of_bands="0")
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny-complex"])
@@ -293,6 +311,30 @@ def test_sums_have_the_same_bits_for_any_number_of_threads(cpu, tiny, version):
             gpp.Calculator("cpu", threads=wrong)
     with pytest.raises(TypeError):
         gpp.Calculator("cpu", threads="2")
+
+
+def test_version_and_threads_may_be_set_again(tiny):
+    calculator = gpp.Calculator("cpu", threads=2)
+    placed = calculator.place(*(tiny[name] for name in ("wtilde", "eps", "vcoul", "igp_to_ig")))
+    for version, threads in ("cpu:simd", 1), ("v3", 3):
+        calculator.version, calculator.threads = version, threads
+        of_placed = placed.sums(*(tiny[name] for name in ("aqsn", "aqsm", "e", "occ", "omega")))
+        for found in calculator.sums(**tiny), of_placed:
+            assert (found.version, calculator.version, calculator.threads) == (version, version, threads)
+            assert found.call_seconds > found.seconds > 0
+    with pytest.raises(gpp.Error, match="unknown version"):
+        calculator.version = "none"
+    with pytest.raises(AttributeError):
+        calculator.device = "gpu"
+    calculator.threads = None
+    assert (calculator.version, calculator.threads) == ("v3", gpp.Calculator("cpu").threads)
+
+
+def test_lists_of_int_are_numbers(cpu, tiny):
+    found = cpu.sums(**{**tiny, "occ": [1] * len(tiny["e"])})
+    assert np.array_equal(found.asx, cpu.sums(**{**tiny, "occ": np.ones(len(tiny["e"]))}).asx)
+    with pytest.raises(TypeError, match="occ needs float64"):
+        cpu.sums(**{**tiny, "occ": np.ones(len(tiny["e"]), int)})
 
 
 def test_the_environment_says_how_many_threads_there_are():

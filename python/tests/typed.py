@@ -18,7 +18,7 @@ def accepted(array: NDArray[np.complex128], real: NDArray[np.float64]) -> comple
     calculator = gpp.Calculator("auto", threads=2, progress=lambda part: part > 0.5)
     calculator.progress = print
     there = OnGpu()
-    found: gpp.Sums = calculator.sums(**gpp.system("tiny", energies=[0.0, 1.0]), static_ch=True)
+    found: gpp.Sums = calculator.sums(**gpp.system("tiny", energies=[0.0, 1.0]), static_ch=True, ach_of_bands=0)
     found = calculator.sums(there, there, real, np.arange(3), array, array, real, real, [0.0, 1.0], stream=1)
     matrices: gpp.Matrices = calculator.matrix(array, array, there, [0, 1], there, [1.0], [1.0], real, at_bands=True)
     placed: gpp.Placed = calculator.place(there, there, [1.0], [0, -1])
@@ -32,7 +32,7 @@ def accepted(array: NDArray[np.complex128], real: NDArray[np.float64]) -> comple
         total: NDArray[np.complex128] = asx + ach + found.asx + matrices.sx[0, 0]
     except (gpp.Stopped, gpp.Error):
         raise
-    return complex(total[0]) + (found.static_ch or 0)
+    return complex(total[0]) + (0 if found.static_ch is None else complex(found.static_ch.sum()))
 
 
 def refused(calculator: gpp.Calculator, placed: gpp.Placed) -> None:

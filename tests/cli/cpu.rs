@@ -1,11 +1,16 @@
 //! What a CPU runs by default, its vectors and threads, what is emulated on it, and the best version of each device.
 
-use crate::{gpp, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::common::place;
+use crate::common::running::Running;
+use crate::{gpp, json, parsed, printed};
 use gpp::catalogue::{self, BackEnd, SERIES, best};
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn each_level_of_vectors_is_used_when_asked_for() {
@@ -21,17 +26,46 @@ fn each_level_of_vectors_is_used_when_asked_for() {
 
 #[test]
 fn what_is_emulated_says_so() {
-    let ran = ["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"];
-    let output = gpp().args(ran).assert().success();
-    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let printed = printed(gpp().args(["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"]));
     let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
     assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
 }
 
+/// On one thread no CPU emulates all of it in ten seconds.
+#[test]
+fn large_problems_are_emulated_on_a_sample() {
+    let large = ["-s", "si214", "-d", "cpu", "--threads", "1", "-v", "v0-v3"];
+    let (_dir, path) = place("run.json");
+    let run = gpp().args(large).arg("-j").arg(&path).assert().success();
+    let said = "note: the CPU emulates the threads of v0-v3 one after the other: such times say";
+    let all =
+        contains("gpp -s si214 -d cpu --threads 1 -v v0-v3 -j ").and(contains(" --emulate\n"));
+    let shown = contains(" of 1374 G′, 11075 G").and(contains("Self-energy").not());
+    run.stderr(contains(said)).stdout(shown.and(all).and(contains("without --version")));
+    let run: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let (sampled, of) = (&run["system"]["ngpown"], &run["system"]["sample_of"]);
+    assert!((1..1374).contains(&sampled.as_u64().unwrap()) && *of == 1374, "{sampled} of {of}");
+    let results = run["results"].as_array().unwrap();
+    assert!(results.iter().all(|of| of["verification"]["outcome"] == "sampled"));
+    assert!(results.iter().all(|of| of["verification"]["reference"] == "serial"));
+}
+
+/// All of a problem, with a line every half minute for those who have no terminal.
+#[test]
+#[cfg(unix)]
+fn with_emulate_all_of_it_is_emulated() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpp"));
+    command.args(["-s", "si214", "-d", "cpu", "--threads", "1", "-v", "v0", "--emulate"]);
+    let mut run = Running::start(command.stderr(Stdio::piped()));
+    let lines = BufReader::new(run.0.stderr.take().unwrap()).lines();
+    let mut of_bar = lines.map(Result::unwrap).filter(|line| line.starts_with("v0 on cpu: "));
+    let line = of_bar.next().unwrap();
+    assert!(line.contains(" %, ") && line.ends_with(" left"), "{line}");
+}
+
 #[test]
 fn without_arguments_a_cpu_shows_its_versions() {
-    let output = gpp().env("CUDA_VISIBLE_DEVICES", "").assert().success();
-    let printed = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let printed = printed(gpp().env("CUDA_VISIBLE_DEVICES", ""));
     for id in catalogue::series("cpu").unwrap().ids() {
         assert!(printed.contains(&format!("│ {id}")), "{id} is not in {printed}");
     }
@@ -55,15 +89,12 @@ fn versions_for_cpus_run_there_only() {
 
 #[test]
 fn info_has_the_cpu() {
-    let output = gpp().args(["info", "--device", "cpu", "--json"]).assert().success();
-    let info: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let info = parsed(gpp().args(["info", "--device", "cpu", "--json"]));
     let cpu = &info["processor"];
     let [cores, threads] = ["cores", "threads"].map(|field| cpu[field].as_u64().unwrap());
     assert!(1 <= cores && cores <= threads);
-    let levels = cpu["levels"].as_array().unwrap();
-    let levels: Vec<&str> = levels.iter().map(|level| level.as_str().unwrap()).collect();
-    assert_eq!(levels[0], "scalar");
-    assert_eq!(cpu["level"], *levels.last().unwrap());
+    let levels = Level::available().into_iter().map(Level::name).collect::<Vec<_>>();
+    assert_eq!((&cpu["levels"], &cpu["level"]), (&json!(levels), &json!(levels.last())));
     let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
     text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
 }
@@ -83,28 +114,20 @@ fn a_cpu_in_place_of_a_gpu_is_explained() {
 
 #[test]
 fn the_best_version_is_told_for_each_back_end() {
-    let output = gpp().args(["list", "--json"]).assert().success();
-    let listing: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    let series = listing["series"].as_array().unwrap();
-    assert_eq!(series.len(), SERIES.len());
-    for (listed, own) in series.iter().zip(SERIES) {
-        let fields = ["id", "source", "baseline", "best", "condition"].map(|name| &listed[name]);
-        let expected = [own.id, own.source, own.baseline, own.best, own.condition];
-        assert_eq!(fields, expected.map(Value::from).each_ref());
-        assert_eq!(listed["versions"][0], own.ids()[0]);
+    let mut list = gpp().arg("list").assert().success();
+    let best = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
+    list = list.stdout(contains(format!("best is {} on a GPU and {} on a CPU", best[0], best[1])));
+    for own in SERIES {
+        for told in [own.id, own.source, own.baseline, own.best, own.condition, own.ids()[0]] {
+            list = list.stdout(contains(told));
+        }
     }
-    let of_gpu = listing["best"][0]["version"].as_str().unwrap();
-    assert_eq!(of_gpu, best(BackEnd::Gpu).id());
-    let text = gpp().arg("list").assert().success();
-    let conditions = SERIES.iter().map(|series| series.condition);
-    conditions.fold(text, |text, condition| text.stdout(contains(condition)));
 }
 
 fn document(arguments: &[&str], asked: Option<&str>) -> Value {
     let mut command = gpp();
     command.env_remove("OMP_NUM_THREADS").envs(asked.map(|list| ("OMP_NUM_THREADS", list)));
-    let output = command.args(arguments).args(["-d", "cpu", "--json", "-"]).assert().success();
-    serde_json::from_slice(&output.get_output().stdout).unwrap()
+    parsed(command.args(arguments).args(["-d", "cpu", "--json", "-"]))
 }
 
 #[test]
@@ -127,6 +150,18 @@ fn the_flag_comes_before_the_environment_and_that_before_the_machine() {
 
 #[test]
 fn runs_have_the_threads_asked_for() {
+    let cpus = gpp_cpu::pool::Room::here().all;
+    let tiny = |flag: usize| {
+        let run = ["-s", "tiny", "-v", "cpu:simd", "-d", "cpu", "--threads", &flag.to_string()];
+        gpp().args(run).assert()
+    };
+    let shared = contains("more than four threads share").count(1);
+    tiny(4 * cpus + 1).success().stderr(shared.clone());
+    tiny(4 * cpus).success().stderr(shared.not());
+    let most = |name: &str| format!("{name} {}: needs at most {}, ", 64 * cpus + 1, 64 * cpus);
+    tiny(64 * cpus + 1).code(2).stderr(contains(most("--threads")));
+    let list = gpp().arg("list").env("OMP_NUM_THREADS", (64 * cpus + 1).to_string()).assert();
+    list.code(2).stderr(contains(most("OMP_NUM_THREADS")));
     for (flag, asked, count) in [
         (&["--threads", "2"][..], None, 2),
         (&["--threads", "3"], Some("1"), 3),

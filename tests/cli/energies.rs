@@ -3,7 +3,9 @@
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::fixture_path;
+use gpp::problem::input_file::write;
+
+use crate::common::{QUIET, fixture, fixture_path, place, remade};
 use crate::{gpp, json, text};
 
 #[test]
@@ -23,16 +25,50 @@ fn a_grid_runs_and_is_recorded() {
     gpp().args(four).assert().success().stdout(shown);
 }
 
+/// In files of `finite_difference_form -3`, whose `e_lk` is no state's energy, energies are ω itself.
+#[test]
+fn without_the_state_s_energy_all_energies_are_omega() {
+    let (path, own) = (text(fixture_path("real/gaas-grid")), fixture("real/gaas-grid"));
+    let run = json(&["--input", &path, "-v", "cpu:paired"]);
+    let first = own.header().e_lk - own.header().sig_dw;
+    assert!(run["system"]["state_ev"].is_null());
+    assert_eq!(run["system"]["energies_ev"][0], first);
+    let sigma = gpp().args(["sigma", "-d", "cpu", "-i", &path]).assert().success();
+    sigma.stdout(contains(" ω [eV] ").and(contains("ω − E").not()));
+    let at = json(&["--input", &path, "-v", "cpu:paired", &format!("--energies={first}")]);
+    assert_eq!(at["system"]["energies_ev"][0], first);
+    let [asx, expected] = [&at, &run].map(|run| run["results"][0]["asx"][0][0].as_f64().unwrap());
+    assert!((asx / expected - 1.0).abs() < 1e-9, "{asx} {expected}");
+}
+
+/// Occupations are counted, not bands up to nvband, and a counted band above the Fermi energy is noted.
+#[test]
+fn occupations_are_those_of_the_sums() {
+    let problem = fixture("edge");
+    let count: f64 = problem.occ().iter().sum();
+    assert!(count != f64::from(problem.header().nvband));
+    let run = |path: &std::path::Path| {
+        let run = ["-d", "cpu", "-v", "cpu:simd", "--no-verify", "-i"];
+        gpp().args(run).arg(path).assert().success()
+    };
+    let noted = contains("above efermi").count(1);
+    let shown = contains(format!("({count} occupied)"));
+    run(&fixture_path("edge")).stdout(shown).stderr(noted.clone().not());
+    let (_dir, path) = place("lower.dat");
+    let lower = remade(&problem, |header, _| header.efermi = 0.1);
+    write(&path, &lower, problem.stored().unwrap(), QUIET).unwrap();
+    run(&path).stderr(noted.and(contains("above efermi, 0.1 eV, and counts as occupied")));
+}
+
 #[test]
 fn files_hold_any_number_of_energies() {
     let dir = tempfile::tempdir().unwrap();
     let file = text(dir.path().join("many.dat"));
     for grid in [&[][..], &["--energies", "-2:3:11"], &["--energies", "0.5"]] {
         let many = grid.ends_with(&["-2:3:11"]);
-        let mut generate = gpp();
-        generate.args(["generate", "--system", "tiny", "--output", &file]).args(grid);
         let note = contains("the mini-app does not").count(usize::from(many));
-        generate.assert().success().stderr(note);
+        let generate = ["generate", "--system", "tiny", "--output", &file];
+        gpp().args(generate).args(grid).assert().success().stderr(note);
         let run = json(&["--input", &file, "-v", "v3,v13,cpu:best"]);
         for result in run["results"].as_array().unwrap() {
             assert_eq!(result["verification"]["outcome"], "passed");
@@ -47,8 +83,7 @@ fn files_hold_any_number_of_energies() {
 /// There are golden sums at some of these energies, and too many terms for the rest.
 #[test]
 fn a_file_needs_sums_at_all_of_its_energies() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("some.dat");
+    let (_dir, file) = place("some.dat");
     let arguments = ["generate", "--system", "si214", "--energies", "0:4:5", "--output"];
     let refused = gpp().args(arguments).arg(&file).assert().code(2);
     refused.stderr(contains("too many terms to evaluate reference values now"));

@@ -12,6 +12,7 @@ use std::{env, fs};
 use gpp::catalogue::{self, BackEnd, MAIN};
 use serde_json::Value;
 
+use crate::common::place;
 use crate::common::running::send;
 
 /// A write that never ends, where the tests below start it in a process of its own.
@@ -102,8 +103,7 @@ fn started(path: &Path, arguments: &[&str]) -> Child {
 /// A pipe that nobody reads yet holds the program where it writes its record, the table printed.
 #[test]
 fn an_interrupt_while_results_are_written_loses_none() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("pipe");
+    let (_dir, path) = place("pipe");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
     let mut child = started(&path, &["-v", "best"]);
     let mut table = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -116,8 +116,7 @@ fn an_interrupt_while_results_are_written_loses_none() {
 
 #[test]
 fn an_interrupted_run_keeps_what_is_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.json");
+    let (_dir, path) = place("run.json");
     // Long enough for the first version on this machine, and not for all.
     let begin = Instant::now();
     let first = started(&path, &["-v", "v0", "--repeat", "2000"]).wait_with_output();

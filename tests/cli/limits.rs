@@ -8,12 +8,11 @@ use std::process::Command;
 use gpp::record;
 use gpp::record::run::Run;
 
-use crate::common::QUIET;
+use crate::common::{QUIET, place};
 
 #[test]
 fn what_is_no_regular_file_is_not_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe.json");
+    let (folder, pipe) = place("pipe.json");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
         let errors = [

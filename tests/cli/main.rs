@@ -32,13 +32,18 @@ fn gpp() -> Command {
     command
 }
 
+/// What a command that succeeds prints.
+fn printed(command: &mut Command) -> String {
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn parsed(command: &mut Command) -> Value {
+    serde_json::from_str(&printed(command)).unwrap()
+}
+
 fn json(arguments: &[&str]) -> Value {
-    let output = gpp()
-        .args(["--device", "cpu", "--repeat", "2", "--warmup", "0", "--json", "-"])
-        .args(arguments)
-        .assert()
-        .success();
-    serde_json::from_slice(&output.get_output().stdout).unwrap()
+    let run = ["--device", "cpu", "--repeat", "2", "--warmup", "0", "--json", "-"];
+    parsed(gpp().args(run).args(arguments))
 }
 
 fn archived(name: &str) -> std::path::PathBuf {

@@ -1,42 +1,54 @@
 //! Files and standard output that cannot be written, and what writing spares.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::fixture_path;
+use crate::common::{fixture_path, place};
 use crate::{archived, gpp, text};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+const TO_JSON: [&str; 7] = ["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"];
+
 #[test]
 fn a_file_that_cannot_be_written_is_said_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
-    let run = |json: &std::path::Path| {
-        let mut command = gpp();
-        command.args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"]);
-        command.arg(json).assert().code(2).stdout(predicate::str::is_empty())
-    };
+    let run = |json: &Path| gpp().args(TO_JSON).arg(json).assert().code(2).stdout("");
     run(&dir.path().join("missing/run.json"))
         .stderr(contains("run.json: cannot write: No such file").and(contains(".gpp").not()));
     run(dir.path()).stderr(contains("it is a folder"));
+    let long = "File name too long (os error 36)";
+    run(&dir.path().join("n".repeat(300))).stderr(contains(long));
+    // Beside it there is no room for another name.
+    let mut deep = dir.path().to_path_buf();
+    while deep.as_os_str().len() < 4080 {
+        let left = 4089 - deep.as_os_str().len();
+        deep.push("d".repeat(left.clamp(1, 200)));
+        fs::create_dir(&deep).unwrap();
+    }
+    let beside = format!("{long}; a file is first written beside it");
+    run(&deep.join("r")).stderr(contains(beside).and(contains("os error 2)").not()));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.json");
-    full(&["-v", "v8", "-s", "tiny", "-d", "cpu", "--json", &text(path.clone())]);
+    let (dir, path) = place("run.json");
+    full(&[&TO_JSON[..], &[text(path.clone()).as_str()]].concat());
     assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
     let [json, csv] = ["table.json", "table.csv"].map(|name| text(dir.path().join(name)));
     let table = ["table", "-s", "tiny", "-d", "cpu", "-r", "1", "-v", "v8"];
     full(&[&table[..], &["--json", &json, "--csv", &csv]].concat());
     assert!(fs::read_to_string(&json).unwrap().contains("\"results\""));
     assert!(fs::read_to_string(&csv).unwrap().contains(",v8,"));
-    let json = ["-v", "v8", "-s", "tiny", "-d", "cpu", "--json", "/dev/full"];
-    let failed = gpp().args(json).assert().code(2).stdout(contains("v8"));
-    failed.stderr(contains("/dev/full: cannot write: No space left"));
+    let no_space = || contains("/dev/full: cannot write: No space left");
+    let failed = gpp().args(TO_JSON).arg("/dev/full").assert().code(2);
+    failed.stdout(contains("v8")).stderr(no_space());
+    let csv = ["sigma", "-s", "tiny", "-d", "cpu", "-q", "--energies=-10:10:501", "--csv"];
+    gpp().args(csv).arg("/dev/full").assert().code(2).stderr(no_space());
+    closed(&[&csv[..], &["-"]].concat());
 }
 
 fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
@@ -75,8 +87,8 @@ fn standard_output_that_is_full_or_closed() {
         &["table", "--from", &run, "--csv", "-"],
         &["diff", &run, &run],
         &["ptx", "v4"],
-        &["--version", "v8", "--system", "tiny", "--device", "cpu"],
-        &["--version", "v8", "--system", "tiny", "--device", "cpu", "--json", "-"],
+        &TO_JSON[..6],
+        &[&TO_JSON[..], &["-"]].concat(),
         &["info", "--device", "cpu"],
         &["list"],
         &["completions", "bash"],
@@ -91,45 +103,32 @@ fn standard_output_that_is_full_or_closed() {
 #[cfg(unix)]
 #[test]
 fn a_file_beyond_the_limit_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let program = assert_cmd::cargo::cargo_bin("gpp");
-    let script = format!(
-        "ulimit -f 100; exec '{}' generate --system demo --quiet --output '{}'",
-        program.display(),
-        dir.path().join("demo.dat").display()
-    );
-    Command::new("sh")
-        .args(["-c", &script])
-        .assert()
-        .code(2)
-        .stderr(contains("demo.dat: cannot write: File too large"));
+    let (dir, path) = place("demo.dat");
+    let script = "ulimit -f 100; exec \"$0\" generate --system demo --quiet --output \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_gpp")]).arg(path);
+    command.assert().code(2).stderr(contains("demo.dat: cannot write: File too large"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn outputs_spare_inputs_links_and_permissions() {
-    let dir = tempfile::tempdir().unwrap();
-    let input = dir.path().join("in.dat");
+    let (dir, input) = place("in.dat");
     fs::copy(fixture_path("edge"), &input).unwrap();
     let before = fs::read(&input).unwrap();
     let mut command = gpp();
-    command.args(["-v", "v8", "-d", "cpu", "--input"]).arg(&input);
-    command.arg("--json").arg(dir.path().join("./in.dat"));
-    command.assert().code(2).stderr(contains("in.dat: is an input"));
+    command.args(["-v", "v8", "-d", "cpu", "--input"]).arg(&input).arg("--json");
+    let refused = command.arg(dir.path().join("./in.dat")).assert().code(2);
+    refused.stderr(contains("in.dat: is an input"));
     assert_eq!(fs::read(&input).unwrap(), before);
 
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode();
-        let json = |path: &std::path::Path| {
-            let mut command = gpp();
-            command.args(["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"]);
-            command.arg(path).assert().success();
-        };
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         let (real, link) = (dir.path().join("real.json"), dir.path().join("link.json"));
         std::os::unix::fs::symlink("real.json", &link).unwrap();
-        json(&link);
+        gpp().args(TO_JSON).arg(&link).assert().success();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::read_to_string(&real).unwrap().contains("\"schema\""));
         let usual = dir.path().join("usual");
@@ -137,7 +136,7 @@ fn outputs_spare_inputs_links_and_permissions() {
         assert_eq!(mode(&real), mode(&usual));
         // A file that is replaced stays as private as it was.
         fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
-        json(&link);
+        gpp().args(TO_JSON).arg(&link).assert().success();
         assert_eq!(mode(&real) & 0o777, 0o600);
     }
 }

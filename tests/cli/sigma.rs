@@ -7,6 +7,7 @@ use gpp::record::run::Run;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::common::place;
 use crate::gpp;
 
 const GRID: [&str; 6] = ["sigma", "--system", "tiny", "--energies=-5:5:11", "--device", "cpu"];
@@ -40,8 +41,7 @@ fn a_grid_is_printed_written_and_plotted() {
 /// The static CH does not depend on energies, versions or slabs; the record keeps it.
 #[test]
 fn the_static_ch_comes_with_the_sums() {
-    let dir = tempfile::tempdir().unwrap();
-    let json = dir.path().join("s.json");
+    let (_dir, json) = place("s.json");
     let of = |more: &[&str], outcome: &str| -> [Option<f64>; 2] {
         let shown = format!("units of vcoul ({outcome}");
         let base = ["sigma", "--system", "tiny", "--device", "cpu", "--static-ch", "--json"];
@@ -54,7 +54,7 @@ fn the_static_ch_comes_with_the_sums() {
     assert!(expected.iter().all(|part| part.is_some_and(|part| part != 0.0)));
     assert_eq!(of(&["--energies=-5:5:11"], "passed, error"), expected);
     assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
-    assert_eq!(of(&["--slab", "4", "--version", "cpu:paired"], "passed, error"), expected);
+    assert_eq!(of(&["--slab", "32", "--version", "cpu:paired"], "passed, error"), expected);
     assert_eq!(of(&["--no-verify"], "not verified"), expected);
     let printed = contains("static CH").not();
     gpp().args(GRID).arg("--json").arg(&json).assert().success().stdout(printed);

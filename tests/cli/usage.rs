@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::fixture_path;
+use crate::common::{fixture_path, place};
 use crate::{gpp, text};
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -22,15 +22,28 @@ fn lists_and_completions() {
     for name in ["v0", "v13", "si510-complex", "small enough for two CPU cores"] {
         assert = assert.stdout(contains(name));
     }
-    for shell in ["bash", "zsh", "fish"] {
+    let cases = [("bash", "--static-ch"), ("zsh", "--static-ch["), ("fish", "-l static-ch")];
+    for (shell, flag) in cases {
         let script = gpp().args(["completions", shell]).assert().success();
-        script.stdout(contains("offdiag").and(contains("--static-ch").or(contains("static-ch"))));
+        script.stdout(contains("offdiag").and(contains(flag)));
     }
     let help = contains("v0-v8").and(contains("Examples:")).and(contains("completions").not());
     gpp().arg("--help").assert().success().stdout(help);
     let short = gpp().arg("-h").assert().success();
     let lines = String::from_utf8_lossy(&short.get_output().stdout).lines().count();
     assert!(lines <= 50, "{lines} lines");
+}
+
+#[test]
+fn help_is_a_command_too_and_boxes_are_those_of_the_locale() {
+    let help =
+        |arguments: &[&str]| gpp().args(arguments).assert().success().get_output().stdout.clone();
+    assert_eq!(help(&["help", "sigma"]), help(&["sigma", "--help"]));
+    for (locale, has) in [("C", false), ("POSIX", false), ("C.UTF-8", true), ("de_DE.utf8", true)] {
+        let list = gpp().arg("list").env("LC_ALL", locale).assert().success();
+        let boxes = String::from_utf8_lossy(&list.get_output().stdout).contains('│');
+        assert_eq!(boxes, has, "{locale}");
+    }
 }
 
 /// As launchers tell a process that it is one of several: Open MPI's, MPICH's, Slurm's with and without PMIx.
@@ -92,20 +105,17 @@ fn help_fits_a_narrow_terminal() {
 
 #[test]
 fn files_of_other_formats_are_named() {
-    let dir = tempfile::tempdir().unwrap();
-    let hdf5 = text(dir.path().join("eps.h5"));
-    fs::write(&hdf5, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
-    let short = text(dir.path().join("short.dat"));
-    fs::write(&short, "abc\n").unwrap();
-    for (arguments, part) in [
+    let (_dir, path) = place("eps.h5");
+    fs::write(&path, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
+    for (flags, part) in [
         (
-            &["--input", &hdf5][..],
-            "eps.h5: is an HDF5 file, not an input file; docs/berkeleygw.md describes",
+            &["--input"][..],
+            "is an HDF5 file, not an input file; gpp's docs/berkeleygw.md describes",
         ),
-        (&["--input", &short], "short.dat: is text, not an input file; docs/berkeleygw.md"),
-        (&["table", "--from", &hdf5], "eps.h5: cannot read: it is an HDF5 file, not text"),
+        (&["table", "--from"], "cannot read: it is an HDF5 file, not text"),
     ] {
-        gpp().args(arguments).assert().code(2).stdout("").stderr(contains(part));
+        let refused = gpp().args(flags).arg(&path).assert().code(2).stdout("");
+        refused.stderr(contains(format!("eps.h5: {part}")));
     }
 }
 

@@ -4,6 +4,11 @@
 #[path = "../../build.rs"]
 mod commit;
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use gpp::devices::gpu::Ptx;
 
 use crate::{RECORDED, compiler};
@@ -66,15 +71,99 @@ fn a_compiler_is_named_by_release_and_llvm() {
 fn compilers_that_cannot_build_say_why_one_by_one() {
     let home = tempfile::tempdir().unwrap();
     for name in ["1.80", "stable"] {
-        std::fs::create_dir_all(home.path().join("toolchains").join(name)).unwrap();
+        fs::create_dir_all(home.path().join("toolchains").join(name)).unwrap();
     }
     let found = compiler::of_rustup(home.path());
     let names: Vec<_> = found.iter().map(|one| one.rustc.to_string_lossy().into_owned()).collect();
     assert!(names[0].ends_with("stable/bin/rustc") && names[1].ends_with("1.80/bin/rustc"));
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let why = compiler::first_that_builds(&found, root, "kernels", home.path()).err().unwrap();
     for name in &names {
         assert!(why.contains(&format!("; {name}: ")), "{why}");
+    }
+}
+
+/// The build script itself, by a compiler that is not there.
+#[test]
+fn a_build_without_kernels_is_a_warning_or_an_error() {
+    let deps = std::env::current_exe().unwrap();
+    let built = deps.ancestors().nth(2).unwrap().join("build");
+    let scripts = fs::read_dir(&built)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("gpp-core-"));
+    let scripts = scripts.map(|entry| entry.path().join("build-script-build"));
+    let newest = |path: &PathBuf| path.metadata().unwrap().modified().unwrap();
+    let script = scripts.filter(|path| path.exists()).max_by_key(newest).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    for (required, level) in [(None, "warning"), (Some("1"), "error")] {
+        let mut run = Command::new(&script);
+        run.env("GPP_KERNEL_RUSTC", "/no/rustc").env("OUT_DIR", out.path());
+        run.env("CARGO_MANIFEST_DIR", concat!(env!("CARGO_MANIFEST_DIR"), "/core"));
+        run.env_remove("GPP_REQUIRE_KERNELS")
+            .envs(required.map(|set| ("GPP_REQUIRE_KERNELS", set)));
+        let printed = String::from_utf8(run.output().unwrap().stdout).unwrap();
+        let says = format!("cargo::{level}=built without GPU kernels: ");
+        assert!(printed.contains(&says), "{printed}");
+        assert!(printed.contains("; /no/rustc: "), "{printed}");
+    }
+}
+
+/// What stands in for each program in `$BIN`: it logs its arguments. apt has no Rust where the folder `ubuntu` exists.
+const STUB: &str = r#"#!/bin/sh
+cd "$BIN" || exit
+echo "${0##*/} $*" >>log
+core=usr/lib/rustlib/src/rust/library/core/src
+rust() { mkdir -p $core && : >$core/lib.rs && ln -sf stub cargo && ln -sf stub rustc; }
+case "${0##*/} $*" in
+    "id -u") echo 0 ;;
+    "rustc --print sysroot") echo "$BIN/usr" ;;
+    apt-get*-web*) [ ! -d ubuntu ] && rust ;;
+    rustup*) rust ;;
+esac || exit 100
+case "$*" in *" gcc"*) ln -sf stub cc ;; esac
+"#;
+
+/// Where rustup, apt or neither is there; what is called, and what the user reads in the end.
+#[test]
+fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let setup = fs::read_to_string(root.join("scripts/setup")).unwrap();
+    let own = setup.replace("builds_kernels /usr", "builds_kernels \"$BIN/usr\"");
+    assert_ne!(setup, own);
+    let rust = "- Rust 1.95 or later with rust-src: see https://rustup.rs";
+    for (tools, code, called, told) in [
+        ("rustup cc", 0, "rustup toolchain install stable", ""),
+        ("rustup cargo rustc cc", 0, "rustup component add rust-src", ""),
+        ("apt-get", 0, "rust-web-src", ""),
+        ("apt-get ubuntu", 1, "-o DPkg::Lock::Timeout=600 gcc\n", rust),
+        ("cc", 1, "", rust),
+        ("", 1, "", "- a C linker: "),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("stub"), STUB).unwrap();
+        fs::set_permissions(at("stub"), PermissionsExt::from_mode(0o755)).unwrap();
+        for tool in tools.split_whitespace().chain(["id"]) {
+            match tool {
+                "ubuntu" => fs::create_dir(at(tool)).unwrap(),
+                _ => symlink("stub", at(tool)).unwrap(),
+            }
+        }
+        for tool in ["sh", "timeout", "mkdir", "ln"] {
+            let path = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(tool));
+            let path = path.into_iter().find(|path| path.exists()).unwrap();
+            symlink(path, at(tool)).unwrap();
+        }
+        let mut run = Command::new("/bin/sh");
+        run.args(["-c", &own]).env("PATH", folder.path()).env("BIN", folder.path());
+        let output = run.output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{tools}: {text}");
+        let log = fs::read_to_string(at("log")).unwrap_or_default();
+        assert!(log.contains(called), "{tools}: {log}");
+        assert!(text.contains(told), "{tools}: {text}");
+        assert!(!tools.contains("rustup") || !log.contains("-web"), "{tools}: {log}");
     }
 }
 
@@ -85,19 +174,19 @@ fn a_commit_is_dirty_where_its_sources_are_changed() {
     assert!(commit::commit_of(root, &["a"]).is_none());
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-        let mut git = std::process::Command::new("git");
+        let mut git = Command::new("git");
         git.arg("-C").arg(root).args(identity).args(arguments);
         assert!(git.output().unwrap().status.success(), "{arguments:?}");
     };
     git(&["init", "-q"]);
-    std::fs::write(root.join("a"), "1").unwrap();
+    fs::write(root.join("a"), "1").unwrap();
     git(&["add", "a"]);
     git(&["commit", "-qm", "one"]);
     let clean = commit::commit_of(root, &["a"]).unwrap();
     assert_eq!(clean.name.len(), 12);
     assert!(clean.depends_on.iter().all(|file| file.exists()) && clean.depends_on.len() >= 2);
-    std::fs::write(root.join("b"), "1").unwrap();
+    fs::write(root.join("b"), "1").unwrap();
     assert_eq!(commit::commit_of(root, &["a"]).unwrap().name, clean.name);
-    std::fs::write(root.join("a"), "2").unwrap();
+    fs::write(root.join("a"), "2").unwrap();
     assert_eq!(commit::commit_of(root, &["a"]).unwrap().name, clean.name + "-dirty");
 }

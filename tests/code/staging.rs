@@ -52,7 +52,6 @@ fn a_block_stages_what_its_threads_read() {
         for first in [0, extents[0] / 2, extents[0] - 1] {
             stage::<1, 8, 0>(extents, first);
             stage::<2, 8, 0>(extents, first);
-            stage::<4, 4, 0>(extents, first);
             stage::<3, 8, 0>(extents, first);
             stage::<1, 8, 4>(extents, first);
             stage::<2, 8, 4>(extents, first);

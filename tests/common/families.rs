@@ -25,18 +25,10 @@ pub enum Family {
     Mixed,
 }
 
-pub const FAMILIES: [Family; 10] = [
-    Family::Edges,
-    Family::OnPoles,
-    Family::Branches,
-    Family::Cutoff,
-    Family::Nothing,
-    Family::Equal,
-    Family::Cancelling,
-    Family::Ranges,
-    Family::Spacings,
-    Family::Mixed,
-];
+pub const FAMILIES: [Family; 10] = {
+    use Family::*;
+    [Edges, OnPoles, Branches, Cutoff, Nothing, Equal, Cancelling, Ranges, Spacings, Mixed]
+};
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {

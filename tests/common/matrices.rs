@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::path::Path;
 
-use gpp::problem::{Matrices, Origin, Problem, Sums, input_file};
-use gpp_core::offdiag::{Elements, GROUP};
+use gpp::problem::{Problem, Sums, input_file};
+use gpp::reference::matrix::Sample;
+use gpp_core::offdiag::gpu::{Launches, Place, Version, batches};
+use gpp_core::offdiag::images::{self, Shape};
+use gpp_core::offdiag::{Elements, GROUP, Sums as MatrixSums, Task};
 use npyz::WriterBuilder;
 use num_complex::Complex64;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Kind, QUIET, made};
+use super::{Kind, QUIET, Random, made, remade};
 
 pub const BANDS: usize = 9;
 
@@ -64,13 +65,10 @@ pub fn element(problem: &Problem, elements: &dyn Elements, [l, m]: [usize; 2]) -
     let of_rows = |column: &[Complex64]| -> Vec<Complex64> {
         header.rows().map(|row| row.map_or(Complex64::ZERO, |row| column[row])).collect()
     };
-    let matrices = Matrices {
-        wtilde: problem.wtilde().to_vec(),
-        eps: problem.eps().to_vec(),
-        aqsn: of_band(l),
-        aqsm_local: of_band(m).chunks_exact(header.ncouls).flat_map(of_rows).collect(),
-    };
-    Problem::new("an element", Origin::Made, header.clone(), matrices).unwrap()
+    remade(problem, |_, of| {
+        of.aqsn = of_band(l);
+        of.aqsm_local = of_band(m).chunks_exact(header.ncouls).flat_map(of_rows).collect();
+    })
 }
 
 /// Matrix elements in memory: `(ncouls, nbands, bands)`.
@@ -84,10 +82,8 @@ pub struct Given {
 impl Given {
     pub fn of(problem: &Problem, bands: usize, seed: u64) -> Given {
         let (nbands, ncouls) = (problem.header().nbands, problem.header().ncouls);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut number = || (random.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-        let all =
-            (0..ncouls * nbands * bands).map(|_| Complex64::new(number(), number())).collect();
+        let mut random = Random::of(seed);
+        let all = (0..ncouls * nbands * bands).map(|_| random.complex()).collect();
         Given { bands, nbands, ncouls, all }
     }
 
@@ -126,4 +122,62 @@ impl Elements for Given {
         let at = (l * self.nbands + n) * self.ncouls;
         column.copy_from_slice(&self.all[at..at + self.ncouls]);
     }
+}
+
+/// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp.
+pub fn emulated(task: &Task, version: &'static Version) -> MatrixSums {
+    let shape = Shape::of(task, version);
+    let (image, fallback) = images::poles(task, &shape);
+    let begins = images::begins(&fallback);
+    let (rows, vcoul) = images::rows(task, &shape);
+    let (w, weights) = images::energies(task);
+    let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
+    let nw = task.nw();
+    let mut total = MatrixSums::zero(task.bands(), task.planes());
+    let mut sums = vec![0.0; 2 * nw * shape.sums()];
+    let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
+    for part in 0..task.parts() {
+        let mut a = vec![0.0; shape.a()];
+        images::fill(task, &shape, part, &mut a);
+        let place = Place {
+            a: a.as_ptr(),
+            poles: image.as_ptr(),
+            pairs: fallback.as_ptr(),
+            begins: begins.as_ptr(),
+            columns: begins.len() as u32 - 1,
+            rows: rows.as_ptr(),
+            vcoul: vcoul.as_ptr(),
+            w: w.as_ptr(),
+            weights: weights.as_ptr(),
+            u: u.as_mut_ptr(),
+            v: v.as_mut_ptr(),
+        };
+        // SAFETY: the arrays are of this shape, and live.
+        unsafe {
+            for batch in batches(task.problem.occ(), 0..nw, part) {
+                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
+                let sums = sums[first..][..shape.sums()].as_mut_ptr();
+                let Launches { first, fallback, gather, second } =
+                    Launches::of(task, &shape, &place, batch, sums);
+                version.run_u(!shape.real, batch.exchange, &first);
+                fallback.run();
+                if batch.gathers {
+                    gather.run();
+                }
+                version.run_sigma(&second);
+            }
+            shape.fold(sums.as_mut_ptr(), folded.as_mut_ptr(), 2 * nw as u32).run();
+        }
+        let mut found = MatrixSums::zero(task.bands(), task.planes());
+        for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {
+            shape.take(&mut found, task.at, iw, values);
+        }
+        total.sx.iter_mut().zip(found.sx).for_each(|(to, from)| *to += from);
+        total.ch.iter_mut().zip(found.ch).for_each(|(to, from)| *to += from);
+    }
+    total
+}
+
+pub fn sample_of_all(task: &Task) -> Sample {
+    Sample { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
 }

@@ -14,10 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, DeviceInfo};
 use gpp::output::Progress;
-use gpp::problem::{Bands, EnergyGrid, Header, Matrices, Origin, Problem, Slab};
+use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Slab};
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use tempfile::TempDir;
 
 pub const QUIET: Progress = Progress { shown: false };
 
@@ -75,6 +76,13 @@ pub fn repository(path: &str) -> PathBuf {
     root.join(path)
 }
 
+/// A file that is not there yet, in a folder that lasts as long as the first of both.
+pub fn place(name: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
 pub fn fixture_path(name: &str) -> PathBuf {
     repository(&format!("data/fixtures/{name}.dat"))
 }
@@ -100,16 +108,6 @@ pub enum Kind {
 
 pub const KINDS: [Kind; 6] =
     [Kind::Mixed, Kind::First, Kind::Second, Kind::Neither, Kind::CutOff, Kind::Real];
-
-#[derive(Clone, Copy, Debug)]
-pub struct Make {
-    pub nbands: usize,
-    pub ngpown: usize,
-    pub ncouls: usize,
-    pub nw: usize,
-    pub kind: Kind,
-    pub seed: u64,
-}
 
 pub struct Random(ChaCha8Rng);
 
@@ -154,9 +152,9 @@ impl Random {
     }
 }
 
-/// Makes it: bands from −6 eV to 13 eV in no order, a third of them empty, one half occupied.
-pub fn make(make: Make) -> Problem {
-    let Make { nbands, ngpown, ncouls, nw, kind, seed } = make;
+/// Makes a problem of so many bands, G′, G and energies: bands from −6 eV to 13 eV in no order, a third of them empty, one half occupied.
+pub fn made(extents: [usize; 4], kind: Kind, seed: u64) -> Problem {
+    let [nbands, ngpown, ncouls, nw] = extents;
     let mut random = Random::of(seed);
     let mut complex = |n: usize| -> Vec<Complex64> { (0..n).map(|_| random.complex()).collect() };
     let (eps, aqsn, aqsm_local) =
@@ -178,12 +176,8 @@ pub fn make(make: Make) -> Problem {
         ..header(nbands, ngpown, ncouls)
     };
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new(&format!("{make:?}"), Origin::Made, header, matrices).unwrap()
-}
-
-/// Makes one of these dimensions: bands, G′, G and energies.
-pub fn made([nbands, ngpown, ncouls, nw]: [usize; 4], kind: Kind, seed: u64) -> Problem {
-    make(Make { nbands, ngpown, ncouls, nw, kind, seed })
+    let name = format!("{kind:?} {extents:?} {seed}");
+    Problem::new(&name, Origin::Made, header, matrices).unwrap()
 }
 
 /// The sizes of a header, the places of its rows, and what most calls have for the formula.
@@ -210,7 +204,7 @@ pub fn header(nbands: usize, ngpown: usize, ncouls: usize) -> Header {
     }
 }
 
-fn matrices(problem: &Problem) -> Matrices {
+pub fn matrices(problem: &Problem) -> Matrices {
     Matrices {
         wtilde: problem.wtilde().to_vec(),
         eps: problem.eps().to_vec(),
@@ -230,10 +224,10 @@ pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {
     Problem::new(problem.name(), problem.origin().clone(), header, matrices)
 }
 
-/// A problem at so many energies, not at equal distances.
-pub fn at_energies(made: Make, count: usize) -> Problem {
+/// A problem at so many other energies, not at equal distances.
+pub fn at_energies(made: &Problem, count: usize) -> Problem {
     let energies = (0..count).map(|i| 0.7 * i as f64 - 0.01 * (i * i) as f64 - 3.0).collect();
-    at(&make(made), &EnergyGrid::Listed(energies)).unwrap()
+    at(made, &EnergyGrid::Listed(energies)).unwrap()
 }
 
 /// A problem with other poles, energies `wx(nw, nbands)` or occupations.
@@ -242,43 +236,35 @@ pub fn changed(
     change: impl FnOnce(&mut [Complex64], &mut [f64], &mut [f64]),
 ) -> gpp::error::Result<Problem> {
     let (name, origin) = (problem.name().to_string(), problem.origin().clone());
-    let (bands, slab) = problem.into_parts();
-    let igp = slab.view().igp();
+    let (bands, igp) = (problem.bands().clone(), problem.slab().igp());
     let (mut wx, mut occ) = (bands.wx().to_vec(), bands.occ().to_vec());
-    let [mut wtilde, eps, aqsm_local] = slab.into_matrices();
+    let Matrices { mut wtilde, eps, aqsm_local, .. } = matrices(&problem);
     change(&mut wtilde, &mut wx, &mut occ);
-    let bands = Bands::clone(&bands).with_energies(wx, occ)?;
+    let bands = bands.with_energies(wx, occ)?;
     let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local)?;
     Ok(Problem::of(&name, origin, bands.into(), slab).expect("the slab is whole"))
 }
 
-pub fn assorted() -> Vec<Make> {
+pub fn assorted() -> impl Iterator<Item = Problem> {
     let sizes = [
-        (1, 1, 1),
-        (1, 31, 33),
-        (31, 1, 127),
-        (33, 2, 1),
-        (3, 33, 31),
-        (65, 3, 129),
-        (127, 2, 33),
-        (129, 5, 257),
-        (2, 127, 130),
+        [1, 1, 1],
+        [1, 31, 33],
+        [31, 1, 127],
+        [33, 2, 1],
+        [3, 33, 31],
+        [65, 3, 129],
+        [127, 2, 33],
+        [129, 5, 257],
+        [2, 127, 130],
     ];
-    let mut all = Vec::new();
-    for (at, (nbands, ngpown, ncouls)) in sizes.into_iter().enumerate() {
-        for nw in 1..=3 {
-            let kind = KINDS[(at + nw) % KINDS.len()];
-            for kind in [Kind::Mixed, kind] {
-                let seed = (at * 3 + nw) as u64;
-                all.push(Make { nbands, ngpown, ncouls, nw, kind, seed });
-            }
-        }
-    }
+    let each = (0..sizes.len()).flat_map(|at| (1..=3).map(move |nw| (at, nw)));
+    let each = each.flat_map(move |(at, nw)| {
+        let [nbands, ngpown, ncouls] = sizes[at];
+        let kinds = [Kind::Mixed, KINDS[(at + nw) % KINDS.len()]];
+        kinds.map(|kind| made([nbands, ngpown, ncouls, nw], kind, (at * 3 + nw) as u64))
+    });
     // More energies than the constant memory holds.
-    for kind in [Kind::Mixed, Kind::Real] {
-        all.push(Make { nbands: 4100, ngpown: 2, ncouls: 35, nw: 2, kind, seed: 31 });
-    }
-    all
+    each.chain([Kind::Mixed, Kind::Real].map(|kind| made([4100, 2, 35, 2], kind, 31)))
 }
 
 pub fn json(folder: &std::path::Path) -> Vec<PathBuf> {

@@ -2,15 +2,29 @@
 
 use std::sync::Arc;
 
-use gpp::catalogue::{BackEnd, Kernel, versions};
+use gpp::catalogue::{BackEnd, Kernel, ch_of_bands, versions};
+use gpp::devices::gpu::Gpu;
 use gpp::devices::{Device, Watch, Worker};
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
-use gpp::problem::{Problem, Slab, Sums};
-use gpp::reference::{self, Outcome, verify, verify_static_ch};
+use gpp::problem::{Extents, Matrices, Problem, Slab, Sums};
+use gpp::reference::{self, Outcome, verify};
+use gpp_core::offdiag::gpu::{OnGpu, Version, version_for};
+use gpp_core::offdiag::{self, Task, Workers};
+use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
-use super::{Kind, QUIET, made};
+use super::{Kind, QUIET, made, matrices};
+
+fn engine<'a>(
+    device: &'a dyn Device,
+    problem: &'a Problem,
+    igp: usize,
+    workers: usize,
+) -> gpp::error::Result<Engine<'a>> {
+    let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_, _>>()?;
+    Engine::new(problem, igp, workers)
+}
 
 /// The sums of two runs, which have the same bits.
 pub fn summed(
@@ -20,12 +34,21 @@ pub fn summed(
     igp: usize,
     workers: usize,
 ) -> gpp::error::Result<Sums> {
-    let workers =
-        (0..workers).map(|_| device.worker(problem)).collect::<gpp::error::Result<_>>()?;
-    let mut engine = Engine::new(problem, igp, workers)?;
+    let mut engine = engine(device, problem, igp, workers)?;
     let [first, again] = [engine.run(kernel)?.sums, engine.run(kernel)?.sums];
     assert!(same_bits(&first, &again), "{} of {}: two runs differ", kernel.id(), problem.name());
     Ok(first)
+}
+
+/// Σ as a matrix on a GPU.
+pub fn matrix(
+    gpu: &Gpu,
+    task: &Task,
+    version: &'static Version,
+) -> gpp::error::Result<offdiag::Sums> {
+    let version = version_for(gpu, Some(version), task.bands())?;
+    let workers: Vec<Box<dyn offdiag::Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
+    Ok(Workers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
 }
 
 /// `igp` of a group of the kernels that sum this problem; `None` if the slab is one.
@@ -70,36 +93,87 @@ pub fn slabs(
     Ok(compared)
 }
 
-pub fn found(
+/// CH of each band at energy `at` (0-based), or the static CH, in slabs of `igp`; two runs have the same bits.
+pub fn of_bands(
     device: &dyn Device,
-    problem: &Problem,
-    kernel: Kernel,
+    (problem, at): (&Problem, Option<usize>),
+    by: BackEnd,
     igp: usize,
     workers: usize,
-) -> gpp::error::Result<Complex64> {
-    let workers =
-        (0..workers).map(|_| device.worker(problem)).collect::<gpp::error::Result<_>>()?;
-    let mut engine = Engine::new(problem, igp, workers)?;
-    let first = engine.run_at(&[0], kernel, Watch::none())?.sums.ach[0];
-    let again = engine.run_at(&[0], kernel, Watch::none())?.sums.ach[0];
-    assert_eq!(bits(first), bits(again), "{}: two runs differ", problem.name());
-    Ok(first)
+) -> gpp::error::Result<Vec<Complex64>> {
+    let mut engine = engine(device, problem, igp, workers)?;
+    let kernel = ch_of_bands(by, at.is_none());
+    let mut run = || engine.run_at(&[at.unwrap_or(0)], kernel, Watch::none());
+    let [first, again] = [run()?.sums, run()?.sums];
+    assert!(same_bits(&first, &again), "{} of {}: two runs differ", kernel.id(), problem.name());
+    Ok(first.ach)
 }
 
-pub fn bits(z: Complex64) -> [u64; 2] {
-    [z.re.to_bits(), z.im.to_bits()]
+/// The same by the formula, one term after the other, each with Σ|terms| and with the sizes of the terms whose branch
+/// rounding decides.
+pub fn by_formula(problem: &Problem, at: Option<usize>) -> Vec<(Complex64, [f64; 2])> {
+    let (header, limits) = (problem.header(), problem.limits());
+    let (ncouls, is_close) = (header.ncouls, |a: f64, b: f64| (a - b).abs() < 1e-14 * b);
+    let of_band = |(n, aqsn): (usize, &[Complex64])| {
+        let (mut sum, mut sizes) = (Complex64::ZERO, [0.0; 2]);
+        for igp in 0..header.ngpown {
+            let aqsm = problem.aqsm_local()[n * header.ngpown + igp];
+            let factor = aqsm.conj() * problem.vcoul_loc()[igp] * 0.5;
+            for (ig, aqsn) in aqsn.iter().enumerate() {
+                let pair = igp * ncouls + ig;
+                let (wtilde, eps) = (problem.wtilde()[pair], problem.eps()[pair]);
+                let (mut sch, mut is_undecided) = (-eps, false);
+                if let Some(iw) = at {
+                    let wdiff = problem.bands().energies(n)[iw] - wtilde;
+                    let delw = wtilde / wdiff;
+                    let [a, b] = [wdiff.norm_sqr(), delw.norm_sqr()];
+                    is_undecided = is_close(a, limits.limittwo) || is_close(b, limits.limitone);
+                    let is_first = a > limits.limittwo && b < limits.limitone;
+                    sch = if is_first || is_undecided { delw * eps } else { Complex64::ZERO };
+                }
+                let size = factor.norm() * sch.norm() * aqsn.norm();
+                sizes[0] += size;
+                sizes[1] += if is_undecided { size } else { 0.0 };
+                sum += if sch == Complex64::ZERO { sch } else { factor * (sch * aqsn) };
+            }
+        }
+        (sum, sizes)
+    };
+    problem.aqsn().chunks_exact(ncouls).enumerate().map(of_band).collect()
 }
 
-pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Error> {
-    for kind in [Kind::Mixed, Kind::Real] {
+/// Rounding of sums over G, G′ and bands, relative to Σ|terms|: of the terms and of the additions of each index.
+pub fn rounding(problem: &Problem) -> f64 {
+    let Extents { nbands, ngpown, ncouls, .. } = problem.extents();
+    (64 + nbands + ngpown + ncouls) as f64 * f64::EPSILON
+}
+
+pub fn bits(bands: &[Complex64]) -> Vec<[u64; 2]> {
+    bands.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+/// Asserts that these are CH of each band.
+pub fn assert_of_bands(what: &str, (problem, at): (&Problem, Option<usize>), found: &[Complex64]) {
+    let expected = by_formula(problem, at);
+    assert_eq!(found.len(), expected.len());
+    for (n, (found, (expected, [size, undecided]))) in found.iter().zip(expected).enumerate() {
+        let allowed = rounding(problem) * size + 2.0 * undecided + 1e-290;
+        let name = problem.name();
+        let off = (found - expected).norm();
+        assert!(off <= allowed, "{what} of {name} at {at:?}, band {n}: {found}, not {expected}");
+    }
+}
+
+pub fn compare(device: &dyn Device, by: BackEnd) -> Result<(), gpp::error::Error> {
+    for (kind, at) in [Kind::Mixed, Kind::Real].into_iter().flat_map(|k| [(k, None), (k, Some(1))])
+    {
         let problem = made([131, 149, 170, 2], kind, 12);
-        let whole = found(device, &problem, kernel, 149, 1)?;
-        let reference = reference::static_ch(&problem, QUIET)?;
-        let verification = verify_static_ch(&problem, whole, Some(reference));
-        assert_eq!(verification.outcome, Outcome::Passed, "{verification:?}");
-        for (igp, workers) in [(16, 1), (16, 4), (48, 2), (80, 3)] {
-            let parted = found(device, &problem, kernel, igp, workers)?;
-            assert_eq!(bits(parted), bits(whole), "{igp} igp on {workers} workers");
+        let of = (&problem, at);
+        let whole = of_bands(device, of, by, 149, 1)?;
+        assert_of_bands(&format!("{by:?}"), of, &whole);
+        for (igp, workers) in [(32, 1), (32, 4), (64, 2), (96, 3)] {
+            let parted = of_bands(device, of, by, igp, workers)?;
+            assert_eq!(bits(&parted), bits(&whole), "{igp} igp on {workers} workers");
         }
     }
     Ok(())
@@ -109,8 +183,7 @@ pub fn compare(device: &dyn Device, kernel: Kernel) -> Result<(), gpp::error::Er
 pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
         let first = made([19, 85, 70, 2], kind, 12);
-        let [mut wtilde, eps, aqsm_local] =
-            first.slab().copied(first.bands()).unwrap().into_matrices();
+        let Matrices { mut wtilde, eps, aqsm_local, .. } = matrices(&first);
         wtilde.reverse();
         let igp = first.slab().igp();
         let slab = Slab::new(first.bands(), igp, wtilde, eps, aqsm_local).unwrap();

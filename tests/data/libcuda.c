@@ -5,11 +5,13 @@
    Its one kernel, whatever the image: out[i] = value + i + offset[0] for i in 0..blocks * threads, with the
    parameters (out: *u32, value: u32) and the module's variable offset, of 16 bytes. Where FAKE_LAUNCH is the
    address of a function, that does every launch instead: it is given the kernel's name, the parameters, the
-   blocks and the threads of a block, and the module's variable, whatever its name. */
+   blocks and the threads of a block, and the module's variable, whatever its name. With FAKE_SLOW a copy to
+   a device takes a second for 50 MB. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int Code;
 typedef unsigned long long Address;
@@ -218,6 +220,8 @@ Code cuMemFreeHost(void *at) { CALL; mine((Thing *)at - 1); return destroy((Thin
 Code cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream) {
     CALL;
     mine(stream);
+    const char *slow = getenv("FAKE_SLOW");
+    if (slow && *slow) usleep(bytes / 50);
     memcpy((void *)to, from, bytes);
     return OK;
 }

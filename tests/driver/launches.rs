@@ -1,5 +1,6 @@
 //! Every version on a device whose launches are emulated: what lies in its memory, and what kernels are given of it.
 
+use std::env;
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 
@@ -17,14 +18,15 @@ use gpp::kernels::reduction::{self, SecondStageArguments, second_stage};
 use gpp::kernels::sigma::ClusterArguments;
 use gpp::kernels::threads::Thread;
 use gpp::kernels::tiling::Grid;
-use gpp::kernels::versions::{ALL, find};
-use gpp::measure::same_bits;
+use gpp::kernels::versions::{ALL, find, per_band};
+use gpp::measure::{measure, same_bits};
 use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums};
+use gpp::record::Repetition;
 
 use super::Outcome;
 use crate::common::on_device::two_problems;
-use crate::common::{Kind, Make, at_energies, make};
+use crate::common::{Kind, at_energies, made};
 
 type Launch = unsafe extern "C" fn(*const c_char, *const *const c_void, u32, u32, *const f64);
 
@@ -70,15 +72,17 @@ unsafe extern "C" fn launch(
             Layout::Original | Layout::Swapped => {
                 Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
             }
-            Layout::Planned => {
+            Layout::Planned | Layout::Listed => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
-                let Loops::Tiled(shape) = kernel.loops else { panic!("{name} has tiles") };
-                grid = shape.grid(given.ngpown, given.ncouls, given.fallback_blocks);
-                Box::new(given)
-            }
-            Layout::Listed => {
-                let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
-                grid = lists::grid(blocks - given.fallback_blocks, given.fallback_blocks);
+                let (ngpown, ncouls, fallback) =
+                    (given.ngpown, given.ncouls, given.fallback_blocks);
+                grid = match kernel.loops {
+                    _ if kernel.layout == Layout::Listed => {
+                        lists::grid(blocks - fallback, fallback)
+                    }
+                    Loops::Tiled(shape) => shape.grid(ngpown, ncouls, fallback),
+                    _ => per_band::grid(given.nbands, ngpown, ncouls),
+                };
                 Box::new(given)
             }
             Layout::Clusters => {
@@ -88,6 +92,39 @@ unsafe extern "C" fn launch(
         assert_eq!((grid.blocks(), grid.threads), (blocks, threads), "{name}");
         (0..blocks).for_each(|at| (entry.body)(arguments.address(), constant, at, grid));
     }
+}
+
+/// The time of a single calculation of several batches has neither uploads nor plans, as that of repeated ones: here
+/// copies are slow and kernels take no time.
+pub fn single_run() -> Outcome {
+    unsafe extern "C" fn nothing(
+        _: *const c_char,
+        _: *const *const c_void,
+        _: u32,
+        _: u32,
+        _: *const f64,
+    ) {
+    }
+    let kernel = find("gpp_v13_nw2").unwrap().0;
+    let problem = at_energies(&made([40, 300, 4000, 2], Kind::Mixed, 5), 8);
+    // SAFETY: no other thread reads them.
+    let set = |name: &str, to: &str| unsafe { env::set_var(name, to) };
+    set("FAKE_LAUNCH", &(nothing as Launch as usize).to_string());
+    set("FAKE_SLOW", "1");
+    let gpu = Gpu::open(0)?;
+    let seconds = |repetition: Repetition| {
+        let mut engine = Engine::whole(&gpu, &problem)?;
+        let done = |_: f64| ();
+        let found = measure(Kernel::Gpu(kernel), &gpu, &mut engine, None, repetition, &done)?;
+        Ok::<_, gpp::error::Error>(found.times.median)
+    };
+    let ratio = |_| Ok(seconds(Repetition::exactly(0, 1))? / seconds(Repetition::exactly(1, 3))?);
+    let ratios = (0..5).map(ratio).collect::<gpp::error::Result<Vec<f64>>>()?;
+    set("FAKE_LAUNCH", &address());
+    set("FAKE_SLOW", "");
+    let is_near = ratios.iter().any(|ratio| (0.8..1.2).contains(ratio));
+    assert!(is_near, "{ratios:?} times the time of one of several");
+    Ok(())
 }
 
 fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Result<Vec<Sums>> {
@@ -102,8 +139,8 @@ fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Resul
 pub fn every_version() -> Outcome {
     let host = CpuDevice::new();
     for kind in [Kind::Mixed, Kind::Real] {
-        let made = Make { nbands: 11, ngpown: 100, ncouls: 40, nw: 2, kind, seed: 12 };
-        for problem in [make(made), at_energies(Make { nbands: 7, ..made }, 5)] {
+        let [two, few] = [11, 7].map(|nbands| made([nbands, 100, 40, 2], kind, 12));
+        for problem in [two, at_energies(&few, 5)] {
             let slab = Extents { ngpown: 32, ..problem.extents() };
             let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
             for (igp, most) in [(100, None), (32, None), (32, Some(bands + 3 * slab))] {

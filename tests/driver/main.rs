@@ -31,6 +31,7 @@ fn main() {
             unsafe { env::set_var("FAKE_LAUNCH", launches::address()) };
             let trials = vec![
                 Trial::test("every version", launches::every_version),
+                Trial::test("the time of a single run", launches::single_run),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("a settled call", resident::settled),
                 Trial::test("matrices on one device and on several", offdiag::devices),
@@ -84,10 +85,9 @@ fn run(
         .envs(set.iter().copied())
         .output()?;
     let [out, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    if output.status.code() == Some(code) && errors.contains(on_stderr) {
-        return Ok(());
-    }
-    Err(format!("{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", output.status).into())
+    let ends = output.status.code() == Some(code) && errors.contains(on_stderr);
+    assert!(ends, "{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", output.status);
+    Ok(())
 }
 
 fn gpp() -> &'static Path {
@@ -103,11 +103,9 @@ fn nothing_links_libcuda() -> Outcome {
             if output.status.success() { Ok(text) } else { Err(format!("{tool}: {errors}").into()) }
         };
         let (libraries, symbols) = (told("ldd", &[])?, told("nm", &["-D"])?);
-        let links = !libraries.contains("libc.so") || libraries.contains("libcuda");
+        assert!(libraries.contains("libc.so") && !libraries.contains("libcuda"), "{libraries}");
         // Nor are the functions that are handed on in the way of libraries that call the driver's.
-        if links || !symbols.contains("dlopen") || symbols.contains("cuInit") {
-            return Err(format!("{}:\n{libraries}\n{symbols}", program.display()).into());
-        }
+        assert!(symbols.contains("dlopen") && !symbols.contains("cuInit"), "{symbols}");
     }
     Ok(())
 }
@@ -142,7 +140,7 @@ fn without_a_function() -> Outcome {
     let with = |arguments: &[&str], ends: (i32, &str)| {
         run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")], ends)
     };
-    let why = "the driver lacks cuDeviceGetUuid_v2: gpp needs a driver for CUDA 11.4 or later, this one has CUDA 12.9";
+    let why = "the driver, for CUDA 12.9, lacks cuDeviceGetUuid_v2, which one for CUDA 11.4 has";
     with(&["info", "--device", "gpu"], (3, &format!("error: no GPU to run on: {why}")))?;
     let best = ["--version", "best", "--system", "tiny", "--quiet"];
     with(&best, (0, &format!("note: no GPU found: running on the CPU: {why}")))
@@ -153,9 +151,12 @@ fn unknown_code() -> Outcome {
     let info = ["info", "--device", "gpu"];
     let with =
         |code: &str, says: &str| run(&library, gpp(), &info, &[("FAKE_INIT", code)], (3, says));
-    with("803", ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code")?;
-    with("34", ": CUDA_ERROR_STUB_LIBRARY: libcuda.so.1 is a CUDA toolkit's stub library")?;
-    with("12345", ": code 12345")
+    let mismatch = ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code; libcuda.so.1 is not";
+    with("803", mismatch)?;
+    with("34", ": code 34; libcuda.so.1 is a CUDA toolkit's stub library")?;
+    with("100", "no CUDA-capable device is detected; `nvidia-smi` lists ")?;
+    with("999", ": code 999; the kernel module nvidia_uvm may not be loaded")?;
+    with("12345", ": code 12345; --device cpu ")
 }
 
 fn emulated() -> Outcome {

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
-use gpp::devices::gpu::driver::Context;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, emulated, find};
+use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, find};
 use gpp_core::offdiag::images::{Shape, begins, poles};
 use gpp_core::offdiag::{Elements, Sums, Task, Worker, Workers};
 use gpp_core::ranks::Alone;
@@ -19,8 +18,8 @@ use num_complex::Complex64;
 use super::Outcome;
 use super::resident::There;
 use crate::common::arrays::{Own, formula, screening};
-use crate::common::matrices::Given;
-use crate::common::{Kind, Make, at_energies, made, make};
+use crate::common::matrices::{Given, emulated};
+use crate::common::{Kind, at_energies, made};
 
 /// Does a launch of one of these kernels; whether it is one.
 ///
@@ -84,8 +83,8 @@ fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Res
 
 pub fn devices() -> Outcome {
     for (kind, id) in [(Kind::Mixed, "m16n8k16"), (Kind::Real, "vector")] {
-        let made = Make { nbands: 230, ngpown: 5, ncouls: 19, nw: 2, kind, seed: 12 };
-        let (problem, elements) = (make(made), Numbered { bands: 3, made: AtomicUsize::new(0) });
+        let problem = made([230, 5, 19, 2], kind, 12);
+        let elements = Numbered { bands: 3, made: AtomicUsize::new(0) };
         let task = Task::new(&problem, &elements);
         let version = find(id).expect("a version");
         let expected = emulated(&task, version);
@@ -109,8 +108,7 @@ pub fn devices() -> Outcome {
 
 pub fn memory() -> Outcome {
     for (kind, nw) in [(Kind::Real, 2), (Kind::Mixed, 3)] {
-        let problem =
-            at_energies(Make { nbands: 60, ngpown: 9, ncouls: 30, nw: 1, kind, seed: 2 }, nw);
+        let problem = at_energies(&made([60, 9, 30, 1], kind, 2), nw);
         let elements = Numbered { bands: 20, made: AtomicUsize::new(0) };
         let task = Task::new(&problem, &elements);
         let version = find("ring").expect("a version");
@@ -136,13 +134,11 @@ pub fn memory() -> Outcome {
 const BANDS: usize = 3;
 
 pub fn of_a_caller() -> Outcome {
-    let context = Context::open(0)?;
-    let stream = context.stream("a caller's arrays")?;
     let problem = made([100, 5, 19, 2], Kind::Mixed, 21);
     let elements = Given::of(&problem, BANDS, 4);
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let ncouls = given.vcoul.len();
-    let there = |values: &[Complex64]| There::new((&context, &stream), values, ncouls, ncouls + 2);
+    let there = |values: &[Complex64]| There::new(values, ncouls, ncouls + 2);
     let [wtilde, eps, a] = [there(problem.wtilde())?, there(problem.eps())?, there(&elements.all)?];
     let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
     let right = |found: FoundMatrix| {

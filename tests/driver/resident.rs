@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use gpp::devices::gpu::driver::{Buffer, Context, Stream};
+use gpp::devices::gpu::driver::{Buffer, Context};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::EnergyGrid;
@@ -14,22 +14,20 @@ use num_complex::Complex64;
 use super::Outcome;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 
+/// A caller's matrix on the first device.
 pub struct There {
     buffer: Buffer<Complex64>,
     ld: usize,
 }
 
 impl There {
-    pub fn new(
-        (context, stream): (&Context, &Stream),
-        values: &[Complex64],
-        rows: usize,
-        ld: usize,
-    ) -> gpp::error::Result<There> {
+    pub fn new(values: &[Complex64], rows: usize, ld: usize) -> gpp::error::Result<There> {
+        let context = Context::open(0)?;
+        let stream = context.stream("a caller's arrays")?;
         let nan = Complex64::new(f64::NAN, f64::NAN);
         let column = |of: &[Complex64]| [of, &vec![nan; ld - rows]].concat();
         let all: Vec<Complex64> = values.chunks_exact(rows).flat_map(column).collect();
-        let buffer = context.upload("a matrix", &all, stream)?;
+        let buffer = context.upload("a matrix", &all, &stream)?;
         stream.synchronize()?;
         Ok(There { buffer, ld })
     }
@@ -42,21 +40,18 @@ impl There {
 }
 
 pub fn stays() -> Outcome {
-    let context = Context::open(0)?;
-    let stream = context.stream("a caller's arrays")?;
-    let on = (&context, &stream);
     for (name, nw) in [("tiny", 2), ("tiny-complex", 5)] {
         let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let (ncouls, nbands) = (given.vcoul.len(), own.e.len());
         // Dense, so that kernels read the caller's own; or not.
         for ld in [ncouls, ncouls + 3] {
-            let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ld);
+            let matrix = |values: &[Complex64]| There::new(values, ncouls, ld);
             let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
             for gpu in ALL {
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
-                let calculator = calculator.with_static_ch(true);
+                let calculator = calculator.with_static_ch(true).with_ach_of_bands(Some(1));
                 let mut placed = calculator.place(&given)?;
                 let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
                 let mut there = calculator.place(&on_gpu)?;
@@ -66,14 +61,11 @@ pub fn stays() -> Outcome {
                     let nbands = nbands - fewer;
                     let (e, occ) = (&own.e[..nbands], &own.occ[..nbands]);
                     let omega: Vec<f64> = own.omega.iter().map(|w| w + shift).collect();
-                    let of_bands = |all: &[Complex64]| all[..ncouls * nbands].to_vec();
-                    let mut elements = of_bands(problem.aqsn());
+                    let mut elements = problem.aqsn().to_vec();
                     elements[call] *= 2.0;
-                    let rows = of_bands(&own.aqsmtemp);
-                    let host = MatrixRef::Host(&problem.aqsn()[..ncouls * nbands]);
-                    let [aqsn_host, aqsm_host] = [&elements, &rows].map(|of| MatrixRef::Host(of));
-                    let bands =
-                        Bands { aqsn: aqsn_host, aqsm: aqsm_host, aqsm_local: false, e, occ };
+                    let [changed, host, rows] = [&elements[..], problem.aqsn(), &own.aqsmtemp]
+                        .map(|all| MatrixRef::Host(&all[..ncouls * nbands]));
+                    let bands = Bands { aqsn: changed, aqsm: rows, aqsm_local: false, e, occ };
                     let each = calculator.sums(&given, &bands, &omega, formula)?;
                     let kept = calculator.sums_at(&mut placed, &bands, &omega, formula)?;
                     let bands = Bands { aqsn: host, ..bands };
@@ -84,6 +76,8 @@ pub fn stays() -> Outcome {
                         same_bits(&expected.sums, &found.sums)
                             && expected.static_ch.is_some()
                             && expected.static_ch == found.static_ch
+                            && expected.ach_of_bands.is_some()
+                            && expected.ach_of_bands == found.ach_of_bands
                     });
                     assert_eq!(same, [true; 2], "{name} {ld} {} {call}", gpu.id());
                 }
@@ -116,13 +110,10 @@ fn counts() -> [u32; 2] {
 
 /// A call with the energies of the one before allocates nothing on the device, and asks little of its driver.
 pub fn settled() -> Outcome {
-    let context = Context::open(0)?;
-    let stream = context.stream("a caller's arrays")?;
-    let on = (&context, &stream);
     let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let ncouls = given.vcoul.len();
-    let matrix = |values: &[Complex64]| There::new(on, values, ncouls, ncouls);
+    let matrix = |values: &[Complex64]| There::new(values, ncouls, ncouls);
     let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;

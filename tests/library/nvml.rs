@@ -6,6 +6,7 @@ use std::process::Command;
 use gpp::devices::gauge::nvml::OfNvml;
 use gpp::devices::gauge::{Gauge, Reading};
 
+use crate::common::place;
 use crate::common::stand_in::compiled;
 
 /// Set where this program runs itself with a library in place of NVML's.
@@ -35,8 +36,7 @@ fn shown(folder: &Path, uuid: &str, how: &str) -> String {
 
 #[test]
 fn nvml_is_loaded_and_asked_when_it_is_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("libnvidia-ml.so.1");
+    let (folder, library) = place("libnvidia-ml.so.1");
     std::fs::write(&library, "no library\n").unwrap();
     assert_eq!(shown(folder.path(), "GPU-1", ""), "None");
     std::fs::remove_file(&library).unwrap();

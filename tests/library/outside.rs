@@ -9,6 +9,18 @@ fn block<'a>(docs: &'a str, begin: &str) -> &'a str {
     docs[at..].split("```").next().expect("there is a part before")
 }
 
+fn cargo_run(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.current_dir(folder).args(["run", "--release", "--offline", "--quiet"]);
+    cargo
+}
+
+fn printed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn a_crate_elsewhere_builds_and_runs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -30,16 +42,7 @@ fn a_crate_elsewhere_builds_and_runs() {
 
     // What it depends on is built where this test is: in the folder above its own temporary one.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(dir.path())
-        .args(["run", "--release", "--offline", "--quiet", "--target-dir"])
-        .arg(target)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let printed = String::from_utf8(output.stdout).unwrap();
+    let printed = printed(cargo_run(dir.path()).arg("--target-dir").arg(target));
     assert!(printed.contains("CH") && printed.lines().count() == 2, "{printed}");
 }
 
@@ -54,17 +57,10 @@ fn the_examples_run() {
     let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
     for (name, says) in [("arrays", "SX"), ("states", "state 9")] {
         let built = profile.join("examples").join(name);
-        let mut command = if built.exists() {
-            Command::new(built)
-        } else {
-            let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-            cargo.current_dir(root).args(["run", "--release", "--offline", "--quiet"]);
-            cargo.args(["-p", "gpp-core", "--example", name]);
-            cargo
+        let printed = match built.exists() {
+            true => printed(&mut Command::new(built)),
+            false => printed(cargo_run(root).args(["-p", "gpp-core", "--example", name])),
         };
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let printed = String::from_utf8(output.stdout).unwrap();
         assert!(printed.contains(says), "{name}: {printed}");
     }
 }

@@ -13,7 +13,7 @@ mod threads;
 
 use std::fs;
 
-use common::{Kind, QUIET, alone, made, remade};
+use common::{Kind, QUIET, alone, made, place, remade};
 use gpp::catalogue::{self, Kernel};
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
@@ -25,43 +25,12 @@ use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count};
 use gpp::ranks::Ranks;
 use gpp_kernels::plan::Poles;
 use peak_alloc::PeakAlloc;
-use threads::on_each;
+use threads::{OnThread, on_each};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// One of four ranks, of which the others have what it has.
-struct OneOfFour(usize);
-
 const FOUR: usize = 4;
-
-impl Ranks for OneOfFour {
-    fn rank(&self) -> usize {
-        self.0
-    }
-
-    fn size(&self) -> usize {
-        FOUR
-    }
-
-    fn local(&self) -> (usize, usize) {
-        (self.0, FOUR)
-    }
-
-    fn barrier(&self) {}
-
-    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-        Some(vec![bytes.to_vec(); FOUR])
-    }
-
-    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
-        bytes
-    }
-
-    fn abort(&self, _: u8) {
-        panic!("no rank fails")
-    }
-}
 
 /// Few bands, so that slabs are nearly all there is: 33 MB of them.
 fn system() -> System {
@@ -88,7 +57,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
     let whole = system.extents();
     let share = Extents { ngpown: whole.ngpown / FOUR, ..whole };
     for (rank, slab) in [(0, 16), (1, 100), (3, 129), (2, 516)] {
-        let ranks = OneOfFour(rank);
+        let ranks = OnThread::like_others(rank, FOUR);
         let limits = Limits { slab: Some(slab), ..Limits::default() };
         let resources = Resources { devices: &devices, ranks: &ranks, limits };
         let (problem, taken) = peak(|| {
@@ -131,8 +100,7 @@ fn read() -> Option<u64> {
 #[test]
 fn ranks_read_their_share_and_what_stays_once() {
     let _turn = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("input.dat");
+    let (_folder, path) = place("input.dat");
     let problem = made([3, 403, 997, 2], Kind::Real, 3);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     write(&path, &problem, &sums, QUIET).unwrap();
@@ -144,7 +112,7 @@ fn ranks_read_their_share_and_what_stays_once() {
     let whole = problem.extents();
     let pairs = whole.bytes_of(Of::Slab) - 16 * (whole.nbands * whole.ngpown) as u64;
     for rank in 0..FOUR {
-        let ranks = OneOfFour(rank);
+        let ranks = OnThread::like_others(rank, FOUR);
         let resources = Resources { devices: &devices, ranks: &ranks, limits: Limits::default() };
         let before = read().unwrap();
         let source = Box::new(Input::open(&path, QUIET).unwrap());
@@ -155,7 +123,7 @@ fn ranks_read_their_share_and_what_stays_once() {
         for at in ranks.share(slabs.count()) {
             let igp = slabs.range(at).unwrap();
             let part = shared.part(igp.clone()).unwrap();
-            assert_eq!(part.view(), problem.slab().part(igp));
+            slabs::assert_part(part.view(), problem.slab(), igp);
         }
         let read = read().unwrap() - before;
         let bands = whole.bytes_of(Of::Bands);
@@ -166,7 +134,7 @@ fn ranks_read_their_share_and_what_stays_once() {
     // Without room for a share each looks at its own part, once, and nobody at another's.
     let source = Box::new(Input::open(&path, QUIET).unwrap());
     let before = read().unwrap();
-    let streamed = Problem::open(source, false, &OneOfFour(2)).unwrap();
+    let streamed = Problem::open(source, false, &OnThread::like_others(2, FOUR)).unwrap();
     let read = read().unwrap() - before;
     assert_eq!(streamed.poles(), Poles::Real);
     let most = whole.bytes_of(Of::Bands) + pairs / FOUR as u64 + (1 << 17);
@@ -177,8 +145,7 @@ fn ranks_read_their_share_and_what_stays_once() {
 fn ranks_know_of_poles_that_others_have() {
     let _turn = alone();
     let plain = made([2, 9, 5, 2], Kind::First, 3);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("input.dat");
+    let (_folder, path) = place("input.dat");
     for turned in [None, Some(0_usize), Some(13), Some(44)] {
         let problem = &remade(&plain, |_, of| {
             of.wtilde.iter_mut().for_each(|pole| pole.im = 0.0);

@@ -5,20 +5,17 @@ use std::ops::Range;
 use std::path::Path;
 
 use gpp::problem::arrays::Of;
-use gpp::problem::input_file::{Input, write_with_subrecords};
+use gpp::problem::input_file::{Input, write, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Bands, Extents, Problem, Slab, SlabView, Source, System};
+use gpp::problem::{Bands, Extents, Header, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
-use crate::common::{FIXTURES, Kind, QUIET, alone, fixture_path, hard, made};
+use crate::common::on_device::bits;
+use crate::common::{FIXTURES, Kind, QUIET, alone, fixture_path, hard, made, place};
 use crate::file::records;
 use crate::peak;
 
-fn bits(z: &[Complex64]) -> Vec<[u64; 2]> {
-    z.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
-}
-
-fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
+pub fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
     let ncouls = whole.ncouls();
     let pairs = igp.start * ncouls..igp.end * ncouls;
     assert_eq!((found.igp(), found.len(), found.ncouls()), (igp.clone(), igp.len(), ncouls));
@@ -33,6 +30,15 @@ fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
     assert_eq!(columns, whole.aqsm_local().columns().count());
 }
 
+fn arrays(bands: &Bands) -> (&Header, &[Complex64], &[f64], &[f64]) {
+    (bands.header(), bands.aqsn(), bands.wx(), bands.occ())
+}
+
+fn matrices(slab: SlabView) -> [Vec<Complex64>; 3] {
+    let aqsm_local = slab.aqsm_local().columns().flatten().copied().collect();
+    [slab.wtilde().to_vec(), slab.eps().to_vec(), aqsm_local]
+}
+
 /// Compares a source's bands and slabs with a problem's: all pairs of boundaries if they are few, else odd sizes.
 fn assert_same(source: &dyn Source, whole: &Problem) {
     let ngpown = whole.extents().ngpown;
@@ -41,7 +47,7 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
     assert_eq!(source.stored().as_ref(), whole.stored());
     assert_eq!(source.poles(0..ngpown).unwrap(), whole.poles());
     let bands = source.bands().unwrap();
-    assert_eq!(&bands, whole.bands());
+    assert_eq!(arrays(&bands), arrays(whole.bands()));
     let ranges: Vec<Range<usize>> = if ngpown <= 12 {
         (0..ngpown).flat_map(|a| (a + 1..=ngpown).map(move |b| a..b)).collect()
     } else {
@@ -59,7 +65,8 @@ fn assert_same(source: &dyn Source, whole: &Problem) {
     }
     let loaded = source.load().unwrap();
     assert_part(loaded.slab(), whole.slab(), 0..ngpown);
-    assert_eq!((loaded.bands(), loaded.start()), (whole.bands(), whole.start()));
+    assert_eq!(arrays(loaded.bands()), arrays(whole.bands()));
+    assert_eq!(loaded.start(), whole.start());
 }
 
 #[test]
@@ -69,6 +76,31 @@ fn synthesised_slabs_are_parts_of_the_whole() {
         let source = Synthesis::new(System::find(name).unwrap(), 5, QUIET);
         let whole = source.load().unwrap();
         assert_same(&source, &whole);
+    }
+}
+
+/// From memory, from a file and synthesised: what is summed of a sample is what the whole has there.
+#[test]
+fn the_columns_of_a_sample_are_those_of_the_whole() {
+    let _turn = alone();
+    let tiny = Synthesis::new(System::find("tiny").unwrap(), 5, QUIET);
+    let file = Input::open(&fixture_path("real/gaas-q0"), QUIET).unwrap();
+    let sources: [Box<dyn Source>; 2] = [Box::new(tiny), Box::new(file)];
+    for mut source in sources {
+        let whole = source.load().unwrap();
+        source.sample(3);
+        let some = source.load().unwrap();
+        assert_eq!((source.extents().ngpown, some.stored()), (3, None));
+        for igp in 0..3 {
+            let column = some.header().column(igp);
+            let at = (0..).find(|&at| whole.header().column(at) == column).unwrap();
+            let [found, expected] = [&some, &whole].map(Problem::slab);
+            let [found, expected] = [found.part(igp..igp + 1), expected.part(at..at + 1)];
+            assert_eq!(bits(found.wtilde()), bits(expected.wtilde()));
+            assert_eq!(bits(found.eps()), bits(expected.eps()));
+            assert_eq!(found.vcoul_loc(), expected.vcoul_loc());
+            assert!(found.aqsm_local().columns().eq(expected.aqsm_local().columns()));
+        }
     }
 }
 
@@ -90,8 +122,7 @@ fn subrecords(ncouls: usize) -> [u64; 6] {
 #[test]
 fn seeks_pass_over_subrecords() {
     let _turn = alone();
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("parts.dat");
+    let (_dir, path) = place("parts.dat");
     for (nbands, ngpown, ncouls, kind) in [(5, 11, 33, Kind::Mixed), (3, 9, 70, Kind::Real)] {
         let problem = made([nbands, ngpown, ncouls, 2], kind, 8);
         let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
@@ -113,8 +144,7 @@ fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
 #[test]
 fn every_marker_is_looked_at_and_every_end() {
     let _turn = alone();
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("parts.dat");
+    let (_dir, path) = place("parts.dat");
     let problem = made([3, 4, 9, 2], Kind::Mixed, 8);
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
     for length in [60, 16 * 9, 2_147_483_639] {
@@ -143,8 +173,7 @@ fn every_marker_is_looked_at_and_every_end() {
 #[test]
 fn a_file_that_changes_after_it_was_opened_is_refused() {
     let _turn = alone();
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("parts.dat");
+    let (_dir, path) = place("parts.dat");
     let bytes = fs::read(fixture_path("plain")).unwrap();
     let source = opened(&path, &bytes).unwrap();
     let bands = source.bands().unwrap();
@@ -161,12 +190,11 @@ fn errors_name_elements_of_the_whole_problem() {
     let _turn = alone();
     let problem = made([3, 9, 5, 2], Kind::Mixed, 1);
     let bands = problem.bands();
-    let of = |at: usize, wrong: Complex64| {
-        let slab = problem.slab().part(4..7).copied(bands).unwrap();
-        let mut matrices = slab.into_matrices();
-        matrices[at][7] = wrong;
+    let slab = |igp, change: &dyn Fn(&mut [Vec<Complex64>; 3])| {
+        let mut matrices = matrices(problem.slab().part(4..7));
+        change(&mut matrices);
         let [wtilde, eps, aqsm_local] = matrices;
-        Slab::new(bands, 4..7, wtilde, eps, aqsm_local).unwrap_err().to_string()
+        Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|error| error.to_string())
     };
     let (nan, large) = (Complex64::from(f64::NAN), Complex64::from(1e80));
     let w = bands.wx().iter().copied().find(|w| *w > 0.0).unwrap();
@@ -179,16 +207,13 @@ fn errors_name_elements_of_the_whole_problem() {
         (1, large, ["at (3,6)", "at most 1e50"]),
         (0, Complex64::new(-w, 1e-300), ["(ig,igp) = (3,6)", "not bounded"]),
     ] {
-        let text = of(at, wrong);
+        let text = slab(4..7, &|of| of[at][7] = wrong).unwrap_err();
         assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
     }
-    let slab = problem.slab().part(4..7).copied(bands).unwrap();
-    let [wtilde, eps, aqsm_local] = slab.into_matrices();
-    let error = Slab::new(bands, 4..8, wtilde, eps, aqsm_local).unwrap_err();
-    assert_eq!(error.to_string(), "wtilde_array(ig,igp) needs 20 elements, has 15");
-    let part = problem.slab().part(4..7).copied(bands).unwrap();
-    let parts = (problem.origin().clone(), Bands::clone(bands).into());
-    assert!(Problem::of("a part", parts.0, parts.1, part).is_err());
+    let error = slab(4..8, &|_| ()).unwrap_err();
+    assert_eq!(error, "wtilde_array(ig,igp) needs 20 elements, has 15");
+    let (part, own) = (slab(4..7, &|_| ()).unwrap(), Bands::clone(bands).into());
+    assert!(Problem::of("a part", problem.origin().clone(), own, part).is_err());
 }
 
 #[test]
@@ -203,9 +228,8 @@ fn nothing_is_held_twice() {
     let (problem, taken) = peak(|| source.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");
     let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("demo.dat");
-    gpp::problem::input_file::write(&path, &problem, &sums, QUIET).unwrap();
+    let (_dir, path) = place("demo.dat");
+    write(&path, &problem, &sums, QUIET).unwrap();
     drop(problem);
     let (input, taken) = peak(|| Input::open(&path, QUIET).unwrap());
     assert!(taken < room, "{taken}");
@@ -213,9 +237,7 @@ fn nothing_is_held_twice() {
     assert!(taken < room, "{taken}");
     let (problem, taken) = peak(|| input.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");
-    let ((), taken) = peak(|| {
-        drop(problem.part(0..2).unwrap());
-    });
+    let ((), taken) = peak(|| drop(problem.part(0..2).unwrap()));
     assert!(taken < 1 << 10, "{taken}");
     let extents = Extents { ngpown: 3, ..input.extents() };
     let bands = input.bands().unwrap();

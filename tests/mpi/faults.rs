@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::Test;
-use crate::common::fixture_path;
 use crate::common::running::{Running, send};
 use crate::common::stand_in::compiled;
+use crate::common::{fixture_path, place};
 use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
 
 pub const TESTS: &[Test] = &[
@@ -53,8 +53,7 @@ const LONG: [&str; 10] =
 
 /// The pool of threads that emulates blocks cannot be made, which ends in a panic.
 fn without_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("no-threads.so");
+    let (_folder, library) = place("no-threads.so");
     compiled("tests/data/no-threads.c", &library, &[]).unwrap();
     let preload = format!("LD_PRELOAD={}", library.display());
     let run = ["--version", "v13", "--system", "demo", "--device", "cpu", "--quiet"];
@@ -73,40 +72,39 @@ fn under_way() -> (Running, Vec<u32>) {
     let mut command = ranks(3);
     command.args(LONG).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = Running::start(&mut command);
-    let of_launcher = children;
     let launcher = run.0.id();
-    assert!(run.until(|| of_launcher(launcher).len() == 3));
+    assert!(run.until(|| children(launcher).len() == 3));
     // Until they have all begun.
     let busy = |id: &u32| {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let ticks = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(11)?.parse().ok());
         ticks.is_some_and(|ticks: u64| ticks > 50)
     };
-    assert!(run.until(|| of_launcher(launcher).iter().all(busy)));
-    (run, of_launcher(launcher))
+    assert!(run.until(|| children(launcher).iter().all(busy)));
+    (run, children(launcher))
 }
 
-fn killed() {
-    let (mut run, ranks) = under_way();
-    send("KILL", &ranks[1..2]);
+fn ends(mut run: Running, ranks: &[u32], signal: i32, says: [&str; 2]) {
     let begin = Instant::now();
     let code = run.code();
     assert!(begin.elapsed() < SECONDS, "{:?}", begin.elapsed());
     let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
-    assert_eq!(code, Some(128 + 9), "{errors}");
-    assert!(errors.contains("process rank") && errors.contains("signal 9"), "{errors}");
-    wait_for(&ranks);
+    assert_eq!(code, Some(128 + signal), "{errors}");
+    assert!(says.iter().all(|part| errors.contains(part)), "{errors}");
+    wait_for(ranks);
+}
+
+fn killed() {
+    let (run, ranks) = under_way();
+    send("KILL", &ranks[1..2]);
+    ends(run, &ranks, 9, ["process rank", "signal 9"]);
 }
 
 /// They end after the slabs at hand.
 fn stopped() {
-    let (mut run, ranks) = under_way();
+    let (run, ranks) = under_way();
     send("USR1", &[run.0.id()]);
-    let code = run.code();
-    let errors = std::io::read_to_string(run.0.stderr.take().unwrap()).unwrap();
-    assert_eq!(code, Some(128 + 10), "{errors}");
-    assert!(errors.contains("stopped by SIGUSR1 after "), "{errors}");
-    wait_for(&ranks);
+    ends(run, &ranks, 10, ["stopped by SIGUSR1 after ", ""]);
 }
 
 fn launcher_killed() {

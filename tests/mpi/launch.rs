@@ -65,14 +65,11 @@ impl Ended {
 }
 
 pub fn children(launcher: u32) -> Vec<u32> {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{launcher}/task")) else {
-        return Vec::new();
-    };
-    let lists = threads
-        .filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).ok());
-    lists
-        .flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>())
-        .collect()
+    let threads = std::fs::read_dir(format!("/proc/{launcher}/task")).into_iter().flatten();
+    let lists =
+        threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")));
+    let lists: String = lists.map(Result::unwrap_or_default).collect();
+    lists.split_whitespace().map(|id| id.parse().unwrap()).collect()
 }
 
 /// Whether a process runs; one that has ended may wait for its parent to look at it.

@@ -29,14 +29,13 @@ fn main() {
     if missing {
         println!("skipped on this machine: no mpirun");
     }
-    let trial = |(name, test): &Test| {
-        let test = *test;
-        Trial::test(*name, move || {
+    let trial = |&(name, test): &Test| {
+        let run = move || {
             test();
             Ok(())
-        })
+        };
+        Trial::test(name, run).with_ignored_flag(missing)
     };
-    let trials = TESTS.into_iter().flatten().map(trial);
-    let trials = trials.map(|trial| trial.with_ignored_flag(missing)).collect();
+    let trials = TESTS.into_iter().flatten().map(trial).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

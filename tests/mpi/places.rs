@@ -53,9 +53,8 @@ fn named() {
 
 fn none() {
     let run = on_gpus("0", "auto");
-    assert!(
-        places(&run).iter().map(|(rank, id, _)| (*rank, &id[..])).eq((0..4).map(|at| (at, "cpu")))
-    );
+    let places = places(&run).into_iter().map(|(rank, id, _)| (rank, id));
+    assert!(places.eq((0..4).map(|at| (at, "cpu".to_string()))));
     let told = run.errors().matches("note: no GPU found: running on the CPU").count();
     assert_eq!(told, 1, "{}", run.errors());
 }

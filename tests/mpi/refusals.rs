@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::Test;
-use crate::common::fixture_path;
+use crate::common::{fixture_path, place};
 use crate::launch::{Ended, GPP, ended, mpirun, ranks};
 
 pub const TESTS: &[Test] = &[
@@ -25,8 +25,7 @@ fn usage() {
 }
 
 fn inputs() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("input.dat");
+    let (_folder, path) = place("input.dat");
     let input = |part: &str| {
         let run = ["--version", "best", "--device", "cpu", "--input", path.to_str().unwrap()];
         ended(ranks(3).args(run)).expect(2, &["rank 0 of 3 on ", "input.dat", part]);

@@ -6,19 +6,18 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
-use common::matrices::Given;
-use common::{Kind, Make, QUIET, fixture, made, real};
+use common::matrices::{Given, emulated, sample_of_all};
+use common::on_device::matrix;
+use common::{Kind, QUIET, fixture, made, real};
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
 use gpp::error::Result;
 use gpp::problem::System;
-use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::synthesis::synthesise;
 use gpp::reference::Outcome;
 use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
-use gpp_core::offdiag::gpu::{ALL, OnGpu, emulated, find, version_for};
-use gpp_core::offdiag::{At, Sums, Synthesised, Task, Worker, Workers, on_cpu};
-use gpp_core::ranks::Alone;
+use gpp_core::offdiag::gpu::{ALL, find};
+use gpp_core::offdiag::{At, Sums, Synthesised, Task, on_cpu};
 use num_complex::Complex64;
 
 type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
@@ -31,12 +30,7 @@ fn ways(is_small: bool) -> Vec<Way> {
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
     }
     for version in ALL.into_iter().filter(|_| GPU.is_some()) {
-        let sums = |task: &Task| {
-            let gpu = GPU.as_ref().unwrap();
-            let version = version_for(gpu, Some(version), task.bands())?;
-            let workers: Vec<Box<dyn Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
-            Ok(Workers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
-        };
+        let sums = |task: &Task| matrix(GPU.as_ref().unwrap(), task, version);
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
     ways
@@ -60,7 +54,7 @@ fn verify(task: &Task, sums: &Sums, sample: &Sample) -> Verdict {
 }
 
 fn failures(task: &Task) -> Vec<String> {
-    let sample = Sample::all(task);
+    let sample = sample_of_all(task);
     let expected = evaluate(task, &sample, QUIET);
     let check = |(name, way): Way| {
         let found = compare(task, &way(task).unwrap(), &sample, &expected);
@@ -104,7 +98,7 @@ fn versions_that_are_emulated_have_the_same_bits() {
         let task = Task::new(&problem, &elements);
         let [first, others @ ..] = ALL.map(|version| emulated(&task, version));
         assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
-        let found = verify(&task, &first, &Sample::all(&task));
+        let found = verify(&task, &first, &sample_of_all(&task));
         assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
     }
 }
@@ -144,7 +138,7 @@ fn wrong_elements_do_not_pass() {
     let problem = made([6, 5, 33, 2], Kind::Mixed, 3);
     let elements = Given::of(&problem, 4, 1);
     let task = Task::new(&problem, &elements);
-    let (right, sample) = (by_cpu(&task).unwrap(), Sample::all(&task));
+    let (right, sample) = (by_cpu(&task).unwrap(), sample_of_all(&task));
     let outcome = |sums: &Sums| verify(&task, sums, &sample).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
     let transposed = |of: &[Complex64]| -> Vec<Complex64> {
@@ -173,15 +167,14 @@ fn wrong_elements_do_not_pass() {
 #[test]
 fn elements_at_the_bands_energies_are_those_of_all_energies() {
     for kind in [Kind::Mixed, Kind::Real] {
-        let made = Make { nbands: 100, ngpown: 4, ncouls: 9, nw: 1, kind, seed: 5 };
-        let problem = common::at_energies(made, 4);
+        let problem = common::at_energies(&made([100, 4, 9, 1], kind, 5), 4);
         let elements = Given::of(&problem, 5, 1);
         let whole = Task::new(&problem, &elements);
         let of = [2, 0, 3, 0, 1];
         let task = Task { at: At::Bands(&of), ..whole };
         for (name, way) in ways(true) {
             let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
-            let verdict = verify(&task, &own, &Sample::all(&task));
+            let verdict = verify(&task, &own, &sample_of_all(&task));
             assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 50), "{name}");
             for (l, m) in (0..5).flat_map(|l| (0..5).map(move |m| (l, m))) {
                 for (plane, iw) in [(0, of[l]), (1, of[m])] {
@@ -192,26 +185,9 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
             }
             let mut wrong = own.clone();
             wrong.sx.swap(1, 26);
-            let found = verify(&task, &wrong, &Sample::all(&task)).outcome;
+            let found = verify(&task, &wrong, &sample_of_all(&task)).outcome;
             assert_eq!(found, Outcome::Incorrect);
         }
-    }
-}
-
-#[test]
-fn a_system_as_large_as_the_paper_s_is_summed() {
-    if GPU.is_none() {
-        return;
-    }
-    let system = System::find("si214").unwrap();
-    let problem = synthesise(system, DEFAULT_SEED, QUIET).unwrap();
-    let elements = Synthesised::new(system, DEFAULT_SEED, 128);
-    let task = Task::new(&problem, &elements);
-    let sample = Sample::few(&task);
-    let expected = evaluate(&task, &sample, QUIET);
-    for (name, way) in ways(false).into_iter().filter(|(name, _)| name.ends_with("GPU")) {
-        let found = compare(&task, &way(&task).unwrap(), &sample, &expected);
-        assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
     }
 }
 
@@ -223,7 +199,7 @@ fn elements_are_berkeleygw_s() {
         let stored = problem.stored().unwrap();
         let elements = Given::own(&problem);
         let task = Task::new(&problem, &elements);
-        let scale = evaluate(&task, &Sample::all(&task), QUIET);
+        let scale = evaluate(&task, &sample_of_all(&task), QUIET);
         for (way, sum) in ways(problem.nw() < 3) {
             let sums = sum(&task).unwrap();
             for iw in 0..problem.nw() {

@@ -45,8 +45,7 @@ fn main() {
 fn page() -> &'static str {
     static PAGE: OnceLock<String> = OnceLock::new();
     PAGE.get_or_init(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("report.html");
+        let (_dir, path) = common::place("report.html");
         let runs = |name: &str| common::repository("data/runs").join(name);
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
         command.args(["report", "--from"]).arg(runs("h100-2026-11-27/si214"));
@@ -57,39 +56,31 @@ fn page() -> &'static str {
 }
 
 /// The script found no problem, and checked at least so many of each kind.
-fn none(found: &Value, least: &[(&str, u64)]) -> Result<(), Failed> {
+fn none(found: &Value, least: &[(&str, u64)]) {
     for (what, needed) in least {
         let count = found[what].as_u64().unwrap_or(0);
-        if count < *needed {
-            return Err(format!("{count} {what} were checked, not {needed}").into());
-        }
+        assert!(count >= *needed, "{count} {what} were checked, not {needed}");
     }
-    match found["problems"].as_array() {
-        Some(problems) if problems.is_empty() => Ok(()),
-        _ => Err(format!("{:#}", found["problems"]).into()),
-    }
+    assert_eq!(found["problems"].as_array().map(Vec::len), Some(0), "{:#}", found["problems"]);
 }
 
 fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
     let found = browser.find_in(page(), view, LAYOUT)?;
-    none(&found, &[("charts", 4), ("names", 50), ("boxes", 300)])
+    none(&found, &[("charts", 4), ("names", 50), ("boxes", 300)]);
+    Ok(())
 }
 
 fn few_sheets(browser: Browser, _: View) -> Result<(), Failed> {
     let sheets = browser.sheets(page())?;
-    if !(1..SHEETS).contains(&sheets) {
-        return Err(format!("{sheets} sheets of paper, not under {SHEETS}").into());
-    }
+    assert!((1..SHEETS).contains(&sheets), "{sheets} sheets of paper, not under {SHEETS}");
     Ok(())
 }
 
 fn readable(browser: Browser, view: View) -> Result<(), Failed> {
     let found = browser.find_in(page(), view, COLORS)?;
-    none(&found, &[("texts", 500)])?;
+    none(&found, &[("texts", 500)]);
     let paper = found["paper"].as_f64().unwrap_or(f64::NAN);
     let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };
-    if !expected.contains(&paper) {
-        return Err(format!("the page's own luminance is {paper}").into());
-    }
+    assert!(expected.contains(&paper), "the page's own luminance is {paper}");
     Ok(())
 }

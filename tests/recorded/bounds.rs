@@ -1,22 +1,21 @@
 //! What bounds a version, by profiles made by hand and by the archive's.
 
+use gpp::devices::gpu::Peaks;
 use gpp::explain::verdict::{bound, uses};
-use gpp::profile;
 use gpp::record::run::{Measurement, Run};
-use gpp::record::{self, Ceilings, Profile, Span, State};
-use gpp::roofline::of_own_ceiling;
+use gpp::record::{self, Ceilings, Profile, Span};
+use gpp::roofline::{of_own_ceiling, theoretical};
 
+use crate::archive;
+use crate::charts::load;
 use crate::common::repository;
 
-fn archived() -> (Vec<Profile>, Ceilings, Run) {
-    let folder = repository("tests/data/records/si214");
-    let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
-    let run = record::read(&folder.join("run.json")).unwrap();
-    (profile::load(&folder).unwrap(), ceilings, run)
+fn archived() -> (Vec<Profile>, Ceilings) {
+    load(&repository("tests/data/records/si214"))
 }
 
 fn made() -> (Profile, Ceilings) {
-    let (profiles, mut ceilings, _) = archived();
+    let (profiles, mut ceilings) = archived();
     let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
     (profile.time_s, profile.duration_s) = (Some(2.0), 1.0);
     (ceilings.fp64, ceilings.fp64_sustained) = (40e12, Some(30e12));
@@ -38,19 +37,12 @@ fn made() -> (Profile, Ceilings) {
 }
 
 fn measured(reason: &str, share: f64) -> Measurement {
-    let (_, _, run) = archived();
+    let run: Run = record::read(&archive("si214/run.json")).unwrap();
     let mut measured = run.results.into_iter().find(|result| result.version == "v8").unwrap();
-    measured.state = Some(State {
-        looks: 20,
-        sm_mhz: Span::of(vec![1545.0]),
-        memory_mhz: None,
-        power_w: Span::of(vec![704.0]),
-        power_limit_w: Some(700.0),
-        temperature_c: None,
-        held_back: [(reason.to_string(), share)].into(),
-        highest_mhz: Some(1980.0),
-        mean_w: None,
-    });
+    let state = measured.state.as_mut().unwrap();
+    state.held_back = [(reason.to_string(), share)].into();
+    (state.sm_mhz, state.highest_mhz) = (Span::of(vec![1545.0]), Some(1980.0));
+    (state.power_w, state.power_limit_w) = (Span::of(vec![704.0]), Some(700.0));
     measured
 }
 
@@ -115,8 +107,28 @@ fn shares_of_their_own_ceilings() {
     let own = of_own_ceiling(&profile, &ceilings);
     assert!((own - 1.0).abs() <= 1e-12, "{own}");
     // v8 on an H200, where the paper's V100 reaches 70 %.
-    let (archived, ceilings, _) = archived();
+    let (archived, ceilings) = archived();
     let v8 = archived.iter().find(|profile| profile.version == "v8").unwrap();
     let own = of_own_ceiling(v8, &ceilings);
     assert!((0.5..0.65).contains(&own), "{own}");
+}
+
+#[test]
+fn an_h200_by_its_clocks_and_widths() {
+    let limits = Peaks {
+        fp64: 0.0,
+        fp64_sustained: 0.0,
+        hbm: 0.0,
+        l2: 0.0,
+        l1: 0.0,
+        capability: (9, 0),
+        multiprocessors: 132,
+        hertz: 1.98e9,
+        memory_hertz: 3.201e9,
+        bus_bits: 6016.0,
+    };
+    let found = theoretical(&limits);
+    let near = |value: Option<f64>, archived: f64| (value.unwrap() / archived - 1.0).abs() <= 1e-6;
+    assert!(near(found.fp64, 33_454_080_000_000.0) && near(found.hbm, 4_814_304_000_000.0));
+    assert!(near(found.shared, 33_454_080_000_000.0), "{found:?}");
 }

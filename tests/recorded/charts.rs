@@ -4,16 +4,16 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use gpp::chart::{Chart, Roofline};
-use gpp::offdiag::records::{Folder, Matrices};
+use gpp::offdiag::records::Folder;
 use gpp::profile;
 use gpp::record::{self, Ceilings, Profile};
 use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
-use crate::archive;
 use crate::common::{json, repository};
+use crate::{archive, attribute};
 
 /// Profiles of a folder, and its ceilings.
-fn load(folder: &Path) -> (Vec<Profile>, Ceilings) {
+pub fn load(folder: &Path) -> (Vec<Profile>, Ceilings) {
     let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
     (profile::load(folder).unwrap(), ceilings)
 }
@@ -26,11 +26,8 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
-    let elements = svg.split("<text ").skip(1).map(|text| text.split_once('>').unwrap());
-    let number = |tag: &str, name: &str| {
-        let (_, rest) = tag.split_once(&format!("{name}=\"")).unwrap();
-        rest.split('"').next().unwrap().parse().unwrap()
-    };
+    let elements = svg.split("<text").skip(1).map(|text| text.split_once('>').unwrap());
+    let number = |tag, name| attribute(tag, name).unwrap().parse().unwrap();
     elements
         .map(|(tag, rest)| {
             assert!(tag.contains("font-family=\"sans-serif\""), "{tag}");
@@ -116,18 +113,17 @@ fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
 fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     let (_, ceilings) = load(&archive("si214"));
     let folder = Folder::load(&archive("offdiag")).unwrap();
-    let of = Matrices::of(&folder, &ceilings).unwrap();
-    let executed = of.executed();
+    let of = Roofline::of_matrices(&folder, &ceilings).unwrap();
     // 8 · 24 n · 11075 ig · 1374 igp · 128 l operations a launch; byte/s and ns of counters.csv, TFLOP/s of
     // si214-128.json.
     let launch = 373_974_220_800.0;
     for (at, version, bytes_per_s, ns, tflops) in [
-        (0, "vector", 140_536_901_880.95, 39_986_688.0, 10.556_580_109_773_542),
-        (3, "ring", 916_766_208_512.94, 8_656_192.0, 47.118_279_252_574_9),
-        (5, "wide", 294_186_281_358.6, 7_237_568.0, 54.371_982_246_746_71),
+        (0, "vector", 140_536_901_880.95, 39_986_688.0, 10.747_833_868_824_847),
+        (3, "ring", 916_766_208_512.94, 8_656_192.0, 48.097_891_850_606_32),
+        (5, "wide", 294_186_281_358.6, 7_237_568.0, 55.969_928_968_380_86),
     ] {
         let intensity = launch / (bytes_per_s * 1e-9 * ns);
-        for (point, share) in [(&of.points[at], 1.0), (&executed[at], 0.75)] {
+        for (point, share) in [(&of.counted[at], 1.0), (&of.executed[at], 0.75)] {
             assert_eq!((point.version.as_str(), point.level), (version, Level::Hbm));
             let near = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-12;
             assert!(near(point.intensity, share * intensity), "{point:?}");
@@ -139,9 +135,9 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     for capability in [Some("7.0"), Some("8.6"), None] {
         assert_eq!(of_matrix_units(&ceilings, capability), None);
     }
-    assert!(executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
-    let svg = Roofline::of_matrices(&of).svg();
-    let versions: Vec<&str> = of.points.iter().map(|point| &*point.version).collect();
+    assert!(of.executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
+    let svg = of.svg();
+    let versions: Vec<&str> = of.counted.iter().map(|point| &*point.version).collect();
     check(&svg, "matrices", &versions);
     for named in [
         "FP64 matrix peak 66.9 TFLOP/s, by its clock",
@@ -151,6 +147,6 @@ fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
     ] {
         assert!(svg.contains(named), "{named} is missing");
     }
-    let without = Roofline::of_matrices(&Matrices { matrix: None, ..of }).svg();
+    let without = Roofline { matrix: None, ..of }.svg();
     assert!(without.contains("FP64 peak 33.3") && !without.contains("matrix peak"));
 }

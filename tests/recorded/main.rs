@@ -12,6 +12,11 @@ mod sigma;
 
 use std::path::PathBuf;
 
+/// What an element of an SVG has for an attribute.
+fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    element.split_once(&format!(" {name}=\""))?.1.split('"').next()
+}
+
 /// A folder of the archived runs on an H100.
 fn archive(name: &str) -> PathBuf {
     common::repository(&format!("data/runs/h100-2026-11-27/{name}"))

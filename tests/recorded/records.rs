@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use gpp::record::run::{Offdiag, Run};
+use gpp::engine::WorkerStats;
+use gpp::record::run::{Offdiag, Run, Work};
 use gpp::record::{self, Ceilings, Profile, Record};
 use gpp::reference::Outcome;
 use serde_json::Value;
@@ -55,6 +56,37 @@ fn every_archived_record_is_read_and_written() {
     assert!(kinds.iter().all(|&count| count > 0), "{kinds:?}");
 }
 
+/// A text that links to a record without a verdict says so: of the folder in the link's brackets, or of the file in a
+/// line of its own.
+#[test]
+fn what_texts_quote_is_verified_or_said_not_to_be() {
+    let docs = fs::read_dir(repository("docs")).unwrap().map(|file| file.unwrap().path());
+    let (mut passed, mut named) = (0, 0);
+    for page in docs.filter(|path| path.is_file()).chain([repository("README.md")]) {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
+            let folder = page.parent().unwrap().join(link.0);
+            if !link.0.contains("data/runs/") || !folder.is_dir() {
+                continue;
+            }
+            for path in json(&folder) {
+                let record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                let verdicts = record["results"].as_array().into_iter().flatten();
+                if verdicts.clone().all(|result| result["verification"]["outcome"] == "passed") {
+                    passed += verdicts.count();
+                    continue;
+                }
+                let name = path.file_name().unwrap().to_str().unwrap();
+                let names = |line: &str| line.contains("not verified") && line.contains(name);
+                let is_said = link.1.starts_with("; not verified)") || text.lines().any(names);
+                assert!(is_said, "{}: {}", page.display(), path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(passed > 0 && named > 0, "{passed}, {named}");
+}
+
 #[test]
 fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
     let path = repository("tests/data/records/si214/run.json");
@@ -80,7 +112,18 @@ fn what_is_no_such_record_says_what_it_is() {
     let schema = |to: &str| parsed(text.replace("\"schema\": 6", &format!("\"schema\": {to}")));
     assert!(schema("5").ends_with("needs schema 6, has 5"));
     let said = |kind: &str| parsed(text.replacen("\"run\"", &format!("\"{kind}\""), 1));
-    assert!(said("profile").ends_with("needs a record of kind run, has profile"));
+    assert!(said("profile").contains("needs a record of kind run, has profile; `gpp --json"));
     let missing = parsed(text.replace("\"results\"", "\"other\""));
     assert!(missing.contains("run.json"), "{missing}");
+}
+
+#[test]
+fn imbalance_is_over_the_average() {
+    let share = |busy_s: f64| WorkerStats { busy_s, ..WorkerStats::default() };
+    let imbalance =
+        |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
+    assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
+    assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
+    assert_eq!(imbalance(&[]), None);
+    assert_eq!(imbalance(&[0.0]), None);
 }

@@ -5,11 +5,12 @@ use std::fs;
 use gpp::catalogue::{self, BackEnd};
 use gpp::record;
 use gpp::record::run::Run;
-use gpp::table::{Row, sections};
+use gpp::table::{Row, published, sections};
 use predicates::prelude::*;
 use predicates::str::contains;
 
 use crate::archive;
+use crate::common::place;
 
 fn gpp() -> assert_cmd::Command {
     assert_cmd::Command::cargo_bin("gpp").unwrap()
@@ -57,10 +58,9 @@ fn steps_stand_next_to_what_was_published() {
 
 #[test]
 fn a_recorded_run_in_every_form() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.json");
+    let (_dir, path) = place("run.json");
     fs::write(&path, record::text(&run_of("v0,talk,blog:baseline"))).unwrap();
-    for form in [&["--format", "text"][..], &["--format", "markdown"], &["--csv", "-"]] {
+    for form in [&[][..], &["--csv", "-"]] {
         let mut command = gpp();
         command.args(["table", "--version", "talk", "--from"]).arg(&path).args(form);
         let shown = contains("talk:V1").and(contains("talk:bgw")).and(contains("3.18"));
@@ -68,4 +68,16 @@ fn a_recorded_run_in_every_form() {
     }
     let none = gpp().args(["table", "--version", "past", "--from"]).arg(&path).assert().code(2);
     none.stderr(contains("run.json: has no verified result of these versions"));
+}
+
+#[test]
+fn every_published_table_is_read() {
+    let of = |version, system| published(version, system).unwrap();
+    assert_eq!((of("v0", "si214").time_s, of("v8", "si510").time_s), (Some(1.691), Some(7.565)));
+    assert_eq!(
+        (of("v0", "si214").registers, of("v8", "si214").warps_per_sm),
+        (Some(154.0), Some(16.0))
+    );
+    assert_eq!(of("blog:baseline", "si214").registers, None);
+    assert_eq!(published("v0", "demo"), None);
 }

@@ -6,11 +6,16 @@ use gpp::record::run::{Run, Sigma};
 use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 
+use crate::attribute;
+
 const FOLDER: &str = "tests/data/records/si214";
 
 const STATE: f64 = 6.2;
 
-fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
+/// An energy, SX and CH.
+type Values = (f64, Complex64, Complex64);
+
+fn run(rows: &[Values]) -> Run {
     let mut run: Run =
         record::read(&crate::common::repository(&format!("{FOLDER}/run.json"))).unwrap();
     run.system.state_ev = Some(STATE);
@@ -22,7 +27,11 @@ fn run(rows: &[(f64, Complex64, Complex64)]) -> Run {
     run
 }
 
-fn poles(nw: usize) -> Vec<(f64, Complex64, Complex64)> {
+fn plot_of(rows: &[Values]) -> String {
+    Sigma::of(&run(rows)).unwrap().svg()
+}
+
+fn poles(nw: usize) -> Vec<Values> {
     let pole =
         |omega: f64, at: f64| (Complex64::from(omega - at) + Complex64::new(0.0, 3e-3)).inv();
     let row = |i: usize| {
@@ -66,18 +75,15 @@ fn csv_has_the_bits_of_the_record() {
 
 #[test]
 fn a_record_without_what_is_needed_is_refused() {
-    let good = run(&poles(5));
-    let id = good.results[0].version.clone();
-    let refused = |run: &Run| Sigma::of(run).unwrap_err();
-    let mut older = good.clone();
-    older.system.energies_ev = None;
-    assert_eq!(refused(&older), "does not hold its energies");
-    let mut none = good.clone();
-    none.results.clear();
-    assert_eq!(refused(&none), "has no result");
-    let mut short = good.clone();
-    short.results[0].sums.ach.pop();
-    assert_eq!(refused(&short), format!("has 5 energies, and of {id} 5 sums asx and 4 sums ach"));
+    let mut run = run(&poles(5));
+    let short = format!("has 5 energies, and of {} 5 sums asx and 4", run.results[0].version);
+    let mut refused = |change: fn(&mut Run)| {
+        change(&mut run);
+        Sigma::of(&run).unwrap_err()
+    };
+    assert_eq!(refused(|run| run.results[0].sums.ach.truncate(4)), short + " sums ach");
+    assert_eq!(refused(|run| run.system.energies_ev = None), "does not hold its energies");
+    assert_eq!(refused(|run| run.results.clear()), "has no result");
 }
 
 #[test]
@@ -90,6 +96,12 @@ fn terminals_see_both_ends_of_many_energies() {
     };
     let is_row = |line: &&str| line.starts_with('│') && line.contains(|c: char| c.is_ascii_digit());
     let rows = |text: &str| text.lines().filter(is_row).count();
+    // Columns that do not fit are left out.
+    let narrow = printed(2, Some(80));
+    let mut cells = narrow.lines().filter(|line| line.starts_with('│'));
+    assert!(cells.all(|line| line.chars().count() <= 80), "{narrow}");
+    let says = "the terminal is too narrow: 2";
+    assert!(narrow.contains("Im Σ") && narrow.contains(says), "{narrow}");
     let (short, long, piped) = (printed(24, Some(80)), printed(501, Some(80)), printed(501, None));
     assert_eq!((rows(&short), rows(&long), rows(&piped)), (24, 16, 501));
     assert!(long.contains("485 of 501 energies are not shown: --csv has all"), "{long}");
@@ -97,33 +109,41 @@ fn terminals_see_both_ends_of_many_energies() {
     assert!(!short.contains("are not shown") && !piped.contains("not shown"));
 }
 
-type Values = (f64, Complex64, Complex64);
-
 const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
 
 /// Left, right, top and bottom of what curves may cover.
-const WITHIN: [f64; 4] = [84.0, 944.0, 66.0, 586.0];
+const WITHIN: [f64; 4] = [112.0, 944.0, 66.0, 586.0];
 
 /// The vertices of the lines and dots of either part, sum by sum.
 fn vertices(svg: &str, part: usize) -> Vec<Vec<(f64, f64)>> {
     let [r, g, b] = COLORS[part];
     let color = format!("\"#{r:02X}{g:02X}{b:02X}\"");
-    let value = |element: &str, name: &str| {
-        let (_, rest) = element.split_once(&format!(" {name}=\""))?;
-        Some(rest.split('"').next()?.to_string())
-    };
     // The last line shows which colour is which part.
     let elements: Vec<&str> = svg.split('<').filter(|element| element.contains(&color)).collect();
     let lines = elements[..elements.len() - 1].iter().map(|element| {
-        let one = value(element, "cx").zip(value(element, "cy"));
-        let places = match one {
+        let places = match attribute(element, "cx").zip(attribute(element, "cy")) {
             Some((x, y)) => format!("{x},{y}"),
-            None => value(element, "points").unwrap(),
+            None => attribute(element, "points").unwrap().to_string(),
         };
         let places = places.split_whitespace().map(|place| place.split_once(',').unwrap());
         places.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).collect()
     });
     lines.collect()
+}
+
+/// The name of an axis is left of its longest number.
+#[test]
+fn names_of_axes_cover_no_numbers() {
+    let rows = [(0.0, -2e6, 1.0), (1.0, 3e6, 2.0)]
+        .map(|(at, sx, ch)| (at, sx.into(), Complex64::from(ch)));
+    let plot = plot_of(&rows);
+    let texts: Vec<&str> = plot.split("<text").skip(1).collect();
+    let x = |text: &str| attribute(text, "x").unwrap().parse::<f64>().unwrap();
+    let number = texts.iter().find(|text| text.contains("-2000000")).unwrap();
+    let name = texts.iter().find(|text| text.contains("SX(ω)")).unwrap();
+    // A digit is at most 0.6 of its height wide.
+    let begins = x(number) - 8.0 * 0.6 * 18.0;
+    assert!(x(name) + 9.0 <= begins, "{} {begins}", x(name));
 }
 
 /// How many vertices the curves of either part have, which are within their panels.
@@ -143,8 +163,7 @@ fn inside(svg: &str) -> [usize; 2] {
 fn curves_have_a_vertex_an_energy_where_the_values_are() {
     for nw in [2, 11, 501] {
         let rows = poles(nw);
-        let run = run(&rows);
-        let plot = Sigma::of(&run).unwrap().svg();
+        let plot = plot_of(&rows);
         assert_eq!(inside(&plot), [3 * nw; 2]);
         let curves = [0, 1].map(|part| vertices(&plot, part));
         let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
@@ -186,7 +205,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     text(&mut said, &sigma, Some(80)).unwrap();
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("no number at 3 of 11 energies, the first at -4 eV"), "{said}");
-    let whole = Sigma::of(&self::run(&poles(11))).unwrap().svg();
+    let whole = plot_of(&poles(11));
     assert!(!whole.contains("no number"));
 }
 
@@ -206,9 +225,7 @@ fn plots_of_hard_values_stay_in_their_panels() {
         ("one place", vec![(2.5, one, i); 3]),
         ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
     ] {
-        let run = run(&rows);
-        let plot = Sigma::of(&run).unwrap().svg();
         let sums = if what == "no number" { 0 } else { 3 };
-        assert_eq!(inside(&plot), [sums * rows.len(); 2], "{what}");
+        assert_eq!(inside(&plot_of(&rows)), [sums * rows.len(); 2], "{what}");
     }
 }

@@ -11,7 +11,7 @@ use gpp_cpu::pool::Threads;
 use gpp_cpu::simd::Level;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{FIXTURES, Kind, Make, assorted, at_energies, fixture, hard, make};
+use crate::common::{FIXTURES, Kind, assorted, at_energies, fixture, hard, made};
 use crate::referenced;
 
 fn versions() -> impl Iterator<Item = Listed> {
@@ -28,27 +28,22 @@ fn files() -> impl Iterator<Item = Problem> {
 
 #[test]
 fn each_level_passes_and_threads_change_no_bit() {
-    let made = assorted().into_iter().step_by(5).map(make);
-    let hosts: Vec<(CpuDevice, Vec<CpuDevice>)> = Level::available()
-        .into_iter()
-        .map(|level| {
-            (CpuDevice::at(level), [1, 3, 5].map(|n| CpuDevice::at(level).with_threads(n)).into())
-        })
-        .collect();
+    let others = |level| [1, 3, 5].map(|n| CpuDevice::at(level).with_threads(n));
+    let of_level = |level| (CpuDevice::at(level), others(level));
+    let hosts: Vec<_> = Level::available().into_iter().map(of_level).collect();
     assert!(hosts.iter().any(|(host, _)| host.level() == Level::Scalar));
     let families = FAMILIES.into_iter().flat_map(|kind| (0..5).map(move |at| family(kind, at)));
     let mut failed = Vec::new();
-    let many = [Kind::Mixed, Kind::Real].map(|kind| {
-        at_energies(Make { nbands: 33, ngpown: 7, ncouls: 90, nw: 2, kind, seed: 5 }, 21)
-    });
-    for problem in made.chain(many).chain(files()).chain(families) {
+    let many =
+        [Kind::Mixed, Kind::Real].map(|kind| at_energies(&made([33, 7, 90, 2], kind, 5), 21));
+    for problem in assorted().step_by(5).chain(many).chain(files()).chain(families) {
         let reference = referenced(&problem);
         for (host, others) in &hosts {
             for listed in versions() {
                 let what = format!("{} at {} of {}", listed.id(), host.level(), problem.name());
                 let found = sums(host, &problem, listed.kernel);
-                let verified =
-                    verify(&problem, &problem.start().plus(&found), Some(&reference)).unwrap();
+                let total = problem.start().plus(&found);
+                let verified = verify(&problem, &total, Some(&reference)).unwrap();
                 if verified.outcome != Outcome::Passed {
                     failed.push(format!("{what}: {:?}", verified.worst));
                 }

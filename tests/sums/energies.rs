@@ -24,9 +24,8 @@ fn even(count: usize) -> EnergyGrid {
 /// So many at other distances, the farther apart the farther from zero.
 fn uneven(count: usize) -> EnergyGrid {
     let at = |i: usize| i as f64 - (count / 2) as f64;
-    EnergyGrid::Listed(
-        (0..count).map(|i| 0.3 * at(i) + 0.01 * at(i) * at(i).abs() + 0.123).collect(),
-    )
+    let energy = |i| 0.3 * at(i) + 0.01 * at(i) * at(i).abs() + 0.123;
+    EnergyGrid::Listed((0..count).map(energy).collect())
 }
 
 #[test]
@@ -55,8 +54,8 @@ fn hundreds_of_energies() {
 }
 
 fn bits(sums: &Sums, energies: std::ops::Range<usize>) -> Vec<[u64; 2]> {
-    let both = sums.asx[energies.clone()].iter().chain(&sums.ach[energies]);
-    both.map(|z| crate::common::on_device::bits(*z)).collect()
+    let both = [&sums.asx[energies.clone()], &sums.ach[energies]];
+    both.map(crate::common::on_device::bits).concat()
 }
 
 #[test]
@@ -129,12 +128,16 @@ fn ends_of_a_grid_are_what_was_given() {
     let small = made([3, 1, 2, 2], Kind::First, 1);
     let header = small.header();
     let energies = |text: &str| EnergyGrid::Even(text.parse().unwrap()).of(header).above_state();
-    assert_eq!(energies("-0.1:0.3:3"), [-0.1, -0.1 + 0.4 * 0.5, 0.3]);
+    assert_eq!(energies("-0.1:0.3:3"), [-0.1, 0.1, 0.3]);
+    assert_eq!(energies("0.07:0.35:5"), [0.07, 0.14, 0.21, 0.28, 0.35]);
+    assert_eq!(energies("-50:50:101"), (-50..=50).map(f64::from).collect::<Vec<_>>());
     assert_eq!(energies("0.25"), [0.25]);
     assert_eq!(energies("7:7:1"), [7.0]);
     let many = energies("-10:10:501");
     assert_eq!((many.len(), many[0], many[500]), (501, -10.0, 10.0));
     assert!(many.is_sorted_by(|a, b| a < b));
+    let at = |i: usize| format!("{}e-2", 4 * i as i32 - 1000).parse::<f64>().unwrap();
+    assert!((0..=500).all(|i| many[i] == at(i)));
     let counted = EnergyGrid::Count(5).of(header);
     assert_eq!((counted.nstart, counted.nend), (header.nstart, header.nstart + 4));
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);

@@ -9,14 +9,11 @@ use gpp::devices::cpu::CpuDevice;
 use gpp::problem::Problem;
 
 use crate::common::on_device::{group, slabs, summed, two_problems};
-use crate::common::{Kind, Make, at_energies, fixture, made};
+use crate::common::{Kind, at_energies, fixture, made};
 
 fn problems() -> Vec<Problem> {
+    let many = at_energies(&made([13, 85, 37, 2], Kind::Mixed, 4), 7);
     let made = [Kind::Mixed, Kind::Real].map(|kind| made([19, 85, 37, 2], kind, 12));
-    let many = at_energies(
-        Make { nbands: 13, ngpown: 85, ncouls: 37, nw: 2, kind: Kind::Mixed, seed: 4 },
-        7,
-    );
     made.into_iter().chain([fixture("poles"), fixture("three-energies"), many]).collect()
 }
 

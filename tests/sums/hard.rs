@@ -37,9 +37,9 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
 #[test]
 fn what_means_nothing_is_refused_by_name() {
     for (name, parts) in REFUSED.into_iter().zip([
-        ["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"],
-        ["sexcut must not be negative, found -4", ""],
-        ["wtilde_array(ig,igp) is ", "at most 1e75"],
+        &["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"][..],
+        &["sexcut must not be negative, found -4"],
+        &["wtilde_array(ig,igp) is ", "at most 1e75"],
     ]) {
         let path = fixture_path(name);
         let error = input_file::read(&path, QUIET).unwrap_err();

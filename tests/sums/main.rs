@@ -7,6 +7,8 @@ mod cpu;
 mod energies;
 mod engine;
 mod hard;
+#[path = "../../benches/hecbench/mod.rs"]
+mod hecbench;
 mod measure;
 mod reference;
 mod static_ch;

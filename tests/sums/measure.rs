@@ -9,8 +9,9 @@ use gpp::engine::Engine;
 use gpp::error::Error;
 use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
+use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
-use gpp::measure::measure;
+use gpp::measure::{flops_per_term, measure};
 use gpp::problem::Problem;
 use gpp::record::Repetition;
 use gpp::record::run::Measurement;
@@ -80,7 +81,7 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!((record.version.as_str(), record.device.as_str()), ("v8", "gpu:7"));
     assert_eq!(record.registers, Some(77));
     assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), Some(512)));
-    let flops = ALL[8].kernels[0].flops_per_term.unwrap() * problem.terms() as f64;
+    let flops = flops_per_term("v8", Poles::Any).unwrap() * problem.terms() as f64;
     assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
     assert_eq!(record.sums, sums(&problem, catalogue::Kernel::Gpu(ALL[8])));
     assert_eq!(record.verification.outcome, Outcome::Passed);
@@ -89,10 +90,8 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
 
 #[test]
 fn the_last_sums_are_judged_and_all_are_compared() {
-    let right = Some((1.0, 1.0));
-    let off = Some((1.0 + f64::EPSILON, 1.0));
-    let wrong = Some((1.1, 1.0));
-    let nan = Some((f64::NAN, 1.0));
+    let [right, off, wrong, nan] =
+        [1.0, 1.0 + f64::EPSILON, 1.1, f64::NAN].map(|factor| Some((factor, 1.0)));
     for (script, outcome) in [
         ([right, right, right], Outcome::Passed),
         // The warm-up counts: a first run that differs is as bad as any.

@@ -1,6 +1,6 @@
-//! The static CH: every kernel of it against sums written out here, in slabs and on workers with the same bits.
+//! CH of each band and the static CH: every kernel of them against the formula, in slabs and on workers with the same bits.
 
-use gpp::catalogue::{self, BackEnd};
+use gpp::catalogue::BackEnd;
 use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{EnergyGrid, Problem};
 use gpp::reference::{Outcome, StaticCh, static_ch as reference, verify_static_ch};
@@ -9,64 +9,52 @@ use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
-use crate::common::on_device::{bits, compare, found};
+use crate::common::families::{FAMILIES, family};
+use crate::common::on_device::{assert_of_bands, bits, by_formula, compare, of_bands, rounding};
 use crate::common::{FIXTURES, KINDS, Kind, QUIET, fixture, hard, made};
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
 fn problems() -> Vec<Problem> {
     let system = |name| synthesised(name, EnergyGrid::Count(2));
-    let sizes = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9)];
+    let sizes = [(1, 1, 1), (7, 16, 32), (70, 17, 33), (19, 85, 70), (130, 5, 9), (2, 33, 600)];
     let sizes = KINDS.into_iter().zip(sizes.into_iter().cycle());
     let made = sizes.map(|(kind, (n, igp, ig))| made([n, igp, ig, 2], kind, 3));
+    let families = FAMILIES.into_iter().flat_map(|kind| (0..4).map(move |seed| family(kind, seed)));
     let files = hard().into_iter().map(|name| fixture(&name));
-    let all = ["tiny", "tiny-complex", "demo"].into_iter().map(system).chain(made);
+    let all = ["tiny", "tiny-complex", "demo"].into_iter().map(system).chain(made).chain(families);
     all.chain(FIXTURES.into_iter().map(fixture)).chain(files).collect()
 }
 
-/// The sum in another order than any kernel's: over bands and columns of the sums over G. And Σ|terms|.
-fn by_definition(problem: &Problem) -> (Complex64, f64) {
-    let header = problem.header();
-    let (mut sum, mut size) = (Complex64::ZERO, 0.0);
-    for (n, aqsn) in problem.aqsn().chunks_exact(header.ncouls).enumerate() {
-        for (igp, eps) in problem.eps().chunks_exact(header.ncouls).enumerate() {
-            let aqsm = problem.aqsm_local()[n * header.ngpown + igp];
-            let factor = aqsm.conj() * problem.vcoul_loc()[igp] * -0.5;
-            let over_ig: Complex64 = eps.iter().zip(aqsn).map(|(eps, aqsn)| eps * aqsn).sum();
-            let sizes = eps.iter().zip(aqsn).map(|(eps, aqsn)| eps.norm() * aqsn.norm());
-            sum += factor * over_ig;
-            size += factor.norm() * sizes.sum::<f64>();
+#[test]
+fn kernels_find_the_sum_of_each_band() {
+    let problems = problems();
+    assert!(problems.len() > 50, "{}", problems.len());
+    for problem in &problems {
+        let (ngpown, host) = (problem.header().ngpown, CpuDevice::new());
+        for at in [None, Some(0), Some(problem.nw() - 1)] {
+            for by in KERNELS {
+                let found = of_bands(&host, (problem, at), by, ngpown, 1).unwrap();
+                assert_of_bands(&format!("{by:?}"), (problem, at), &found);
+            }
         }
     }
-    (sum, size)
 }
 
 #[test]
-fn kernels_and_the_reference_find_the_sum() {
-    let problems = problems();
-    assert!(problems.len() > 25, "{}", problems.len());
-    for problem in &problems {
-        let (name, ngpown) = (problem.name(), problem.header().ngpown);
-        let (expected, size) = by_definition(problem);
-        let roundings = (256 + 2 * problem.header().nbands + problem.header().ncouls) as f64;
-        let near = |what: &str, found: Complex64| {
-            let off = (found - expected).norm();
-            assert!(
-                off <= f64::EPSILON * roundings * size + 1e-300,
-                "{what} of {name}: {found}, not {expected}"
-            );
-        };
+fn the_reference_finds_the_static_ch() {
+    for problem in &problems() {
+        let name = problem.name();
+        let bands = by_formula(problem, None);
+        let expected: Complex64 = bands.iter().map(|(sum, _)| sum).sum();
+        let size: f64 = bands.iter().map(|(_, [size, _])| size).sum();
         let StaticCh { sum, magnitude } = reference(problem, QUIET).unwrap();
-        near("the reference", sum);
+        let off = (sum - expected).norm();
+        assert!(off <= rounding(problem) * size + 1e-300, "{name}: {sum}, not {expected}");
         let is_alike = (0.99 * size..=2.01 * size).contains(&magnitude);
         assert!(is_alike || size < 1e-200, "{name}: {magnitude}, {size}");
         let judged = |found| verify_static_ch(problem, found, Some(StaticCh { sum, magnitude }));
-        for back_end in KERNELS {
-            let kernel = catalogue::static_ch(back_end);
-            let found = found(&CpuDevice::new(), problem, kernel, ngpown, 1).unwrap();
-            near(&format!("{back_end:?}"), found);
-            assert_eq!(judged(found).outcome, Outcome::Passed, "{name}");
-        }
+        assert_eq!(judged(expected).outcome, Outcome::Passed, "{name}");
         if size > 1e-200 {
             let off = Complex64::new(sum.re + 1e-3 * size, sum.im);
             assert_eq!(judged(off).outcome, Outcome::Incorrect, "{name}");
@@ -78,41 +66,55 @@ fn kernels_and_the_reference_find_the_sum() {
 
 #[test]
 fn slabs_workers_and_threads_change_no_bit() {
-    for back_end in KERNELS {
-        compare(&CpuDevice::new(), catalogue::static_ch(back_end)).unwrap();
+    for by in KERNELS {
+        compare(&CpuDevice::new(), by).unwrap();
     }
     let problem = made([70, 85, 70, 2], Kind::Mixed, 12);
-    let kernel = catalogue::static_ch(BackEnd::Cpu);
-    let on = |host: CpuDevice| found(&host, &problem, kernel, 85, 1).unwrap();
-    let whole = on(CpuDevice::new());
-    for threads in [1, 3] {
-        assert_eq!(bits(on(CpuDevice::new().with_threads(threads))), bits(whole));
-    }
-    let (_, size) = by_definition(&problem);
-    for level in Level::available() {
-        assert!((on(CpuDevice::at(level)) - whole).norm() <= 1e-13 * size, "{level}");
+    for at in [None, Some(1)] {
+        let on = |host: CpuDevice| of_bands(&host, (&problem, at), BackEnd::Cpu, 85, 1).unwrap();
+        let whole = on(CpuDevice::new());
+        for threads in [1, 3] {
+            assert_eq!(bits(&on(CpuDevice::new().with_threads(threads))), bits(&whole));
+        }
+        for level in Level::available() {
+            assert_of_bands(level.name(), (&problem, at), &on(CpuDevice::at(level)));
+        }
     }
 }
 
 #[test]
 fn a_call_that_asks_for_it_gets_it() {
-    for name in ["tiny", "tiny-complex"] {
-        let problem = synthesised(name, EnergyGrid::Count(5));
+    let calls = ["tiny", "tiny-complex"].map(|name| synthesised(name, EnergyGrid::Count(5)));
+    let masked = ["real/gaas-skipped", "real/silicon-spin"].map(fixture);
+    for problem in calls.into_iter().chain(masked) {
         let own = Own::of(&problem);
-        let (given, formula) = (screening(&problem), formula(&problem));
-        let kernel = catalogue::static_ch(BackEnd::Cpu);
-        let ngpown = problem.header().ngpown;
-        let expected = found(&CpuDevice::new(), &problem, kernel, ngpown, 1).unwrap();
+        let (given, formula, nw) = (screening(&problem), formula(&problem), problem.nw());
+        let (host, igp) = (CpuDevice::new(), problem.header().ngpown);
+        let expected = |at| of_bands(&host, (&problem, at), BackEnd::Cpu, igp, 1).unwrap();
+        let (static_ch, ach) = (expected(None), expected(Some(nw - 1)));
+        let sizes: f64 = by_formula(&problem, Some(nw - 1)).iter().map(|(_, [size, _])| size).sum();
         for version in ["best", "v0", "v13", "cpu:paired", "sigma:cells", "sigma:blocks"] {
             let without = Calculator::open("cpu").unwrap().with_version(version).unwrap();
-            let with = without.clone().with_static_ch(true);
             let alone = without.sums(&given, &own.bands(&problem), &own.omega, formula).unwrap();
-            assert_eq!(alone.static_ch, None);
+            assert_eq!((alone.static_ch, alone.ach_of_bands), (None, None));
+            let with = without.clone().with_static_ch(true).with_ach_of_bands(Some(nw - 1));
             let mut placed = with.place(&given).unwrap();
             let bands = own.whole(&problem);
             let found = with.sums_at(&mut placed, &bands, &own.omega, formula).unwrap();
-            assert_eq!(found.static_ch.map(bits), Some(bits(expected)), "{version}");
-            assert_eq!((found.sums, found.version), (alone.sums, alone.version));
+            assert_eq!(found.static_ch.as_deref().map(bits), Some(bits(&static_ch)), "{version}");
+            let of_bands = found.ach_of_bands.unwrap();
+            assert_eq!(bits(&of_bands), bits(&ach), "{version}");
+            let off = (of_bands.iter().sum::<Complex64>() - found.sums.ach[nw - 1]).norm();
+            let allowed = 2.0 * rounding(&problem) * sizes;
+            assert!(off <= allowed, "{version} of {}: {off}, not {allowed}", problem.name());
+            // The best of a placed screening may be another version.
+            if version != "best" {
+                assert_eq!((found.sums, found.version), (alone.sums, alone.version));
+            }
+            let past = with.with_ach_of_bands(Some(nw)).with_index_base(1);
+            let error = past.sums(&given, &bands, &own.omega, formula).unwrap_err().to_string();
+            let expected = format!("needs an index of omega, 1 to {nw}; found {}", nw + 1);
+            assert!(error.contains(&expected), "{error}");
         }
     }
 }

@@ -1,13 +1,18 @@
 //! What a verdict says beside the outcome: terms that rounding decides, and real parts alone.
 
+use crate::common::matrices::{Given, sample_of_all};
 use crate::common::{QUIET, fixture, remade};
-use crate::sums;
+use crate::reference::one_term;
+use crate::{referenced, sums};
 use assert_cmd::Command;
 use gpp::catalogue;
-use gpp::problem::{Matrices, Problem, Sums, input_file};
+use gpp::devices::cpu::CpuDevice;
+use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
+use gpp::problem::{Matrices, Problem, Source as _, Sums, System, input_file};
 use gpp::reference::{Outcome, Verification, verify};
-use gpp::reference::{Reference, Source, precisely};
+use gpp::reference::{Reference, Source, matrix, precisely};
 use gpp::run::reservations;
+use gpp_core::offdiag::{self, Task};
 use num_complex::Complex64;
 use serde_json::Value;
 
@@ -31,6 +36,21 @@ fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
         String::from_utf8(assert.get_output().stdout.clone()).unwrap()
     };
     (serde_json::from_str(&run(&["--json", "-"])).unwrap(), run(&[]))
+}
+
+/// The sums of a sample that are right are `sampled`, which exits with 0; wrong ones are incorrect.
+#[test]
+fn a_sample_is_verified_against_the_definition_of_its_own_columns() {
+    let mut source = Synthesis::new(System::find("demo").unwrap(), DEFAULT_SEED, QUIET);
+    source.sample(5);
+    let problem = source.load().unwrap();
+    let reference = gpp::reference::of(&problem, QUIET).unwrap().unwrap();
+    assert_eq!(reference.source, Source::Serial);
+    let mut sums = sums(&problem, catalogue::find("v8").unwrap().kernel);
+    let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).unwrap().outcome;
+    assert_eq!(outcome(&sums), Outcome::Sampled);
+    sums.ach[1] *= 1.0 + 1e-9;
+    assert_eq!(outcome(&sums), Outcome::Incorrect);
 }
 
 /// A call with energies below those of occupied bands, where `|ssx|` of a static pole is that cutoff times `|eps|`.
@@ -67,6 +87,84 @@ fn rounding_decides_static_poles_at_a_cutoff_of_one() {
         wrong.asx[1] *= 1.0 + 20.0 * off;
         assert_eq!(by_file(&problem, &wrong, &cut).outcome, Outcome::Incorrect);
     }
+}
+
+/// One term a relative distance from a bound: `|w − ω̃|` from the width, `|delw|` from 500 and from 1e-6, and `|ssx|` of
+/// either branch from the cutoff.
+fn beside_a_bound(bound: usize, distance: f64) -> Problem {
+    let off = 1.0 + distance;
+    let real = |x: f64| Complex64::new(x, 0.0);
+    let far = 249_999f64.sqrt() * off;
+    let (w, wtilde, gamma, sexcut) = [
+        (1.0, real(2.0), off, 4.0),
+        (far, Complex64::new(far, 1.0), 0.5, 4.0),
+        (0.25, real(0.25e-6 / (1.0 + 1e-6) * off), 0.5, 4.0),
+        (-2.0, real(1.0), 0.5, off / 3.0),
+        (-2.0, real(2.25), 9.0, off * 4.5),
+    ][bound];
+    remade(&one_term(w, wtilde, true), |header, of| {
+        (header.sig_gamma, header.sexcut) = (gamma, sexcut);
+        // A real product is as large by the 1-norm as it is.
+        of.aqsm_local[0] = real(0.7);
+    })
+}
+
+#[test]
+fn rounding_decides_at_a_bound_and_not_beside_it() {
+    let ulp = f64::EPSILON;
+    for (bound, distance) in (0..5).flat_map(|b| [1e-9, 1e-12, 1e-13, ulp].map(|d| (b, d))) {
+        let [above, below] = [distance, -distance].map(|distance| beside_a_bound(bound, distance));
+        for (problem, other) in [(&above, &below), (&below, &above)] {
+            let (reference, off) = (referenced(problem), evaluated(other));
+            let elements = [problem, other].map(Given::own);
+            let [task, of_other] =
+                [(problem, 0), (other, 1)].map(|(p, at)| Task::new(p, &elements[at]));
+            let sample = sample_of_all(&task);
+            let expected = matrix::evaluate(&task, &sample, QUIET);
+            let on_cpu = |task| offdiag::on_cpu(&CpuDevice::new(), task, &|_| ()).unwrap().sums;
+            let (right, off_matrix) = (on_cpu(&task), on_cpu(&of_other));
+            for part in 0..2 {
+                // Of the last three bounds `sch` does not know.
+                let differs = part == 0 || bound < 2;
+                let undecided = expected.iter().map(|element| element.undecided[part]);
+                for undecided in undecided.chain([reference.scale().unwrap().undecided[0][part]]) {
+                    let expected = differs && distance == ulp;
+                    assert_eq!(
+                        undecided > 0.0,
+                        expected,
+                        "{bound} {distance:e} {part}: {undecided:e}"
+                    );
+                }
+                let (mut sums, mut elements) = (reference.sums.clone(), right.clone());
+                match part {
+                    0 => (sums.asx, elements.sx) = (off.asx.clone(), off_matrix.sx.clone()),
+                    _ => (sums.ach, elements.ch) = (off.ach.clone(), off_matrix.ch.clone()),
+                }
+                let found = [
+                    verify(problem, &sums, Some(&reference)).unwrap().outcome,
+                    matrix::compare(&task, &elements, &sample, &expected).outcome,
+                ];
+                let is_wrong = differs && distance > ulp;
+                let outcome = if is_wrong { Outcome::Incorrect } else { Outcome::Passed };
+                assert_eq!(found, [outcome; 2], "{bound} {distance:e} {part}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_of_1e_12_of_a_single_term_is_incorrect() {
+    let problem = one_term(1.0, Complex64::new(3.0, 0.0), true);
+    let (right, elements) = (evaluated(&problem), Given::own(&problem));
+    let mut wrong = right.clone();
+    wrong.asx[0] *= 1.0 + 1e-12;
+    assert_eq!(by_file(&problem, &wrong, &right).outcome, Outcome::Incorrect);
+    let task = Task::new(&problem, &elements);
+    let sample = sample_of_all(&task);
+    let expected = matrix::evaluate(&task, &sample, QUIET);
+    let mut found = offdiag::on_cpu(&CpuDevice::new(), &task, &|_| ()).unwrap().sums;
+    found.sx.iter_mut().for_each(|element| *element *= 1.0 + 1e-12);
+    assert_eq!(matrix::compare(&task, &found, &sample, &expected).outcome, Outcome::Incorrect);
 }
 
 #[test]

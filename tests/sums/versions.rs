@@ -6,15 +6,16 @@ use gpp::kernels::plan::Poles;
 use gpp::kernels::{lists, threads};
 use gpp::problem::System;
 use gpp::problem::synthesis::synthesise;
+use gpp::reference::{Reference, Source};
 use num_complex::Complex64;
 
-use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, make, remade};
+use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, remade};
 use crate::{check, failures_of, referenced};
 
 #[test]
 fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
     FIXTURES.iter().for_each(|name| check(&fixture(name)));
-    assorted().into_iter().for_each(|made| check(&make(made)));
+    assorted().for_each(|problem| check(&problem));
     for name in ["tiny", "tiny-complex"] {
         check(&synthesise(System::find(name).unwrap(), 3, QUIET).unwrap());
     }
@@ -92,5 +93,18 @@ fn static_pairs_at_energies_of_other_differences() {
         let problem = changed(made([9, 40, 70, 2], Kind::Real, 21), shifted).unwrap();
         assert_eq!(v14.batches(&problem).first().plan.has_static(), has_static, "{shift}");
         check(&problem);
+    }
+}
+
+/// CH of `test` as HeCBench's utils.h has it, rounded to six digits.
+#[test]
+fn hecbench_s_problem() {
+    let (problem, sums) = crate::hecbench::problem(512).unwrap();
+    let off = sums.ach[0] - Complex64::new(-0.096066, 11.431852);
+    assert!(off.re.abs() <= 5e-7 && off.im.abs() <= 5e-7, "{sums:?}");
+    let reference = Reference::new(sums, Source::Serial, QUIET);
+    for id in ["v3", "v8", "v13", "cpu:paired"] {
+        let version = catalogue::find(id).into_iter();
+        assert_eq!(failures_of(version, &problem, &reference), [""; 0]);
     }
 }

@@ -120,17 +120,17 @@ static gpp_bands bands(const Problem *p, int on_device, int is_local) {
     b.aqsm = is_local ? (on_device ? p->local_gpu : p->local) : on_device ? p->aqsm_gpu : p->aqsm;
     return b;
 }
-enum { MOST = 64 };
-typedef struct { gpp_complex asx[MOST], ach[MOST], static_ch; } Sums;
+enum { MOST = 64, BANDS = 1024 };
+typedef struct { gpp_complex asx[MOST], ach[MOST], static_ch[BANDS], ach_of_bands[BANDS]; } Sums;
 
-// Whether sums are asked for with the static CH, which is 0 otherwise.
-static int with_static_ch = 1;
+// Whether sums are asked for with the static CH and CH of each band, which are 0 otherwise.
+static int of_bands = 1;
 
 static gpp_status sums(gpp_handle *handle, const Problem *p, const gpp_screening *s, const gpp_bands *b,
                        Sums *out) {
     memset(out, 0, sizeof *out);
     return gpp_sums(handle, s, b, p->nw, p->omega, NULL, out->asx, out->ach,
-                    with_static_ch ? &out->static_ch : NULL);
+                    of_bands ? out->static_ch : NULL, p->nw - 1, of_bands ? out->ach_of_bands : NULL);
 }
 static int same(const Sums *a, const Sums *b) { return memcmp(a, b, sizeof *a) == 0; }
 
@@ -152,7 +152,8 @@ static void bits(gpp_handle *handle) {
             Sums expected, found;
             CHECK(sums(handle, &p, &s, &b, &expected) == GPP_STATUS_OK);
             CHECK(isfinite(expected.asx[0].re) && expected.asx[0].re != 0);
-            CHECK(isfinite(expected.static_ch.re) && expected.static_ch.re != 0);
+            CHECK(isfinite(expected.static_ch[0].re) && expected.static_ch[0].re != 0);
+            CHECK(isfinite(expected.ach_of_bands[0].re) && expected.ach_of_bands[0].re != 0);
             for (int placed = 0; placed < 2; placed++)
                 for (int of_gpu = 0; of_gpu < 2; of_gpu++) {
                     const gpp_screening *given = of_gpu ? &s_gpu : &s;
@@ -255,7 +256,7 @@ static void errors(gpp_handle *handle) {
     REFUSED(b.ld_aqsn, 5, GPP_STATUS_BAD_ARGUMENT, "(ld_aqsn)");
     REFUSED(b.ld_aqsn, (int64_t)1 << 33, GPP_STATUS_BAD_ARGUMENT, "aqsn");
     // Outputs on the GPU, and freed handles.
-    CHECK(gpp_sums(handle, &s, &b, p.nw, p.omega, NULL, p.aqsn_gpu, found.ach, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_sums(handle, &s, &b, p.nw, p.omega, NULL, p.aqsn_gpu, found.ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
     CHECK(strstr(gpp_message(), "asx") != NULL);
     gpp_handle *other;
     CHECK(gpp_open("gpu", &other) == GPP_STATUS_OK && gpp_place(other, &s) == GPP_STATUS_OK);
@@ -397,19 +398,19 @@ static void times(gpp_handle *handle) {
                                   "screening and bands on the GPU, other energies in each call",
                                   "screening in place, bands of the host",
                                   "all arrays of the host; kernels with uploads",
-                                  "screening and bands on the GPU, the same energies, with the static CH"};
+                                  "screening and bands on the GPU, the same energies, with CH of each band"};
     gpp_screening s = screening(&p, 1), s_host = screening(&p, 0);
     Sums expected, found;
     gpp_bands b_host = bands(&p, 0, 1);
     CHECK(gpp_set_version(handle, "v13") == GPP_STATUS_OK);
-    with_static_ch = 0;
+    of_bands = 0;
     uint64_t on_host, on_device;
     size_t before, after, total;
     CHECK(gpp_workspace(handle, p.ncouls, p.ngpown, p.nbands, p.nw, 1, &on_host, &on_device) == GPP_STATUS_OK);
     CHECK(sums(handle, &p, &s_host, &b_host, &expected) == GPP_STATUS_OK);
     for (int kind = 0; kind < 5; kind++) {
         int on_gpu = kind < 2 || kind == 4;
-        with_static_ch = kind == 4;
+        of_bands = kind == 4;
         CUDA(cudaMemGetInfo(&before, &total));
         double placing = now();
         CHECK(gpp_place(handle, on_gpu ? &s : &s_host) == GPP_STATUS_OK);
@@ -424,7 +425,8 @@ static void times(gpp_handle *handle) {
             double all = now() - begin;
             kernels[call] = gpp_last_seconds(handle);
             beside[call] = all - kernels[call];
-            found.static_ch.re = found.static_ch.im = 0;
+            memset(found.static_ch, 0, sizeof found.static_ch);
+            memset(found.ach_of_bands, 0, sizeof found.ach_of_bands);
             if (kind != 1) CHECK(same(&found, &expected));
         }
         if (kind == 0) {

@@ -57,6 +57,8 @@ struct Arguments {
     asx: *mut Complex,
     ach: *mut Complex,
     static_ch: *mut Complex,
+    iw: i64,
+    ach_of_bands: *mut Complex,
 }
 
 /// Right arguments, whose memory is not given back.
@@ -109,6 +111,8 @@ fn arguments(draw: &mut Draw) -> Arguments {
         asx: sums(),
         ach: sums(),
         static_ch: sums(),
+        iw: 1,
+        ach_of_bands: sums(),
     }
 }
 
@@ -117,10 +121,10 @@ const WRONG: [i64; 6] = [-1, i64::MIN, i64::MAX, 1 << 62, i64::MAX / 16, -(1 << 
 
 fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
     if is_matrix && draw.below(2) == 0 {
-        return spoil_bands(a, draw);
+        return spoil_bands(&mut a.matrix, draw);
     }
     // The last ones are the sums' alone.
-    let which = draw.below(if is_matrix { 17 } else { 28 });
+    let which = draw.below(if is_matrix { 17 } else { 30 });
     let wrong = draw.of(&WRONG);
     let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
     let (s, b) = (&mut a.screening, &mut a.bands);
@@ -153,12 +157,13 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         24 => b.aqsm_local = draw.of(&[2, -1, i32::MAX]),
         25 => a.static_ch = a.asx,
         26 => a.static_ch = a.static_ch.wrapping_byte_add(1),
+        27 => a.ach_of_bands = a.static_ch,
+        28 => a.iw = draw.of(&[-1, 2, i64::MIN, i64::MAX]),
         _ => b.on_device = draw.of(&[1, 2, -1]),
     }
 }
 
-fn spoil_bands(a: &mut Arguments, draw: &mut Draw) {
-    let b = &mut a.matrix;
+fn spoil_bands(b: &mut MatrixBands, draw: &mut Draw) {
     match draw.below(8) {
         0 => b.bands = draw.of(&[0, -1, 8193, i64::MIN, i64::MAX]),
         1 => b.nbands = draw.of(&WRONG),
@@ -196,27 +201,37 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
     for call in 0..CALLS {
         let mut a = arguments(draw);
         // SAFETY: they are there for good, and nobody has them but calls, which are over when they are looked at.
-        let written = [a.asx, a.ach, a.static_ch]
+        let written = [a.asx, a.ach, a.static_ch, a.ach_of_bands]
             .map(|sums| (0..MOST).map(move |at| unsafe { sums.add(at).read() } != UNTOUCHED));
         let (spoiled, is_matrix) = (draw.below(4), draw.below(3) == 0);
         let rarely = draw.below(100);
         (0..spoiled).for_each(|_| spoil_argument(&mut a, draw, is_matrix));
-        let given =
-            if rarely == 1 { ptr::without_provenance_mut(draw.below(1 << 20)) } else { handle };
+        let nothing = ptr::without_provenance_mut(draw.below(1 << 20));
+        let given = if rarely == 1 { nothing } else { handle };
         let screening = if rarely == 2 { ptr::null() } else { &raw const a.screening };
         let by = if rarely == 3 { 4 } else { 0 };
         let bands = (&raw const a.bands).wrapping_byte_add(by);
         let matrix = (&raw const a.matrix).wrapping_byte_add(by);
         let formula = &raw const a.formula;
         let sums = |handle, screening| {
-            let Arguments { nw, omega, asx, ach, static_ch, .. } = a;
+            let Arguments { nw, omega, asx, ach, static_ch, iw, ach_of_bands, .. } = a;
             // SAFETY: what is neither null, misaligned nor impossible is all there.
             unsafe {
                 match is_matrix {
                     true => gpp_matrix(handle, screening, matrix, nw, omega, formula, asx, ach),
-                    false => {
-                        gpp_sums(handle, screening, bands, nw, omega, formula, asx, ach, static_ch)
-                    }
+                    false => gpp_sums(
+                        handle,
+                        screening,
+                        bands,
+                        nw,
+                        omega,
+                        formula,
+                        asx,
+                        ach,
+                        static_ch,
+                        iw,
+                        ach_of_bands,
+                    ),
                 }
             }
         };
@@ -238,7 +253,8 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         if spoiled == 0 && !(1..=3).contains(&rarely) {
             assert_eq!(status, Status::Ok, "call {call}: {}", message());
             let counts = written.map(|is_written| is_written.filter(|is| *is).count() as i64);
-            assert_eq!(counts, [all, all, i64::from(!is_matrix)], "call {call}");
+            let of_bands = if is_matrix { 0 } else { a.bands.nbands };
+            assert_eq!(counts, [all, all, of_bands, of_bands], "call {call}");
         } else {
             assert_eq!(status, Status::BadArgument, "call {call}: {}", message());
             assert!(!message().is_empty(), "call {call}");

@@ -1,13 +1,10 @@
 //! What cargo built of this package, and tools that make programs of it.
 
 use std::env;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use libtest_mimic::Failed;
-
-use crate::Outcome;
 
 /// The package's folder.
 pub fn package() -> PathBuf {
@@ -59,11 +56,14 @@ pub fn run(command: &mut Command) -> Result<Output, Failed> {
     Err(format!("{command:?}: {}\n{out}\n{errors}", output.status).into())
 }
 
-/// Runs a compiler in a folder.
-pub fn compile<A: AsRef<OsStr>>(
-    compiler: &str,
-    folder: &Path,
-    arguments: impl IntoIterator<Item = A>,
-) -> Outcome {
-    run(Command::new(compiler).current_dir(folder).args(arguments)).map(drop)
+/// What a command printed, but for space around it.
+pub fn printed(command: &mut Command) -> Result<String, Failed> {
+    Ok(String::from_utf8(run(command)?.stdout)?.trim().to_string())
+}
+
+/// The program that a compiler with its flags and sources makes in a folder, linked with a file of the library.
+pub fn program(compiler: &mut Command, folder: &Path, linked: &Path) -> Result<PathBuf, Failed> {
+    compiler.current_dir(folder).arg(linked).args(["-o", "program"]).args(LIBRARIES);
+    run(compiler)?;
+    Ok(folder.join("program"))
 }

@@ -2,33 +2,37 @@
 
 use std::env;
 use std::fs;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::ptr;
+use std::thread::sleep;
+use std::time::Duration;
 
 use gpp_c::{Status, VERSION, gpp_close, gpp_open_version};
 use tempfile::TempDir;
 
 use crate::Outcome;
-use crate::built::{LIBRARIES, compile, has, library, package, run};
+use crate::built::{has, library, package, printed, program, run};
 
 /// Nothing but `gpp_…` may be found by others in the process: no function of the driver's above all.
 pub fn symbols() -> Outcome {
     let shared = library("libgpp_c.so")?;
-    let defined = run(Command::new("nm").args(["-D", "--defined-only"]).arg(&shared))?;
-    let defined = String::from_utf8(defined.stdout)?;
+    let nm = |which: &str| printed(Command::new("nm").args(["-D", which]).arg(&shared));
+    let defined = nm("--defined-only")?;
     let names: Vec<&str> =
         defined.lines().filter_map(|line| line.split_whitespace().last()).collect();
     let header = fs::read_to_string(package().join("include/gpp.h"))?;
     for name in &names {
         assert!(name.starts_with("gpp_"), "{name} is shown");
-        assert!(header.contains(&format!("{name}(")), "{name} is not in the header");
+        let is_public =
+            header.contains(&format!(" {name}(")) || header.contains(&format!("*{name}("));
+        assert_eq!(is_public, *name != "gpp_refuse", "{name}");
     }
-    assert!(names.contains(&"gpp_sums") && names.len() == 18, "{names:?}");
-    let needed = run(Command::new("nm").args(["-D", "--undefined-only"]).arg(&shared))?;
-    let needed = String::from_utf8(needed.stdout)?;
-    let driver = needed.lines().find(|line| line.contains(" cu"));
-    assert_eq!(driver, None);
+    assert!(names.contains(&"gpp_sums") && names.len() == 21, "{names:?}");
+    let needed = nm("--undefined-only")?;
+    assert_eq!(needed.lines().find(|line| line.contains(" cu")), None);
     // RHEL 9 has version 2.34 of the C library.
     let versions: Vec<&str> =
         needed.lines().filter_map(|line| line.split_once("@GLIBC_2.")).map(|(_, of)| of).collect();
@@ -43,21 +47,17 @@ pub fn symbols() -> Outcome {
 /// The program of `tests/c`, against the static library or the shared one, which is in the folder then; but not when
 /// the program is linked.
 fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Failed> {
-    let program = folder.path().join("program");
     let mut linked = library(if is_static { "libgpp_c.a" } else { "libgpp_c.so" })?;
     let (at_link, at_run) = (folder.path().join("linked.so"), folder.path().join("libgpp_c.so"));
     if !is_static {
         fs::copy(linked, &at_link)?;
         linked = at_link.clone();
     }
-    let mut arguments: Vec<_> =
-        ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"].map(Into::into).into();
-    arguments.push(package().join("include").into_os_string());
-    let version = concat!("-DGPP_EXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
-    arguments.extend([version.into(), package().join("tests/c/gpp.c").into_os_string()]);
-    arguments.extend(["-o".into(), program.clone().into_os_string(), linked.into_os_string()]);
-    arguments.extend(LIBRARIES.map(Into::into));
-    compile("cc", folder.path(), arguments)?;
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
+    compiler.arg(concat!("-DGPP_EXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\""));
+    compiler.arg("-I").arg(package().join("include")).arg(package().join("tests/c/gpp.c"));
+    let program = program(&mut compiler, folder.path(), &linked)?;
     if !is_static {
         fs::rename(at_link, at_run)?;
     }
@@ -68,9 +68,9 @@ fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Fa
 pub fn no_gpu() -> bool {
     let mut handle = ptr::null_mut();
     // SAFETY: a string with its end, and a place for a handle.
-    let none =
-        unsafe { gpp_open_version(c"gpu".as_ptr(), VERSION, 0, &mut handle) } == Status::NoDevice;
+    let status = unsafe { gpp_open_version(c"gpu".as_ptr(), VERSION, 0, &mut handle) };
     gpp_close(handle);
+    let none = status == Status::NoDevice;
     if none {
         eprintln!("SKIPPED on this machine: no GPU");
     }
@@ -92,6 +92,40 @@ pub fn on(device: &str) -> Outcome {
         assert_eq!(String::from_utf8(output.stderr)?, "");
     }
     Ok(())
+}
+
+/// `tests/c/border.c`: a failed allocation is a status, threads may run in all of OpenMP's places, and a process of
+/// gpp's threads alone ends when it is asked to.
+pub fn border() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut compiler = Command::new("cc");
+    // Without a parallel region the linker leaves OpenMP's runtime out.
+    compiler.args(["-O1", "-fopenmp", "-Wno-unused-parameter"]);
+    compiler.args(["-Wl,--no-as-needed", "-lgomp", "-I"]).arg(package().join("include"));
+    let shared = library("libgpp_c.so")?;
+    compiler.arg(package().join("tests/c/border.c"));
+    compiler.arg(format!("-Wl,-rpath,{}", shared.parent().ok_or("its folder")?.display()));
+    let program = program(&mut compiler, folder.path(), &shared)?;
+    for version in ["sigma:blocks", "sigma:cells"] {
+        run(Command::new(&program).args(["alloc", version]))?;
+    }
+    let status = fs::read_to_string("/proc/self/status")?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t"));
+    let mask = list.ok_or("a mask of CPUs")?;
+    run(Command::new(&program).args(["places", mask]).env("OMP_PROC_BIND", "true"))?;
+    let mut ends = Command::new(&program).arg("exit").stdout(Stdio::piped()).spawn()?;
+    ends.stdout.as_mut().ok_or("its output")?.read_exact(&mut [0; 5])?;
+    sleep(Duration::from_millis(200));
+    run(Command::new("kill").arg(ends.id().to_string()))?;
+    for _ in 0..100 {
+        if let Some(status) = ends.try_wait()? {
+            assert_eq!(status.signal(), Some(15));
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50));
+    }
+    ends.kill()?;
+    Err("it does not end".into())
 }
 
 /// Under valgrind, which has no AVX-512: it reads nothing that it may not, and loses nothing.
@@ -117,7 +151,8 @@ pub fn generated() -> Outcome {
     let builder = cbindgen::Builder::new()
         .with_config(config)
         .with_src(package().join("src/lib.rs"))
-        .with_after_include(format!("\n#define GPP_VERSION {version}\n{OPEN}"));
+        .with_after_include(format!("\n#define GPP_VERSION {version}"))
+        .with_trailer(OPEN);
     let mut text = Vec::new();
     builder.generate()?.write(&mut text);
     let text = String::from_utf8(text)?;
@@ -125,11 +160,10 @@ pub fn generated() -> Outcome {
     if env::var_os("GPP_UPDATE_SNAPSHOTS").is_some() {
         fs::write(&path, &text)?;
     }
-    if fs::read_to_string(&path)? == text {
-        return Ok(());
-    }
     let how = "GPP_UPDATE_SNAPSHOTS=1 cargo test --release -p gpp-c header";
-    Err(format!("include/gpp.h is not what cbindgen makes of capi/src; {how}").into())
+    let is_same = fs::read_to_string(&path)? == text;
+    assert!(is_same, "include/gpp.h is not what cbindgen makes of capi/src; {how}");
+    Ok(())
 }
 
 /// The header alone, with all warnings.
@@ -141,12 +175,7 @@ pub fn compiles() -> Outcome {
             println!("no C++ compiler here: the header is compiled as C alone");
             continue;
         }
-        let all = warnings.into_iter().chain([standard, "-x", language]);
-        compile(
-            compiler,
-            &package(),
-            all.map(Into::into).chain([header.clone().into_os_string()]),
-        )?;
+        run(Command::new(compiler).args(warnings).args([standard, "-x", language]).arg(&header))?;
     }
     Ok(())
 }

@@ -31,11 +31,12 @@ fn main() {
     let no_mpi = missing(&["mpif90", "mpirun"], "GPP_REQUIRE_MPI");
     let no_gpu = no_elf || c::no_gpu();
     type Test = (&'static str, fn() -> Outcome, bool);
-    let trials: [Test; 14] = [
+    let trials: [Test; 18] = [
         ("the header is what cbindgen makes", c::generated, false),
         ("the header is C and C++", c::compiles, false),
         ("the shared library shows nothing but gpp_", c::symbols, no_elf),
         ("a program in C", || c::on("cpu"), no_elf),
+        ("what a process does around calls", c::border, no_elf),
         ("a program in C under valgrind", c::watched, no_elf || no_valgrind),
         ("a program in C on the GPU", || c::on("gpu"), no_gpu),
         ("wrong arguments by the thousand", border::wrong_arguments, false),
@@ -45,6 +46,9 @@ fn main() {
         ("a program in Fortran on the GPU", || fortran::on("gpu"), no_gpu || no_fortran),
         ("arrays in Fortran, by gfortran", || fortran::arrays("gfortran"), no_elf || no_fortran),
         ("arrays in Fortran, by flang", || fortran::arrays(fortran::FLANG), no_elf || no_flang),
+        ("the page on BerkeleyGW", fortran::page, no_elf || no_fortran),
+        ("other kinds, by gfortran", || fortran::kinds("gfortran"), no_fortran),
+        ("other kinds, by flang", || fortran::kinds(fortran::FLANG), no_flang),
         ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),
     ];
     let trial = |(name, test, ignored): Test| Trial::test(name, test).with_ignored_flag(ignored);

@@ -1,10 +1,10 @@
 //! The README's examples in C and Fortran, with the arrays around them, compiled and run.
 
-use std::ffi::OsString;
 use std::process::Command;
 
 use crate::Outcome;
-use crate::built::{LIBRARIES, compile, library, package, root, run};
+use crate::built::{library, package, printed, program, root};
+use crate::fortran::modules;
 
 const C: &str = "#include <stdio.h>
 #include \"gpp.h\"
@@ -45,9 +45,9 @@ end program
 
 /// Compiles the README's block in a language within a program, which prints the real parts of the first energy's sums.
 fn prints(
-    [compiler, language, file]: [&str; 3],
-    program: &str,
-    arguments: Vec<OsString>,
+    compiler: &mut Command,
+    [language, file]: [&str; 2],
+    text: &str,
     expected: &str,
 ) -> Outcome {
     let readme = std::fs::read_to_string(root().join("README.md"))?;
@@ -55,25 +55,20 @@ fn prints(
     let (_, block) = readme.split_once(&begin).ok_or(format!("README has no {begin}"))?;
     let block = block.split("```").next().unwrap_or_default();
     let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join(file), program.replace("README\n", block))?;
-    let rest = [file.into(), library("libgpp_c.a")?.into_os_string(), "-o".into(), "readme".into()];
-    let all = arguments.into_iter().chain(rest).chain(LIBRARIES.map(Into::into));
-    compile(compiler, folder.path(), all)?;
-    let output = run(&mut Command::new(folder.path().join("readme")))?;
-    assert_eq!(String::from_utf8(output.stdout)?.trim(), expected);
+    std::fs::write(folder.path().join(file), text.replace("README\n", block))?;
+    let program = program(compiler.arg(file), folder.path(), &library("libgpp_c.a")?)?;
+    assert_eq!(printed(&mut Command::new(program))?, expected);
     Ok(())
 }
 
 pub fn in_c() -> Outcome {
-    let include = package().join("include").into_os_string();
-    let arguments = ["-std=c11", "-Wall", "-Werror", "-I"].map(Into::into).into_iter();
-    let arguments = arguments.chain([include]).collect();
-    prints(["cc", "c", "readme.c"], C, arguments, "1.1416e+00 -7.4095e-01")
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-Wall", "-Werror", "-I"]).arg(package().join("include"));
+    prints(&mut cc, ["c", "readme.c"], C, "1.1416e+00 -7.4095e-01")
 }
 
 pub fn in_fortran() -> Outcome {
-    let root = root().canonicalize()?;
-    let modules = ["capi/fortran/gpp.f90", "examples/fortran/miniapp.f90"];
-    let arguments = modules.map(|module| root.join(module).into_os_string()).into();
-    prints(["gfortran", "fortran", "readme.f90"], FORTRAN, arguments, "1.0037E+00 -1.3225E+00")
+    let mut gfortran = Command::new("gfortran");
+    gfortran.args(modules()?);
+    prints(&mut gfortran, ["fortran", "readme.f90"], FORTRAN, "1.0037E+00 -1.3225E+00")
 }

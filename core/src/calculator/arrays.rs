@@ -9,6 +9,7 @@ use crate::os::memory::{require, zeros};
 use crate::problem;
 use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX};
 use crate::problem::header::MOST_ENERGIES;
+use crate::problem::range::LARGEST_CUTOFF;
 use crate::problem::{Header, Matrix, Unmasked};
 
 /// A column-major matrix of complex numbers.
@@ -56,7 +57,7 @@ pub struct Bands<'a> {
 pub struct Formula {
     /// Distance from a pole in eV below which the near form applies, `sig_gamma`: [`gpp_kernels::formula`].
     pub gamma: f64,
-    /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped.
+    /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped, with infinity none.
     pub sexcut: f64,
 }
 
@@ -109,7 +110,8 @@ pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) 
         nend: omega.len(),
         energies: Some(omega.to_vec()),
         sig_gamma: formula.gamma,
-        sexcut: formula.sexcut,
+        // No term is so large that this drops it.
+        sexcut: if formula.sexcut == f64::INFINITY { LARGEST_CUTOFF } else { formula.sexcut },
         ..screening
     }
 }
@@ -129,7 +131,7 @@ pub unsafe fn aqsm_local(aqsm: &[Complex64], local: bool, header: &Header) -> Re
         }
         // SAFETY: this function's own contract.
         None => Ok(unsafe { Matrix::kept(aqsm) }),
-        Some(Unmasked { all, columns }) => {
+        Some(Unmasked { all, columns, .. }) => {
             AQSM_LOCAL.check(Extents { ngpown: *all, ..extents }, aqsm.len()).map_err(wrong)?;
             picked(aqsm.chunks_exact(*all), header, |igp| Some(columns[igp]))
         }

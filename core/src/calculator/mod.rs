@@ -68,6 +68,7 @@ pub struct Calculator {
     progress: Option<Tell>,
     stream: ForeignStream,
     static_ch: bool,
+    ach_of_bands: Option<usize>,
     index_base: usize,
 }
 
@@ -77,12 +78,16 @@ pub struct Calculator {
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks.
     pub sums: Sums,
-    /// The static CH of the same bands if [asked for](Calculator::with_static_ch); to be summed over ranks.
-    pub static_ch: Option<Complex64>,
+    /// The static CH of each band if [asked for](Calculator::with_static_ch), `(nbands)`; to be summed over ranks.
+    pub static_ch: Option<Vec<Complex64>>,
+    /// CH of each band at one energy if [asked for](Calculator::with_ach_of_bands), `(nbands)`; to be summed over ranks.
+    pub ach_of_bands: Option<Vec<Complex64>>,
     /// The version that ran.
     pub version: &'static str,
-    /// Kernel time in seconds, static CH included, and uploads if it was streamed or on several devices.
+    /// Kernel time in seconds, that of CH of each band included; on several devices of the one that takes longest.
     pub seconds: f64,
+    /// Seconds of the whole call: with checks, lists of pairs and copies, and for [`Calculator::sums`] its placing.
+    pub call_seconds: f64,
 }
 
 /// The dimensions and locations that determine the memory of a call.
@@ -108,6 +113,10 @@ pub struct Workspace {
 /// `igp` that are whole groups of any version.
 const GROUPS: usize = 64;
 
+/// Most slabs of a problem for each GPU if there is room for all, and least pairs of one.
+const SLABS: usize = 6;
+const LEAST_SLAB: usize = 1 << 20;
+
 const BEST: &str = "best";
 
 impl Calculator {
@@ -117,10 +126,17 @@ impl Calculator {
     /// # Errors
     /// [`Error::Unknown`], [`Error::Input`] if one is named twice; [`Error::NoGpu`], [`Error::Driver`].
     pub fn open(device: &str) -> Result<Calculator> {
-        let opened = Arc::new(Opened::new(&device.parse()?)?);
-        let stream = ForeignStream::default();
-        let (version, progress) = (None, None);
-        Ok(Calculator { opened, version, progress, stream, static_ch: false, index_base: 0 })
+        let choice = device.parse()?;
+        let opened = Arc::new(in_default_environment(|| Opened::new(&choice))?);
+        Ok(Calculator {
+            opened,
+            version: None,
+            progress: None,
+            stream: ForeignStream::default(),
+            static_ch: false,
+            ach_of_bands: None,
+            index_base: 0,
+        })
     }
 
     /// Selects a version of `gpp list`. `best`, the default, depends on the problem.
@@ -171,17 +187,28 @@ impl Calculator {
         Calculator { progress: None, ..self }
     }
 
-    /// Whether results include the static CH of the same bands, `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, BerkeleyGW's
-    /// `acc_static_ch` for `exact_static_ch 1`. Its bits depend on neither version nor energies.
+    /// Whether results include the static CH of each band, `−½ Σ vcoul · eps · conj(aqsm) · aqsn` over G′ and G, as
+    /// BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. Its bits depend on neither version nor energies.
     #[must_use]
     pub fn with_static_ch(self, is_wanted: bool) -> Calculator {
         Calculator { static_ch: is_wanted, ..self }
+    }
+
+    /// Whether results include CH of each band at the energy of index `iw` (0-based) of a call's `omega`. Their sum over
+    /// bands is CH there, to rounding; their bits depend on neither version nor other energies.
+    #[must_use]
+    pub fn with_ach_of_bands(self, iw: Option<usize>) -> Calculator {
+        Calculator { ach_of_bands: iw, ..self }
     }
 
     /// Sets the index of an array's first element in error messages: 0, the default, or 1.
     #[must_use]
     pub fn with_index_base(self, base: usize) -> Calculator {
         Calculator { index_base: base, ..self }
+    }
+
+    pub fn index_base(&self) -> usize {
+        self.index_base
     }
 
     /// Sets the CUDA stream that produces the caller's arrays, not the default one; calls wait for its work.
@@ -207,18 +234,21 @@ impl Calculator {
     pub fn workspace(&self, sizes: Sizes) -> Result<Workspace> {
         let Sizes { ncouls, ngpown, nbands, nw, on_gpu } = sizes;
         let extents = Extents { nbands, ngpown, ncouls, nw };
-        check_omega(nw).and_then(|()| extents.check()).map_err(wrong)?;
+        let checked = check_omega(nw).and_then(|()| extents.check()).map_err(wrong);
+        checked.map_err(|error| self.in_words_of_caller(error, None))?;
         if [ncouls, ngpown, nbands].contains(&0) {
             return Ok(Workspace { host: 0, device: 0 });
         }
-        let laid = [Poles::Real, Poles::Any]
-            .map(|poles| self.laid(Outline { extents, poles, keeps_order: false }));
+        let laid = |poles, lists_once| {
+            self.laid(Outline { extents, poles, keeps_order: false, lists_once })
+        };
+        let laid = [Poles::Real, Poles::Any].map(|poles| laid(poles, false).max(laid(poles, true)));
         let pairs = 2 * WTILDE.bytes(extents, Layout::Original);
         let rows_of_gp = AQSM_LOCAL.bytes(extents, Layout::Original);
         let copies = if on_gpu { pairs } else { rows_of_gp };
         let host = laid[0].max(laid[1]) + copies + BySize::bytes(extents) + small(extents);
         let arrays = extents.device_bytes(Of::Bands) + extents.device_bytes(Of::Slab);
-        let device = match self.opened.host() {
+        let device = match &self.opened.host {
             Some(_) => 0,
             None if on_gpu => arrays.saturating_sub(pairs),
             None => arrays,
@@ -232,26 +262,34 @@ impl Calculator {
 
     fn laid(&self, problem: Outline) -> u64 {
         let version = self.version_for(problem);
-        let kernels: Vec<Kernel> =
-            [version].into_iter().chain(self.static_ch.then(|| self.of_static_ch())).collect();
-        let ngpown = problem.extents.ngpown.div_ceil(self.opened.count());
+        let of_bands = || self.of_bands().into_iter().flatten().map(|(kernel, _)| kernel);
+        let kernels: Vec<Kernel> = [version].into_iter().chain(of_bands()).collect();
+        let ngpown = problem.extents.ngpown.div_ceil(self.opened.all().count());
         let slab = Extents { ngpown, ..problem.extents };
         let laid = self.opened.all().map(|device| device.workspace(problem, &kernels, slab));
         let laid = laid.fold(0, u64::saturating_add);
-        let is_emulated = self.opened.host().is_some() && version.gpu().is_some();
+        let is_emulated = self.opened.host.is_some() && version.gpu().is_some();
         let partials = if is_emulated { partial_sums(batch(slab)) } else { 0 };
         // Of batches, then of all energies.
-        laid.saturating_add(partials + 2 * version.bytes_of_sums(problem))
+        let sums = kernels.iter().map(|kernel| 2 * kernel.bytes_of_sums(problem)).max();
+        laid.saturating_add(partials + sums.unwrap_or(0))
     }
 
-    /// The sums of a problem on the host: in one slab for each device, or in smaller ones until they find room.
+    /// The sums of a problem on the host: in some slabs for each device, or in smaller ones until they find room.
     fn summed(&self, problem: &Problem, watch: Watch) -> Result<Found> {
         watch.check()?;
         self.require_laid(problem.outline())?;
-        let ngpown = problem.header().ngpown;
-        let mut igp = match self.opened.count() {
+        let Extents { ngpown, ncouls, .. } = problem.extents();
+        // One is made and uploaded during the kernels of another, if sums do not depend on slabs.
+        let kernel = self.version_for(problem.outline()).first(problem.outline());
+        let has_groups = kernel.is_some_and(|(kernel, _)| kernel.igp_of_group().is_some());
+        let slabs = match (&self.opened.host, has_groups) {
+            (None, true) => (ngpown * ncouls / LEAST_SLAB).clamp(1, SLABS),
+            _ => 1,
+        };
+        let mut igp = match self.opened.all().count() * slabs {
             1 => ngpown,
-            devices => ngpown.div_ceil(devices).next_multiple_of(GROUPS).min(ngpown),
+            slabs => ngpown.div_ceil(slabs).next_multiple_of(GROUPS).min(ngpown),
         };
         loop {
             match self.in_slabs(problem, igp, watch) {
@@ -267,28 +305,53 @@ impl Calculator {
         let workers = self.opened.all().map(|device| device.worker(problem));
         let mut engine = Engine::new(problem, igp, workers.collect::<Result<_>>()?)?;
         let version = self.version_for(problem.outline());
-        let found = engine.run_with(version, watch)?;
-        let unheard = Watch { done: &|_| (), ..watch };
-        let static_ch = self.static_ch.then(|| engine.run_at(&[0], self.of_static_ch(), unheard));
-        let static_ch = static_ch.transpose()?.map(|found| (found.sums, found.seconds));
-        Ok(Found::of(version, (found.sums, found.seconds), static_ch))
+        self.found(version, watch, |of_bands, watch| {
+            let found = match of_bands {
+                None => engine.run_with(version, watch)?,
+                Some((kernel, iw)) => engine.run_at(&[iw], kernel, watch)?,
+            };
+            let kernels = found.workers.iter().map(|worker| worker.kernels_s);
+            Ok((found.sums, kernels.fold(0.0, f64::max)))
+        })
     }
 
-    fn of_static_ch(&self) -> Kernel {
-        catalogue::static_ch(self.opened.first().back_end())
+    /// The kernels of the static CH and of CH of each band that are asked for, and at which energy (0-based).
+    fn of_bands(&self) -> [Option<(Kernel, usize)>; 2] {
+        let kernel = |is_static| catalogue::ch_of_bands(self.opened.first().back_end(), is_static);
+        let static_ch = self.static_ch.then(|| (kernel(true), 0));
+        [static_ch, self.ach_of_bands.map(|iw| (kernel(false), iw))]
+    }
+
+    /// What `run` computes of a version and of the kernels of bands, one after the other, with its seconds.
+    fn found(
+        &self,
+        version: Kernel,
+        watch: Watch,
+        mut run: impl FnMut(Option<(Kernel, usize)>, Watch) -> Result<(Sums, f64)>,
+    ) -> Result<Found> {
+        let of_bands = self.of_bands();
+        let parts = 1.0 + of_bands.iter().flatten().count() as f64;
+        let mut finished = 0.0;
+        let mut run = |of_bands| {
+            let done = |part: f64| (watch.done)((finished + part) / parts);
+            let found = run(of_bands, Watch { done: &done, ..watch });
+            finished += 1.0;
+            found
+        };
+        let (sums, mut seconds) = run(None)?;
+        let [static_ch, ach_of_bands] = of_bands.map(|kernel| kernel.map(|of| run(Some(of))));
+        let mut ach = |found: Option<Result<(Sums, f64)>>| -> Result<_> {
+            let found = found.transpose()?;
+            Ok(found.map(|(sums, more)| (seconds += more, sums.ach).1))
+        };
+        let (static_ch, ach_of_bands) = (ach(static_ch)?, ach(ach_of_bands)?);
+        let (version, call_seconds) = (version.id(), 0.0);
+        Ok(Found { sums, static_ch, ach_of_bands, version, seconds, call_seconds })
     }
 
     fn version_for(&self, problem: Outline) -> Kernel {
         let best = || catalogue::best_for(self.opened.first().back_end(), problem).kernel;
         self.version.unwrap_or_else(best)
-    }
-}
-
-impl Found {
-    fn of(version: Kernel, (sums, seconds): (Sums, f64), static_ch: Option<(Sums, f64)>) -> Found {
-        let seconds = seconds + static_ch.as_ref().map_or(0.0, |(_, seconds)| *seconds);
-        let static_ch = static_ch.map(|(sums, _)| sums.ach[0]);
-        Found { sums, static_ch, version: version.id(), seconds }
     }
 }
 
@@ -393,24 +456,12 @@ impl Opened {
         self.all().next().expect("one is open")
     }
 
-    pub fn count(&self) -> usize {
-        self.all().count()
-    }
-
     /// The only GPU, with its index.
     pub fn gpu(&self) -> Option<(&Gpu, usize)> {
         match &self.gpus[..] {
             [(gpu, index)] => Some((gpu, *index)),
             _ => None,
         }
-    }
-
-    pub fn host(&self) -> Option<&CpuDevice> {
-        self.host.as_ref()
-    }
-
-    pub fn gpus(&self) -> Vec<&Gpu> {
-        self.gpus.iter().map(|(gpu, _)| gpu).collect()
     }
 }
 

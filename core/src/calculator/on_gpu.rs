@@ -48,7 +48,7 @@ impl Calculator {
     fn index_of_gpu(&self, name: &str) -> Result<usize> {
         let found = match self.opened.gpu() {
             Some((_, index)) => return Ok(index),
-            None if self.opened.host().is_some() => "the CPU",
+            None if self.opened.host.is_some() => "the CPU",
             None => "several GPUs",
         };
         let what = format!("is on a GPU, but the calculator uses {found}: pass host arrays");

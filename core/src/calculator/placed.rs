@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gpp_kernels::arrays::NO_INDEX;
 use gpp_kernels::kernel::Kernel as GpuKernel;
@@ -13,7 +14,6 @@ use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header, wrong,
 };
 use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Opened, Screening};
-use crate::catalogue::Kernel;
 use crate::devices::Watch;
 use crate::devices::gpu::uploads::{GpuElements, Rows};
 use crate::devices::gpu::worker::Resident;
@@ -26,7 +26,7 @@ use crate::os::memory::require;
 use crate::problem;
 use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
-use crate::problem::{Batches, CheckedPairs, Extents, Header, Id, Matrix, Outline, Problem, Sums};
+use crate::problem::{CheckedPairs, Extents, Header, Id, Matrix, Outline, Problem, Sums};
 
 /// A screening for any number of calls. On one GPU ω̃ and eps stay from the first call on if all has room.
 pub struct Placed<'a> {
@@ -40,6 +40,9 @@ pub struct Placed<'a> {
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,
+    /// When it began to be placed, if it is for one call.
+    once: Option<Instant>,
+    begun: Instant,
     opened: Arc<Opened>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
@@ -53,6 +56,7 @@ impl Calculator {
     /// # Errors
     /// As [`Calculator::sums`], for the screening.
     pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
+        let (once, begun) = (None, Instant::now());
         let say = |error| self.in_words_of_caller(error, None);
         let header = self.opened.computed(|| screening_header(screening)).map_err(say)?;
         let shape @ [ncouls, _] = dimensions(&header);
@@ -80,7 +84,7 @@ impl Calculator {
         };
         let (rows, opened) = ([None, None], self.opened.clone());
         let (asked, last, borrowed) = (None, None, PhantomData);
-        Ok(Placed { pairs, asked, last, rows, header, resident, opened, borrowed })
+        Ok(Placed { pairs, asked, last, rows, header, resident, once, begun, opened, borrowed })
     }
 
     /// SX − X and CH at these energies ω in eV; zero without columns, bands or G vectors. Host arrays are read in
@@ -98,12 +102,7 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<Found> {
-        let mut placed = self.place(screening)?;
-        if let (MatrixRef::Host(_), MatrixRef::Host(_)) = (screening.wtilde, bands.aqsn) {
-            // A GPU keeps nothing of it, and takes it in slabs.
-            placed.resident = None;
-        }
-        self.sums_at(&mut placed, bands, omega, formula)
+        self.sums_at(&mut self.place(screening)?.once(), bands, omega, formula)
     }
 
     /// [`Calculator::sums`] with a screening that this calculator has placed.
@@ -118,12 +117,22 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
+        if let Some(iw) = self.ach_of_bands.filter(|&iw| iw >= omega.len() && !omega.is_empty()) {
+            let [least, found] = [0, iw].map(|iw| iw + self.index_base);
+            let needs = format!("needs an index of omega, {least} to {}", least + omega.len() - 1);
+            let what = format!("{needs}; found {found}");
+            return Err(Error::Input { origin: "iw of ach_of_bands".into(), what });
+        }
         let (nbands, [ncouls, ngpown]) = (bands.e.len(), placed.dimensions());
         if [nbands, ncouls, ngpown].contains(&0) {
             return self.nothing(bands, Extents { nbands, ngpown, ncouls, nw: omega.len() });
         }
         let is_resident = placed.resident.is_some();
-        let mut sums = |watch: Watch| self.sums_watched(placed, bands, omega, formula, watch);
+        let begin = placed.once.unwrap_or_else(Instant::now);
+        let mut sums = |watch: Watch| {
+            let found = self.sums_watched(placed, bands, omega, formula, watch)?;
+            Ok(Found { call_seconds: begin.elapsed().as_secs_f64(), ..found })
+        };
         match &self.progress {
             // The caller's own thread is the fastest.
             None if is_resident => self.opened.here(|| sums(Watch::none())),
@@ -142,9 +151,12 @@ impl Calculator {
             }
         };
         check().map_err(|what| self.in_words_of_caller(wrong(what), None))?;
-        let outline = Outline { extents, poles: Poles::Real, keeps_order: false };
-        let static_ch = self.static_ch.then(|| (Sums::zero(1), 0.0));
-        Ok(Found::of(self.version_for(outline), (Sums::zero(extents.nw), 0.0), static_ch))
+        let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
+        let outline = Outline { extents, poles, keeps_order, lists_once };
+        let Extents { nbands, nw, .. } = extents;
+        self.found(self.version_for(outline), Watch::none(), |of_bands, _| {
+            Ok((Sums::zero(if of_bands.is_some() { nbands } else { nw }), 0.0))
+        })
     }
 
     pub(super) fn require_own(&self, placed: &Placed) -> Result<()> {
@@ -189,6 +201,11 @@ impl Calculator {
         let problem = unsafe { placed.problem([e, occ], Some(elements), omega, formula) };
         let whole = (!aqsm_local).then_some(&placed.header);
         let problem = problem.map_err(|error| self.in_words_of_caller(error, whole))?;
+        if placed.once.is_some()
+            && placed.resident.as_ref().is_some_and(|resident| !resident.is_on_gpu())
+        {
+            placed.resident = None;
+        }
         if let Some(resident) = placed.resident_of(&problem) {
             match self.in_place(resident, &problem, None, watch) {
                 // The host has all of it: it goes to the GPU in slabs.
@@ -213,20 +230,27 @@ impl Calculator {
         if on_gpu.is_none() || version.first(problem.outline()).is_some_and(sorts) {
             self.require_laid(problem.outline())?;
         }
-        let mut summed = |kernel: Kernel, at: &Batches| -> Result<(Sums, f64)> {
-            let after = self.stream;
+        self.found(version, watch, |of_bands, watch| {
+            let whole = || (version, version.batches(problem));
+            let (kernel, at) =
+                of_bands.map_or_else(whole, |(kernel, iw)| (kernel, problem.batches_at(&[iw])));
+            let of = (problem, &at);
             // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
-            let slab = unsafe { resident.sums(gpu, (problem, at), kernel, on_gpu, after, watch) }?;
-            Ok((ordered_sum([&slab], at.nw()), slab.seconds))
-        };
-        let (sums, seconds) = summed(version, &version.batches(problem))?;
-        let static_ch =
-            self.static_ch.then(|| summed(self.of_static_ch(), &problem.batches_at(&[0])));
-        Ok(Found::of(version, (sums, seconds), static_ch.transpose()?))
+            let slab = unsafe { resident.sums(gpu, of, kernel, on_gpu, self.stream, watch) }?;
+            Ok((ordered_sum([&slab], kernel, problem, at.nw()), slab.seconds))
+        })
     }
 }
 
 impl Placed<'_> {
+    /// For one call: nothing is kept for another, and a GPU takes host arrays in slabs.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.pairs.once();
+        self.once = Some(self.begun);
+        self
+    }
+
     /// G and G′ of the screening, masked columns included.
     pub fn dimensions(&self) -> [usize; 2] {
         dimensions(&self.header)
@@ -259,13 +283,13 @@ impl Placed<'_> {
         formula: Formula,
     ) -> Result<Problem> {
         let asked = [e, occ, omega];
-        let id = match &self.asked {
-            Some((last, of_last, id)) if *last == asked && *of_last == formula => *id,
-            _ => {
+        let (id, are_new) = match &self.asked {
+            Some((last, of_last, id)) if *last == asked && *of_last == formula => (*id, false),
+            before => {
+                let (id, are_new) = (Id::unique(), before.is_some());
                 self.last = None;
-                let id = Id::unique();
                 self.asked = Some((asked.map(<[f64]>::to_vec), formula, id));
-                id
+                (id, are_new)
             }
         };
         if elements.is_none()
@@ -282,7 +306,7 @@ impl Placed<'_> {
         let (pairs, occ) = (&self.pairs, occ.to_vec());
         let of = |bands: Result<problem::Bands>, aqsm_local| -> Result<Problem> {
             let bands = bands.and_then(|bands| bands.with_occupations(occ)).map_err(wrong)?;
-            pairs.problem(NAME, bands.at(id), aqsm_local)
+            pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
         };
         let Some((aqsn, aqsm, local)) = elements else {
             return of(problem::Bands::elsewhere(header), None);
@@ -322,6 +346,8 @@ pub struct FoundMatrix {
     pub version: &'static str,
     /// Seconds of the products; with several GPUs the longest.
     pub seconds: f64,
+    /// Seconds of the whole call, for [`Calculator::matrix`] with its placing.
+    pub call_seconds: f64,
 }
 
 impl Calculator {
@@ -338,7 +364,7 @@ impl Calculator {
         omega: &[f64],
         formula: Formula,
     ) -> Result<FoundMatrix> {
-        self.matrix_at(&mut self.place(screening)?, bands, omega, formula)
+        self.matrix_at(&mut self.place(screening)?.once(), bands, omega, formula)
     }
 
     /// [`Calculator::matrix`] with a screening that this calculator has placed.
@@ -353,6 +379,8 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
+        let begin = placed.once.unwrap_or_else(Instant::now);
+        let whole = || begin.elapsed().as_secs_f64();
         self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
             let [ncouls, ngpown] = placed.dimensions();
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
@@ -366,8 +394,8 @@ impl Calculator {
                 let planes = if bands.at_bands { 2 } else { omega.len() };
                 let numbers = 2 * count * count * planes;
                 require("the matrices", (numbers * size_of::<Complex64>()) as u64)?;
-                let sums = MatrixSums::zero(count, planes);
-                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0 });
+                let (sums, call_seconds) = (MatrixSums::zero(count, planes), whole());
+                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0, call_seconds });
             }
             let own = bands.at_bands.then(|| once_each(omega));
             let each = own.as_ref().map_or(omega, |(each, _)| each);
@@ -377,18 +405,20 @@ impl Calculator {
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
             let task = Task { at, stop, ..Task::new(&problem, &elements) };
-            let found = match self.opened.host() {
+            let gpus: Vec<_> = self.opened.gpus.iter().map(|(gpu, _)| gpu).collect();
+            let found = match &self.opened.host {
                 Some(host) => on_cpu(host, &task, done).map(|summed| (summed, "cpu")),
-                None => on_gpus(&self.opened.gpus(), &task, done),
+                None => on_gpus(&gpus, &task, done),
             };
             elements.check()?;
             let (summed, version) = found?;
-            Ok(FoundMatrix { sums: summed.sums, version, seconds: summed.seconds })
+            let (sums, seconds) = (summed.sums, summed.seconds);
+            Ok(FoundMatrix { sums, version, seconds, call_seconds: whole() })
         })
     }
 
     /// An error in the caller's names and indices; `whole` is the screening's header if `aqsm` has all G.
-    fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
+    pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
         let Error::Input { origin, what } = error else { return error };
         if origin != NAME {
             return Error::Input { origin, what };

@@ -7,6 +7,7 @@ pub mod sources;
 
 use std::ops::Range;
 
+use gpp_cpu::problem::CHUNK;
 use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Loops, Version};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::problem::plan::{BandPlan, Batches, batches};
-use crate::problem::{Outline, Problem};
+use crate::problem::{Extents, Outline, Problem};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,8 +32,6 @@ pub enum BackEnd {
 #[derive(Clone, Copy)]
 pub struct Series {
     pub id: &'static str,
-    /// Title, one line.
-    pub title: &'static str,
     pub source: &'static str,
     pub versions: Versions,
     /// The version that speed-ups are relative to in a run that begins with this series.
@@ -55,7 +54,6 @@ pub enum Versions {
 pub static SERIES: &[Series] = &[
     Series {
         id: "paper",
-        title: "8 Steps to 3.7 TFLOP/s on NVIDIA V100 GPU",
         source: "arXiv 2008.11326, section III",
         versions: Versions::Gpu(PAPER),
         baseline: "v0",
@@ -65,7 +63,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "past",
-        title: "Past the paper",
         source: "docs/versions.md",
         versions: Versions::Gpu(PAST),
         baseline: "v9",
@@ -76,7 +73,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "blog",
-        title: "Accelerating HPC Applications with NVIDIA Nsight Compute Roofline Analysis",
         source: "NVIDIA developer blog, and its repository",
         versions: Versions::Gpu(BLOG),
         baseline: "blog:baseline",
@@ -86,7 +82,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "talk",
-        title: "Guiding Optimization with the Roofline Model",
         source: "NERSC, February 2020",
         versions: Versions::Gpu(TALK),
         baseline: "talk:V1",
@@ -96,7 +91,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "cpu",
-        title: "The kernel in the vectors of a CPU",
         source: "docs/cpu.md",
         versions: Versions::Cpu(CPU),
         baseline: "cpu:threads",
@@ -106,7 +100,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "sigma-gpu",
-        title: "Any number of energies on a GPU",
         source: "docs/many-energies.md",
         versions: Versions::Gpu(SIGMA),
         baseline: "sigma:blocks",
@@ -116,7 +109,6 @@ pub static SERIES: &[Series] = &[
     },
     Series {
         id: "sigma",
-        title: "Any number of energies",
         source: "docs/many-energies.md",
         versions: Versions::Cpu(SIGMA_ON_CPU),
         baseline: "sigma:cells",
@@ -126,24 +118,33 @@ pub static SERIES: &[Series] = &[
     },
 ];
 
-/// The version for a problem on a back end: the fastest, but not v14, whose last bits depend on slabs.
+/// The version for a problem on a back end: by its sizes and poles the fastest, but not v14, whose last bits depend on
+/// slabs.
 ///
-/// A version that evaluates terms takes longer with every energy; moments of sorted pairs take about as long for 6 as
-/// for one. On si214 and si214-complex moments are faster from five energies on, on an H100 and about so on two cores
-/// (docs/many-energies.md).
-///
-/// For a few energies cpu:static gains with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With complex
-/// poles, of which none is static, it takes as long as cpu:paired for 800 bands, and longer for few.
+/// On an H100 moments of sorted pairs are faster than terms from five energies on, for si214 and si214-complex
+/// (docs/many-energies.md). On a CPU the least of these times decides, in tenths of a term of cpu:paired: what each pair
+/// takes by itself and, unless they are kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few
+/// energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
+/// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
-    let energies = problem.extents.nw;
-    match (back_end, problem.poles) {
-        (BackEnd::Gpu, _) if energies >= 5 => find("sigma:blocks"),
-        (BackEnd::Cpu, _) if energies >= 5 => find("sigma:cells"),
-        (BackEnd::Cpu, Poles::Any | Poles::Unread) => find("cpu:paired"),
-        (BackEnd::Cpu, Poles::Real) if problem.extents.nbands < 256 => find("cpu:paired"),
-        _ => Some(best(back_end)),
+    let Extents { nbands, nw, .. } = problem.extents;
+    let is_real = problem.poles == Poles::Real;
+    let found = |id| find(id).expect("a test looks it up");
+    if back_end == BackEnd::Gpu {
+        return if nw >= 5 { found("sigma:blocks") } else { best(back_end) };
     }
-    .expect("a test looks it up")
+    let few = if is_real && nbands >= 256 { best(back_end) } else { found("cpu:paired") };
+    let [terms, chunks] = [nbands.saturating_mul(nw), nbands.div_ceil(CHUNK)].map(|of| of as u64);
+    let batches = few.kernel.energies(problem).count() as u64;
+    let once = |lists: u64| if problem.lists_once { lists } else { 0 };
+    let [of_term, of_chunk, of_lists, of_sorting] =
+        if is_real { [10, 660, 450, 3000] } else { [18, 1450, 1300, 4700] };
+    let times = [
+        (found("cpu:simd"), 84 * terms),
+        (few, of_term * terms + (400 + once(of_lists)) * batches),
+        (found("sigma:cells"), of_chunk * chunks + once(of_sorting)),
+    ];
+    times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }
 
 /// The same for few energies, as the paper's problems have.
@@ -281,6 +282,19 @@ impl Kernel {
         }
     }
 
+    /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].
+    pub fn is_per_band(self) -> bool {
+        match self {
+            Kernel::Gpu(gpu) => gpu.kernels[0].loops == Loops::PerBand,
+            Kernel::Cpu(cpu) => cpu.per_band,
+        }
+    }
+
+    /// Values of each group's sums.
+    pub fn values(self, [nbands, nw]: [usize; 2]) -> usize {
+        if self.is_per_band() { 2 * nbands } else { nw * VALUES }
+    }
+
     /// Bytes of the sums of all groups at all energies.
     pub fn bytes_of_sums(self, problem: Outline) -> u64 {
         let group = match self {
@@ -288,7 +302,8 @@ impl Kernel {
             Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
         };
         let groups = (problem.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
-        groups * problem.extents.nw as u64 * (VALUES * size_of::<f64>()) as u64
+        let Extents { nbands, nw, .. } = problem.extents;
+        groups * (self.values([nbands, nw]) * size_of::<f64>()) as u64
     }
 }
 
@@ -320,11 +335,13 @@ pub fn find(id: &str) -> Option<Listed> {
     versions().find(|listed| listed.id() == id)
 }
 
-/// The kernel of the static CH on a back end, as the `ach` of one energy; it is no version.
-pub fn static_ch(back_end: BackEnd) -> Kernel {
-    match back_end {
-        BackEnd::Gpu => Kernel::Gpu(&gpp_kernels::versions::static_ch::GPU),
-        BackEnd::Cpu => Kernel::Cpu(&gpp_cpu::versions::static_ch::CPU),
+/// The kernel of CH of each band on a back end, or of the static CH; neither is a version.
+pub fn ch_of_bands(back_end: BackEnd, is_static: bool) -> Kernel {
+    match (back_end, is_static) {
+        (BackEnd::Gpu, false) => Kernel::Gpu(&gpp_kernels::versions::per_band::CH),
+        (BackEnd::Gpu, true) => Kernel::Gpu(&gpp_kernels::versions::per_band::STATIC_CH),
+        (BackEnd::Cpu, false) => Kernel::Cpu(&gpp_cpu::versions::per_band::CH),
+        (BackEnd::Cpu, true) => Kernel::Cpu(&gpp_cpu::versions::per_band::STATIC_CH),
     }
 }
 
@@ -454,8 +471,10 @@ fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
     find(of_series.unwrap_or(name)).ok_or_else(|| {
         match OF_MATRICES.iter().any(|version| version.id == name) {
             true => Error::Input {
-                origin: format!("--version {name}"),
-                what: format!("is a version of Σ as a matrix: type `gpp offdiag --version {name}`"),
+                origin: format!("version {name}"),
+                what: format!(
+                    "is of Σ as a matrix: type `gpp offdiag --version {name}` or `gpp explain {name}`"
+                ),
             },
             false => Error::unknown("version", name, known()),
         }

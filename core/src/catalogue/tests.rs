@@ -1,4 +1,41 @@
+use std::collections::BTreeSet;
+
 use super::*;
+
+/// Milliseconds of whole calls by cpu:simd, cpu:paired and sigma:cells, of 700 × 300 pairs with real poles on one thread
+/// with AVX-512: bands and energies, a call alone, one of a placed screening.
+const CALLS: [([usize; 2], [[f64; 3]; 2]); 15] = [
+    ([1, 1], [[1.09, 3.21, 12.36], [0.36, 1.20, 2.28]]),
+    ([1, 2], [[1.41, 3.63, 13.12], [0.67, 1.55, 2.42]]),
+    ([1, 8], [[3.29, 11.74, 13.30], [2.53, 5.96, 2.49]]),
+    ([2, 1], [[1.39, 3.37, 13.41], [0.66, 1.31, 2.48]]),
+    ([2, 2], [[2.02, 3.98, 13.52], [1.26, 1.84, 2.50]]),
+    ([2, 8], [[5.72, 13.17, 13.97], [4.91, 7.03, 2.55]]),
+    ([4, 1], [[2.01, 3.61, 13.60], [1.26, 1.62, 2.46]]),
+    ([4, 2], [[3.1, 4.3, 14.5], [2.44, 2.20, 2.55]]),
+    ([4, 8], [[10.45, 14.98, 14.53], [10.01, 8.68, 2.62]]),
+    ([8, 1], [[3.23, 3.98, 14.35], [2.44, 1.86, 2.58]]),
+    ([8, 2], [[5.69, 4.56, 14.55], [4.83, 2.32, 2.64]]),
+    ([8, 8], [[20.19, 15.42, 14.36], [19.57, 9.12, 2.76]]),
+    ([60, 1], [[18.61, 6.91, 21.34], [18.17, 4.78, 9.93]]),
+    ([60, 2], [[35.63, 8.24, 20.55], [35.12, 6.08, 10.10]]),
+    ([60, 8], [[141.55, 28.64, 21.60], [141.53, 22.44, 10.39]]),
+];
+
+#[test]
+fn the_best_on_a_cpu_is_the_fastest_of_measured_calls() {
+    for ([nbands, nw], times) in CALLS {
+        for (lists_once, times) in [true, false].into_iter().zip(times) {
+            let extents = Extents { nbands, ngpown: 300, ncouls: 700, nw };
+            let outline = Outline { extents, poles: Poles::Real, keeps_order: true, lists_once };
+            let id = best_for(BackEnd::Cpu, outline).id();
+            let ids = ["cpu:simd", "cpu:paired", "sigma:cells"];
+            let at = ids.iter().position(|known| *known == id).expect("one of these");
+            let least = times.into_iter().fold(f64::INFINITY, f64::min);
+            assert!(times[at] <= 1.2 * least, "{id} at {outline:?}");
+        }
+    }
+}
 
 #[test]
 fn what_the_table_states_exists() {
@@ -29,7 +66,7 @@ fn ids_ranges_best_and_versions() {
         let best_named = single("--version", "best", back_end).unwrap();
         assert_eq!(best_named.id(), best(back_end).id());
     }
-    assert_eq!(ids("v0-v14"), ids(MAIN));
+    assert!(ids(MAIN).starts_with(&ids("v0-v14")));
     assert_eq!(ids("v8-v9,blog:step3"), ["v8", "v9", "blog:step3"]);
     assert_eq!(ids("talk:V1-V9"), ids("talk:V1-talk:V9"));
     assert_eq!(ids("blog"), ids("blog:baseline-step4"));
@@ -67,14 +104,12 @@ fn every_version_has_a_file_whose_header_names_its_lines() {
         assert!(!header.concat().contains(['[', ']']), "{header:?}");
         paths.push(file.path);
         let lines = sources::changed(id).unwrap_or_else(|| panic!("{id} names no lines"));
-        let in_nest = |line: &usize| (1..=sources::NEST.len()).contains(line);
+        // The nest has ten lines.
+        let in_nest = |line: &usize| (1..=10).contains(line);
         let is_sorted = lines.is_sorted_by(|a, b| a < b);
         assert!(is_sorted && lines.iter().all(in_nest), "{id}: {lines:?}");
     }
-    let count = paths.len();
-    paths.sort_unstable();
-    paths.dedup();
-    assert_eq!(paths.len(), count);
+    assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
     assert_eq!((sources::of("none"), sources::changed("none")), (None, None));
     assert_eq!(sources::changed("v3"), Some(vec![9]));
     assert_eq!(sources::changed("v8"), Some(vec![]));

@@ -10,7 +10,6 @@ use gpp_cpu::problem::{BandPanels, IgPanels, Task};
 use gpp_cpu::simd::Level;
 use gpp_cpu::versions::{Cpu, Needs};
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::second_stage;
@@ -24,8 +23,8 @@ use crate::devices::device::{
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::AQSM_LOCAL;
-use crate::problem::layout::{self, Laid, Order, SortedSlab, preparation};
-use crate::problem::{Batch, Extents, FallbackPairs, Id, Outline, Problem, SlabView};
+use crate::problem::layout::{self, Laid, SortedSlab, preparation};
+use crate::problem::{Batch, Extents, FallbackPairs, Id, KEPT_BATCHES, Outline, Problem, SlabView};
 
 /// The CPU with its threads and vectors.
 pub struct CpuDevice {
@@ -119,7 +118,10 @@ impl Device for CpuDevice {
         let panels = panels.map(|lanes| IgPanels::bytes(ncouls, nbands, lanes)).max().unwrap_or(0);
         let sorted = || SortedSlab::bytes_while_made(slab, problem.poles);
         let swapped = || AQSM_LOCAL.bytes(slab, Layout::Swapped);
-        let fallback = || FallbackPairs::bytes_while_made(slab);
+        let fallback = || {
+            let kept = slab.fallback_bytes().saturating_mul(KEPT_BATCHES as u64);
+            FallbackPairs::bytes_while_made(slab).saturating_add(kept)
+        };
         let all = [
             // Of both there is one at a time.
             chunks.max(panels),
@@ -148,8 +150,8 @@ impl Device for CpuDevice {
 struct OnHost<'a> {
     host: &'a CpuDevice,
     problem: &'a Problem,
-    /// The matrix elements of G for versions for CPUs, in one order of bands.
-    panels: Option<(Order, IgPanels)>,
+    /// The matrix elements of G for versions for CPUs, and whether their bands are in another order, the plan's.
+    panels: Option<(bool, IgPanels)>,
     chunks: Option<BandPanels>,
     slab: SlabArrays,
     summed: Option<SlabSums>,
@@ -161,7 +163,7 @@ struct SlabArrays {
     /// Matrix elements of G′ with bands fastest.
     aqsm: Option<Vec<Complex64>>,
     /// At a batch, for kernels that take these poles.
-    fallback: Option<((Id, Range<usize>), Poles, FallbackPairs)>,
+    fallback: Option<((Id, Range<usize>), Poles, Arc<FallbackPairs>)>,
     sorted: Option<SortedSlab>,
 }
 
@@ -209,7 +211,7 @@ impl OnHost<'_> {
         let of_bands = &prepared.of_bands(bands, order)?;
         let wx = &prepared.energies(bands, batch);
         let aqsm_local = &prepared.aqsm_local(slab, order)?;
-        let pairs = &prepared.pairs(problem, slab, batch, kernel);
+        let pairs = &prepared.pairs(problem, slab, batch, kernel)?;
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
@@ -217,7 +219,8 @@ impl OnHost<'_> {
 
         let begin = Instant::now();
         let blocks = grid.blocks();
-        let mut partials = vec![f64::NAN; blocks as usize * batch.nw() * VALUES];
+        let values = kernel.values([slab.nbands(), batch.nw()].map(|count| count as u64)) as usize;
+        let mut partials = vec![f64::NAN; (grid.groups * grid.per_group()) as usize * values];
         let launches = kernel.launches(batch.nw());
         let (all, ran) = (launches.len() * blocks as usize, AtomicUsize::new(0));
         for iw in launches {
@@ -280,13 +283,13 @@ impl OnHost<'_> {
         poles: Poles,
     ) -> Result<()> {
         let (problem, made) = (self.problem, &mut self.slab);
-        let order = Order::of(problem.order(), needs.plan);
+        let planned = needs.plan && !problem.order().is_kept();
         // There is room for the matrix elements of G in one order only.
         if let Some(lanes) = needs.panels {
-            let is_it = |(of, panels): &(Order, IgPanels)| *of == order && panels.lanes == lanes;
+            let is_it = |(of, panels): &(bool, IgPanels)| *of == planned && panels.lanes == lanes;
             if !self.panels.as_ref().is_some_and(is_it) {
                 (self.panels, self.chunks) = (None, None);
-                self.panels = Some((order, layout::ig_panels(problem, order, lanes)?));
+                self.panels = Some((planned, layout::ig_panels(problem, planned, lanes)?));
             }
         }
         if needs.clusters && self.chunks.is_none() {
@@ -299,10 +302,10 @@ impl OnHost<'_> {
         }
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {
-            made.fallback = Some((batch.id(), poles, problem.fallback(slab, batch, poles)));
+            made.fallback = Some((batch.id(), poles, problem.fallback_kept(slab, batch, poles)));
         }
-        if needs.clusters {
-            made.sorted.get_or_insert_with(|| SortedSlab::of(problem, slab));
+        if needs.clusters && made.sorted.is_none() {
+            made.sorted = Some(SortedSlab::of(problem, slab)?);
         }
         Ok(())
     }

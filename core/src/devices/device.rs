@@ -13,7 +13,7 @@ use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
 use crate::error::{Error, Result};
-use crate::problem::arrays::{AQSM_LOCAL, Of};
+use crate::problem::arrays::AQSM_LOCAL;
 use crate::problem::layout::{Pairs, preparation};
 use crate::problem::{Batch, Extents, Outline, Problem, SlabView};
 
@@ -227,8 +227,9 @@ pub fn bytes_laid_out(problem: Outline, versions: &[catalogue::Kernel], slab: Ex
         // The rows of a part of a slab are not contiguous, so that the original layout too is a copy.
         let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
         let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
-        let bands = slab.bytes_beside(Of::Bands, layout, problem.keeps_order);
-        bands.saturating_add(aqsm_local).saturating_add(pairs)
+        let own = preparation(layout).own_of_bands(problem.keeps_order);
+        let bands = own.iter().map(|array| array.bytes(slab, layout));
+        bands.fold(aqsm_local.saturating_add(pairs), u64::saturating_add)
     };
     versions.iter().filter_map(|version| version.first(problem)).map(of_kernel).max().unwrap_or(0)
 }
@@ -244,14 +245,9 @@ pub struct Watch<'a> {
     pub stop: &'a Stop,
 }
 
-impl<'a> Watch<'a> {
+impl Watch<'_> {
     pub fn none() -> Watch<'static> {
-        Watch::of(&|_| ())
-    }
-
-    /// Progress alone.
-    pub fn of(done: Done<'a>) -> Watch<'a> {
-        Watch { done, stop: &NEVER }
+        Watch { done: &|_| (), stop: &NEVER }
     }
 
     /// Fails once the stop is asked.

@@ -5,7 +5,6 @@ pub mod device;
 pub mod gauge;
 pub mod gpu;
 
-use std::fmt;
 use std::str::FromStr;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
@@ -27,17 +26,6 @@ pub enum Choice {
     /// All GPUs that this process sees.
     AllGpus,
     Cpu,
-}
-
-impl Choice {
-    /// Whether it is more than one device, or may be.
-    pub fn is_several(&self) -> bool {
-        match self {
-            Choice::Auto | Choice::Cpu => false,
-            Choice::Gpus(indices) => indices.len() > 1,
-            Choice::AllGpus => true,
-        }
-    }
 }
 
 impl FromStr for Choice {
@@ -73,20 +61,6 @@ impl FromStr for Choice {
                 Ok(Choice::Gpus(indices))
             }
             _ => Err(unknown()),
-        }
-    }
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Choice::Auto => f.write_str("auto"),
-            Choice::Gpus(indices) => {
-                let indices: Vec<String> = indices.iter().map(usize::to_string).collect();
-                write!(f, "gpu:{}", indices.join(","))
-            }
-            Choice::AllGpus => f.write_str("gpu:all"),
-            Choice::Cpu => f.write_str(HOST),
         }
     }
 }

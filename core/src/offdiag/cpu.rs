@@ -250,7 +250,7 @@ impl<'a> OnCpu<'a> {
             let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
             let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
             let ssx = (kinds == KINDS).then_some(ssx);
-            definition::make(self.level, &pairs, (w, self.task.limits()), sch, ssx);
+            definition::make(self.level, &pairs, (w, self.task.problem.limits()), sch, ssx);
             let a = planes(&operands.a).map(|plane| &plane[ig.start * bands..]);
             for (p, sums) in scratch.iter().zip(&mut sums[..kinds]) {
                 let lengths = [bands, ig.len(), igp.len()];

@@ -1,4 +1,4 @@
-//! A task on a GPU: worker, choice of version, and the same kernels on the host.
+//! A task on a GPU: worker, and choice of version.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -191,7 +191,7 @@ impl<'a> OnGpu<'a> {
         };
         images::fill(&self.task, &self.shape, part, &mut image);
         // In this stream, so after all that still reads what was there; the next part's is made meanwhile.
-        *copy = Some(image.upload(self.shape.a(), room, &self.slots[slot].stream)?);
+        *copy = Some(image.upload(self.shape.a(), room, 0, &self.slots[slot].stream)?);
         Ok(room.pointer())
     }
 }
@@ -301,7 +301,7 @@ impl Launches {
         let Limits { first, sexcut } = images::limits(task, shape);
         let of_u =
             ProductU { a, poles, w, u, steps, count, fragments, group, right, first, sexcut };
-        let arrays::Limits { limittwo, limitone, sexcut } = task.limits();
+        let arrays::Limits { limittwo, limitone, sexcut } = task.problem.limits();
         let fallback = FallbackPairs {
             a,
             pairs,
@@ -513,59 +513,6 @@ pub fn version_for(
         let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
         Error::Input { origin: gpu.info().id.clone(), what }
     })
-}
-
-/// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp. For tests; slow.
-pub fn emulated(task: &Task, version: &'static Version) -> Sums {
-    let shape = Shape::of(task, version);
-    let (image, fallback) = images::poles(task, &shape);
-    let begins = images::begins(&fallback);
-    let (rows, vcoul) = images::rows(task, &shape);
-    let (w, weights) = images::energies(task);
-    let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
-    let nw = task.nw();
-    let mut total = Sums::zero(task.bands(), task.planes());
-    let mut sums = vec![0.0; 2 * nw * shape.sums()];
-    let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
-    for part in 0..task.parts() {
-        let mut a = vec![0.0; shape.a()];
-        images::fill(task, &shape, part, &mut a);
-        let place = Place {
-            a: a.as_ptr(),
-            poles: image.as_ptr(),
-            pairs: fallback.as_ptr(),
-            begins: begins.as_ptr(),
-            columns: begins.len() as u32 - 1,
-            rows: rows.as_ptr(),
-            vcoul: vcoul.as_ptr(),
-            w: w.as_ptr(),
-            weights: weights.as_ptr(),
-            u: u.as_mut_ptr(),
-            v: v.as_mut_ptr(),
-        };
-        // SAFETY: the arrays are of this shape, and live.
-        unsafe {
-            for batch in batches(task.problem.occ(), 0..nw, part) {
-                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
-                let sums = sums[first..][..shape.sums()].as_mut_ptr();
-                let Launches { first, fallback, gather, second } =
-                    Launches::of(task, &shape, &place, batch, sums);
-                version.run_u(!shape.real, batch.exchange, &first);
-                fallback.run();
-                if batch.gathers {
-                    gather.run();
-                }
-                version.run_sigma(&second);
-            }
-            shape.fold(sums.as_mut_ptr(), folded.as_mut_ptr(), 2 * nw as u32).run();
-        }
-        let mut found = Sums::zero(task.bands(), task.planes());
-        for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {
-            shape.take(&mut found, task.at, iw, values);
-        }
-        total.add(&found);
-    }
-    total
 }
 
 #[cfg(test)]

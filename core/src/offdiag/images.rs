@@ -142,7 +142,7 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
 
 /// The image of poles, and the fallback pairs, by their igp.
 pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
-    let (problem, limits) = (task.problem, task.limits());
+    let (problem, limits) = (task.problem, task.problem.limits());
     let (wtilde, eps, extents) = (problem.wtilde(), problem.eps(), problem.extents());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
     let fits = |pole: Complex64| {
@@ -215,7 +215,7 @@ pub fn energies(task: &Task) -> (Vec<f64>, Vec<f64>) {
 
 /// The kernels' bounds: of `|w − ω̃|` and of `|ssx / eps|`, or of their squares for complex poles.
 pub fn limits(task: &Task, shape: &Shape) -> Limits {
-    let limits = task.limits();
+    let limits = task.problem.limits();
     if !shape.real {
         let first = limits.limittwo.next_up().to_bits();
         return Limits { first, sexcut: (limits.sexcut * limits.sexcut).to_bits() };

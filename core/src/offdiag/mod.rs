@@ -31,8 +31,9 @@ use crate::offdiag::cpu::OnCpu;
 use crate::offdiag::gpu::{Needs, OnGpu, version_for};
 pub use crate::offdiag::task::{At, Elements, GROUP, Sums, Task, Worker};
 use crate::os::memory;
+use crate::problem::System;
 use crate::problem::range::LARGEST_FACTOR;
-use crate::problem::{System, synthesis};
+use crate::problem::synthesis::{self, Stream};
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Homes, Run};
 
@@ -57,13 +58,15 @@ pub struct Summed {
 
 /// The elements of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
 pub struct Synthesised<'a> {
-    columns: synthesis::Elements<'a>,
+    system: &'a System,
+    seed: u64,
+    rows: Vec<f64>,
     bands: usize,
 }
 
 impl<'a> Synthesised<'a> {
     pub fn new(system: &'a System, seed: u64, bands: usize) -> Synthesised<'a> {
-        Synthesised { columns: synthesis::Elements::new(system, seed), bands }
+        Synthesised { system, seed, rows: synthesis::rows(system), bands }
     }
 }
 
@@ -73,7 +76,8 @@ impl Elements for Synthesised<'_> {
     }
 
     fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        self.columns.column(l, n, column);
+        let at = l * self.system.nbands + n;
+        synthesis::matrix_elements(self.seed, Stream::Bands, at, &self.rows, column);
     }
 }
 
@@ -239,18 +243,12 @@ pub fn on_gpus(gpus: &[&Gpu], task: &Task, done: Done) -> Result<(Summed, &'stat
     let version = |gpu: &&Gpu| version_for(gpu, None, task.bands());
     let versions = gpus.iter().map(version).collect::<Result<Vec<_>>>()?;
     let name = task.problem.name();
-    let mut host = 0;
-    for (gpu, version) in gpus.iter().zip(&versions) {
-        let needs = Needs::of(task, version);
-        needs.require_on(*gpu, name)?;
-        host += needs.host;
-    }
-    memory::require(name, host)?;
-    let mut workers: Vec<Box<dyn Worker>> = Vec::new();
-    for (gpu, version) in gpus.iter().zip(&versions) {
-        workers.push(Box::new(OnGpu::new(gpu, *task, version)?));
-    }
-    let summed = Workers::new(*task, workers, &Alone).sum(done)?;
+    let needs: Vec<Needs> = versions.iter().map(|version| Needs::of(task, version)).collect();
+    gpus.iter().zip(&needs).try_for_each(|(gpu, needs)| needs.require_on(*gpu, name))?;
+    memory::require(name, needs.iter().map(|needs| needs.host).sum())?;
+    let on_gpu = |(gpu, version)| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
+    let workers = gpus.iter().copied().zip(versions.iter().copied()).map(on_gpu);
+    let summed = Workers::new(*task, workers.collect::<Result<_>>()?, &Alone).sum(done)?;
     Ok((summed, versions[0].id))
 }
 

@@ -3,7 +3,6 @@
 use std::ops::{AddAssign, Range};
 
 use gpp_cpu::work::{NEVER, Stop};
-use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
 use crate::error::Result;
@@ -81,10 +80,6 @@ impl<'a> Task<'a> {
 
     pub fn part(&self, part: usize) -> Range<usize> {
         part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
-    }
-
-    pub fn limits(&self) -> Limits {
-        self.problem.limits()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use bytemuck::{Zeroable, allocation};
+use rayon::prelude::*;
 
 use crate::error::{Error, Result, shown};
 
@@ -46,7 +47,7 @@ pub fn free() -> Option<Free> {
 }
 
 /// Fewer bytes are not compared with what is free, which takes longer than a small calculation.
-const SMALL: u64 = 16 << 20;
+pub const SMALL: u64 = 16 << 20;
 
 /// Fails if less than `needed` bytes of host memory are free, or if the system refuses them to this process.
 pub fn require(what: &str, needed: u64) -> Result<()> {
@@ -78,8 +79,20 @@ pub fn zeros<T: Zeroable>(what: &str, length: usize) -> Result<Vec<T>> {
     allocation::try_zeroed_vec(length).map_err(|()| refused(what, needed))
 }
 
-/// The limit of a control group (v2). sysinfo's `Process::cgroup_limits` counts the page cache as taken, finds no
-/// limit if a group has no files for memory, and does not say which group sets the limit.
+/// Items in an array of a size that a caller chooses, so that the system may refuse it.
+pub fn collected<T: Send>(
+    what: &str,
+    items: impl IndexedParallelIterator<Item = T>,
+) -> Result<Vec<T>> {
+    let (mut all, length) = (Vec::new(), items.len());
+    let needed = length.saturating_mul(size_of::<T>()) as u64;
+    all.try_reserve_exact(length).map_err(|_| refused(what, needed))?;
+    items.collect_into_vec(&mut all);
+    Ok(all)
+}
+
+/// The limit of a control group. sysinfo's `Process::cgroup_limits` counts the page cache as taken, finds no limit if a
+/// group has no files for memory, and does not say which group sets the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     file: PathBuf,
@@ -88,37 +101,62 @@ struct Limit {
     free: u64,
 }
 
+/// The files of a group that limit memory and say what is taken, and its page cache in `memory.stat`. Above `memory.high`
+/// a process is slowed down until it hardly moves; version 1 has no such limit.
+const V2: [&str; 5] =
+    ["memory.max", "memory.high", "memory.current", "inactive_file", "active_file"];
+const V1: [&str; 5] = [
+    "memory.limit_in_bytes",
+    "",
+    "memory.usage_in_bytes",
+    "total_inactive_file",
+    "total_active_file",
+];
+
 /// The tightest limit of a process (its folder in `/proc`) and of its groups' parents, mounted below `root`.
 fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
     let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (mounts, groups) = (read("mountinfo"), read("cgroup"));
-    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
-    let mut fields = mount.split(' ').skip(3);
-    let (mounted, point) = (fields.next()?, fields.next()?);
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    // In a container the mount may show no more than its own group, which has another name outside.
-    let below = Path::new(group).strip_prefix(mounted).unwrap_or(Path::new(""));
-    let is_mounted = !below.components().any(|part| part == Component::ParentDir);
-    let below = if is_mounted { below } else { Path::new("") };
-    let top = root.join(point.trim_start_matches('/'));
-    below.ancestors().filter_map(|level| limit_at(&top.join(level))).min_by_key(|limit| limit.free)
+    let has = |list: &str, name: &str| list.split(',').any(|one| one == name);
+    let limit = |mount: &str| -> Option<Limit> {
+        let (mount, system) = mount.split_once(" - ")?;
+        let mut system = system.split(' ');
+        let (controller, files) = match (system.next()?, system.next_back()?) {
+            ("cgroup2", _) => ("", V2),
+            ("cgroup", options) if has(options, "memory") => ("memory", V1),
+            _ => return None,
+        };
+        let mut fields = mount.split(' ').skip(3);
+        let (mounted, point) = (fields.next()?, fields.next()?);
+        let group = groups.lines().find_map(|line| {
+            let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+            has(controllers, controller).then_some(group)
+        })?;
+        // In a container the mount may show no more than its own group, which has another name outside.
+        let below = Path::new(group).strip_prefix(mounted).unwrap_or(Path::new(""));
+        let is_mounted = !below.components().any(|part| part == Component::ParentDir);
+        let below = if is_mounted { below } else { Path::new("") };
+        let top = root.join(point.trim_start_matches('/'));
+        let levels = below.ancestors().filter_map(|level| limit_at(&top.join(level), files));
+        levels.min_by_key(|limit| limit.free)
+    };
+    mounts.lines().filter_map(limit).min_by_key(|limit| limit.free)
 }
 
-fn limit_at(group: &Path) -> Option<Limit> {
+fn limit_at(group: &Path, [max, high, usage, inactive, active]: [&str; 5]) -> Option<Limit> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);
         // `max` means no limit.
         let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
         Some((file, bytes))
     };
-    // Above `memory.high` a process is slowed down until it hardly moves.
-    let limits = ["memory.max", "memory.high"].into_iter().filter_map(number);
+    let limits = [max, high].into_iter().filter_map(number);
     let (file, bytes) = limits.min_by_key(|(_, bytes)| *bytes)?;
-    let usage = number("memory.current").map_or(0, |(_, bytes)| bytes);
+    let usage = number(usage).map_or(0, |(_, bytes)| bytes);
     let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-    let cached = |line: &str| match line.split_once(' ')? {
-        ("inactive_file" | "active_file", bytes) => bytes.trim().parse::<u64>().ok(),
-        _ => None,
+    let cached = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        [inactive, active].contains(&name).then(|| bytes.trim().parse::<u64>().ok())?
     };
     let taken = usage.saturating_sub(stat.lines().filter_map(cached).sum());
     Some(Limit { file, bytes, free: bytes.saturating_sub(taken) })

@@ -28,8 +28,12 @@ pub fn check(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Err(Error::write(path, "it is a folder"));
     }
-    if path.exists() && !path.is_file() {
-        return Ok(());
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+            return Err(Error::write(path, error));
+        }
+        _ => {}
     }
     temporary(&target(path)).map(drop).map_err(|error| Error::write(path, reason(&error)))
 }
@@ -92,9 +96,16 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(parent)
 }
 
-/// The system's reason without the name of a temporary file.
+/// The system's reason, without the path of a temporary file that tempfile adds.
 fn reason(error: &io::Error) -> String {
-    if error.get_ref().is_some() { error.kind().to_string() } else { error.to_string() }
+    let text = error.to_string();
+    let reason = text.split(" at path ").next().unwrap_or_default();
+    match error.kind() {
+        io::ErrorKind::InvalidFilename => {
+            format!("{reason}; a file is first written beside it as .gppXXXXXX")
+        }
+        _ => reason.into(),
+    }
 }
 
 /// Most bytes of a text: a record of 10⁵ energies by all versions has fewer.

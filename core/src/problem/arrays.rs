@@ -5,10 +5,9 @@ use std::ops::{Deref, Range};
 use std::slice;
 
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{Dimensions, Kernel, Sizes};
+use gpp_kernels::versions;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::os::memory::zeros;
@@ -89,10 +88,11 @@ pub(crate) fn partial_sums(slab: Extents) -> u64 {
     };
     let of_kernel = |kernel: &Kernel| {
         let grid = kernel.grid(&dimensions);
-        let numbers = nw.min(kernel.holds()) * VALUES * size_of::<f64>();
-        (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers as u64
+        let numbers = kernel.values([nbands, nw.min(kernel.holds())].map(|count| count as u64));
+        let numbers = numbers * size_of::<f64>() as u64;
+        (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers
     };
-    let kernels = gpp_kernels::versions::ALL.iter();
+    let kernels = versions::ALL.iter().chain(&versions::PER_BAND);
     kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
 }
 
@@ -146,6 +146,12 @@ impl Extents {
         ARRAYS.into_iter().try_for_each(|array| array.check_most(self))
     }
 
+    /// Terms of the sum: (n, igp, ig, iw).
+    pub fn terms(self) -> u64 {
+        let Extents { nbands, ngpown, ncouls, nw } = self;
+        [nbands, ngpown, ncouls, nw].map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
+    }
+
     /// Bytes of all arrays in the original layout.
     pub fn bytes(self) -> u64 {
         self.bytes_of(Of::Bands).saturating_add(self.bytes_of(Of::Slab))
@@ -187,25 +193,17 @@ impl Matrix {
 
     /// Some columns, ascending, of a matrix of `rows` rows; a borrowed array is copied.
     pub fn with_columns(
-        self,
+        mut self,
         name: &'static str,
         rows: usize,
         columns: &[usize],
     ) -> Result<Matrix> {
+        self.to_mut(name)?;
+        let mut own = self.into_vec();
         let from = |column: usize| column * rows..(column + 1) * rows;
-        Ok(match self.0 {
-            Cow::Owned(mut own) => {
-                columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
-                own.truncate(columns.len() * rows);
-                own.into()
-            }
-            Cow::Borrowed(all) => {
-                let mut own: Vec<Complex64> = zeros(name, columns.len() * rows)?;
-                let to = own.par_chunks_mut(rows).zip(columns);
-                to.for_each(|(to, &k)| to.copy_from_slice(&all[from(k)]));
-                own.into()
-            }
-        })
+        columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
+        own.truncate(columns.len() * rows);
+        Ok(own.into())
     }
 
     pub fn into_vec(self) -> Vec<Complex64> {
@@ -269,11 +267,5 @@ impl<'a> Rows<'a> {
     /// The matrix, if these are all of its rows.
     pub fn whole(self) -> Option<&'a [Complex64]> {
         (self.rows() == self.stride).then_some(self.all)
-    }
-}
-
-impl PartialEq for Rows<'_> {
-    fn eq(&self, other: &Rows) -> bool {
-        self.columns().eq(other.columns())
     }
 }

@@ -62,11 +62,13 @@ pub struct Header {
     pub sexcut: f64,
 }
 
-/// The columns of a problem that are summed: those that are not masked.
+/// The columns of a problem that are summed: those that are not masked, or a sample of these.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
     /// Columns with the masked ones.
     pub all: usize,
+    /// Columns without the masked ones: more than are summed in a [sample](Header::sampled).
+    pub whole: usize,
     /// The number (0-based) of each of those that are summed.
     pub columns: Vec<usize>,
 }
@@ -139,9 +141,10 @@ impl Header {
                 return Err(Error::of(name, format!(" is {found}; it must be finite")));
             }
         }
-        if self.sexcut < 0.0 {
-            let text = format!(" must not be negative, found {}", self.sexcut);
-            return Err(Error::of("sexcut", text));
+        for (name, found) in [("sig_gamma", self.sig_gamma), ("sexcut", self.sexcut)] {
+            if found < 0.0 {
+                return Err(Error::of(name, format!(" must not be negative, found {found:?}")));
+            }
         }
         Ok(())
     }
@@ -164,6 +167,17 @@ impl Header {
     pub fn above_state(&self) -> Vec<f64> {
         let spaced = || (self.nstart..=self.nend).map(|iw| self.sig_dw * (iw as f64 - 2.0));
         self.energies.clone().unwrap_or_else(|| spaced().collect())
+    }
+
+    /// Energy of the state in eV; none in files of `finite_difference_form -3`, whose `e_lk` belongs to their grid.
+    pub fn state(&self) -> Option<f64> {
+        (self.sig_fdf != -3).then_some(self.e_lk)
+    }
+
+    /// Energies in eV, `(nw)`: above the state's, or ω if that is not known.
+    pub fn shown(&self) -> Vec<f64> {
+        let from = if self.state().is_none() { self.e_lk } else { 0.0 };
+        self.above_state().iter().map(|above| from + above).collect()
     }
 
     /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`, at least 1e-12 from zero; ω is `e_lk` + `above_state`.
@@ -264,18 +278,34 @@ impl Header {
         if columns.is_empty() {
             columns.push(0);
         }
-        let (all, ngpown) = (self.ngpown, columns.len());
-        if ngpown == all {
-            return self;
-        }
-        let inv_igp_index = columns.iter().map(|&k| self.inv_igp_index[k]).collect();
-        let unmasked = Some(Unmasked { all, columns });
+        let whole = columns.len();
+        if whole == self.ngpown { self } else { self.with_igp(&columns, whole) }
+    }
+
+    /// A sample of `count` of these columns, 1 to `ngpown`: the middle one of each of as many equal parts.
+    #[must_use]
+    pub fn sampled(self, count: usize) -> Header {
+        let whole = self.ngpown;
+        let igp: Vec<usize> = (0..count).map(|at| (2 * at + 1) * whole / (2 * count)).collect();
+        self.with_igp(&igp, whole)
+    }
+
+    fn with_igp(self, igp: &[usize], whole: usize) -> Header {
+        let inv_igp_index = igp.iter().map(|&k| self.inv_igp_index[k]).collect();
+        let columns = igp.iter().map(|&k| self.column(k)).collect();
+        let (ngpown, unmasked) = (igp.len(), Unmasked { all: self.all_ngpown(), whole, columns });
+        let unmasked = Some(unmasked);
         Header { ngpown, epsmpi_ngpown_max: ngpown, inv_igp_index, unmasked, ..self }
     }
 
     /// Columns of this rank, masked ones included.
     pub fn all_ngpown(&self) -> usize {
         self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.all)
+    }
+
+    /// Columns of this rank without the masked ones: more than `ngpown` if these are a sample.
+    pub fn whole_ngpown(&self) -> usize {
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.whole)
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
@@ -339,11 +369,20 @@ impl Even {
         }
     }
 
-    /// In eV above `e_lk`, ascending; both ends are exact.
+    /// In eV above `e_lk`, ascending; both ends are exact, and the others the doubles nearest to the decimal numbers.
     fn above_state(self) -> Vec<f64> {
         let Even { from, to, count } = self;
-        let part = |i: usize| if count == 1 { 0.0 } else { i as f64 / (count - 1) as f64 };
-        let at = |i: usize| if i + 1 == count { to } else { from + (to - from) * part(i) };
+        let last = count - 1;
+        let is_whole =
+            |unit: &f64| [from, to].iter().all(|end| (end * unit).round() / unit == *end);
+        let unit = (0..16).map(|digits| 10_u64.pow(digits) as f64).find(is_whole);
+        let [low, high] = [from, to].map(|end| unit.map_or(end, |unit| (end * unit).round()));
+        let at = |i: usize| match i {
+            0 => from,
+            i if i == last => to,
+            // A single operation rounds, the last one.
+            i => (low * (last - i) as f64 + high * i as f64) / (last as f64 * unit.unwrap_or(1.0)),
+        };
         (0..count).map(at).collect()
     }
 }

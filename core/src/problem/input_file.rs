@@ -142,7 +142,7 @@ impl Reader {
             Some(format) => of_file(
                 &self.path,
                 format!(
-                    "is {format}, not an input file; docs/berkeleygw.md describes the format, Fortran records with 4-byte \
+                    "is {format}, not an input file; gpp's docs/berkeleygw.md describes the format, Fortran records with 4-byte \
                      little-endian length markers"
                 ),
             ),
@@ -394,7 +394,17 @@ impl Source for Input {
     }
 
     fn set_energies(&mut self, grid: &EnergyGrid) {
-        self.header = grid.of(&self.header).into();
+        let mut header = Header::clone(&self.header);
+        if header.state().is_none() && matches!(grid, EnergyGrid::Even(_)) {
+            // Relative to no state, they are ω.
+            header.e_lk = 0.0;
+        }
+        self.header = grid.of(&header).into();
+        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
+    }
+
+    fn sample(&mut self, columns: usize) {
+        self.header = Header::clone(&self.header).sampled(columns).into();
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
     }
 

@@ -46,18 +46,14 @@ const SORTED: u64 = 8;
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Preparation {
-    /// The arrays not shared with the original layout; `keeps_order`: the plan's order is the problem's.
-    pub fn own(self, keeps_order: bool) -> Vec<&'static Array> {
+    /// The arrays of the bands not shared with the original layout; `keeps_order`: the plan's order is the problem's.
+    pub fn own_of_bands(self, keeps_order: bool) -> Vec<&'static Array> {
         match self.0 {
             Layout::Original => Vec::new(),
-            Layout::Planned | Layout::Listed if !keeps_order => vec![&AQSM_LOCAL, &WX, &AQSN, &OCC],
-            Layout::Swapped | Layout::Planned | Layout::Listed => vec![&AQSM_LOCAL, &WX],
-            Layout::Clusters => vec![&AQSM_LOCAL, &AQSN],
+            Layout::Planned | Layout::Listed if !keeps_order => vec![&WX, &AQSN, &OCC],
+            Layout::Swapped | Layout::Planned | Layout::Listed => vec![&WX],
+            Layout::Clusters => vec![&AQSN],
         }
-    }
-
-    pub fn has_own(self, array: &'static Array, keeps_order: bool) -> bool {
-        self.own(keeps_order).into_iter().any(|own| ptr::eq(own, array))
     }
 
     /// Matrix elements of G; borrowed if the layout is the original.
@@ -158,16 +154,16 @@ impl Preparation {
         slab: SlabView,
         batch: &Batch,
         kernel: &Kernel,
-    ) -> Arc<Pairs> {
-        Arc::new(match self.0 {
+    ) -> Result<Arc<Pairs>> {
+        Ok(Arc::new(match self.0 {
             Layout::Original | Layout::Swapped => Pairs::Original,
             Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
                 Pairs::Listed(Lists::of(slab, &fallback, batch.plan.has_static()), fallback)
             }
-            Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)),
-        })
+            Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)?),
+        }))
     }
 
     /// What the pairs depend on besides the slab, if on anything.
@@ -347,12 +343,6 @@ impl Extents {
         };
         arrays.fold(besides, u64::saturating_add)
     }
-
-    /// Bytes of the [own](Preparation::own) arrays of a layout, of the bands or of a slab.
-    pub fn bytes_beside(self, of: Of, layout: Layout, keeps_order: bool) -> u64 {
-        let own = preparation(layout).own(keeps_order).into_iter().filter(|array| array.of == of);
-        own.fold(0, |sum, array| sum.saturating_add(array.bytes(self, layout)))
-    }
 }
 
 /// The arrays of a problem's bands in one layout.
@@ -512,27 +502,12 @@ pub fn plan_view<'a>(
     (plan, cpu::FallbackPairs { mask, pairs, begins })
 }
 
-/// The orders of bands in which matrix elements of G are packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Own,
-    /// The plan's, if that is another one.
-    Plan,
-}
-
-impl Order {
-    /// The one that a version reads, which follows a plan or not.
-    pub fn of(order: &BandOrder, follows: bool) -> Order {
-        if follows && !order.is_kept() { Order::Plan } else { Order::Own }
-    }
-}
-
-/// Packs the matrix elements of G.
-pub fn ig_panels(problem: &Problem, order: Order, lanes: cpu::Lanes) -> Result<cpu::IgPanels> {
+/// Packs the matrix elements of G, their bands in the plan's order or in their own.
+pub fn ig_panels(problem: &Problem, planned: bool, lanes: cpu::Lanes) -> Result<cpu::IgPanels> {
     let h = problem.header();
     let what = format!("{} in blocks for vectors", AQSN.name);
     memory::require(&what, cpu::IgPanels::bytes(h.ncouls, h.nbands, lanes))?;
-    let order = (order == Order::Plan).then(|| problem.order().bands());
+    let order = planned.then(|| problem.order().bands());
     Ok(cpu::IgPanels::of(problem.aqsn(), h.ncouls, order, lanes))
 }
 
@@ -544,7 +519,7 @@ pub fn band_panels(problem: &Problem) -> cpu::BandPanels {
 
 /// A slab for kernels of sorted pairs.
 pub struct SortedSlab {
-    cells: Cells,
+    cells: Arc<Cells>,
     aqsm: cpu::BandPanels,
 }
 
@@ -555,12 +530,10 @@ impl SortedSlab {
         Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
     }
 
-    pub fn of(problem: &Problem, slab: SlabView) -> SortedSlab {
+    pub fn of(problem: &Problem, slab: SlabView) -> Result<SortedSlab> {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
-        SortedSlab {
-            cells: problem.cells(slab, Evaluator::Cpu),
-            aqsm: cpu::BandPanels::of(&columns, slab.len()),
-        }
+        let aqsm = cpu::BandPanels::of(&columns, slab.len());
+        Ok(SortedSlab { cells: problem.cells_kept(slab)?, aqsm })
     }
 
     /// With [`band_panels`] of the same problem.

@@ -16,7 +16,7 @@ pub mod synthesis;
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
@@ -76,6 +76,9 @@ pub trait Source: Send + Sync {
 
     /// Replaces the energies and drops sums that came with the source's own.
     fn set_energies(&mut self, grid: &EnergyGrid);
+
+    /// Keeps so many columns, [`Header::sampled`], and drops sums that came with the source's own.
+    fn sample(&mut self, columns: usize);
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
     fn start(&self) -> Sums {
@@ -151,9 +154,29 @@ pub struct Problem {
     /// The igp in memory: all, or this process's, which may be none.
     slab: Option<Slab>,
     source: Option<Streamed>,
-    /// The poles of the slab sorted by size, for problems whose energies change from call to call.
-    by_size: Option<Arc<SortedOnce>>,
+    kept: Option<Arc<Kept>>,
+    lists_once: bool,
 }
+
+/// What is made of a placed screening's pairs, for the next call.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The poles sorted by size, for energies that change from call to call.
+    by_size: SortedOnce,
+    /// What CPUs read at the energies of the last call.
+    made: Mutex<Made>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Made {
+    /// The identity of the energies.
+    of: Option<Id>,
+    fallback: Vec<(Range<usize>, Poles, Arc<FallbackPairs>)>,
+    cells: Option<Arc<Cells>>,
+}
+
+/// As many batches of energies keep their fallback pairs.
+pub const KEPT_BATCHES: usize = 4;
 
 #[derive(Clone, Debug)]
 struct Streamed {
@@ -230,8 +253,8 @@ impl Problem {
     fn without_slabs(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Problem {
         let order = Arc::new(BandOrder::of(&bands));
         let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
-        let (stored, slab, source, by_size) = (None, None, None, None);
-        Problem { name, origin, bands, poles, order, start, stored, slab, source, by_size }
+        let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
+        Problem { name, origin, bands, poles, order, start, stored, slab, source, kept, lists_once }
     }
 
     /// The same with other matrix elements, which are elsewhere.
@@ -293,10 +316,6 @@ impl Problem {
         self.slab.as_ref().expect("all igp").view()
     }
 
-    pub fn into_parts(self) -> (Arc<Bands>, Slab) {
-        (self.bands, self.slab.expect("it is in memory"))
-    }
-
     pub fn wtilde(&self) -> &[Complex64] {
         self.slab().wtilde()
     }
@@ -349,7 +368,7 @@ impl Problem {
     }
 
     /// The pairs of a slab sorted by their poles for all of its energies.
-    pub fn cells(&self, slab: SlabView, by: Evaluator) -> Cells {
+    pub fn cells(&self, slab: SlabView, by: Evaluator) -> Result<Cells> {
         Cells::of(&self.bands, self.poles, slab, by)
     }
 
@@ -358,9 +377,49 @@ impl Problem {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
     }
 
-    fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
+    /// [`Problem::fallback`] for a CPU, kept if the screening is placed.
+    pub fn fallback_kept(&self, slab: SlabView, batch: &Batch, takes: Poles) -> Arc<FallbackPairs> {
+        let find = || Arc::new(self.fallback(slab, batch, takes));
+        let Some(kept) = self.kept(slab).filter(|_| takes != Poles::Unread) else { return find() };
+        let mut made = self.made(kept);
+        let is_of = |(energies, of, _): &&(_, _, _)| (energies, *of) == (&batch.energies(), takes);
+        if let Some((.., found)) = made.fallback.iter().find(is_of) {
+            return found.clone();
+        }
+        let found = find();
+        if made.fallback.len() < KEPT_BATCHES {
+            made.fallback.push((batch.energies(), takes, found.clone()));
+        }
+        found
+    }
+
+    /// [`Problem::cells`] for a CPU, kept if the screening is placed.
+    pub fn cells_kept(&self, slab: SlabView) -> Result<Arc<Cells>> {
+        let sort = || self.cells(slab, Evaluator::Cpu).map(Arc::new);
+        let Some(kept) = self.kept(slab) else { return sort() };
+        let mut made = self.made(kept);
+        if made.cells.is_none() {
+            made.cells = Some(sort()?);
+        }
+        Ok(made.cells.clone().expect("made above"))
+    }
+
+    /// What is made at the energies of this problem; that of others is dropped.
+    fn made<'k>(&self, kept: &'k Kept) -> MutexGuard<'k, Made> {
+        let mut made = kept.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.of != Some(self.bands.id()) {
+            *made = Made { of: Some(self.bands.id()), ..Made::default() };
+        }
+        made
+    }
+
+    fn kept(&self, slab: SlabView) -> Option<&Kept> {
         let of = self.slab.as_ref()?.view().pairs_id();
-        self.by_size.as_ref().filter(|_| of == slab.pairs_id())?.of(slab)
+        self.kept.as_deref().filter(|_| of == slab.pairs_id())
+    }
+
+    fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
+        self.kept(slab)?.by_size.of(slab)
     }
 
     pub fn start(&self) -> &Sums {
@@ -401,13 +460,12 @@ impl Problem {
 
     pub fn outline(&self) -> Outline {
         let (extents, keeps_order) = (self.extents(), self.order.is_kept());
-        Outline { extents, poles: self.poles, keeps_order }
+        Outline { extents, poles: self.poles, keeps_order, lists_once: self.lists_once }
     }
 
     /// Terms of the sum: (n, igp, ig, iw).
     pub fn terms(&self) -> u64 {
-        let Extents { nbands, ngpown, ncouls, nw } = self.extents();
-        nbands as u64 * ngpown as u64 * ncouls as u64 * nw as u64
+        self.extents().terms()
     }
 }
 
@@ -418,6 +476,8 @@ pub struct Outline {
     pub poles: Poles,
     /// Whether the plan's order of bands is the problem's.
     pub keeps_order: bool,
+    /// Whether lists of pairs are made for one calculation only.
+    pub lists_once: bool,
 }
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -480,7 +540,8 @@ pub struct CheckedPairs {
     care: range::Care,
     /// False if some `eps` were below 1e-120, which is replaced by zero.
     pub are_as_given: bool,
-    by_size: Arc<SortedOnce>,
+    /// None if they are for one call.
+    kept: Option<Arc<Kept>>,
 }
 
 impl CheckedPairs {
@@ -498,8 +559,13 @@ impl CheckedPairs {
         let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let (id, by_size) = (Id::unique(), Arc::default());
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, by_size })
+        let (id, kept) = (Id::unique(), Some(Arc::default()));
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
+    }
+
+    /// For one call: nothing is kept of them.
+    pub fn once(&mut self) {
+        self.kept = None;
     }
 
     /// `wtilde` and `eps`.
@@ -513,12 +579,19 @@ impl CheckedPairs {
     }
 
     /// The problem of these with bands of the same screening and `aqsm_local(ngpown, nbands)`; none if that is elsewhere,
-    /// as [`Bands::elsewhere`] has it. Poles are copied if some are next to real at an energy.
-    pub fn problem(&self, name: &str, bands: Bands, aqsm_local: Option<Matrix>) -> Result<Problem> {
+    /// as [`Bands::elsewhere`] has it. Poles are copied if some are next to real at an energy. `are_new`: the energies
+    /// are not those of the last call.
+    pub fn problem(
+        &self,
+        name: &str,
+        (bands, are_new): (Bands, bool),
+        aqsm_local: Option<Matrix>,
+    ) -> Result<Problem> {
         let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
-        let by_size = self.are_of(slab.view()).then(|| self.by_size.clone());
+        let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
         let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles);
-        Ok(Problem { slab: Some(slab), by_size, ..problem })
+        let lists_once = are_new || kept.is_none();
+        Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
     }
 
     fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab> {

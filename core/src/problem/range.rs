@@ -30,7 +30,7 @@ const SMALLEST_FACTOR: f64 = 1e-120;
 const SMALLEST_IMAGINARY: f64 = 1e-40;
 
 /// Largest cutoff under which a term behind such a pole is cut off for certain.
-const LARGEST_CUTOFF: f64 = 1e39;
+pub(crate) const LARGEST_CUTOFF: f64 = 1e39;
 
 /// Fails at the first element that is not finite or too large; `index` gives an element's indices (1-based).
 pub(super) fn check_size(

@@ -35,14 +35,6 @@ pub struct Bands {
     occ: Vec<f64>,
 }
 
-/// Compares the data, not the identities.
-impl PartialEq for Bands {
-    fn eq(&self, other: &Bands) -> bool {
-        let Bands { id: _, elements: _, header, aqsn, wx, occ } = self;
-        (header, aqsn) == (&other.header, &other.aqsn) && (wx, occ) == (&other.wx, &other.occ)
-    }
-}
-
 impl Bands {
     /// From the small records and `aqsntemp(ncouls, nbands)`.
     pub fn new(header: impl Into<Arc<Header>>, aqsn: impl Into<Matrix>) -> Result<Bands> {
@@ -78,7 +70,7 @@ impl Bands {
         range::check_energies(&self.header, &wx)?;
         if let Some(n) = occ.iter().position(|occ| !(0.0..=1.0).contains(occ)) {
             let (at, found) = (n + 1, occ[n]);
-            return Err(Error::new(format!("occ({at}) is {found}; it must be from 0 to 1")));
+            return Err(Error::new(format!("occ({at}) is {found:?}; it must be from 0 to 1")));
         }
         (self.wx, self.occ) = (wx, occ);
         self.id = Id::unique();
@@ -254,27 +246,23 @@ impl Slab {
 
         let pair = |igp: usize| (igp - self.igp.start) * self.ncouls;
         let own = pair(both.start)..pair(both.end);
-        let matrices = |slab: Option<Slab>| {
-            let [wtilde, eps, _] = slab.map(Slab::into_matrices).unwrap_or_default();
-            [wtilde, eps]
-        };
-        let ends = matrices(before).into_iter().zip(matrices(behind));
-        let [mut wtilde, mut eps, _] = self.into_matrices();
-        for (all, (before, behind)) in [&mut wtilde, &mut eps].into_iter().zip(ends) {
+        let [before, behind] = [before, behind].map(|slab| slab.map(Slab::into_pairs));
+        let ends = before.unwrap_or_default().into_iter().zip(behind.unwrap_or_default());
+        let mut pairs = self.into_pairs();
+        for (all, (before, behind)) in pairs.iter_mut().zip(ends) {
             all.truncate(own.end);
             all.reserve_exact((before.len() + behind.len()).saturating_sub(own.start));
             drop(all.splice(..own.start, before));
             all.extend(behind);
         }
-        let pairs = [wtilde, eps].map(|matrix| Arc::new(Matrix::from(matrix)));
+        let pairs = pairs.map(|matrix| Arc::new(Matrix::from(matrix)));
         let id = Id::unique();
         Ok(Slab { id, ..Slab::of_pairs(bands, to, id, pairs, aqsm_local.into()) })
     }
 
-    /// `wtilde`, `eps` and `aqsm_local`, copied if they are shared.
-    pub fn into_matrices(self) -> [Vec<Complex64>; 3] {
-        [Arc::unwrap_or_clone(self.wtilde), Arc::unwrap_or_clone(self.eps), self.aqsm_local]
-            .map(Matrix::into_vec)
+    /// `wtilde` and `eps`, copied if they are shared.
+    fn into_pairs(self) -> [Vec<Complex64>; 2] {
+        [self.wtilde, self.eps].map(|matrix| Arc::unwrap_or_clone(matrix).into_vec())
     }
 }
 
@@ -298,16 +286,6 @@ pub struct SlabView<'a> {
     eps: &'a [Complex64],
     vcoul_loc: &'a [f64],
     aqsm_local: Rows<'a>,
-}
-
-impl PartialEq for SlabView<'_> {
-    fn eq(&self, other: &SlabView) -> bool {
-        let SlabView { of: _, pairs_of: _, begin, ncouls, nbands, .. } = *self;
-        let SlabView { wtilde, eps, vcoul_loc, aqsm_local, .. } = *self;
-        (begin, ncouls, nbands) == (other.begin, other.ncouls, other.nbands)
-            && (wtilde, eps) == (other.wtilde, other.eps)
-            && (vcoul_loc, aqsm_local) == (other.vcoul_loc, other.aqsm_local)
-    }
 }
 
 impl<'a> SlabView<'a> {
@@ -358,12 +336,6 @@ impl<'a> SlabView<'a> {
     /// Matrix elements of G′, `(len, nbands)`.
     pub fn aqsm_local(self) -> Rows<'a> {
         self.aqsm_local
-    }
-
-    /// A slab that owns a copy of the data.
-    pub fn copied(self, bands: &Bands) -> Result<Slab> {
-        let aqsm_local = self.aqsm_local.columns().collect::<Vec<_>>().concat();
-        Slab::new(bands, self.igp(), self.wtilde.to_vec(), self.eps.to_vec(), aqsm_local)
     }
 
     /// A part of it; `igp` in the problem's numbers.

@@ -109,6 +109,10 @@ impl Source for Synthesis {
         self.header = grid.of(&self.header).into();
     }
 
+    fn sample(&mut self, columns: usize) {
+        self.header = Header::clone(&self.header).sampled(columns).into();
+    }
+
     fn bands(&self) -> Result<Bands> {
         let System { nbands, ncouls, .. } = self.system;
         memory::require(self.name(), self.extents().bytes_of(Of::Bands))?;
@@ -164,7 +168,8 @@ impl Source for Synthesis {
     }
 }
 
-fn rows(system: &System) -> Vec<f64> {
+/// `|G|²` of each row.
+pub(crate) fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
@@ -179,25 +184,6 @@ pub fn synthesise(system: &System, seed: u64, progress: impl Into<Progress>) -> 
 /// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
 pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
     matrix_elements(seed, Stream::Aqsm, n, &rows(system), column);
-}
-
-/// Matrix elements `A_l(ig,n)` of a system's bands l, each column by itself.
-pub struct Elements<'a> {
-    system: &'a System,
-    seed: u64,
-    rows: Vec<f64>,
-}
-
-impl<'a> Elements<'a> {
-    pub fn new(system: &'a System, seed: u64) -> Elements<'a> {
-        Elements { system, seed, rows: rows(system) }
-    }
-
-    /// `A_l(:,n)`; l and n are 0-based, and n is one of the system's bands.
-    pub fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        let at = l * self.system.nbands + n;
-        matrix_elements(self.seed, Stream::Bands, at, &self.rows, column);
-    }
 }
 
 /// Ranks that share the G′ columns.
@@ -236,7 +222,7 @@ const ANGLES: [f64; 2] = [0.93, 1.52];
 
 /// Array of a stream, its high word; the column is the low word.
 #[derive(Clone, Copy)]
-enum Stream {
+pub(crate) enum Stream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
@@ -344,8 +330,14 @@ fn quantile(of: &[f64], unit: f64) -> f64 {
     low + (high - low) * at.fract()
 }
 
-/// Column `n` of `aqsn` or `aqsm`, no element above one.
-fn matrix_elements(seed: u64, stream: Stream, n: usize, rows: &[f64], column: &mut [Complex64]) {
+/// Column `n` of `aqsn` or `aqsm`, or of the elements of bands, no element above one.
+pub(crate) fn matrix_elements(
+    seed: u64,
+    stream: Stream,
+    n: usize,
+    rows: &[f64],
+    column: &mut [Complex64],
+) {
     let mut uniform = Uniform::new(seed, stream, n);
     for (element, g2) in column.iter_mut().zip(rows) {
         *element = matrix_element(*g2, &mut uniform);
@@ -392,7 +384,7 @@ pub fn header(system: &System, seed: u64) -> Header {
         nstart,
         nend,
         energies: None,
-        sig_fdf: -3,
+        sig_fdf: 2,
         sig_dw: 1.0,
         sig_gamma: 0.5,
         e_lk: VALENCE_TOP,

@@ -259,7 +259,7 @@ impl<'a> Terms<'a> {
             column
         })?;
         drop(bar);
-        let mut totals = vec![[Part::<S>::ZERO; 2]; self.energies.len()];
+        let mut totals = vec![[Part::<S>::default(); 2]; self.energies.len()];
         for column in &columns {
             for (total, parts) in totals.iter_mut().zip(column) {
                 total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
@@ -277,14 +277,13 @@ impl<'a> Terms<'a> {
     }
 }
 
-pub(super) trait Sum: Copy + Send {
-    const ZERO: Self;
+pub(super) trait Sum: Copy + Default + Send {
     fn merge(&mut self, other: &Self);
     fn value(&self) -> Complex<f64>;
 }
 
 /// A sum, how large its terms are, and what rounding may decide of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Part<S> {
     pub sum: S,
     pub magnitude: f64,
@@ -292,8 +291,6 @@ pub(super) struct Part<S> {
 }
 
 impl<S: Sum> Part<S> {
-    pub const ZERO: Part<S> = Part { sum: S::ZERO, magnitude: 0.0, undecided: 0.0 };
-
     pub fn merge(&mut self, other: &Part<S>) {
         self.sum.merge(&other.sum);
         self.magnitude += other.magnitude;

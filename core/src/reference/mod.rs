@@ -76,7 +76,7 @@ fn precise_column(
     let scaled = |z: Precise, x: f64| Complex { re: z.re * x, im: z.im * x };
 
     let vcoul = slab.vcoul_loc()[igp];
-    let mut sums = vec![[Part::ZERO; 2]; energies.len()];
+    let mut sums = vec![[Part::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
         let of_igp = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
@@ -105,8 +105,6 @@ fn precise_column(
 }
 
 impl Sum for Precise {
-    const ZERO: Precise = Complex { re: TwoFloat::from_f64(0.0), im: TwoFloat::from_f64(0.0) };
-
     fn merge(&mut self, other: &Precise) {
         *self = Complex { re: self.re + other.re, im: self.im + other.im };
     }
@@ -140,7 +138,7 @@ fn column(
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
-    let mut sums = vec![[Part::<ComplexSum>::ZERO; 2]; energies.len()];
+    let mut sums = vec![[Part::<ComplexSum>::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
         let aqsm = slab.aqsm_local().column(n)[igp].conj();
@@ -239,9 +237,12 @@ fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
     let mut sums = [Lanes::default(); P];
     let mut sizes = [[0.0; LANES]; S];
     for all in whole.chain(rest) {
+        // Parts of complex numbers apart: so the compiler makes vectors of the lanes.
+        let lanes = all.map(|array| (array.map(|z| z.re), array.map(|z| z.im)));
         let mut parts = [[0.0; LANES]; P];
         for lane in 0..LANES {
-            let (of_parts, of_sizes) = term(all.map(|array| array[lane]));
+            let number = |at: usize| Complex64::new(lanes[at].0[lane], lanes[at].1[lane]);
+            let (of_parts, of_sizes) = term(std::array::from_fn(number));
             for at in 0..P {
                 parts[at][lane] = of_parts[at];
             }
@@ -322,11 +323,6 @@ impl ComplexSum {
 }
 
 impl Sum for ComplexSum {
-    const ZERO: ComplexSum = {
-        let zero = Compensated { sum: 0.0, lost: 0.0 };
-        ComplexSum { re: zero, im: zero }
-    };
-
     fn merge(&mut self, other: &ComplexSum) {
         for (to, from) in [(&mut self.re, other.re), (&mut self.im, other.im)] {
             to.add(from.sum);

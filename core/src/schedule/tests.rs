@@ -53,10 +53,7 @@ fn every_item_is_taken_once_and_stays_at_home() {
 fn only_the_items_of_a_run_are_dealt_a_few_ahead() {
     let mut homes = homes(6, 2, true);
     let some = queue(&mut homes, vec![1, 4, 5], 2, 2);
-    assert_eq!(
-        [some.next(0, false), some.next(0, false), some.next(1, false)],
-        [Some(1), None, Some(0)]
-    );
+    assert_eq!([0, 0, 1].map(|worker| some.next(worker, false)), [Some(1), None, Some(0)]);
     some.change(|state| state.returned += 1);
     assert_eq!(some.next(1, true), Some(2));
     assert_eq!((some.next(0, true), some.next(1, true)), (None, None));

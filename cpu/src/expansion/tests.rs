@@ -99,10 +99,8 @@ fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
                 assert!(w.abs() <= 1e100, "{w:e}");
                 for wtilde in poles(&disc) {
                     let (d, s) = ((w - wtilde).norm(), (w + wtilde).norm());
-                    assert!(
-                        d * d > 0.25 && (wtilde.norm() / d).powi(2) < 250_000.0,
-                        "{w} {wtilde}"
-                    );
+                    let is_first = d * d > 0.25 && (wtilde.norm() / d).powi(2) < 250_000.0;
+                    assert!(is_first, "{w} {wtilde}");
                     if occupied {
                         assert!(s > 0.0, "{w} {wtilde}");
                         assert!(w >= 0.0 || wtilde.norm_sqr() / (d * s) <= 4.0, "{w} {wtilde}");

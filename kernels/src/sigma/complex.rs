@@ -27,7 +27,7 @@ use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
     BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH,
-    Pole, STAGE, Target, Team, add,
+    Pole, STAGE, Target, Team, add, moment_at,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -46,20 +46,13 @@ const _: () = assert!(MOMENTS.is_multiple_of(2), "each even power has an odd one
 /// Complex factors of a pair: `c`, `ζ`, and the even powers but the first, which is one.
 const PER_PAIR: u32 = 2 + EVEN as u32 - 1;
 
-/// `(2, BANDS, MOMENTS)`.
-const MOMENT: u32 = 0;
-/// `(VALUES, MAX_ENERGIES)`, of the targets.
-const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
+/// `(VALUES, MAX_ENERGIES)`, of the targets, after the [moments](moment_at).
+const SUMS: u32 = 2 * BANDS * MOMENTS as u32;
 /// Two buffers of `(2, PER_PAIR, STAGE)`.
 const FACTORS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
 const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
 
 shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
-
-#[inline(always)]
-const fn moment_at(b: u32, k: usize) -> u32 {
-    MOMENT + 2 * (k as u32 * BANDS + b)
-}
 
 #[inline(always)]
 const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {

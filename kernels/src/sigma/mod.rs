@@ -255,6 +255,12 @@ impl Target {
     }
 }
 
+/// Offset of moment `k` of a block's band `b` in shared memory, which begins with the moments, `(2, BANDS, moments)`.
+#[inline(always)]
+const fn moment_at(b: u32, k: usize) -> u32 {
+    2 * (k as u32 * BANDS + b)
+}
+
 #[inline(always)]
 const fn sums_of<C: Cluster>(target: u32) -> u32 {
     C::SUMS + VALUES as u32 * target

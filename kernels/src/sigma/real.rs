@@ -22,7 +22,7 @@ use crate::formula::{VALUES, reciprocal_unless};
 use crate::intrinsics::{load, sqrt};
 use crate::sigma::{
     BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, MAX_ENERGIES,
-    PREFETCH, Pole, STAGE, Target, Team, add,
+    PREFETCH, Pole, STAGE, Target, Team, add, moment_at,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -51,10 +51,8 @@ impl Pole {
 const PER_PAIR: u32 = MOMENTS as u32 - 1;
 const _: () = assert!(PER_PAIR.is_multiple_of(2), "they are read two at a time");
 
-/// `(2, BANDS, MOMENTS)`.
-const MOMENT: u32 = 0;
-/// `(VALUES, MAX_ENERGIES)`, of the targets.
-const SUMS: u32 = MOMENT + 2 * BANDS * MOMENTS as u32;
+/// `(VALUES, MAX_ENERGIES)`, of the targets, after the [moments](moment_at).
+const SUMS: u32 = 2 * BANDS * MOMENTS as u32;
 /// Two buffers of `(PER_PAIR, STAGE)`.
 const POLYNOMIALS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
 /// Two buffers of `(2, STAGE)`.
@@ -62,11 +60,6 @@ const WEIGHTS: u32 = POLYNOMIALS + 2 * STAGE * PER_PAIR;
 const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
 
 shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
-
-#[inline(always)]
-const fn moment_at(b: u32, k: usize) -> u32 {
-    MOMENT + 2 * (k as u32 * BANDS + b)
-}
 
 /// The polynomials `k + 1` and `k + 2` of a pair of a stage.
 #[inline(always)]

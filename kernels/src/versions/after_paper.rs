@@ -1,4 +1,4 @@
-//! Versions after the paper's: each one's loops over the helpers of [`crate::tiling`], and the static CH.
+//! Versions after the paper's: each one's loops over the helpers of [`crate::tiling`].
 //!
 //! A pair's constants stay in registers, and its sums are scaled once, after the loops. A loop goes over the bands of
 //! one class ([`crate::plan`]): plain, other occupied, empty and, from v13 on, far ones.
@@ -51,7 +51,6 @@ pub mod v9 {
     pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
 
     pub const ANY: Kernel = Kernel {
-        flops_per_term: Some(42.3),
         entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
         ..Kernel::tiled(SHAPE)
     };
@@ -128,7 +127,6 @@ pub mod v10 {
     }
 
     pub const ANY: Kernel = Kernel {
-        flops_per_term: Some(31.9),
         entries: entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
         ..super::v9::ANY
     };
@@ -331,7 +329,6 @@ pub mod v12 {
 
     pub const REAL: Kernel = Kernel {
         poles: Poles::Real,
-        flops_per_term: Some(17.9),
         entries: entries!(
             tiled real, SHAPE, term:
             gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v12_real_nw3 = 3,
@@ -478,12 +475,11 @@ pub mod v13 {
 
     pub const REAL: Kernel = Kernel {
         energies_from: EnergiesFrom::ConstantMemory,
-        flops_per_term: Some(17.2),
         entries: entries!(
             tiled real, SHAPE, term:
             gpp_v13_real_nw1 = 1,
             gpp_v13_real_nw2 = 2,
-            gpp_v13_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+            gpp_v13_real_nw3 = 3,
         ),
         ..v12::REAL
     };
@@ -491,12 +487,11 @@ pub mod v13 {
     /// For any poles, by v10's formulas.
     pub const ANY: Kernel = Kernel {
         poles: Poles::Any,
-        flops_per_term: Some(31.9),
         entries: entries!(
             tiled any, SHAPE, term:
             gpp_v13_nw1 = 1,
-            gpp_v13_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
-            gpp_v13_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+            gpp_v13_nw2 = 2,
+            gpp_v13_nw3 = 3,
         ),
         ..REAL
     };
@@ -683,12 +678,11 @@ pub mod v14 {
     pub const REAL: Kernel = Kernel {
         loops: Loops::Listed,
         layout: Layout::Listed,
-        flops_per_term: None,
         entries: entries!(
             listed pairs, term:
             gpp_v14_real_nw1 = 1,
             gpp_v14_real_nw2 = 2,
-            gpp_v14_real_nw3 = 3 spills { in_loop: 6, bytes: 512 },
+            gpp_v14_real_nw3 = 3,
         ),
         ..v13::REAL
     };
@@ -697,8 +691,8 @@ pub mod v14 {
         entries: entries!(
             tiled any, SHAPE, term:
             gpp_v14_nw1 = 1,
-            gpp_v14_nw2 = 2 spills { in_loop: 16, bytes: 1024 },
-            gpp_v14_nw3 = 3 spills { in_loop: 96, bytes: 3200 },
+            gpp_v14_nw2 = 2,
+            gpp_v14_nw3 = 3,
         ),
         ..v13::ANY
     };
@@ -752,53 +746,6 @@ pub mod v14 {
             let half = weight(t) * 0.5;
             let q = joined(q[t].map(flushed), far[t], plan);
             each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
-        });
-        sums
-    }
-}
-
-pub mod static_ch {
-    //! The static CH, which BerkeleyGW's static remainder takes: of no series, since it is another sum.
-    //!
-    //! A thread sums `M` of four `igp` over all bands, four fused operations a pair and band, and multiplies by
-    //! `−½·vcoul·eps` once; poles, energies and occupations have no part in it. Four `igp` for each `aqsn` that is read
-    //! keep shared memory and the FP64 pipe equally busy.
-
-    use super::*;
-
-    version! {
-        id: "static_ch", change: "the static CH of all bands, beside the sums of a version",
-        source: "docs/usage.md", kernels: [KERNEL]
-    }
-
-    /// As many `igp` in a block as v13 has.
-    const SHAPE: Shape = Shape { tile: 4, warps: 4 };
-
-    /// There are no fallback pairs.
-    pub const KERNEL: Kernel = Kernel {
-        poles: Poles::Unread,
-        energies_from: EnergiesFrom::Nowhere,
-        entries: entries!(tiled tile, SHAPE: gpp_static_ch = 1),
-        ..Kernel::tiled(SHAPE)
-    };
-
-    /// The static CH, as the `ach` of one energy.
-    #[inline(always)]
-    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let mut of_pairs = [ZERO; 4];
-        staged::<4, 4, false>(a, place, 0..a.nbands, |_, band| {
-            each::<4>(|t| {
-                let (aqsm, aqsn, sum) = (band.aqsm[t], band.aqsn, &mut of_pairs[t]);
-                sum.re = sum.re + aqsm.re * aqsn.re;
-                sum.im = sum.im + aqsm.re * aqsn.im;
-                sum.im = sum.im - aqsm.im * aqsn.re;
-                sum.re = sum.re + aqsm.im * aqsn.im;
-            });
-        });
-        let mut sums = Sums::zero();
-        each::<4>(|t| {
-            let weight = place.weight(a, t) * -0.5;
-            sums.ach[0] = sums.ach[0] + weight * of_pairs[t];
         });
         sums
     }

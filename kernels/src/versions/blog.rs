@@ -52,7 +52,6 @@ pub mod baseline {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(152.8),
         entries: entries!(
             body: gpp_blog_baseline_nw1 = 1, gpp_blog_baseline_nw2 = 2, gpp_blog_baseline_nw3 = 3,
         ),
@@ -78,7 +77,6 @@ pub mod step1 {
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
-        flops_per_term: Some(142.9),
         entries: entries!(
             body: gpp_blog_step1_nw1 = 1, gpp_blog_step1_nw2 = 2, gpp_blog_step1_nw3 = 3,
         ),
@@ -110,7 +108,6 @@ pub mod step2 {
 
     pub const KERNEL: Kernel = Kernel {
         energies: Energies::OneLaunchEach,
-        flops_per_term: Some(146.4),
         entries: entries!(body: gpp_blog_step2 = 1),
         ..super::step1::KERNEL
     };
@@ -132,11 +129,8 @@ pub mod step3 {
         source: "NVIDIA blog, step 3", kernels: [KERNEL]
     }
 
-    pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(80.9),
-        entries: entries!(body: gpp_blog_step3 = 1),
-        ..super::step2::KERNEL
-    };
+    pub const KERNEL: Kernel =
+        Kernel { entries: entries!(body: gpp_blog_step3 = 1), ..super::step2::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
@@ -186,7 +180,6 @@ pub mod step4 {
     pub const KERNEL: Kernel = Kernel {
         threads: 512,
         max_registers: Some(128),
-        flops_per_term: Some(80.9),
         entries: entries!(body: gpp_blog_step4 = 1),
         ..super::step3::KERNEL
     };

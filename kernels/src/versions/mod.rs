@@ -19,6 +19,7 @@ macro_rules! version {
 mod after_paper;
 pub mod blog;
 mod paper;
+pub mod per_band;
 pub mod talk;
 
 pub use after_paper::*;
@@ -107,7 +108,6 @@ pub mod blocks {
         layout: Layout::Clusters,
         threads: BANDS,
         max_registers: Some(128),
-        flops_per_term: None,
         entries: entries!(clusters Interval: gpp_sigma_blocks_real),
     };
 
@@ -121,9 +121,12 @@ pub mod blocks {
     };
 }
 
-/// The kernel and the version of an entry's symbol, [`static_ch`] included.
+/// CH and static CH of each band, which are no versions.
+pub static PER_BAND: [&GpuVersion; 2] = [&per_band::CH, &per_band::STATIC_CH];
+
+/// The kernel and the version of an entry's symbol, [`PER_BAND`] included.
 pub fn find(symbol: &str) -> Option<(&'static GpuVersion, &'static Kernel, &'static Entry)> {
-    ALL.iter().chain([&&static_ch::GPU]).find_map(|gpu| {
+    ALL.iter().chain(&PER_BAND).find_map(|gpu| {
         gpu.kernels.iter().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;
             Some((*gpu, kernel, entry))

@@ -1,12 +1,13 @@
-//! The paper's versions, in order: each a module with its idea, its kernel and its whole loop, even if the loop has not
-//! changed. From v3 on the term stays the same. [`crate::formula`] has the definition.
+//! The paper's versions, in order: each a module with its idea, its kernel, and its loop or term if that has changed. From
+//! v3 on the term stays the same. [`crate::formula`] has the definition.
 //!
 //! Terms are `inline`, so that LLVM inlines them; if rustc did (`inline(always)`), it would split the sums differently
 //! and the PTX would change.
 
-use crate::arrays::{Arrays, Layout, Limits, Original, Swapped};
+use crate::arrays::{Arrays, Layout, Limits, Order, Original, Swapped};
 use crate::formula::{
-    Pair, Sums, TOL_ZERO, Term, abs, abs2, first_denominator, reciprocal, second_denominator, wdiff,
+    Pair, Sums, TOL_ZERO, Term, TermFn, abs, abs2, first_denominator, reciprocal,
+    second_denominator, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops, entries};
@@ -35,12 +36,22 @@ pub mod v0 {
         layout: Layout::Original,
         threads: 128,
         max_registers: None,
-        flops_per_term: Some(152.8),
         entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        collapse3(a, iw, thread, term)
+    }
+
+    /// The loop of v0 to v3, with the term of each.
+    #[inline(always)]
+    pub unsafe fn collapse3<const NW: usize>(
+        a: &Arrays,
+        iw: u32,
+        thread: Thread,
+        term: impl TermFn,
+    ) -> Sums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = Sums::zero();
         let stride = Collapsed::split(thread.count, ngpown, ncouls);
@@ -90,34 +101,19 @@ pub mod v1 {
     //!
     //! Lines of the nest: 6, 7, 8.
 
+    use super::v0::collapse3;
     use super::*;
 
     version! { id: "v1", change: "reciprocals for divisions", source: "paper III, v1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(96.1),
         entries: entries!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3),
         ..super::v0::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        let stride = Collapsed::split(thread.count, ngpown, ncouls);
-        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
-        while at.outer < nbands {
-            let Collapsed { outer: n, middle: igp, inner: ig } = at;
-            let pair = Pair::load(a, ig, igp);
-            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
-            each::<NW>(|e| {
-                let w = a.wx::<Original>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-            });
-            at = at.advance(stride, ngpown, ncouls);
-        }
-        sums
+        collapse3(a, iw, thread, term)
     }
 
     /// One term: reciprocals, square roots, three branches.
@@ -151,34 +147,19 @@ pub mod v2 {
     //!
     //! Lines of the nest: 7, 8.
 
+    use super::v0::collapse3;
     use super::*;
 
     version! { id: "v2", change: "zero first, then a two-way branch", source: "paper III, v2", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(96.1),
         entries: entries!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3),
         ..super::v1::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        let stride = Collapsed::split(thread.count, ngpown, ncouls);
-        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
-        while at.outer < nbands {
-            let Collapsed { outer: n, middle: igp, inner: ig } = at;
-            let pair = Pair::load(a, ig, igp);
-            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
-            each::<NW>(|e| {
-                let w = a.wx::<Original>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-            });
-            at = at.advance(stride, ngpown, ncouls);
-        }
-        sums
+        collapse3(a, iw, thread, term)
     }
 
     /// One term: reciprocals, square roots, two branches.
@@ -213,16 +194,16 @@ pub mod v3 {
     //!
     //! Lines of the nest: 9.
 
+    use super::v0::collapse3;
     use super::*;
 
     version! { id: "v3", change: "squares for absolute values", source: "paper III, v3", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(88.9),
         entries: entries!(
             body:
             gpp_v3_nw1 = 1,
-            gpp_v3_nw2 = 2 registers 72 spills { in_loop: 8, bytes: 192 },
+            gpp_v3_nw2 = 2 registers 72,
             gpp_v3_nw3 = 3,
         ),
         ..super::v2::KERNEL
@@ -230,22 +211,7 @@ pub mod v3 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        let stride = Collapsed::split(thread.count, ngpown, ncouls);
-        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
-        while at.outer < nbands {
-            let Collapsed { outer: n, middle: igp, inner: ig } = at;
-            let pair = Pair::load(a, ig, igp);
-            let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-            let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
-            each::<NW>(|e| {
-                let w = a.wx::<Original>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-            });
-            at = at.advance(stride, ngpown, ncouls);
-        }
-        sums
+        collapse3(a, iw, thread, term)
     }
 
     /// One term: reciprocals, squares, two branches.
@@ -291,12 +257,11 @@ pub mod v4 {
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
         max_registers: Some(80),
-        flops_per_term: Some(77.4),
         entries: entries!(
             body:
             gpp_v4_nw1 = 1,
-            gpp_v4_nw2 = 2 registers 72 spills { in_loop: 16, bytes: 192 },
-            gpp_v4_nw3 = 3 spills { in_loop: 16, bytes: 192 },
+            gpp_v4_nw2 = 2 registers 72,
+            gpp_v4_nw3 = 3,
         ),
         ..super::v3::KERNEL
     };
@@ -330,7 +295,7 @@ pub mod v5 {
     //!
     //! Lines of the nest: 4.
 
-    use super::v3::term;
+    use super::v4::body;
     use super::*;
 
     version! { id: "v5", change: "one launch for each energy", source: "paper III, v5", kernels: [KERNEL] }
@@ -338,30 +303,9 @@ pub mod v5 {
     pub const KERNEL: Kernel = Kernel {
         energies: Energies::OneLaunchEach,
         max_registers: None,
-        flops_per_term: Some(80.9),
         entries: entries!(body: gpp_v5 = 1),
         ..super::v4::KERNEL
     };
-
-    #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        for index in thread.strided(ngpown * ncouls) {
-            let (igp, ig) = split(index, ncouls);
-            let pair = Pair::load(a, ig, igp);
-            let vcoul = a.vcoul_loc(igp);
-            for n in 0..nbands {
-                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
-                let occ = a.occ(n);
-                each::<NW>(|e| {
-                    let w = a.wx::<Original>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-                });
-            }
-        }
-        sums
-    }
 }
 
 pub mod v6 {
@@ -391,13 +335,22 @@ pub mod v6 {
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
         max_registers: Some(64),
-        flops_per_term: Some(82.5),
-        entries: entries!(body: gpp_v6 = 1 spills { in_loop: 6, bytes: 192 }),
+        entries: entries!(body: gpp_v6 = 1),
         ..super::v5::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+        blocked::<NW, Original>(a, iw, thread)
+    }
+
+    /// The loop of v6 to v8, with the order of indices of each.
+    #[inline(always)]
+    pub unsafe fn blocked<const NW: usize, L: Order>(
+        a: &Arrays,
+        iw: u32,
+        thread: Thread,
+    ) -> Sums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = Sums::zero();
         for index in thread.strided(N_BLK * ngpown * IG_BLK) {
@@ -410,10 +363,10 @@ pub mod v6 {
                 let pair = Pair::load(a, ig, igp);
                 let mut n = n_blk;
                 while n < nbands {
-                    let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+                    let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
                     let occ = a.occ(n);
                     each::<NW>(|e| {
-                        let w = a.wx::<Original>(iw + e as u32, n);
+                        let w = a.wx::<L>(iw + e as u32, n);
                         sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
                     });
                     n += N_BLK;
@@ -433,45 +386,20 @@ pub mod v7 {
     //!
     //! Lines of the nest: 5, 6.
 
-    use super::v3::term;
-    use super::v6::{IG_BLK, N_BLK};
+    use super::v6::blocked;
     use super::*;
 
     version! { id: "v7", change: "wx(n,iw) and aqsm_local(n,igp)", source: "paper III, v7", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,
-        flops_per_term: Some(82.5),
-        entries: entries!(body: gpp_v7 = 1 spills { in_loop: 6, bytes: 192 }),
+        entries: entries!(body: gpp_v7 = 1),
         ..super::v6::KERNEL
     };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        for index in thread.strided(N_BLK * ngpown * IG_BLK) {
-            let (rest, ig_blk) = split(index, IG_BLK);
-            let (n_blk, igp) = split(rest, ngpown);
-            let igp = opt_barrier_u32(igp);
-            let vcoul = a.vcoul_loc(igp);
-            let mut ig = ig_blk;
-            while ig < ncouls {
-                let pair = Pair::load(a, ig, igp);
-                let mut n = n_blk;
-                while n < nbands {
-                    let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
-                    let occ = a.occ(n);
-                    each::<NW>(|e| {
-                        let w = a.wx::<Swapped>(iw + e as u32, n);
-                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-                    });
-                    n += N_BLK;
-                }
-                ig += IG_BLK;
-            }
-        }
-        sums
+        blocked::<NW, Swapped>(a, iw, thread)
     }
 }
 
@@ -484,8 +412,7 @@ pub mod v8 {
     //!
     //! Lines of the nest: none, the launch changes.
 
-    use super::v3::term;
-    use super::v6::{IG_BLK, N_BLK};
+    use super::v7::body;
     use super::*;
 
     version! {
@@ -496,36 +423,7 @@ pub mod v8 {
     pub const KERNEL: Kernel = Kernel {
         threads: 512,
         max_registers: Some(64),
-        flops_per_term: Some(82.5),
-        entries: entries!(body: gpp_v8 = 1 spills { in_loop: 6, bytes: 192 }),
+        entries: entries!(body: gpp_v8 = 1),
         ..super::v7::KERNEL
     };
-
-    #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        for index in thread.strided(N_BLK * ngpown * IG_BLK) {
-            let (rest, ig_blk) = split(index, IG_BLK);
-            let (n_blk, igp) = split(rest, ngpown);
-            let igp = opt_barrier_u32(igp);
-            let vcoul = a.vcoul_loc(igp);
-            let mut ig = ig_blk;
-            while ig < ncouls {
-                let pair = Pair::load(a, ig, igp);
-                let mut n = n_blk;
-                while n < nbands {
-                    let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
-                    let occ = a.occ(n);
-                    each::<NW>(|e| {
-                        let w = a.wx::<Swapped>(iw + e as u32, n);
-                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
-                    });
-                    n += N_BLK;
-                }
-                ig += IG_BLK;
-            }
-        }
-        sums
-    }
 }

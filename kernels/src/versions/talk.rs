@@ -80,7 +80,6 @@ pub mod v1 {
     version! { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(152.8),
         entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
         ..super::v0::KERNEL
     };
@@ -104,7 +103,6 @@ pub mod v2 {
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
-        flops_per_term: Some(142.9),
         entries: entries!(body: gpp_talk_v2_nw1 = 1, gpp_talk_v2_nw2 = 2, gpp_talk_v2_nw3 = 3),
         ..super::v1::KERNEL
     };
@@ -129,7 +127,6 @@ pub mod v3 {
     pub const KERNEL: Kernel = Kernel {
         threads: 512,
         max_registers: Some(128),
-        flops_per_term: Some(142.9),
         entries: entries!(body: gpp_talk_v3_nw1 = 1, gpp_talk_v3_nw2 = 2, gpp_talk_v3_nw3 = 3),
         ..super::v2::KERNEL
     };
@@ -150,7 +147,6 @@ pub mod v4 {
 
     pub const KERNEL: Kernel = Kernel {
         energies: Energies::OneLaunchEach,
-        flops_per_term: Some(146.4),
         entries: entries!(body: gpp_talk_v4 = 1),
         ..super::v3::KERNEL
     };
@@ -170,7 +166,6 @@ pub mod v5 {
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,
-        flops_per_term: Some(146.4),
         entries: entries!(body: gpp_talk_v5 = 1),
         ..super::v4::KERNEL
     };
@@ -197,11 +192,8 @@ pub mod v6 {
         source: "talk, V6", kernels: [KERNEL]
     }
 
-    pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(140.2),
-        entries: entries!(body: gpp_talk_v6 = 1),
-        ..super::v5::KERNEL
-    };
+    pub const KERNEL: Kernel =
+        Kernel { entries: entries!(body: gpp_talk_v6 = 1), ..super::v5::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
@@ -223,11 +215,8 @@ pub mod v7 {
 
     version! { id: "talk:V7", change: "reciprocals for divisions", source: "talk, V7", kernels: [KERNEL] }
 
-    pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(85.0),
-        entries: entries!(body: gpp_talk_v7 = 1),
-        ..super::v6::KERNEL
-    };
+    pub const KERNEL: Kernel =
+        Kernel { entries: entries!(body: gpp_talk_v7 = 1), ..super::v6::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
@@ -249,11 +238,8 @@ pub mod v8 {
 
     version! { id: "talk:V8", change: "squares for absolute values", source: "talk, V8", kernels: [KERNEL] }
 
-    pub const KERNEL: Kernel = Kernel {
-        flops_per_term: Some(80.9),
-        entries: entries!(body: gpp_talk_v8 = 1),
-        ..super::v7::KERNEL
-    };
+    pub const KERNEL: Kernel =
+        Kernel { entries: entries!(body: gpp_talk_v8 = 1), ..super::v7::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
@@ -282,7 +268,6 @@ pub mod v9 {
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Blocked { n_blk: 16, ig_blk: 256 },
-        flops_per_term: Some(81.3),
         entries: entries!(body: gpp_talk_v9 = 1),
         ..super::v8::KERNEL
     };
@@ -311,7 +296,6 @@ pub mod bgw {
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Blocked { n_blk: 16, ig_blk: 512 },
-        flops_per_term: Some(81.3),
         entries: entries!(body: gpp_talk_bgw = 1),
         ..super::v9::KERNEL
     };

@@ -5,35 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use gpp::catalogue::{self, Kernel};
+use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
+use gpp::error::Error;
 use gpp::measure::same_bits;
 
 use super::hooked::Hooked;
 use super::problems;
-
-fn kernel(id: &str) -> Kernel {
-    catalogue::find(id).unwrap().kernel
-}
-
-fn error(what: &str) -> gpp::error::Error {
-    gpp::error::Error::Input { origin: "worker".into(), what: what.into() }
-}
 
 /// With two slabs under way a step fails or panics, counted over `begin` and `finish`.
 #[test]
 fn after_a_step_that_fails_the_next_run_has_the_same_bits() {
     let problem = &problems()[0];
     let device = CpuDevice::new();
-    let v9 = kernel("v9");
+    let v9 = catalogue::find("v9").unwrap().kernel;
     let (mut failed, mut went_well) = (0, false);
     for (panics, step) in [false, true].into_iter().flat_map(|p| (1..16).map(move |at| (p, at))) {
         let left = Arc::new(AtomicUsize::new(0));
         let of_worker = left.clone();
         let next = move || match of_worker.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) {
             Ok(1) if panics => panic!("a step panics"),
-            Ok(1) => Err(error("a step fails")),
+            Ok(1) => Err(Error::Input { origin: "worker".into(), what: "a step fails".into() }),
             _ => Ok(()),
         };
         let mut worker = Hooked { depth: 2, ..Hooked::of(&device, problem) };

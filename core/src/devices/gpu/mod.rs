@@ -25,6 +25,7 @@ use crate::devices::gpu::driver::{
 };
 use crate::devices::gpu::modules::Loaded;
 pub use crate::devices::gpu::modules::Ptx;
+use crate::devices::gpu::uploads::FreeChunks;
 use crate::error::{Error, Result};
 use crate::os::output;
 
@@ -64,6 +65,7 @@ pub struct Gpu {
     pub(crate) context: Context,
     ptx: Ptx,
     loaded: Mutex<HashMap<String, Arc<Loaded>>>,
+    pub(crate) free: FreeChunks,
     #[cfg(feature = "nvml")]
     gauge: OnceLock<Option<Arc<OfNvml>>>,
 }
@@ -105,6 +107,7 @@ impl Gpu {
             context,
             ptx,
             loaded: Mutex::default(),
+            free: FreeChunks::default(),
             #[cfg(feature = "nvml")]
             gauge: OnceLock::new(),
         })

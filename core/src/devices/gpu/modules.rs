@@ -140,9 +140,38 @@ impl Ptx {
     }
 
     /// 16 hexadecimal digits that identify a kernel's code, with the memory and functions that it uses. They do not
-    /// depend on where it was built and what else was, nor on comments and names.
+    /// depend on where it was built and what else was, nor on comments and names: those that the compiler chooses become
+    /// numbers in order of appearance.
     pub fn hash(&self, symbol: &str) -> Option<String> {
-        Some(code_hash(&self.module(symbol)?, symbol))
+        let module = self.module(symbol)?;
+        let mut numbers = HashMap::new();
+        let mut code = String::with_capacity(module.len());
+        for line in module.lines() {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            let begins = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
+            if line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':') {
+                continue;
+            }
+            let mut rest = line;
+            while let Some(first) = rest.chars().next() {
+                let end = rest.find(|c| is_name(c) != is_name(first)).unwrap_or(rest.len());
+                let (word, after) = rest.split_at(end);
+                rest = after;
+                match word.strip_prefix(symbol) {
+                    Some(tail) if tail.is_empty() || tail.starts_with("_param_") => {
+                        code += "entry";
+                        code += tail;
+                    }
+                    _ if CHOSEN.iter().any(|start| word.starts_with(start)) => {
+                        let next = numbers.len();
+                        code += &format!("name{}", numbers.entry(word).or_insert(next));
+                    }
+                    _ => code += word,
+                }
+            }
+            code.push('\n');
+        }
+        Some(format!("{:016x}", XxHash64::oneshot(0, code.as_bytes())))
     }
 
     /// One module of some kernels, with the variables that they use.
@@ -173,38 +202,6 @@ const MARKS: [&str; 2] = ["$L__tmp", "$L__func_"];
 
 /// Beginnings of names that the compiler chooses: labels, mangled paths, constants without a name.
 const CHOSEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
-
-/// See [`Ptx::hash`]. Names that the compiler chooses become numbers in order of appearance.
-fn code_hash(module: &str, symbol: &str) -> String {
-    let mut numbers = HashMap::new();
-    let mut code = String::with_capacity(module.len());
-    for line in module.lines() {
-        let line = line.split("//").next().unwrap_or_default().trim();
-        let begins = |with: &[&str]| with.iter().any(|start| line.starts_with(start));
-        if line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':') {
-            continue;
-        }
-        let mut rest = line;
-        while let Some(first) = rest.chars().next() {
-            let end = rest.find(|c| is_name(c) != is_name(first)).unwrap_or(rest.len());
-            let (word, after) = rest.split_at(end);
-            rest = after;
-            match word.strip_prefix(symbol) {
-                Some(tail) if tail.is_empty() || tail.starts_with("_param_") => {
-                    code += "entry";
-                    code += tail;
-                }
-                _ if CHOSEN.iter().any(|start| word.starts_with(start)) => {
-                    let next = numbers.len();
-                    code += &format!("name{}", numbers.entry(word).or_insert(next));
-                }
-                _ => code += word,
-            }
-        }
-        code.push('\n');
-    }
-    format!("{:016x}", XxHash64::oneshot(0, code.as_bytes()))
-}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{iter, ptr};
 
 use bytemuck::Pod;
@@ -17,7 +17,7 @@ use crate::catalogue;
 use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
-use crate::problem::arrays::{AQSM_LOCAL, AQSN, Array};
+use crate::problem::arrays::{AQSN, Array};
 use crate::problem::layout::{Pairs, PairsAt, preparation};
 use crate::problem::{Batch, Id, Outline, Problem, SlabView};
 
@@ -92,16 +92,30 @@ const CHUNKS: usize = 3;
 /// Bytes that a thread copies at a time.
 const AT_ONCE: usize = 1 << 20;
 
+/// Page-locked memory that a GPU keeps for the next uploads: to lock it takes longer than to upload it.
+pub type FreeChunks = Arc<Mutex<Vec<Pinned<u8>>>>;
+
 /// Page-locked memory for uploads: while a chunk of an array is in flight, the next one is copied there.
-#[derive(Default)]
 pub struct Ring {
-    free: Vec<Pinned<u8>>,
+    free: FreeChunks,
     /// In the order in which they were begun.
     in_flight: VecDeque<Transfer<u8>>,
 }
 
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.extend(self.in_flight.drain(..).filter_map(|transfer| transfer.wait().ok()));
+        free.truncate(CHUNKS);
+    }
+}
+
 impl Ring {
     pub const MOST: u64 = (CHUNKS * CHUNK) as u64;
+
+    pub fn new(free: &FreeChunks) -> Ring {
+        Ring { free: free.clone(), in_flight: VecDeque::new() }
+    }
 
     /// Enqueues an upload of `values` to the first elements of `to`. When this returns, `values` are no longer read.
     fn upload<T: Pod>(
@@ -124,21 +138,21 @@ impl Ring {
                     .zip(bytes.par_chunks(AT_ONCE))
                     .for_each(|(to, from)| to.copy_from_slice(from));
             }
-            self.in_flight.push_back(pinned.upload_part(chunk.len(), to, begin, stream)?);
+            self.in_flight.push_back(pinned.upload(chunk.len(), to, begin, stream)?);
         }
         Ok(())
     }
 
     fn take(&mut self, bytes: usize, context: &Context) -> Result<Pinned<u8>> {
-        if self.in_flight.len() == CHUNKS
-            && let Some(first) = self.in_flight.pop_front()
-        {
-            self.free.push(first.wait()?);
+        let waited = (self.in_flight.len() == CHUNKS).then(|| self.in_flight.pop_front()).flatten();
+        let waited = waited.map(Transfer::wait).transpose()?;
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.extend(waited);
+        if let Some(at) = free.iter().position(|pinned| pinned.len() >= bytes) {
+            return Ok(free.swap_remove(at));
         }
-        if let Some(at) = self.free.iter().position(|pinned| pinned.len() >= bytes) {
-            return Ok(self.free.swap_remove(at));
-        }
-        self.free.pop();
+        free.pop();
+        drop(free);
         context.pinned("uploads", bytes.next_power_of_two().min(CHUNK))
     }
 }
@@ -234,14 +248,14 @@ impl PairsCache {
         versions.iter().filter_map(of_version).max().unwrap_or(0)
     }
 
-    pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Arc<Pairs> {
+    pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Result<Arc<Pairs>> {
         let Run { batch, kernel } = run;
         let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
         let key = (slab.pairs_id(), run.pairs());
         if let Some(made) = self.made.get(&key) {
-            return made.clone();
+            return Ok(made.clone());
         }
-        let made = prepared.pairs(problem, slab, batch, kernel);
+        let made = prepared.pairs(problem, slab, batch, kernel)?;
         let bytes: usize = made.arrays().iter().map(|array| size_of_val(array.words)).sum();
         let batches = if batch.nw() == problem.nw() { 1 } else { usize::MAX };
         let most = prepared.bytes_kept(problem.extents(), batches, self.granted);
@@ -250,7 +264,7 @@ impl PairsCache {
             *cached += bytes as u64;
             self.made.insert(key, made.clone());
         }
-        made
+        Ok(made)
     }
 }
 
@@ -357,31 +371,27 @@ impl GpuElements {
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<Option<u64>> {
-        let is_own = preparation(layout).has_own(&AQSN, to.problem.order().is_kept());
+        let own = preparation(layout).own_of_bands(to.problem.order().is_kept());
+        let is_own = own.iter().any(|array| ptr::eq(*array, &AQSN));
         if !is_own && self.aqsn.ld == to.problem.extents().ncouls {
             return Ok(Some(self.aqsn.at));
         }
-        self.lay(to, (&AQSN, 0), (self.aqsn, None), layout, room)?;
+        self.lay(to, &AQSN, layout, room)?;
         Ok(None)
     }
 
-    pub fn lay_aqsm(
+    /// Reorders one of the two arrays for a layout.
+    pub fn lay(
         &self,
         to: &mut Uploads,
+        array: &'static Array,
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {
-        self.lay(to, (&AQSM_LOCAL, 1), (self.aqsm, Some(&self.rows)), layout, room)
-    }
-
-    fn lay(
-        &self,
-        to: &mut Uploads,
-        (array, which): (&'static Array, usize),
-        (from, rows): (DeviceMatrix, Option<&Rows>),
-        layout: Layout,
-        room: &mut Option<Buffer<Complex64>>,
-    ) -> Result<()> {
+        let (which, from, rows) = match ptr::eq(array, &AQSN) {
+            true => (0, self.aqsn, None),
+            false => (1, self.aqsm, Some(&self.rows)),
+        };
         let extents = to.problem.extents();
         let prepared = preparation(layout);
         let [first, second] = array.extents(extents, layout).map(|count| count as usize);

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::ptr;
+use std::panic::resume_unwind;
+#[cfg(feature = "nvml")]
 use std::sync::Arc;
+use std::{ptr, thread};
 
-use gpp_kernels::arrays::REPACK_SYMBOL;
-use gpp_kernels::arrays::{Arguments, Layout, PaperArguments};
-use gpp_kernels::formula::VALUES;
+use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, REPACK_SYMBOL};
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
@@ -29,9 +29,10 @@ use crate::devices::gpu::modules::Holding;
 use crate::devices::gpu::uploads::{
     BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
 };
+use crate::devices::spawned;
 use crate::error::{Error, Result};
-use crate::problem::arrays::{Extents, Of};
-use crate::problem::layout::{Pairs, preparation};
+use crate::problem::arrays::{AQSM_LOCAL, Extents, Of};
+use crate::problem::layout::preparation;
 use crate::problem::{Batch, Batches, Id, Outline, Problem, SlabView};
 
 impl Device for Gpu {
@@ -69,7 +70,7 @@ impl Device for Gpu {
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnGpu::new(self, problem, Arrays::new(&self.context, None)?)))
+        Ok(Box::new(OnGpu::new(self, problem, Arrays::new(self, None)?)))
     }
 }
 
@@ -97,10 +98,11 @@ pub struct Arrays {
 
 impl Arrays {
     /// None in place. `on_gpu` are addresses of a caller's `wtilde` and `eps`.
-    pub fn new(context: &Context, on_gpu: Option<[u64; 2]>) -> Result<Arrays> {
-        let mut slot = StreamSlot::new(context)?;
+    pub fn new(gpu: &Gpu, on_gpu: Option<[u64; 2]>) -> Result<Arrays> {
+        let mut slot = StreamSlot::new(&gpu.context)?;
         slot.slab.on_gpu = on_gpu;
-        let (bands, pairs, ring, repack) = Default::default();
+        let (bands, pairs, repack) = Default::default();
+        let ring = Ring::new(&gpu.free);
         Ok(Arrays { bands, slots: vec![slot], pairs, ring, repack })
     }
 }
@@ -132,7 +134,6 @@ impl<'a> OnGpu<'a> {
         let Arrays { bands, slots, pairs, ring, repack } = &mut self.arrays;
         let slot = &mut slots[at];
         let is_there = slot.slab.holds(slab) && slot.slab.pairs.is_of(run);
-        let made = (!is_there).then(|| pairs.of(self.problem, slab, run));
         let mut to = Uploads {
             context: &self.gpu.context,
             stream: &slot.stream,
@@ -143,9 +144,23 @@ impl<'a> OnGpu<'a> {
             repack,
             bytes: 0,
         };
-        slot.slab.begin(&mut to, bands.is_empty(), slab)?;
-        bands.want(&mut to, run)?;
-        slot.slab.want(&mut to, slab, run, made)?;
+        let problem = self.problem;
+        let mut make = || pairs.of(problem, slab, run);
+        thread::scope(|scope| {
+            // Pairs are made while the rest is uploaded, if that takes longer than to start a thread.
+            let making = match slab.wtilde().len() {
+                _ if is_there => None,
+                LARGE.. => Some(Err(spawned(scope, make)?)),
+                _ => Some(Ok(make()?)),
+            };
+            slot.slab.begin(&mut to, bands.is_empty(), slab)?;
+            bands.want(&mut to, run)?;
+            slot.slab.want(&mut to, slab, run)?;
+            let made = making.map(|making| {
+                making.or_else(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            });
+            made.map_or(Ok(()), |made| slot.slab.pairs.fill(&mut to, run, made?))
+        })?;
         let bytes = to.bytes;
         if bytes > 0 {
             slot.uploads[1].record(&slot.stream)?;
@@ -165,8 +180,9 @@ impl<'a> OnGpu<'a> {
         let (at, uploaded) = self.place(slab, Run { batch, kernel })?;
         let pairs = self.arrays.slots[at].slab.pairs.made();
         let grid = grid(gpu, self.problem, batch, slab, pairs)?;
-        let values = batch.nw() * VALUES;
-        let (partials, sums) = (grid.blocks() as usize * values, grid.groups as usize * values);
+        let values = kernel.values([slab.nbands(), batch.nw()].map(|count| count as u64)) as usize;
+        let sums = grid.groups as usize * values;
+        let partials = grid.per_group() as usize * sums;
         self.arrays.slots[at].poison(&self.gpu.context, partials, sums)?;
 
         let slot = &self.arrays.slots[at];
@@ -258,6 +274,9 @@ impl<'a> OnGpu<'a> {
         slab.pairs.made().arguments(common, (batch, kernel), &slab.pairs.pointers())
     }
 }
+
+/// Pairs of a slab that take longer than to start a thread.
+const LARGE: usize = 1 << 18;
 
 /// Slots that slabs stream through: one's upload runs under the other's kernels.
 const STREAMING: usize = 2;
@@ -398,7 +417,7 @@ impl StreamSlot {
         let InFlight { version, groups, blocks, uploaded, sums, results, _holding } =
             self.in_flight.take().expect("launched");
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
-        let seconds = |events: &[Event; 2], what| events[1].elapsed_since(&events[0], what);
+        let seconds = |events: &[Event; 2], what| events[1].seconds_since(&events[0], what);
         let upload = match uploaded {
             0 => Upload::default(),
             bytes => Upload { bytes, seconds: seconds(&self.uploads, "the uploads")? },
@@ -457,14 +476,8 @@ impl SlabBuffers {
         Ok(())
     }
 
-    /// Enqueues what a kernel at a batch lacks of the slab in place; `made` of its pairs if it lacks them.
-    fn want(
-        &mut self,
-        to: &mut Uploads,
-        slab: SlabView,
-        run: Run,
-        made: Option<Arc<Pairs>>,
-    ) -> Result<()> {
+    /// Enqueues what a kernel at a batch lacks of the slab in place, except pairs.
+    fn want(&mut self, to: &mut Uploads, slab: SlabView, run: Run) -> Result<()> {
         let (layout, prepared) = (run.kernel.layout, preparation(run.kernel.layout));
         if self.layout.replace(layout) != Some(layout) {
             // Sorted pairs and `wtilde` with `eps` take each other's room.
@@ -473,7 +486,7 @@ impl SlabBuffers {
         if self.elements != Some(slab.id()) {
             self.elements = None;
             match to.on_gpu {
-                Some(on_gpu) => on_gpu.lay_aqsm(to, layout, &mut self.aqsm_local)?,
+                Some(on_gpu) => on_gpu.lay(to, &AQSM_LOCAL, layout, &mut self.aqsm_local)?,
                 None => {
                     let values = prepared.aqsm_local(slab, to.problem.order())?;
                     to.fill("aqsm_local", &mut self.aqsm_local, &values, 0)?;
@@ -488,7 +501,7 @@ impl SlabBuffers {
             to.fill("eps", &mut self.eps, slab.eps(), 0)?;
             self.has_poles = true;
         }
-        made.map_or(Ok(()), |made| self.pairs.fill(to, run, made))
+        Ok(())
     }
 }
 
@@ -511,6 +524,10 @@ impl Resident {
         Resident { on_gpu: Some(pairs), ..Resident::default() }
     }
 
+    pub fn is_on_gpu(&self) -> bool {
+        self.on_gpu.is_some()
+    }
+
     /// Sums a problem's slab of all igp at these batches of its energies, after the pending work of the caller's stream
     /// `after`. Only `aqsm_local` of the slab may differ between calls.
     ///
@@ -529,7 +546,7 @@ impl Resident {
         let kernels = version.require_gpu()?;
         let mut arrays = match self.arrays.take() {
             Some(arrays) => arrays,
-            None => Arrays::new(&gpu.context, self.on_gpu)?,
+            None => Arrays::new(gpu, self.on_gpu)?,
         };
         if self.energies.replace(problem.bands().id()) != Some(problem.bands().id()) {
             // Those of other energies are not needed again.

@@ -59,8 +59,8 @@ fn systemds_scopes_where_some_have_no_files() {
 fn containers_see_their_own_group_under_any_name() {
     let file = "sys/fs/cgroup/memory.max";
     let current = ("sys/fs/cgroup/memory.current", "100");
-    for (root, group) in [("/", "/"), ("/docker/3f", "/docker/3f"), ("/a", "/b/c"), ("/", "/../x")]
-    {
+    let cases = [("/", "/"), ("/docker/3f", "/docker/3f"), ("/a", "/b/c"), ("/", "/../x")];
+    for (root, group) in cases {
         let mount = format!("1 2 0:3 {root} /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
         let found = limit(&[
             ("proc/self/mountinfo", &mount),
@@ -70,6 +70,30 @@ fn containers_see_their_own_group_under_any_name() {
         ]);
         assert_eq!(found, Some((file.into(), 300, 200)), "{root} {group}");
     }
+}
+
+/// As RHEL 8 mounts them, and systems with both.
+#[test]
+fn limits_of_the_first_version_are_seen() {
+    let group = "sys/fs/cgroup/memory/slurm/job_7";
+    let [max, usage, stat] =
+        ["limit_in_bytes", "usage_in_bytes", "stat"].map(|name| format!("{group}/memory.{name}"));
+    let mounts = "30 25 0:26 / /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n\
+                  31 25 0:27 / /sys/fs/cgroup/memory ro shared:9 - cgroup cgroup rw,seclabel,memory\n\
+                  24 25 0:22 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    let all = [
+        ("proc/self/mountinfo", mounts),
+        ("proc/self/cgroup", "8:memory,hugetlb:/slurm/job_7/step_0\n4:cpu,cpuacct:/a\n0::/b\n"),
+        ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ("sys/fs/cgroup/memory/slurm/job_7/step_0/memory.limit_in_bytes", "9223372036854771712\n"),
+        (&max, "5000\n"),
+        (&usage, "4000\n"),
+        (&stat, "inactive_file 1\ntotal_inactive_file 2500\ntotal_active_file 400\n"),
+    ];
+    assert_eq!(limit(&all), Some((max.clone(), 5000, 3900)));
+    let tighter = ("sys/fs/cgroup/unified/b/memory.max", "300");
+    let unified = limit(&[&all[..], &[tighter]].concat());
+    assert_eq!(unified, Some((tighter.0.into(), 300, 300)));
 }
 
 #[test]

@@ -49,6 +49,18 @@ fn without_masked_columns_nothing_changes_and_one_always_stays() {
 }
 
 #[test]
+fn a_sample_is_spread_over_the_columns_with_terms() {
+    let whole = header(20, &[1, 2, 5, 6, 9, 12, 13, 16, 18]);
+    let cases = [(1, &[9][..]), (3, &[2, 9, 16]), (9, &[1, 2, 5, 6, 9, 12, 13, 16, 18])];
+    for (count, columns) in cases {
+        let some = whole.clone().sampled(count);
+        assert_eq!((some.ngpown, some.whole_ngpown(), some.all_ngpown()), (count, 9, 20));
+        assert!((0..count).map(|igp| some.column(igp)).eq(columns.iter().copied()));
+        assert!(some.rows().all(|row| row == Some(0)));
+    }
+}
+
+#[test]
 fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
     let mut wtilde = vec![Complex64::ONE; 12];
     wtilde[6].re = f64::NAN;
@@ -56,15 +68,16 @@ fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
         CheckedPairs::new(&header(6, summed), wtilde.clone(), vec![Complex64::ONE; 12])
     };
     assert!(make(&wtilde, &[1, 2, 5]).is_ok());
-    match make(&wtilde, &[1, 3, 5]) {
-        Err(what) => {
-            assert_eq!(
-                what.to_string().split_once(" at ").unwrap().1,
-                "(1,4); real and imaginary part must be finite and at most 1e75"
-            )
-        }
-        other => panic!("{other:?}"),
-    }
+    let text = make(&wtilde, &[1, 3, 5]).unwrap_err().to_string();
+    assert!(text.ends_with(" at (1,4); real and imaginary part must be finite and at most 1e75"));
     let length = CheckedPairs::new(&header(6, &[1]), wtilde[..2].to_vec(), vec![]);
     assert!(length.unwrap_err().to_string().ends_with(" needs 12 elements, has 2"));
+}
+
+#[test]
+fn bands_nearer_to_the_fermi_energy_than_tol_are_half_occupied() {
+    let (wfnkq_ekq, peinf_indext_dist) = (vec![0.25, 0.5, -0.5, 0.0], vec![1, 2, 3, 4]);
+    let header =
+        Header { nbands: 4, nvband: 3, tol: 0.5, wfnkq_ekq, peinf_indext_dist, ..header(1, &[0]) };
+    assert_eq!(header.occ(), [0.5, 1.0, 1.0, 0.0]);
 }

@@ -14,6 +14,8 @@ use gpp_kernels::sigma::{Disc, Interval, PAIRS, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::error::Result;
+use crate::os::memory::collected;
 use crate::problem::arrays::Extents;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
 use crate::problem::range;
@@ -36,21 +38,22 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
         cell: impl Fn(W) -> usize + Sync,
         whole: impl Fn(usize, &[Pole<W>]) -> P + Sync,
         over: impl Fn(P, Range<u32>) -> P + Sync,
-    ) -> Sorted<W, P> {
+    ) -> Result<Sorted<W, P>> {
         let (ncouls, all, eps) = (slab.ncouls(), slab.wtilde(), slab.eps());
         // The cell in the upper half, and the pair.
-        let mut keys: Vec<u64> = (0..all.len())
-            .into_par_iter()
-            .filter(|&pair| range::contributes(all[pair], eps[pair]))
-            .map(|pair| (cell(wtilde(all[pair])) as u64) << 32 | pair as u64)
-            .collect();
+        let key = |pair: usize| match range::contributes(all[pair], eps[pair]) {
+            true => (cell(wtilde(all[pair])) as u64) << 32 | pair as u64,
+            false => u64::MAX,
+        };
+        let mut keys = collected("sorted pairs", (0..all.len()).into_par_iter().map(key))?;
+        keys.retain(|&key| key != u64::MAX);
         keys.par_sort_unstable();
         let pole = |key: &u64| {
             let pair = *key as u32 as usize;
             let (ig, igp) = ((pair % ncouls) as u32, (pair / ncouls) as u32);
             Pole { wtilde: wtilde(all[pair]), ig, igp, eps: eps[pair] }
         };
-        let poles: Vec<Pole<W>> = keys.par_iter().map(pole).collect();
+        let poles = collected("sorted pairs", keys.par_iter().map(pole))?;
         let mut begin = 0;
         let of_cell = |keys: &[u64]| {
             let own = begin..begin + keys.len();
@@ -68,16 +71,7 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
         };
         let mut parts: Vec<(u32, P)> = cells.into_par_iter().flat_map_iter(in_parts).collect();
         parts.sort_by_key(|(count, _)| Reverse(*count));
-        Sorted { poles, parts: parts.into_iter().map(|(_, part)| part).collect() }
-    }
-
-    fn bytes_while_made(slab: Extents, cells: u64) -> u64 {
-        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        let of_pair = (size_of::<Pole<W>>() + 2 * size_of::<u64>()) as u64;
-        let parts = (2 * cells + pairs / u64::from(PAIRS)) * (size_of::<P>() + 8) as u64;
-        let ranges = cells * size_of::<(usize, Range<usize>)>() as u64;
-        let sample = pairs.min(SAMPLED_POLES as u64) * size_of::<u64>() as u64;
-        pairs.saturating_mul(of_pair).saturating_add(parts + ranges + sample)
+        Ok(Sorted { poles, parts: parts.into_iter().map(|(_, part)| part).collect() })
     }
 }
 
@@ -211,26 +205,28 @@ pub enum Cells {
 
 impl Cells {
     /// The cells of a slab for all energies of its problem.
-    pub fn of(bands: &Bands, poles: Poles, slab: SlabView, by: Evaluator) -> Cells {
+    pub fn of(bands: &Bands, poles: Poles, slab: SlabView, by: Evaluator) -> Result<Cells> {
         let (wx, occ, limits) = (bands.wx(), bands.occ(), bands.limits());
-        match poles {
+        Ok(match poles {
             Poles::Real => {
                 let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
-                Cells::Real(intervals(slab, bounds))
+                Cells::Real(intervals(slab, bounds)?)
             }
-            Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)),
-        }
+            Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)?),
+        })
     }
 
     /// Bytes at most while the pairs of a slab are sorted.
     pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
         let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        match poles {
-            Poles::Real => Sorted::<f64, Interval>::bytes_while_made(slab, CELLS),
-            Poles::Any | Poles::Unread => {
-                Sorted::<Complex64, Disc>::bytes_while_made(slab, CELLS + pairs / OF_DISC)
-            }
-        }
+        let (pole, part, cells) = match poles {
+            Poles::Real => (size_of::<Pole>(), size_of::<Interval>(), CELLS),
+            _ => (size_of::<Pole<Complex64>>(), size_of::<Disc>(), CELLS + pairs / OF_DISC),
+        };
+        // Each pair has two keys besides, each cell a range, each part a count.
+        let parts = (2 * cells + pairs / u64::from(PAIRS)) * (part + 8) as u64;
+        let besides = parts + cells * 24 + 8 * pairs.min(SAMPLED_POLES as u64);
+        pairs.saturating_mul(pole as u64 + 16).saturating_add(besides)
     }
 
     pub fn pairs(&self) -> Pairs<'_> {
@@ -267,7 +263,7 @@ impl Cells {
     }
 }
 
-fn intervals(slab: SlabView, bounds: Vec<f64>) -> Sorted<f64, Interval> {
+fn intervals(slab: SlabView, bounds: Vec<f64>) -> Result<Sorted<f64, Interval>> {
     // The last cell is for the poles that are within no bounds.
     let outside = bounds.len() - 1;
     let cell = |wtilde: f64| match bounds.partition_point(|&bound| bound <= wtilde) {
@@ -310,7 +306,12 @@ const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
 const LEAST_RADIUS: f64 = 1.0 / (1u64 << 30) as f64;
 
 /// Sorts complex poles into discs for energies `wx(nw, nbands)` of bands of these occupations.
-fn discs(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Sorted<Complex64, Disc> {
+fn discs(
+    slab: SlabView,
+    wx: &[f64],
+    occ: &[f64],
+    limits: Limits,
+) -> Result<Sorted<Complex64, Disc>> {
     let squares = Squares::of(wx, occ, limits);
     let bounds = squares.bounds(slab);
     // Cell 0, before the first square, is for the poles that are in no square; some are with the last one.

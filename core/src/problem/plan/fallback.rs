@@ -133,6 +133,35 @@ pub struct Regular {
     cut: Lookup,
     limits: Limits,
     possible: bool,
+    /// Sizes of which real positive poles may be irregular, if a look here is quicker than at the energies.
+    marks: Option<Marks>,
+}
+
+/// Bits of a [`key`] within a mark: its sizes differ by 1/8192 at most.
+const MARK: u32 = 10;
+
+/// A bit for all sizes whose [`key`]s are equal but for the last [`MARK`] bits.
+#[derive(Debug)]
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn of(mut ranges: Vec<[f64; 2]>) -> Marks {
+        ranges.retain(holds_any);
+        ranges.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
+        let (mut marks, mut next) = (vec![0; 1 << (32 - MARK - 6)], 0);
+        for [low, high] in ranges {
+            for at in next.max(key(low) >> MARK)..=key(high) >> MARK {
+                marks[at as usize / 64] |= 1 << (at % 64);
+                next = at + 1;
+            }
+        }
+        Marks(marks)
+    }
+
+    fn has(&self, size: f64) -> bool {
+        let at = key(size) >> MARK;
+        self.0[at as usize / 64] >> (at % 64) & 1 == 1
+    }
 }
 
 impl Regular {
@@ -152,11 +181,27 @@ impl Regular {
             energies: Lookup::of(wx.iter().copied()),
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
+            marks: None,
         }
+    }
+
+    /// The same, prepared for so many poles.
+    pub fn for_poles(mut self, poles: usize) -> Regular {
+        if poles > MANY + 16 * self.energies.sorted.len() {
+            self.marks = self.sizes().map(Marks::of);
+        }
+        self
     }
 
     pub fn holds(&self, pole: Complex64) -> bool {
         let on_axis = pole.im == 0.0;
+        if let Some(marks) = &self.marks
+            && on_axis
+            && (0.0..=LARGEST).contains(&pole.re)
+            && !marks.has(pole.re)
+        {
+            return true;
+        }
         let suits = match self.poles {
             Poles::Real => on_axis && pole.re > 0.0,
             // Behind the imaginary axis w + ω̃ may vanish.
@@ -297,6 +342,9 @@ const MOST_OFF_AXIS: usize = 8;
 
 const AT_ONCE: usize = 1 << 10;
 
+/// Poles that take longer than [`Marks`].
+const MANY: usize = 1 << 14;
+
 /// The contributing poles of a slab by size: one on the real axis is irregular only in a narrow range near some
 /// energy, so a look at few finds fallback pairs. Poles off the axis are looked at one by one.
 #[derive(Debug)]
@@ -311,6 +359,11 @@ pub struct BySize {
 /// A number that grows with the size, or stays.
 fn key(size: f64) -> u64 {
     u64::from((size.max(0.0) as f32).to_bits())
+}
+
+/// Whether sizes are within; bounds that are no numbers hold nothing.
+fn holds_any([low, high]: &[f64; 2]) -> bool {
+    low <= high && *high >= 0.0
 }
 
 fn size(pole: Complex64) -> f64 {
@@ -353,26 +406,26 @@ impl BySize {
         let sizes = 1.0 / LARGEST..=LARGEST;
         let is_certain = |pole: Complex64| pole.re < 0.0 || !sizes.contains(&size(pole));
         let always = FallbackPairs::of(slab, |pole| !is_certain(pole));
-        let others = || {
-            let pairs = wtilde.par_iter().zip(eps).enumerate();
-            pairs
-                .filter(|(_, (pole, eps))| range::contributes(**pole, **eps) && !is_certain(**pole))
-        };
-        let off_axis = others().filter(|(_, (pole, _))| pole.im != 0.0);
+        let is_open = |pole, eps| range::contributes(pole, eps) && !is_certain(pole);
+        let pairs = || wtilde.par_iter().zip(eps).enumerate();
+        let off_axis = pairs().filter(|(_, (pole, eps))| pole.im != 0.0 && is_open(**pole, **eps));
         let off_axis: Vec<u32> = off_axis.map(|(pair, _)| pair as u32).collect();
         if off_axis.len() > wtilde.len() / MOST_OFF_AXIS {
             return None;
         }
-        let mut sorted: Vec<u64> =
-            others().map(|(pair, (&pole, _))| key(size(pole)) << 32 | pair as u64).collect();
+        let word = |(pair, (&pole, &eps))| match is_open(pole, eps) {
+            true => key(size(pole)) << 32 | pair as u64,
+            false => u64::MAX,
+        };
+        let mut sorted = memory::collected("poles by their size", pairs().map(word)).ok()?;
+        sorted.retain(|&word| word != u64::MAX);
         sorted.par_sort_unstable();
         Some(BySize { always, sorted, off_axis })
     }
 
     /// The pairs of these sizes, and of some more.
     fn range(&self, [low, high]: [f64; 2]) -> &[u64] {
-        // Written so that bounds that are no numbers hold nothing.
-        if !(low <= high && high >= 0.0) {
+        if !holds_any(&[low, high]) {
             return &[];
         }
         let begin = self.sorted.partition_point(|&word| word >> 32 < key(low));

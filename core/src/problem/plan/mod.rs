@@ -146,7 +146,10 @@ impl BandPlan {
         }
         let regular = self.regular(takes);
         let found = sorted.and_then(|poles| poles.fallback(slab, &regular));
-        found.unwrap_or_else(|| FallbackPairs::of(slab, |pole| regular.holds(pole)))
+        found.unwrap_or_else(|| {
+            let regular = regular.for_poles(slab.wtilde().len());
+            FallbackPairs::of(slab, |pole| regular.holds(pole))
+        })
     }
 
     /// What a kernel on the host reads; the pointers are valid as long as the plan and the fallback pairs are.
@@ -253,13 +256,6 @@ impl Batches<'_> {
 
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
         (0..self.count()).map(move |at| self.get(at))
-    }
-
-    /// One batch of each size: the first, and the last if it has fewer energies. The size decides which kernels run.
-    pub fn kinds(&self) -> impl Iterator<Item = Batch> {
-        let last = self.count() - 1;
-        let differs = self.ranges[last].len() != self.ranges[0].len();
-        [0].into_iter().chain(differs.then_some(last)).map(move |at| self.get(at))
     }
 }
 

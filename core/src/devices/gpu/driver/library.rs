@@ -57,15 +57,30 @@ pub fn last_failure() -> String {
     };
     match text("cuGetErrorName").zip(text("cuGetErrorString")) {
         Some((name, text)) => format!("{name}: {text}"),
-        None if code == STUB => format!("CUDA_ERROR_STUB_LIBRARY: {STUB_TEXT}"),
         None => format!("code {code}"),
     }
 }
 
-/// What each function of a toolkit's stub library returns.
-const STUB: c_int = 34;
-const STUB_TEXT: &str = "libcuda.so.1 is a CUDA toolkit's stub library, made to link with: \
-                         take its folder out of LD_LIBRARY_PATH";
+/// What a code of the driver's start means on this machine; nothing of others.
+pub fn meaning() -> &'static str {
+    match LAST_FAILURE.get() {
+        34 => {
+            "; libcuda.so.1 is a CUDA toolkit's stub library, made to link with: take its folder out of LD_LIBRARY_PATH"
+        }
+        100 => {
+            "; `nvidia-smi` lists the machine's GPUs; a container has those that it is started with"
+        }
+        802 => "; a machine with NVSwitch needs its fabric manager",
+        803 => {
+            "; libcuda.so.1 is not of the loaded driver: reboot after an update, or take another libcuda.so.1 out of \
+                LD_LIBRARY_PATH"
+        }
+        999 => {
+            "; the kernel module nvidia_uvm may not be loaded: `nvidia-modprobe -u -c 0` loads it"
+        }
+        _ => "",
+    }
+}
 
 const SUCCESS: c_int = CUresult::CUDA_SUCCESS as c_int;
 const UNKNOWN: c_int = CUresult::CUDA_ERROR_UNKNOWN as c_int;

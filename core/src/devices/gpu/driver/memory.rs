@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
-use cust::context::Context;
 use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
-use crate::devices::gpu::driver::library;
 use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream};
+use crate::devices::gpu::driver::{Context, library};
 use crate::error::{Error, Result};
 use crate::os::memory::zeros;
 
@@ -58,17 +57,14 @@ pub struct Buffer<T> {
     _taken: Taken,
 }
 
-impl<T: Pod> Buffer<T> {
-    pub(super) fn new(
-        context: &Arc<Context>,
-        taken: Taken,
-        what: &'static str,
-        length: usize,
-    ) -> Result<Buffer<T>> {
+impl Context {
+    /// Memory of the device for `length` elements, not initialized.
+    pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
+        let taken = self.budget.take(what, bytes as u64)?;
         // SAFETY: any bytes are a `T`, and the host sees them through copies only.
         let allocate = || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
-        let memory = InContext::new(context, allocate)
+        let memory = InContext::new(&self.context, allocate)
             .of(|| format!("allocation of {bytes} bytes for {what}"))
             .map_err(|error| {
                 if !library::is_out_of_memory() {
@@ -80,6 +76,28 @@ impl<T: Pod> Buffer<T> {
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
+    /// Memory of the device with a copy of `values`.
+    pub fn upload<T: Pod>(
+        &self,
+        what: &'static str,
+        values: &[T],
+        stream: &Stream,
+    ) -> Result<Buffer<T>> {
+        let buffer = self.buffer(what, values.len())?;
+        buffer.upload(values, stream)?;
+        Ok(buffer)
+    }
+
+    /// Page-locked memory of the host for `length` elements, all zero.
+    pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
+        let bytes = length.saturating_mul(size_of::<T>());
+        let memory = InContext::new(&self.context, || LockedBuffer::new(&0, bytes.max(1)))
+            .of(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
+        Ok(Pinned { memory, done: self.event()?, length, what, elements: PhantomData })
+    }
+}
+
+impl<T: Pod> Buffer<T> {
     /// The address for kernels, not to be followed on the host.
     pub fn pointer(&self) -> *mut T {
         ptr::without_provenance_mut(self.memory.peek().as_device_ptr().as_raw() as usize)
@@ -119,28 +137,12 @@ impl<T: Pod> Buffer<T> {
         copy_in(&mut self.part(0, values.len()), bytemuck::cast_slice(values), stream)
             .of(|| format!("upload of {}", self.what))
     }
-
-    /// Copies the first `length` elements to the host after all earlier work in `stream`.
-    pub fn download(&self, length: usize, stream: &Stream) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); length];
-        let bytes = bytemuck::cast_slice_mut(&mut values);
-        copy_out(&self.part(0, length), bytes, stream)
-            .of(|| format!("download of {}", self.what))?;
-        Ok(values)
-    }
 }
 
 pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the source is borrowed.
     let copied = unsafe { to.async_copy_from(from, stream) };
-    stream.synchronize().and(copied)
-}
-
-fn copy_out(from: &DeviceSlice<u8>, to: &mut [u8], stream: &Stream) -> CudaResult<()> {
-    let stream = stream.get()?;
-    // SAFETY: the stream is waited for while the destination is borrowed.
-    let copied = unsafe { from.async_copy_to(to, stream) };
     stream.synchronize().and(copied)
 }
 
@@ -154,25 +156,9 @@ pub struct Pinned<T> {
 }
 
 impl<T: Pod> Pinned<T> {
-    pub(super) fn new(
-        context: &Arc<Context>,
-        what: &'static str,
-        length: usize,
-    ) -> Result<Pinned<T>> {
-        let bytes = length.saturating_mul(size_of::<T>());
-        let memory = InContext::new(context, || LockedBuffer::new(&0, bytes.max(1)))
-            .of(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
-        let done = Event::new(context)?;
-        Ok(Pinned { memory, done, length, what, elements: PhantomData })
-    }
-
-    /// Enqueues a copy of the first `length` elements to the first ones of `to`, a buffer of the same context.
-    pub fn upload(self, length: usize, to: &Buffer<T>, stream: &Stream) -> Result<Transfer<T>> {
-        self.upload_part(length, to, 0, stream)
-    }
-
-    /// Enqueues a copy of the bytes of `length` elements of `to`, to those from element `at` on.
-    pub fn upload_part<U: Pod>(
+    /// Enqueues a copy of the bytes of `length` elements of `to`, a buffer of the same context, to those from element `at`
+    /// on.
+    pub fn upload<U: Pod>(
         self,
         length: usize,
         to: &Buffer<U>,
@@ -195,7 +181,7 @@ impl<T: Pod> Pinned<T> {
     ) -> Result<Transfer<T>> {
         let bytes = size_of_val(&self[..length]);
         let host = &mut self.memory.peek_mut()[..bytes];
-        // SAFETY: as in `upload_part`.
+        // SAFETY: as in `upload`.
         let mut copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
         let enqueued = copy().of(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
@@ -314,8 +300,14 @@ pub unsafe fn fetched<T: Pod>(
     for (column, to) in bytes.chunks_exact_mut(length).enumerate() {
         let from = DevicePointer::from_raw(at + (column * ld * size) as u64);
         // SAFETY: the caller's contract.
-        let from = unsafe { DeviceSlice::from_raw_parts(from, length) };
-        copy_out(&from, to, stream).of(|| format!("download of {what}"))?;
+        let from: DeviceSlice<u8> = unsafe { DeviceSlice::from_raw_parts(from, length) };
+        let mut copy = || {
+            let stream = stream.get()?;
+            // SAFETY: the stream is waited for while the destination is borrowed.
+            let copied = unsafe { from.async_copy_to(to, stream) };
+            stream.synchronize().and(copied)
+        };
+        copy().of(|| format!("download of {what}"))?;
     }
     Ok(values)
 }

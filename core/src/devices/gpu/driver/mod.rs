@@ -38,14 +38,12 @@ pub fn devices() -> Result<usize> {
         .map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
     if cust::init(CudaFlags::empty()).is_err() {
         let failure = library::last_failure();
-        return no_gpu(format!("the driver found no device: {failure}{visible}"));
+        let why = if visible.is_empty() { library::meaning() } else { &visible };
+        return no_gpu(format!("the driver found no device: {failure}{why}"));
     }
     if let Some(name) = library::lacking() {
-        let own =
-            driver_version().map_or(String::new(), |own| format!(", this one has CUDA {own}"));
-        return no_gpu(format!(
-            "the driver lacks {name}: gpp needs a driver for CUDA 11.4 or later{own}"
-        ));
+        let own = driver_version().map_or(String::new(), |own| format!(", for CUDA {own},"));
+        return no_gpu(format!("the driver{own} lacks {name}, which one for CUDA 11.4 has"));
     }
     match Device::num_devices().of(|| "device count".into())? {
         0 => no_gpu(format!("the driver found no device{visible}")),
@@ -111,37 +109,6 @@ impl Context {
             .and_then(|()| cust::memory::mem_get_info())
             .of(|| "free memory".into())?;
         Ok((self.budget.left().min(free as u64), total as u64))
-    }
-
-    pub fn stream(&self, what: &'static str) -> Result<Stream> {
-        Stream::new(&self.context, what)
-    }
-
-    pub fn event(&self) -> Result<Event> {
-        Event::new(&self.context)
-    }
-
-    /// Memory of the device for `length` elements, not initialized.
-    pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
-        let bytes = length.saturating_mul(size_of::<T>()) as u64;
-        Buffer::new(&self.context, self.budget.take(what, bytes)?, what, length)
-    }
-
-    /// Memory of the device with a copy of `values`.
-    pub fn upload<T: Pod>(
-        &self,
-        what: &'static str,
-        values: &[T],
-        stream: &Stream,
-    ) -> Result<Buffer<T>> {
-        let buffer = self.buffer(what, values.len())?;
-        buffer.upload(values, stream)?;
-        Ok(buffer)
-    }
-
-    /// Page-locked memory of the host for `length` elements, all zero.
-    pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
-        Pinned::new(&self.context, what, length)
     }
 
     /// Loads a kernel from PTX, with the line information that a profiler needs.

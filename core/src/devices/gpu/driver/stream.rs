@@ -9,6 +9,7 @@ use cust::event::EventFlags;
 use cust::stream::StreamFlags;
 use cust::sys::CUstream;
 
+use crate::devices::gpu::driver::Context;
 use crate::devices::gpu::driver::library::{self, Mark};
 use crate::error::{Error, Result};
 
@@ -71,14 +72,21 @@ pub struct Stream {
     what: &'static str,
 }
 
-impl Stream {
-    pub(super) fn new(context: &Arc<CudaContext>, what: &'static str) -> Result<Stream> {
+impl Context {
+    pub fn stream(&self, what: &'static str) -> Result<Stream> {
         let stream = || cust::stream::Stream::new(StreamFlags::DEFAULT, None);
-        let stream = InContext::new(context, stream).of(|| format!("stream of {what}"))?;
-        let mark = InContext::new(context, Mark::new).of(|| "event".into())?;
+        let stream = InContext::new(&self.context, stream).of(|| format!("stream of {what}"))?;
+        let mark = InContext::new(&self.context, Mark::new).of(|| "event".into())?;
         Ok(Stream { stream, mark: Mutex::new(mark), what })
     }
 
+    pub fn event(&self) -> Result<Event> {
+        let event = InContext::new(&self.context, || cust::event::Event::new(EventFlags::DEFAULT));
+        Ok(Event(event.of(|| "event".into())?))
+    }
+}
+
+impl Stream {
     pub(super) fn get(&self) -> CudaResult<&cust::stream::Stream> {
         self.stream.get()
     }
@@ -127,11 +135,6 @@ impl ForeignStream {
 pub struct Event(InContext<cust::event::Event>);
 
 impl Event {
-    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Event> {
-        let event = InContext::new(context, || cust::event::Event::new(EventFlags::DEFAULT));
-        Ok(Event(event.of(|| "event".into())?))
-    }
-
     /// Marks this point of `stream`, a stream of the event's context.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         let record = || self.0.peek().record(stream.get()?);
@@ -146,11 +149,6 @@ impl Event {
     /// Waits for this event. Seconds since `earlier`, an event of the same context, to half a microsecond.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
-        self.elapsed_since(earlier, what)
-    }
-
-    /// [`Event::seconds_since`] of an event that has been reached.
-    pub fn elapsed_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         let time = || self.0.get()?.elapsed_time_f32(earlier.0.peek());
         Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
     }

@@ -38,7 +38,7 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
         let system = System::find(name).unwrap();
         let problem = synthesise(system, 1, Progress::NONE).unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
-        let sorted = discs(slab, problem.wx(), problem.occ(), limits);
+        let sorted = discs(slab, problem.wx(), problem.occ(), limits).unwrap();
         let pairs = slab.wtilde().iter().zip(slab.eps());
         let contributing = pairs.filter(|(pole, eps)| range::contributes(**pole, **eps)).count();
         assert_eq!(sorted.poles.len(), contributing);
