@@ -164,7 +164,7 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut theirs = Row::new("HeCBench, CH".into(), true, None, problem.nw());
     for listed in named(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
-        // CUDA C++ has v0 to v8 alone, and does not run beside HeCBench's program.
+        // CUDA C++ has v0 to v8 alone, and does not run with HeCBench's program.
         let is_ported =
             arguments.hecbench.is_none() && OF_PAPER.iter().any(|own| own.id() == listed.id());
         let sides = usize::from(!is_ported)..2;

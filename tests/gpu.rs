@@ -40,12 +40,12 @@ fn main() {
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
     let own = || Ok(two_problems(&Gpu::open(0)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
-    let beside = Trial::test("CH and static CH of each band on the GPU", of_bands_on_gpu);
+    let per_band = Trial::test("CH and static CH of each band on the GPU", of_bands_on_gpu);
     let large = Trial::test("Σ as a matrix of the paper's system", matrices_of_si214);
     let trials = ALL
         .iter()
         .map(|version| Trial::test(format!("{} on the GPU", version.id()), || on_gpu(version)))
-        .chain([parted, streams, at_once, apart, beside, large])
+        .chain([parted, streams, at_once, apart, per_band, large])
         .map(|trial| trial.with_ignored_flag(missing.is_some()))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();

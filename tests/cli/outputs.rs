@@ -28,7 +28,7 @@ fn a_file_that_cannot_be_written_is_said_before_the_run() {
         deep.push("d".repeat(left.clamp(1, 200)));
         fs::create_dir(&deep).unwrap();
     }
-    let beside = format!("{long}; a file is first written beside it");
+    let beside = format!("{long}; a file is first written next to it");
     run(&deep.join("r")).stderr(contains(beside).and(contains("os error 2)").not()));
 }
 

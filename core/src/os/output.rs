@@ -102,7 +102,7 @@ fn reason(error: &io::Error) -> String {
     let reason = text.split(" at path ").next().unwrap_or_default();
     match error.kind() {
         io::ErrorKind::InvalidFilename => {
-            format!("{reason}; a file is first written beside it as .gppXXXXXX")
+            format!("{reason}; a file is first written next to it as .gppXXXXXX")
         }
         _ => reason.into(),
     }

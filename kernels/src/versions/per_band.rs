@@ -6,9 +6,9 @@
 //!
 //! with `sch = −eps` for the static CH. The threads of a warp have different bands and the same pairs, so that all of them
 //! take the same branch. A block brings eight `ig` of 32 `igp` and of 64 bands to shared memory, and prepares the factors of
-//! each pair there. With `c = ω̃·eps` and a real pole,
-//! `sch·aqsn` is `(1 + i·t)·aqsn / d` for `t = Im c / Re c` and `d = (w − ω̃) / Re c`: eight fused operations. Pairs with
-//! a pole near the energy of a block's band are summed by the definition.
+//! each pair there. With `c = ω̃·eps` and a real pole, `sch·aqsn` is `(1 + i·t)·aqsn / d` for `t = Im c / Re c` and
+//! `d = (w − ω̃) / Re c`: eight fused operations. Pairs with a pole near the energy of a block's band are summed by the
+//! definition.
 
 use core::array::from_fn;
 
