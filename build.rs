@@ -1,8 +1,13 @@
-//! Tells the program its commit, in `GPP_COMMIT`. `core/build.rs` builds the kernels.
+//! Tells the program its commit, in `GPP_COMMIT`, and lists the sources of `kernels/` and `cpu/` in
+//! `$OUT_DIR/sources.rs`. `core/build.rs` builds the kernels.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+#[path = "build/sources.rs"]
+pub mod sources;
 
 /// What the program is made of.
 const SOURCES: [&str; 10] = [
@@ -23,24 +28,21 @@ fn main() {
         println!("cargo::rerun-if-changed={path}");
     }
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    if let Some(commit) = commit_of(&root, &SOURCES) {
-        println!("cargo::rustc-env=GPP_COMMIT={}", commit.name);
-        for file in commit.depends_on {
-            println!("cargo::rerun-if-changed={}", file.display());
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let listed = sources::list(&root, &["kernels/src", "cpu/src"]);
+    fs::write(out.join("sources.rs"), listed).expect("OUT_DIR can be written");
+    if let Some((name, log)) = commit_of(&root, &SOURCES) {
+        println!("cargo::rustc-env=GPP_COMMIT={name}");
+        // A path that does not exist would have the build run every time.
+        if log.exists() {
+            println!("cargo::rerun-if-changed={}", log.display());
         }
     }
 }
 
-/// A commit, and what changes when another is checked out or made.
-pub struct Commit {
-    /// Its short name, with `-dirty` if the sources differ from it.
-    pub name: String,
-    /// Files of the repository that say which it is.
-    pub depends_on: Vec<PathBuf>,
-}
-
-/// The commit of `sources` in `root`; none outside of a repository.
-pub fn commit_of(root: &Path, sources: &[&str]) -> Option<Commit> {
+/// The short name of the commit of `sources` in `root`, with `-dirty` if they differ from it, and the file that changes
+/// when another is checked out or made; none outside of a repository.
+pub fn commit_of(root: &Path, sources: &[&str]) -> Option<(String, PathBuf)> {
     let git = |arguments: &[&str]| -> Option<String> {
         // Locks would change the index, and so the state looked at.
         let mut git = Command::new("git");
@@ -50,12 +52,7 @@ pub fn commit_of(root: &Path, sources: &[&str]) -> Option<Commit> {
         output.status.success().then(|| text.trim().to_string())
     };
     let name = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
-    let files = ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref());
-    let paths = files.filter_map(|file| Some(root.join(git(&["rev-parse", "--git-path", file])?)));
-    // A path that does not exist would have the build run every time.
-    let depends_on = paths.filter(|path| path.exists()).collect();
+    let log = root.join(git(&["rev-parse", "--git-path", "logs/HEAD"])?);
     let changes = git(&[&["status", "--porcelain", "--"], sources].concat())?;
-    let name = if changes.is_empty() { name } else { name + "-dirty" };
-    Some(Commit { name, depends_on })
+    Some((if changes.is_empty() { name } else { name + "-dirty" }, log))
 }

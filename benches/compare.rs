@@ -25,11 +25,11 @@ use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::problem::{Extents, Problem, Sums, System, synthesis};
+use gpp::problem::{Extents, Problem, Source as _, Sums, System, synthesis};
 use gpp::record::run::Times;
-use gpp::reference::{self, Outcome, Reference, verify};
+use gpp::reference::{self, Outcome, Reference, ReferenceSource, verify};
 use gpp::terminal::outcome as words;
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::DefaultThreads;
 use gpp_kernels::versions::PAPER as OF_PAPER;
 use libloading::Library;
 use num_complex::Complex64;
@@ -78,12 +78,13 @@ fn main() -> Result<ExitCode> {
     for name in &arguments.system {
         let (problem, reference) = if name == "hecbench" {
             let (problem, sums) = hecbench::problem(32768)?; // its argument `benchmark`
-            (problem, Some(Reference::new(sums, reference::Source::Serial, QUIET)))
+            (problem, Some(Reference::new(sums, ReferenceSource::Serial, QUIET)))
         } else {
             anyhow::ensure!(arguments.hecbench.is_none(), "--hecbench needs --system hecbench");
             let system = System::find(name)?;
-            let problem = synthesis::synthesise(system, synthesis::DEFAULT_SEED, QUIET)?;
-            let reference = reference::of(&problem, QUIET)?;
+            let problem =
+                synthesis::Synthesis::new(system, synthesis::DEFAULT_SEED, QUIET).load()?;
+            let reference = reference::for_problem(&problem, QUIET)?;
             (problem, reference)
         };
         let rows = match arguments.cpu {
@@ -127,7 +128,7 @@ impl Row {
     }
 
     fn median(&self) -> f64 {
-        Times::of(self.seconds.clone()).median
+        Times::from_samples(self.seconds.clone()).median
     }
 }
 
@@ -149,7 +150,8 @@ fn run(
 fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
     let rust = Gpu::open(0)?;
-    let capability = rust.info().compute_capability.as_deref().unwrap_or_default().replace('.', "");
+    let capability = rust.info().compute_capability.unwrap_or_default();
+    let capability = format!("{}{}", capability.major, capability.minor);
     let (kernels, compiler) = in_cuda(&nvcc, &capability)?;
     let cuda = Gpu::with_kernels(0, None, kernels)?;
     println!("{}, {compiler}", rust.info().name);
@@ -165,8 +167,8 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let mut theirs = Row::new("HeCBench, CH".into(), true, None, problem.nw());
     for listed in named(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
         // CUDA C++ has v0 to v8 alone, and does not run with HeCBench's program.
-        let is_ported =
-            arguments.hecbench.is_none() && OF_PAPER.iter().any(|own| own.id() == listed.id());
+        let is_ported = arguments.hecbench.is_none()
+            && OF_PAPER.iter().any(|version| version.id() == listed.id());
         let sides = usize::from(!is_ported)..2;
         let first = rows.len();
         rows.extend(sides.clone().map(|at| {
@@ -177,10 +179,10 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
         for (row, at) in (first..).zip(sides.clone()).chain((first..).zip(sides)) {
             let begin = Instant::now();
             while begin.elapsed() < WARM_UP {
-                engines[at].run(listed.kernel)?;
+                engines[at].run(listed)?;
             }
             for _ in 0..arguments.repeat {
-                let found = engines[at].run(listed.kernel)?;
+                let found = engines[at].run(listed)?;
                 rows[row].seconds.push(found.seconds);
                 rows[row].sums = found.sums;
             }
@@ -225,7 +227,7 @@ fn in_cuda(nvcc: &Path, capability: &str) -> Result<(Ptx, String)> {
 /// Versions for CPUs and the builds in Fortran, alternately.
 fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let host = CpuDevice::new();
-    let threads = host.team().count(Threads::All);
+    let threads = host.team().count(DefaultThreads::All);
     let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
     let version = run(&gfortran, Path::new("."), ["--version"])?;
     let compiler = version.lines().next().unwrap_or("unknown gfortran").trim();
@@ -255,7 +257,7 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
             done(at, seconds, sums);
         }
         for (at, listed) in ours.iter().enumerate() {
-            let found = engine.run(listed.kernel)?;
+            let found = engine.run(listed)?;
             done(builds.len() + at, found.seconds, found.sums);
         }
         rounds += 1;

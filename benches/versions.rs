@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gpp::catalogue::{self, BackEnd, Kernel, Listed, best};
+use gpp::catalogue::{self, BackEnd, Version, best};
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::problem::{Problem, System, synthesis};
+use gpp::problem::{Problem, Source, System, synthesis};
 use gpp::reference::{self, Outcome, Reference, verify};
 
 const QUIET: Progress = Progress { shown: false };
@@ -20,19 +20,19 @@ fn time(
     name: &str,
     (problem, reference): (&Problem, Option<&Reference>),
     device: &dyn Device,
-    versions: &[Listed],
+    versions: &[Version],
 ) {
     let mut engine = Engine::whole(device, problem).unwrap();
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(problem.terms()));
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     for version in versions {
-        let sums = problem.start().plus(&engine.run(version.kernel).unwrap().sums);
+        let sums = problem.start().plus(&engine.run(*version).unwrap().sums);
         let outcome = verify(problem, &sums, reference).unwrap().outcome;
         assert_eq!(outcome, Outcome::Passed, "{name}: {}", version.id());
         group.bench_function(version.id(), |bencher| {
             bencher.iter_custom(|runs| {
-                let seconds = (0..runs).map(|_| engine.run(version.kernel).unwrap().seconds);
+                let seconds = (0..runs).map(|_| engine.run(*version).unwrap().seconds);
                 Duration::from_secs_f64(seconds.sum())
             });
         });
@@ -41,17 +41,17 @@ fn time(
 
 fn versions(criterion: &mut Criterion) {
     let demo = System::find("demo").unwrap();
-    let problem = synthesis::synthesise(demo, synthesis::DEFAULT_SEED, QUIET).unwrap();
-    let reference = reference::of(&problem, QUIET).unwrap();
-    let of_cpu = |listed: &Listed| matches!(listed.kernel, Kernel::Cpu(_));
-    let own: Vec<Listed> = catalogue::versions().filter(of_cpu).collect();
+    let problem = synthesis::Synthesis::new(demo, synthesis::DEFAULT_SEED, QUIET).load().unwrap();
+    let reference = reference::for_problem(&problem, QUIET).unwrap();
+    let of_cpu = |listed: &Version| matches!(listed, Version::Cpu(_));
+    let for_cpu: Vec<Version> = catalogue::versions().filter(of_cpu).collect();
     let best = vec![best(BackEnd::Gpu)];
     let host: Box<dyn Device> = Box::new(CpuDevice::new());
-    let runs: Vec<(Box<dyn Device>, Vec<Listed>)> = match Gpu::open(0) {
-        Ok(gpu) => vec![(host, own), (Box::new(gpu), best)],
+    let runs: Vec<(Box<dyn Device>, Vec<Version>)> = match Gpu::open(0) {
+        Ok(gpu) => vec![(host, for_cpu), (Box::new(gpu), best)],
         Err(error) => {
             eprintln!("the best version for GPUs is emulated: {error}");
-            vec![(host, [own, best].concat())]
+            vec![(host, [for_cpu, best].concat())]
         }
     };
     for (device, versions) in runs {

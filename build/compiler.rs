@@ -50,35 +50,22 @@ pub fn own() -> Compiler {
     Compiler { rustc: named("RUSTC", "rustc"), cargo: named("CARGO", "cargo") }
 }
 
-/// Compilers to try: the one that `GPP_KERNEL_RUSTC` names, or the one building this, the system's and rustup's.
+/// Compilers to try: the one that `GPP_KERNEL_RUSTC` names, or the one building this and the system's.
 pub fn all() -> Vec<Compiler> {
-    let path = |name| env::var_os(name).map(PathBuf::from);
-    if let Some(named) = path("GPP_KERNEL_RUSTC") {
-        return vec![Compiler::of(named)];
+    match env::var_os("GPP_KERNEL_RUSTC") {
+        Some(named) => vec![Compiler::from_rustc(named.into())],
+        None => vec![own(), Compiler::from_rustc("/usr/bin/rustc".into())],
     }
-    let rustup = path("RUSTUP_HOME").or_else(|| path("HOME").map(|home| home.join(".rustup")));
-    let mut list = vec![own(), Compiler::of("/usr/bin/rustc".into())];
-    list.extend(rustup.map(|home| of_rustup(&home)).unwrap_or_default());
-    list
-}
-
-/// The compilers of rustup's toolchains, the last name first.
-pub fn of_rustup(home: &Path) -> Vec<Compiler> {
-    let toolchains = fs::read_dir(home.join("toolchains")).into_iter().flatten().flatten();
-    let mut found: Vec<Compiler> =
-        toolchains.map(|entry| Compiler::of(entry.path().join("bin/rustc"))).collect();
-    found.sort_by(|a, b| b.rustc.cmp(&a.rustc));
-    found
 }
 
 /// Release and LLVM in what `rustc -vV` prints, as in `rustc 1.96.0, LLVM 22.1.8`.
 pub fn version_in(text: &str) -> Option<String> {
-    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
-    Some(format!("rustc {}, LLVM {}", of("release:")?, of("LLVM version:")?))
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    Some(format!("rustc {}, LLVM {}", value("release:")?, value("LLVM version:")?))
 }
 
 impl Compiler {
-    fn of(rustc: PathBuf) -> Compiler {
+    pub fn from_rustc(rustc: PathBuf) -> Compiler {
         Compiler { cargo: rustc.with_file_name("cargo"), rustc }
     }
 
@@ -148,7 +135,7 @@ fn is_of_this_build(name: &OsStr) -> bool {
         "RUSTUP_HOME",
     ];
     let name = &*name.to_string_lossy();
-    let begins_with = |all: &[&str]| all.iter().any(|begin| name.starts_with(begin));
+    let begins_with = |prefixes: &[&str]| prefixes.iter().any(|begin| name.starts_with(begin));
     ["TARGET", "HOST", "OUT_DIR"].contains(&name)
         || begins_with(&["CARGO", "RUST"]) && !begins_with(&of_machine)
 }

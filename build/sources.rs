@@ -1,21 +1,17 @@
-//! The sources of the kernels, for the program to show, and what tells their code from others'.
+//! The sources of the kernels, for the program to show.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use twox_hash::XxHash64;
-
-/// Rust that lists the sources of `folders` in `root` as `(path, text, hash)`, sorted by path. A module
+/// Rust that lists the sources of `folders` in `root` as `(path, text)`, sorted by path. A module
 /// within a file is a source of its own: see [`sections`].
 pub fn list(root: &Path, folders: &[&str]) -> String {
     let mut text = String::new();
     for folder in folders {
         let mut files = files(&root.join(folder));
         files.sort();
-        let sources: Vec<_> = files.iter().flat_map(|file| read(root, file)).collect();
-        let hash = hash(&sources);
-        for (path, source) in &sources {
-            text += &format!("({path:?}, {source:?}, {hash:?}),\n");
+        for (path, source) in files.iter().flat_map(|file| read(root, file)) {
+            text += &format!("({path:?}, {source:?}),\n");
         }
     }
     format!("&[\n{text}]\n")
@@ -47,18 +43,11 @@ pub fn sections(path: &str, text: &str) -> Vec<(String, String)> {
         } else if is_inside && line == "}" {
             is_inside = false;
         } else {
-            let at = if is_inside { found.len() - 1 } else { 0 };
-            found[at].1 += if is_inside { line.strip_prefix("    ").unwrap_or(line) } else { line };
-            found[at].1.push('\n');
+            let index = if is_inside { found.len() - 1 } else { 0 };
+            found[index].1 +=
+                if is_inside { line.strip_prefix("    ").unwrap_or(line) } else { line };
+            found[index].1.push('\n');
         }
     }
     found
-}
-
-/// 16 hexadecimal digits of all code of a folder; comments have no part in it.
-pub fn hash(sources: &[(String, String)]) -> String {
-    let lines = sources.iter().flat_map(|(_, text)| text.lines().map(str::trim));
-    let code: Vec<&str> =
-        lines.filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
-    format!("{:016x}", XxHash64::oneshot(0, code.join("\n").as_bytes()))
 }

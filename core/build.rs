@@ -1,7 +1,6 @@
 //! Compiles `kernels/` to PTX with rustc's `nvptx64-nvidia-cuda` target and hands it to the library
 //! as `$OUT_DIR/kernels.rs`, without kernels where no compiler here can do it (`GPP_NO_KERNELS` then says why), or fails
 //! with `GPP_REQUIRE_KERNELS` set.
-//! The sources of `kernels/` and `cpu/` are listed in `$OUT_DIR/sources.rs`.
 //! What the kernels and the library are built by is in `GPP_KERNELS_BY` and `GPP_RUSTC`.
 
 use std::env;
@@ -12,8 +11,6 @@ use miniz_oxide::deflate::compress_to_vec;
 
 #[path = "../build/compiler.rs"]
 mod compiler;
-#[path = "../build/sources.rs"]
-mod sources;
 
 const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
     `rustup component add rust-src`, or without rustup `apt-get install rustc-web cargo-web rust-web-src` on Debian, \
@@ -51,8 +48,6 @@ fn main() {
     };
     let kernels = packed(&text, &out.join("kernels"));
     fs::write(out.join("kernels.rs"), kernels).expect("OUT_DIR can be written");
-    let sources = sources::list(&root, &["kernels/src", "cpu/src"]);
-    fs::write(out.join("sources.rs"), sources).expect("OUT_DIR can be written");
 }
 
 const ENTRY: &str = ".visible .entry ";

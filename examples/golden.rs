@@ -11,8 +11,8 @@ use gpp::problem::System;
 use gpp::problem::synthesis::DEFAULT_SEED;
 use gpp::problem::{EnergyGrid, Even};
 use gpp::record::plain;
-use gpp::reference::{self, At, Golden};
-use gpp::setup::{Input, Source};
+use gpp::reference::{self, Golden, GoldenEnergies};
+use gpp::setup::{ProblemInput, ProblemSource};
 
 /// Evaluate golden sums of built-in systems and print them as JSON
 #[derive(Parser)]
@@ -36,9 +36,10 @@ fn main() -> Result<(), gpp::error::Error> {
     let mut sums = Vec::new();
     for name in &systems {
         let system = System::find(name)?;
-        let source = Source { input: Input::System(system, seed), energies: grid.clone() };
+        let source =
+            ProblemSource { input: ProblemInput::System(system, seed), energies: grid.clone() };
         let problem = source.load(progress)?;
-        let at = grid.as_ref().map(|_| At::of(problem.header()));
+        let at = grid.as_ref().map(|_| GoldenEnergies::from_header(problem.header()));
         let evaluated = reference::evaluate(&problem, progress)?.sums;
         sums.push(Golden { system: system.name.clone(), seed, at, sums: evaluated });
     }

@@ -1,27 +1,24 @@
-//! Charts, each drawn once for SVG and PNG: rooflines and Σ(ω).
+//! Charts in SVG: rooflines and Σ(ω).
 
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Once;
 
 use maud::html;
 use num_complex::Complex64;
 use plotters::coord::Shift;
 use plotters::coord::combinators::IntoLogRange;
 use plotters::prelude::*;
-use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::catalogue;
-use crate::error::{Error, Result};
-use crate::offdiag::records::{COUNTED, EXECUTED, Folder, points};
+use crate::catalogue::{self, SERIES};
+use crate::error::Result;
 use crate::output::replace;
-use crate::record::run::{Row, Sigma, UNIT};
+use crate::record::run::{Sigma, SigmaRow, UNIT};
 use crate::record::{Ceilings, Profile};
-use crate::roofline::{Level, Point, of_matrix_units, point};
+use crate::roofline::{LEVELS, MemoryLevel, Point, point};
 
-/// The viewer's own font in an SVG, the program's in a PNG.
+/// The viewer's own font.
 const FONT: &str = "sans-serif";
 
 /// Heights of letters in pixels.
@@ -37,8 +34,8 @@ const SUBTITLE: i32 = 48;
 /// Pixels before the label of a vertical axis.
 const EDGE: i32 = 8;
 
-pub type Area<B> = DrawingArea<B, Shift>;
-pub type Drawn<B> = std::result::Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Drawn = std::result::Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 pub trait Chart {
     fn title(&self) -> String;
@@ -46,11 +43,14 @@ pub trait Chart {
     /// Width and height in pixels.
     fn size(&self) -> (u32, u32);
 
-    fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B>;
+    fn draw(&self, on: &Area) -> Drawn;
 
     fn svg(&self) -> String {
         let mut text = String::new();
-        render(self, &SVGBackend::with_string(&mut text, self.size()).into_drawing_area());
+        let area = SVGBackend::with_string(&mut text, self.size()).into_drawing_area();
+        let drawn = area.fill(&WHITE).and_then(|()| self.draw(&area)).and_then(|()| area.present());
+        drawn.expect("memory does not fail");
+        drop(area);
         let title = html! { (self.title()) }.into_string();
         text.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{title}\" "), 1)
     }
@@ -61,55 +61,10 @@ pub trait Chart {
         let ink = format!("\"#{r:02X}{g:02X}{b:02X}\"");
         self.svg().replace(&ink, "\"currentColor\"").replace("\"#FFFFFF\"", "\"none\"")
     }
-
-    fn png(&self) -> Vec<u8> {
-        let (width, height) = self.size();
-        let mut pixels = vec![0; 3 * width as usize * height as usize];
-        let area = BitMapBackend::with_buffer(&mut pixels, self.size()).into_drawing_area();
-        render(self, &area);
-        drop(area);
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        let written = encoder.write_header().and_then(|mut to| to.write_image_data(&pixels));
-        written.expect("memory does not fail");
-        bytes
-    }
 }
 
-fn render<B: DrawingBackend>(chart: &(impl Chart + ?Sized), area: &Area<B>) {
-    // The same letters in each PNG, whatever fonts the machine has.
-    static FONTS: Once = Once::new();
-    FONTS.call_once(|| {
-        let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
-    });
-    let drawn = area.fill(&WHITE).and_then(|()| chart.draw(area)).and_then(|()| area.present());
-    drawn.expect("memory does not fail, and the font is registered");
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
-    Svg,
-    Png,
-}
-
-impl Picture {
-    pub fn of(path: &Path) -> Result<Picture> {
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        match ending.as_str() {
-            "svg" => Ok(Picture::Svg),
-            "png" => Ok(Picture::Png),
-            _ => Err(Error::write(path, "a plot's name must end in .svg or .png")),
-        }
-    }
-
-    pub fn write(self, path: &Path, chart: &impl Chart) -> Result<()> {
-        let bytes = match self {
-            Picture::Svg => chart.svg().into_bytes(),
-            Picture::Png => chart.png(),
-        };
-        replace(path, |file| file.write_all(&bytes))
-    }
+pub fn write_svg(path: &Path, chart: &impl Chart) -> Result<()> {
+    replace(path, |file| file.write_all(chart.svg().as_bytes()))
 }
 
 fn letters(size: f64) -> TextStyle<'static> {
@@ -121,19 +76,13 @@ fn middle(size: f64, across: HPos) -> TextStyle<'static> {
 }
 
 /// Width of a text in pixels, with room for wider fonts of a viewer.
-fn width<B: DrawingBackend>(on: &Area<B>, text: &str, size: f64) -> i32 {
+fn width(on: &Area, text: &str, size: f64) -> i32 {
     let estimated = on.estimate_text_size(text, &letters(size));
     estimated.map_or(0, |(width, _)| (1.1 * f64::from(width)) as i32)
 }
 
 /// Draws a title, and a subtitle at the right of the line below it, both made to fit; the subtitle begins at `from`.
-fn head<B: DrawingBackend>(
-    on: &Area<B>,
-    left: i32,
-    title: &str,
-    subtitle: &str,
-    from: i32,
-) -> Drawn<B> {
+fn head(on: &Area, left: i32, title: &str, subtitle: &str, from: i32) -> Drawn {
     let right = on.dim_in_pixel().0 as i32 - 16;
     let fit = |text: &str, size: f64, room: i32| {
         size * (f64::from(room) / f64::from(width(on, text, size).max(1))).clamp(0.2, 1.0)
@@ -163,59 +112,47 @@ const NAMES: i32 = 160;
 /// Pixels from a name to the next.
 const LINE: i32 = 18;
 
+/// The versions of a series at a level of the memory.
 pub struct Roofline<'a> {
+    /// Of its file, without the extension.
+    pub name: String,
     pub title: String,
-    pub level: Level,
-    pub counted: Vec<Point>,
-    /// The same as outlines, by the operations that are executed; none if these are the ones counted.
-    pub executed: Vec<Point>,
+    pub level: MemoryLevel,
+    pub points: Vec<Point>,
     pub ceilings: &'a Ceilings,
-    /// FP64 operations a second of the matrix units, if they have a line.
-    pub matrix: Option<f64>,
 }
 
-impl<'a> Roofline<'a> {
-    pub fn of(
-        title: &str,
-        profiles: &[&Profile],
-        ceilings: &'a Ceilings,
-        level: Level,
-    ) -> Roofline<'a> {
-        Roofline {
-            title: format!("{}, {title}", ceilings.device),
-            level,
-            counted: profiles.iter().filter_map(|own| point(own, level)).collect(),
-            executed: Vec::new(),
-            ceilings,
-            matrix: None,
+/// A chart by HBM for each series, and by the other levels for the paper's with what continues it.
+pub fn rooflines<'a>(profiles: &[Profile], ceilings: &'a Ceilings) -> Vec<Roofline<'a>> {
+    let mut charts = Vec::new();
+    for series in SERIES.iter().filter(|series| series.continues.is_none()) {
+        let in_series = |profile: &&Profile| {
+            catalogue::first_series_of(&profile.version).is_some_and(|first| first.id == series.id)
+        };
+        let shown: Vec<&Profile> = profiles.iter().filter(in_series).collect();
+        let is_paper = series.id == "paper";
+        for &level in if is_paper { &LEVELS[..] } else { &[MemoryLevel::Hbm] } {
+            if !shown.iter().any(|profile| level.bytes(profile).is_some()) {
+                continue;
+            }
+            let name = match (is_paper, level) {
+                (true, MemoryLevel::Hbm) => "roofline".into(),
+                (true, _) => format!("roofline-{}", level.name().to_lowercase()),
+                (false, _) => format!("roofline-{}", series.id),
+            };
+            let [first, last] = [0, shown.len() - 1].map(|index| &shown[index].version);
+            let title = format!("{}, {first} to {last}", ceilings.device);
+            let points = shown.iter().filter_map(|profile| point(profile, level)).collect();
+            charts.push(Roofline { name, title, level, points, ceilings });
         }
     }
+    charts
+}
 
-    /// None if the folder has no counters of a version, or if the ceilings are another device's.
-    pub fn of_matrices(folder: &Folder, ceilings: &'a Ceilings) -> Option<Roofline<'a>> {
-        let (record, counted) = (folder.of_versions(), points(folder));
-        let (device, system) = (&record.head.device, &record.system.name);
-        let executed = |point: &Point| Point {
-            intensity: EXECUTED / COUNTED * point.intensity,
-            flops_per_s: EXECUTED / COUNTED * point.flops_per_s,
-            ..point.clone()
-        };
-        (device.name == ceilings.device && !counted.is_empty()).then(|| Roofline {
-            title: format!("{}, {system}, {} bands: Σ as a matrix", device.name, record.count()),
-            level: Level::Hbm,
-            executed: counted.iter().map(executed).collect(),
-            counted,
-            ceilings,
-            matrix: of_matrix_units(ceilings, device.compute_capability.as_deref()),
-        })
-    }
-
-    fn color(&self, version: &str) -> RGBColor {
-        let among = || self.counted.iter().position(|own| own.version == version).unwrap_or(0);
-        let own = COLORS[catalogue::place(version).unwrap_or_else(among) % COLORS.len()];
-        let [_, r, g, b] = own.to_be_bytes();
-        RGBColor(r, g, b)
-    }
+fn color(version: &str) -> RGBColor {
+    let color = COLORS[catalogue::place(version).unwrap_or(0) % COLORS.len()];
+    let [_, r, g, b] = color.to_be_bytes();
+    RGBColor(r, g, b)
 }
 
 impl Chart for Roofline<'_> {
@@ -227,22 +164,19 @@ impl Chart for Roofline<'_> {
         SIZE
     }
 
-    fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
+    fn draw(&self, on: &Area) -> Drawn {
         // Neither zero nor infinite, as for a version without bytes.
         let has_place = |point: &&Point| {
             (1e-6..1e9).contains(&point.intensity) && (1.0..1e21).contains(&point.flops_per_s)
         };
-        let counted: Vec<&Point> = self.counted.iter().filter(has_place).collect();
-        let executed: Vec<&Point> = self.executed.iter().filter(has_place).collect();
-        let all = [&counted[..], &executed].concat();
+        let points: Vec<&Point> = self.points.iter().filter(has_place).collect();
         let peak = self.ceilings.fp64;
-        let highest = self.matrix.unwrap_or(peak);
         let bandwidth = self.level.bandwidth(self.ceilings);
         let ridge = peak / bandwidth.unwrap_or(self.ceilings.hbm);
-        let x = around(all.iter().map(|point| point.intensity).chain([ridge]), 1.9);
-        let y = around(all.iter().map(|point| point.flops_per_s).chain([peak, highest]), 1.6);
+        let x = around(points.iter().map(|point| point.intensity).chain([ridge]), 1.9);
+        let y = around(points.iter().map(|point| point.flops_per_s).chain([peak]), 1.6);
         let (unit, prefix) = unit(y.end);
-        let names = all.iter().map(|point| width(on, &point.version, LABEL)).max().unwrap_or(0);
+        let names = points.iter().map(|point| width(on, &point.version, LABEL)).max().unwrap_or(0);
         let right = SIZE.0 as i32 - TO_NAMES - names.min(NAMES) - 6;
         let bottom = SIZE.1 as i32 - AT_BOTTOM;
         let axis = |range: &Range<f64>| range.clone().log_scale().with_key_points(ticks(range));
@@ -264,53 +198,37 @@ impl Chart for Roofline<'_> {
             .y_desc(format!("{prefix}FLOP/s"))
             .draw()?;
         let pixel = |x: f64, y: f64| plot.backend_coord(&(x, y));
-        let at = |point: &Point| pixel(point.intensity, point.flops_per_s);
+        let place = |point: &Point| pixel(point.intensity, point.flops_per_s);
 
         let mut named: Vec<(&Point, (i32, i32))> =
-            counted.iter().map(|point| (*point, at(point))).collect();
+            points.iter().map(|point| (*point, place(point))).collect();
         named.sort_by_key(|(_, (_, y))| *y);
         let heights = spread(named.iter().map(|(_, (_, y))| *y), TOP..bottom);
         for ((Point { version, .. }, (x, y)), height) in named.into_iter().zip(heights) {
             let ends = vec![(x, y), (right, y), (right + TO_NAMES - 5, height)];
-            on.draw(&PathElement::new(ends, self.color(version).mix(0.6)))?;
+            on.draw(&PathElement::new(ends, color(version).mix(0.6)))?;
             on.draw_text(version, &middle(LABEL, HPos::Left), (right + TO_NAMES, height))?;
         }
-        let steps: Vec<(i32, i32)> = counted.iter().map(|point| at(point)).collect();
+        let steps: Vec<(i32, i32)> = points.iter().map(|point| place(point)).collect();
         on.draw(&PathElement::new(steps, INK.mix(0.25)))?;
 
-        let ridge =
-            |peak: f64| bandwidth.map_or(x.start, |bandwidth| (peak / bandwidth).max(x.start));
+        let ridge = bandwidth.map_or(x.start, |bandwidth| (peak / bandwidth).max(x.start));
         if let Some(bandwidth) = bandwidth {
             let from = x.start.max(y.start / bandwidth);
-            let ends = [from, ridge(highest).min(x.end)].map(|x| pixel(x, x * bandwidth));
+            let ends = [from, ridge.min(x.end)].map(|x| pixel(x, x * bandwidth));
             on.draw(&PathElement::new(ends.to_vec(), INK.mix(0.9)))?;
         }
-        let vectors = if self.matrix.is_some() { "FP64 vector peak" } else { "FP64 peak" };
-        let peaks =
-            [(Some(peak), vectors, ""), (self.matrix, "FP64 matrix peak", ", by its clock")];
-        for (peak, name, source) in peaks {
-            let Some(peak) = peak else { continue };
-            let ends = [ridge(peak), x.end].map(|x| pixel(x, peak));
-            on.draw(&PathElement::new(ends.to_vec(), INK.mix(0.9)))?;
-            let name = format!("{name} {}{source}", rate(peak, "FLOP/s"));
-            on.draw_text(&name, &middle(LABEL, HPos::Right), (right - 6, ends[1].1 - 11))?;
+        let ends = [ridge, x.end].map(|x| pixel(x, peak));
+        on.draw(&PathElement::new(ends.to_vec(), INK.mix(0.9)))?;
+        let name = format!("FP64 peak {}", rate(peak, "FLOP/s"));
+        on.draw_text(&name, &middle(LABEL, HPos::Right), (right - 6, ends[1].1 - 11))?;
+        for point in &points {
+            on.draw(&Circle::new(place(point), 5, color(&point.version).filled()))?;
         }
-        for point in counted {
-            on.draw(&Circle::new(at(point), 5, self.color(&point.version).filled()))?;
-        }
-        for point in executed {
-            on.draw(&Circle::new(at(point), 5, self.color(&point.version).stroke_width(2)))?;
-        }
-        let lost = self.counted.len() + self.executed.len() - all.len();
+        let lost = self.points.len() - points.len();
         let lost = if lost > 0 { format!("points not drawn: {lost}; ") } else { String::new() };
-        let outlines = match self.executed.is_empty() {
-            true => String::new(),
-            false => format!(
-                "; outlines: the {EXECUTED} operations executed where {COUNTED} are counted"
-            ),
-        };
         let bandwidth = bandwidth.map_or(String::new(), |bandwidth| rate(bandwidth, "B/s"));
-        let subtitle = format!("{lost}slope: {} {bandwidth}{outlines}", self.level.name());
+        let subtitle = format!("{lost}slope: {} {bandwidth}", self.level.name());
         head(on, AT_LEFT, &self.title, &subtitle, AT_LEFT)
     }
 }
@@ -338,9 +256,9 @@ fn spread(wanted: impl ExactSizeIterator<Item = i32>, within: Range<i32>) -> Vec
     heights
 }
 
-fn rate(value: f64, of: &str) -> String {
+fn rate(value: f64, name: &str) -> String {
     let (size, prefix) = unit(value);
-    format!("{:.1} {prefix}{of}", value / size)
+    format!("{:.1} {prefix}{name}", value / size)
 }
 
 fn unit(rate: f64) -> (f64, char) {
@@ -352,8 +270,8 @@ fn ticks(axis: &Range<f64>) -> Vec<f64> {
     let [first, last] = [axis.start.log10().floor() as i32, axis.end.log10().ceil() as i32];
     let digits = if last - first > 5 { &[1.0][..] } else { &[1.0, 2.0, 5.0] };
     let powers = (first..=last).step_by(1 + (last - first) as usize / 8);
-    let all = powers.flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
-    all.filter(|value| axis.contains(value)).collect()
+    let ticks = powers.flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
+    ticks.filter(|value| axis.contains(value)).collect()
 }
 
 fn plain(value: f64) -> String {
@@ -374,10 +292,10 @@ const BETWEEN: i32 = 16;
 const PARTS: [(&str, RGBColor, fn(Complex64) -> f64); 2] =
     [("Re", RGBColor(0x12, 0x7c, 0xf4), |z| z.re), ("Im", RGBColor(0xc7, 0x5e, 0x00), |z| z.im)];
 
-const SUMS: [(&str, fn(&Row) -> Complex64); 3] = [
+const SUMS: [(&str, fn(&SigmaRow) -> Complex64); 3] = [
     ("SX(ω) [vcoul]", |row| row.sx),
     ("CH(ω) [vcoul]", |row| row.ch),
-    ("Σ(ω) [vcoul]", Row::total),
+    ("Σ(ω) [vcoul]", SigmaRow::total),
 ];
 
 impl Chart for Sigma<'_> {
@@ -394,15 +312,15 @@ impl Chart for Sigma<'_> {
         (960, 640)
     }
 
-    fn draw<B: DrawingBackend>(&self, on: &Area<B>) -> Drawn<B> {
+    fn draw(&self, on: &Area) -> Drawn {
         let x = axis(self.rows.iter().map(|row| row.shown_ev), 0.01);
         let (wide, high) = on.dim_in_pixel();
         let each = (high as i32 - TOP - BELOW) / SUMS.len() as i32;
-        for (at, (name, sum)) in SUMS.iter().enumerate() {
+        for (index, (name, sum)) in SUMS.iter().enumerate() {
             let values = self.rows.iter().map(sum).flat_map(|z| [z.re, z.im]);
             let y = axis(values, 0.05);
-            let is_last = at + 1 == SUMS.len();
-            let (top, below) = (TOP + at as i32 * each, if is_last { BELOW } else { 0 });
+            let is_last = index + 1 == SUMS.len();
+            let (top, below) = (TOP + index as i32 * each, if is_last { BELOW } else { 0 });
             let end = top + each + below;
             let panel = on.clone().shrink((0, top), (wide, (end - top) as u32));
             let mut plot = ChartBuilder::on(&panel)
@@ -433,7 +351,7 @@ impl Chart for Sigma<'_> {
                     match line {
                         [] => {}
                         [one] => drop(plot.draw_series([Circle::new(*one, 2, color.filled())])?),
-                        all => drop(plot.draw_series(LineSeries::new(all.to_vec(), color))?),
+                        points => drop(plot.draw_series(LineSeries::new(points.to_vec(), color))?),
                     }
                 }
             }

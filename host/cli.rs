@@ -2,29 +2,27 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use bytesize::ByteSize;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, value_parser};
-use clap_complete::Shell;
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_cpu::pool::{Room, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 
 use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
-use crate::memory::Limits;
-use crate::output::{self, Progress, check_outputs};
+use crate::output::{self, Progress};
 use crate::problem::Even;
 use crate::problem::synthesis::DEFAULT_SEED;
-use crate::ranks::Ranks;
-use crate::record::{self, Record};
+use crate::record::{self, JsonRecord};
+use crate::session::MemoryLimits;
 
 const EXAMPLES: &str = "\
 Examples:
-  gpp                                  v0 to v14 on the demo system; on a CPU, the CPU versions
+  gpp                                  v0 to v15 on the demo system; on a CPU, the CPU versions
   gpp -v best -s si214                 v13 on a GPU, cpu:static on a CPU
   gpp -v v0-v8 -s si214 -j run.json    the paper's versions and system, as JSON
   gpp -v best -i file.dat -d gpu:all   your own file, on all GPUs
@@ -84,7 +82,6 @@ impl Cli {
         let set = match self.command.as_ref() {
             None => self.run.devices.threads,
             Some(Command::Sigma(args)) => args.run.devices.threads,
-            Some(Command::Table(args)) => args.run.devices.threads,
             Some(Command::Offdiag(args)) => args.devices.threads,
             Some(Command::Info(args)) => args.devices.threads,
             Some(_) => None,
@@ -127,17 +124,14 @@ pub enum Command {
     Report(ReportArgs),
     /// PTX of a version's kernels
     Ptx(PtxArgs),
-    /// Completions for a shell
-    #[command(hide = true)]
-    Completions { shell: Shell },
 }
 
 #[derive(Args, Clone)]
 pub struct RunArgs {
-    /// Versions: v0-v14, v0,v8, cpu:paired, best, all, or a series of `gpp list`
+    /// Versions: v0-v15, v0,v8, cpu:paired, best, all, or a series of `gpp list`
     ///
     /// Ids, ranges (v0-v8, talk:V1-V9), series (paper, talk) and the best of one (talk:best), separated by commas.
-    /// By default paper,past, on a CPU the CPU versions; `best` in `gpp sigma`, for many energies, or for large problems
+    /// By default paper,new, on a CPU the CPU versions; `best` in `gpp sigma`, for many energies, or for large problems
     /// on a CPU. `all` is every version that the device can run; a CPU emulates GPU versions.
     #[arg(short, long, value_name = "ID[,ID…]")]
     pub version: Option<String>,
@@ -149,7 +143,7 @@ pub struct RunArgs {
     pub devices: DeviceArgs,
 
     /// Timed runs of each version [default: 5; in `gpp sigma` and if a run is long 1]
-    #[arg(short, long, value_name = "N", value_parser = positive::<u32>)]
+    #[arg(short, long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
 
     /// Runs before the timed ones [default: 1]; 0 also skips the wait for a steady clock
@@ -160,8 +154,8 @@ pub struct RunArgs {
     memory: MemoryArgs,
 
     /// G′ vectors per slab [default: what fits in memory and divides evenly among devices]
-    #[arg(long, value_name = "N", value_parser = positive::<usize>, hide_short_help = true)]
-    slab: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), hide_short_help = true)]
+    slab: Option<u32>,
 
     /// Do not compare the results with reference values
     #[arg(long)]
@@ -180,13 +174,8 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    pub fn limits(&self) -> Limits {
-        Limits { slab: self.slab, ..self.memory.limits() }
-    }
-
-    /// Fails on the rank that writes if it could not, or would write over an input.
-    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
-        check_outputs(self.output.json.iter().filter(|_| ranks.is_root()), &self.problem.input)
+    pub fn limits(&self) -> MemoryLimits {
+        MemoryLimits { slab: self.slab.map(|igp| igp as usize), ..self.memory.limits() }
     }
 }
 
@@ -226,7 +215,7 @@ pub struct DeviceArgs {
     simd: Option<String>,
 
     /// CPU threads [default: OMP_NUM_THREADS, or else one per CPU; for cpu:threads to cpu:blocked, per core]
-    #[arg(long, value_name = "N", value_parser = positive::<u16>, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), hide_short_help = true)]
     pub threads: Option<u16>,
 }
 
@@ -241,11 +230,12 @@ fn name(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A whole number from 1.
-fn positive<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
-    let number = text.parse().ok().filter(|number: &u64| *number > 0);
-    let number = number.ok_or("needs a whole number from 1")?;
-    T::try_from(number).map_err(|_| "is too large".into())
+fn svg(text: &str) -> Result<PathBuf, String> {
+    let path = name(text)?;
+    match path.extension().is_some_and(|extension| extension == "svg") {
+        true => Ok(path),
+        false => Err("a plot's name must end in .svg".into()),
+    }
 }
 
 fn bytes(text: &str) -> Result<ByteSize, String> {
@@ -274,8 +264,8 @@ pub struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    pub fn limits(&self) -> Limits {
-        Limits {
+    pub fn limits(&self) -> MemoryLimits {
+        MemoryLimits {
             device: self.device_memory.map(|limit| limit.as_u64()),
             host: self.host_memory.map(|limit| limit.as_u64()),
             slab: None,
@@ -303,7 +293,7 @@ impl OutputArgs {
         Progress { shown: !self.quiet }
     }
 
-    pub fn show<R: Record>(
+    pub fn show<R: JsonRecord>(
         &self,
         record: &R,
         text: impl FnOnce(&mut dyn Write, &R) -> io::Result<()>,
@@ -324,7 +314,7 @@ pub struct SigmaArgs {
     pub csv: Option<PathBuf>,
 
     /// Plot real and imaginary parts; may be repeated
-    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = name)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     pub plot: Vec<PathBuf>,
 
     /// Also sum the static CH, which BerkeleyGW's static remainder needs (exact_static_ch 1)
@@ -349,12 +339,6 @@ impl SigmaArgs {
             ..run
         }
     }
-
-    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
-        let RunArgs { output, problem, .. } = &self.run;
-        let outputs = output.json.iter().chain(&self.csv).chain(&self.plot);
-        check_outputs(outputs.filter(|_| ranks.is_root()), &problem.input)
-    }
 }
 
 #[derive(Args)]
@@ -367,8 +351,8 @@ Examples:
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
     /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128, all of an --elements file]
-    #[arg(long, value_name = "N|FROM:TO", allow_hyphen_values = true)]
-    pub bands: Option<Bands>,
+    #[arg(long, value_name = "N|FROM:TO", value_parser = bands, allow_hyphen_values = true)]
+    pub bands: Option<Range<usize>>,
 
     /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
     #[arg(long, value_name = "FILE.npy", requires = "input", conflicts_with = "system")]
@@ -387,7 +371,7 @@ pub struct OffdiagArgs {
     pub version: Option<String>,
 
     /// Calculations to time; the median is reported
-    #[arg(short, long, value_name = "N", value_parser = positive::<u32>, default_value_t = 1)]
+    #[arg(short, long, value_name = "N", value_parser = value_parser!(u32).range(1..), default_value_t = 1)]
     pub repeat: u32,
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
@@ -418,46 +402,21 @@ pub struct OffdiagArgs {
 }
 
 impl OffdiagArgs {
-    pub fn check_files(&self, ranks: &dyn Ranks) -> Result<()> {
-        let arrays: Vec<PathBuf> =
-            ["sx", "ch"].iter().filter_map(|part| self.array(part)).collect();
-        let outputs = self.output.json.iter().chain(&self.csv).chain(&arrays);
-        let inputs = self.problem.input.iter().chain(&self.elements);
-        check_outputs(outputs.filter(|_| ranks.is_root()), inputs)
-    }
-
     pub fn array(&self, part: &str) -> Option<PathBuf> {
-        self.npy.as_ref().map(|prefix| {
-            let mut name = prefix.clone().into_os_string();
-            name.push(format!(".{part}.npy"));
-            name.into()
-        })
+        self.npy.as_ref().map(|prefix| prefix.with_added_extension(format!("{part}.npy")))
     }
 }
 
-/// A range of bands l and m.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bands {
-    /// The first, from 0.
-    pub first: usize,
-    pub count: usize,
-}
-
-impl FromStr for Bands {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Bands, String> {
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST_BANDS).contains(n));
-        let (from, to) = match text.split_once(':') {
-            Some((from, to)) => (number(from), number(to)),
-            None => (Some(1), number(text)),
-        };
-        match (from, to) {
-            (Some(from), Some(to)) if from <= to => {
-                Ok(Bands { first: from - 1, count: to + 1 - from })
-            }
-            _ => Err(format!("needs a number of bands or FROM:TO, from 1 to {MOST_BANDS}")),
-        }
+/// Bands l and m from 0, of the text of `--bands`.
+pub fn bands(text: &str) -> Result<Range<usize>, String> {
+    let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST_BANDS).contains(n));
+    let (from, to) = match text.split_once(':') {
+        Some((from, to)) => (number(from), number(to)),
+        None => (Some(1), number(text)),
+    };
+    match (from, to) {
+        (Some(from), Some(to)) if from <= to => Ok(from - 1..to),
+        _ => Err(format!("needs a number of bands or FROM:TO, from 1 to {MOST_BANDS}")),
     }
 }
 
@@ -496,50 +455,31 @@ pub struct InfoArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
-Examples:
-  gpp ptx v4 > v4.ptx       all kernels of v4 in one module
-  gpp ptx gpp_v4_nw2        one of them, by its symbol in `gpp info --json`")]
+#[command(after_help = "Example: gpp ptx v4 > v4.ptx")]
 pub struct PtxArgs {
-    /// Versions for GPUs, or symbols of their kernels (see `gpp info --json`)
-    #[arg(value_name = "VERSION|KERNEL", required = true)]
-    pub kernels: Vec<String>,
+    /// Versions for GPUs, as for `gpp --version`
+    #[arg(value_name = "VERSION", required = true)]
+    pub versions: Vec<String>,
 }
 
 #[derive(Args)]
-#[command(after_help = "\
-Examples:
-  gpp table --from run.json
-  gpp table -s si214 --csv table.csv
-  gpp table -v talk -s si214   next to the talk's figures")]
+#[command(after_help = "Example: gpp -s si214 --json run.json && gpp table --from run.json")]
 pub struct TableArgs {
-    /// Print an earlier run, its JSON or a folder with it, instead of computing
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = ["system", "input", "energies", "device", "repeat", "json"]
-    )]
-    pub from: Option<PathBuf>,
-
-    /// Write the rows as CSV (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub run: RunArgs,
+    /// A run: its JSON, or a folder of `gpp profile`
+    #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
+    pub from: PathBuf,
 }
 
-/// Where `profile` stores its records, a folder for each system, and the others look for them.
+/// Where `profile` stores its records, and the others look for them.
 pub const DEFAULT_FOLDER: &str = "gpp-profile";
 
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   gpp explain v4
-  gpp explain paper --from run.json
-  gpp explain offdiag                  the versions of `gpp offdiag`")]
+  gpp explain paper --from run.json")]
 pub struct ExplainArgs {
-    /// Versions as for `gpp --version`, or versions of `gpp offdiag` (`offdiag` for all of them)
+    /// Versions as for `gpp --version`
     #[arg(value_name = "VERSION", required = true)]
     pub versions: Vec<String>,
 
@@ -552,7 +492,6 @@ pub struct ExplainArgs {
 Examples:
   gpp diff v3 v4                source, counters and reasons
   gpp diff v3 v8                the same for any two versions
-  gpp diff vector wide          versions of `gpp offdiag`
   gpp diff old.json new.json    two runs, version by version")]
 pub struct DiffArgs {
     /// Version or run (JSON) before the change
@@ -569,8 +508,7 @@ pub struct DiffArgs {
 
 #[derive(Args)]
 pub struct CardArgs {
-    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/, if it
-    /// exists]; not for versions of `gpp offdiag`
+    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/, if it exists]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
 
@@ -606,9 +544,9 @@ pub struct ProfileArgs {
     #[arg(short, long, default_value = "gpu")]
     pub device: String,
 
-    /// Folder for the records [default: gpp-profile/SYSTEM]
-    #[arg(short, long, value_name = "FOLDER", value_parser = name)]
-    pub output: Option<PathBuf>,
+    /// Folder for the records of one system
+    #[arg(short, long, value_name = "FOLDER", value_parser = name, default_value = DEFAULT_FOLDER)]
+    pub output: PathBuf,
 
     /// The program of Nsight Compute
     #[arg(long, value_name = "PROGRAM", default_value = "ncu")]
@@ -642,8 +580,4 @@ pub struct ReportArgs {
     /// HTML file to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html", value_parser = name)]
     pub output: PathBuf,
-
-    /// Also show Σ as a matrix, from a folder of `gpp offdiag` records with ncu's counters.csv
-    #[arg(long, value_name = "FOLDER")]
-    pub offdiag: Option<PathBuf>,
 }

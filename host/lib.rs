@@ -2,9 +2,9 @@
 //!
 //! What calculates is the crate `gpp_core`; the kernels are in `gpp_kernels` and `gpp_cpu`. The modules of the
 //! commands are [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`], [`diff`] and [`report`]; `main.rs`
-//! alone imports them all, and no modules import each other in a circle.
-//! A run goes `main.rs` → [`cli`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's engine →
-//! [`mod@reference`] (verification) → [`record`] (JSON) → [`terminal`].
+//! alone imports them all, and no modules import each other in a circle, which a test in `tests/code` checks.
+//! A run goes `main.rs` → [`cli`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's
+//! engine → [`mod@reference`] (verification) → [`record`] (JSON) → [`summary`] (words).
 
 #![allow(
     missing_docs,
@@ -16,11 +16,9 @@
 pub mod chart;
 pub mod cli;
 pub mod diff;
-pub mod error;
 pub mod explain;
 pub mod list;
 pub mod measure;
-pub mod memory;
 pub mod offdiag;
 pub mod output;
 pub mod profile;
@@ -32,8 +30,9 @@ pub mod roofline;
 pub mod run;
 pub mod setup;
 pub mod sigma;
+pub mod summary;
 pub mod table;
 pub mod terminal;
 
-pub use error::{Error, Result};
-pub use gpp_core::{catalogue, devices, engine, kernels, problem};
+pub use gpp_core::error::{self, Error, Result};
+pub use gpp_core::{catalogue, devices, engine, kernels, problem, session};

@@ -1,17 +1,16 @@
 //! `gpp list`, `gpp info`, `gpp ptx` and `gpp generate`.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
-use gpp_core::offdiag::gpu::{ALL, Version};
-use gpp_cpu::pool::{Team, Threads, VARIABLE, of_environment};
+use gpp_core::offdiag::gpu::{ALL, MatrixVersion};
+use gpp_cpu::pool::{CpuTeam, DefaultThreads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
 use serde::Serialize;
 
-use crate::catalogue::{self, BackEnd, Listed, SERIES, Series, best, named, series_of};
+use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
-use crate::devices::{Device, DeviceInfo, KernelInfo};
+use crate::devices::{ComputeCapability, Device, DeviceInfo, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, check, print, write_text};
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
@@ -20,34 +19,37 @@ use crate::problem::{EnergyGrid, System};
 use crate::ranks::Alone;
 use crate::record::{PROGRAM, Provenance, plain};
 use crate::reference;
-use crate::setup::{Devices, Input, Source};
-use crate::terminal::{Cells, or_dash};
+use crate::session::MemoryLimits;
+use crate::setup::{self, ProblemInput, ProblemSource};
+use crate::terminal::{TextTable, or_dash};
 
-pub fn info(args: &InfoArgs) -> anyhow::Result<ExitCode> {
-    let opened = Devices::open(&args.devices, None, &[], Progress { shown: false }, &Alone)?;
-    let [device] = opened.all()[..] else {
+pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
+    let (limits, silent) = (MemoryLimits::default(), Progress { shown: false });
+    let session = setup::open(&args.devices, limits, &[], silent, &Alone)?;
+    let device = session.first();
+    if session.devices().len() > 1 {
         let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
         return Err(invalid(origin, what).into());
-    };
+    }
     let info = device_info(device)?;
     match &args.json {
         Some(path) => write_text(path, &plain(&info))?,
         None => print(|to| info_text(to, &info))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
-pub fn list() -> anyhow::Result<ExitCode> {
+pub fn list() -> anyhow::Result<bool> {
     print(list_text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
-pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
+pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let progress = Progress { shown: !args.quiet };
     let system = System::find(&args.system)?;
     check(&args.output)?;
     let energies = args.energies.map(EnergyGrid::Spaced);
-    let source = Source { input: Input::System(system, args.seed), energies };
+    let source = ProblemSource { input: ProblemInput::System(system, args.seed), energies };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(
@@ -65,28 +67,19 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     input_file::write(&args.output, &problem, &sums, progress)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
-pub fn ptx(args: &PtxArgs) -> anyhow::Result<ExitCode> {
+pub fn ptx(args: &PtxArgs) -> anyhow::Result<bool> {
     let ptx = gpu::kernels()?;
-    let mut symbols: Vec<String> = Vec::new();
-    for name in &args.kernels {
-        if ptx.symbols().any(|symbol| symbol == name) {
-            symbols.push(name.clone());
-            continue;
-        }
-        for version in named(name, BackEnd::Gpu)? {
-            let gpu = version
-                .gpu()
-                .ok_or_else(|| invalid(version.id(), "is a version for CPUs and has no PTX"))?;
-            let entries = gpu.kernels.iter().flat_map(|kernel| kernel.entries);
-            symbols.extend(entries.map(|entry| entry.symbol.to_string()));
-        }
+    let mut symbols: Vec<&str> = Vec::new();
+    for version in named(&args.versions.join(","), BackEnd::Gpu)? {
+        let missing = || invalid(version.id(), "is a version for CPUs and has no PTX");
+        let kernels = version.gpu().ok_or_else(missing)?.kernels;
+        symbols.extend(kernels.iter().flat_map(|kernel| kernel.entries).map(|entry| entry.symbol));
     }
-    symbols.dedup();
-    print(|to| write!(to, "{}", ptx.of(symbols.iter().map(String::as_str))))?;
-    Ok(ExitCode::SUCCESS)
+    print(|to| write!(to, "{}", ptx.module_of(symbols.into_iter())))?;
+    Ok(true)
 }
 
 /// What `gpp info --json` writes.
@@ -98,13 +91,12 @@ struct Info {
     device: DeviceInfo,
     no_gpu: Option<String>,
     no_kernels: Option<String>,
-    #[serde(rename = "processor")]
-    cpu: Option<Cpu>,
-    kernels: Vec<Kernel>,
+    cpu: Option<CpuInfo>,
+    kernels: Vec<KernelLine>,
 }
 
 #[derive(Serialize)]
-struct Cpu {
+struct CpuInfo {
     /// Threads of versions that run one per core.
     cores: usize,
     threads: usize,
@@ -116,7 +108,7 @@ struct Cpu {
 }
 
 #[derive(Serialize)]
-struct Kernel {
+struct KernelLine {
     version: String,
     #[serde(skip)]
     change: String,
@@ -136,7 +128,7 @@ fn device_info(device: &dyn Device) -> Result<Info> {
         for kernel in gpu.kernels {
             for entry in kernel.entries {
                 let info = device.kernel(kernel, entry)?;
-                kernels.push(Kernel {
+                kernels.push(KernelLine {
                     version: gpu.id().into(),
                     change: gpu.version.change.into(),
                     hash: gpu::hash(&info.symbol),
@@ -162,11 +154,11 @@ fn device_info(device: &dyn Device) -> Result<Info> {
     })
 }
 
-fn cpu(level: Level, team: &Team) -> Cpu {
+fn cpu(level: Level, team: &CpuTeam) -> CpuInfo {
     let by_flag = team.is_set().then_some("--threads");
-    Cpu {
-        cores: team.count(Threads::Cores),
-        threads: team.count(Threads::All),
+    CpuInfo {
+        cores: team.count(DefaultThreads::Cores),
+        threads: team.count(DefaultThreads::All),
         threads_by: by_flag.or_else(|| of_environment().map(|_| VARIABLE)),
         levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
         level: level.to_string(),
@@ -181,17 +173,17 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (device, provenance) = (&info.device, &info.provenance);
     let is_gpu = device.back_end() == BackEnd::Gpu;
-    let threads = |cpu: &Cpu| match cpu.threads_by {
+    let threads = |cpu: &CpuInfo| match cpu.threads_by {
         Some(by) => format!("{} threads, by {by}", cpu.threads),
         None => format!("{}, {} threads", cpu.cores, cpu.threads),
     };
-    let vectors = |cpu: &Cpu| format!("{} of {}", cpu.level, cpu.levels.join(", "));
+    let vectors = |cpu: &CpuInfo| format!("{} of {}", cpu.level, cpu.levels.join(", "));
     let kernels = info.no_kernels.as_ref().map(|why| format!("none: {why}"));
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
         ("device", Some(format!("{}: {}", device.id, device.name))),
         ("driver", device.driver.clone()),
-        ("compute capability", device.compute_capability.clone()),
+        ("compute capability", device.compute_capability.map(String::from)),
         ("multiprocessors", is_gpu.then(|| device.multiprocessors.to_string())),
         ("cores", info.cpu.as_ref().map(threads)),
         ("vectors", info.cpu.as_ref().map(vectors)),
@@ -210,16 +202,16 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
             writeln!(to, "{what:<20}{text}")?;
         }
     }
-    Cells::new(
+    TextTable::new(
         &[
-            ("kernel", &|own: &&Kernel| own.info.symbol.clone()),
-            ("energies", &|own: &&Kernel| own.energies.to_string()),
-            ("threads", &|own: &&Kernel| own.threads_per_block.to_string()),
-            ("registers", &|own: &&Kernel| or_dash(own.info.registers)),
-            ("local [B]", &|own: &&Kernel| or_dash(own.info.local_bytes)),
-            ("shared [B]", &|own: &&Kernel| or_dash(own.info.shared_bytes)),
-            ("warps/SM", &|own: &&Kernel| or_dash(own.info.warps_per_sm)),
-            ("what it changes", &|own: &&Kernel| own.change.clone()),
+            ("kernel", &|line: &&KernelLine| line.info.symbol.clone()),
+            ("energies", &|line: &&KernelLine| line.energies.to_string()),
+            ("threads", &|line: &&KernelLine| line.threads_per_block.to_string()),
+            ("registers", &|line: &&KernelLine| or_dash(line.info.registers)),
+            ("local [B]", &|line: &&KernelLine| or_dash(line.info.local_bytes)),
+            ("shared [B]", &|line: &&KernelLine| or_dash(line.info.shared_bytes)),
+            ("warps/SM", &|line: &&KernelLine| or_dash(line.info.warps_per_sm)),
+            ("what it changes", &|line: &&KernelLine| line.change.clone()),
         ],
         // Without a GPU nothing is known of them but their names, which `--json` has.
         info.kernels.iter().filter(|_| is_gpu),
@@ -228,17 +220,17 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
 }
 
 fn list_text(to: &mut dyn Write) -> io::Result<()> {
-    let series = |listed: &Listed| series_of(listed.id()).map_or("", |series| series.id).into();
-    Cells::new(
+    let series = |listed: &Version| series_of(listed.id()).map_or("", |series| series.id).into();
+    TextTable::new(
         &[
-            ("version", &|listed: &Listed| listed.id().into()),
+            ("version", &|listed: &Version| listed.id().into()),
             ("series", &series),
-            ("what it changes", &|listed: &Listed| listed.version.change.into()),
+            ("what it changes", &|listed: &Version| listed.label().change.into()),
         ],
         catalogue::versions(),
     )
     .print(to)?;
-    Cells::new(
+    TextTable::new(
         &[
             ("series", &|series: &&Series| series.id.into()),
             ("source", &|series: &&Series| series.source.into()),
@@ -258,27 +250,29 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
         to,
         "--version best is {gpu} on a GPU and {cpu} on a CPU for si214; it depends on bands, poles and energies"
     )?;
-    Cells::new(
+    TextTable::new(
         &[
-            ("gpp offdiag --version", &|own: &&Version| own.id.into()),
-            ("what it changes", &|own: &&Version| own.change.into()),
-            ("capability", &|own: &&Version| format!("{:.1}", own.capability)),
+            ("gpp offdiag --version", &|version: &&MatrixVersion| version.id.into()),
+            ("what it changes", &|version: &&MatrixVersion| version.change.into()),
+            ("capability", &|version: &&MatrixVersion| {
+                ComputeCapability::from(version.capability).to_string()
+            }),
         ],
         ALL,
     )
     .print(to)?;
-    Cells::new(
+    TextTable::new(
         &[
-            ("system", &|own: &&System| own.name.clone()),
-            ("bands", &|own: &&System| own.nbands.to_string()),
-            ("occupied", &|own: &&System| own.nvband.to_string()),
-            ("G′", &|own: &&System| own.ngpown.to_string()),
-            ("G", &|own: &&System| own.ncouls.to_string()),
-            ("poles", &|own: &&System| poles(own).into()),
-            ("MiB", &|own: &&System| {
-                format!("{:.1}", own.extents().bytes() as f64 / f64::from(1 << 20))
+            ("system", &|system: &&System| system.name.clone()),
+            ("bands", &|system: &&System| system.nbands.to_string()),
+            ("occupied", &|system: &&System| system.nvband.to_string()),
+            ("G′", &|system: &&System| system.ngpown.to_string()),
+            ("G", &|system: &&System| system.ncouls.to_string()),
+            ("poles", &|system: &&System| poles(system).into()),
+            ("MiB", &|system: &&System| {
+                format!("{:.1}", system.extents().bytes() as f64 / f64::from(1 << 20))
             }),
-            ("note", &|own: &&System| own.note.clone()),
+            ("note", &|system: &&System| system.note.clone()),
         ],
         SYSTEMS.iter(),
     )

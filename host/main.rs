@@ -6,63 +6,24 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use clap::CommandFactory;
 use gpp::cli::{Cli, Command};
-use gpp::error::{Error, ProfileError, exit_code, invalid, message};
+use gpp::error::{Error, invalid};
 use gpp::output::memory::SMALL;
-use gpp::output::{listen, note, print};
+use gpp::output::{exit_code, listen, message, note};
+use gpp::profile::ncu::ProfileError;
 use gpp::ranks::{self, Alone, Ranks};
 use gpp::{diff, list, offdiag, profile, report, run, sigma, table};
 use gpp_cpu::pool::{STACK, start_rayon};
 
-/// The system's allocator. Where it refuses less than what is asked for by name, this reports an error; Rust would abort.
-struct Allocator;
-
-// SAFETY: every call goes to the system's allocator as it is, and so do its promises.
-unsafe impl GlobalAlloc for Allocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are this function's.
-        granted(unsafe { System.alloc(layout) }, layout.size())
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
-        granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
-    }
-
-    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
-        granted(unsafe { System.realloc(old, layout, size) }, size)
-    }
-
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
-
-fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
-    if memory.is_null() && (bytes as u64) < SMALL {
-        let why = "the system grants this process no more, as under `ulimit -v`";
-        let _ =
-            writeln!(io::stderr(), "error: not enough host memory: {bytes} bytes needed; {why}");
-        signal_hook::low_level::exit(2);
-    }
-    memory
-}
-
-/// Runs the command line on a thread whose stack does not depend on the system's limit.
+/// On a thread whose stack does not depend on the system's limit.
 fn main() -> ExitCode {
-    match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(begin) {
-        Ok(all) => all.join().unwrap_or(ExitCode::from(101)),
+    match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(command) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
         Err(error) => failed(&Error::threads(error).into(), &Alone),
     }
 }
 
-fn begin() -> ExitCode {
+fn command() -> ExitCode {
     let cli = Cli::parsed();
     if let Err(error) = listen() {
         note(format_args!("note: an interrupt may leave files behind: {error}"));
@@ -79,39 +40,37 @@ fn begin() -> ExitCode {
             return failed(&error.into(), &Alone);
         }
     };
-    match cli {
-        Ok(cli) => command(&cli, ranks.as_ref()).unwrap_or_else(|e| failed(&e, ranks.as_ref())),
-        Err(error) => usage(&error, ranks.as_ref()),
-    }
-}
-
-fn command(cli: &Cli, ranks: &dyn Ranks) -> anyhow::Result<ExitCode> {
-    start_rayon(cli.threads()?).map_err(Error::threads)?;
-    let Some(command) = &cli.command else { return run::run(&cli.run, ranks) };
-    match command {
-        Command::Sigma(args) => sigma::sigma(args, ranks),
-        Command::Offdiag(args) => offdiag::offdiag(args, ranks),
-        _ if ranks.size() > 1 => Err(invalid(
-            "the launcher of MPI",
-            format!("only a run, sigma and offdiag use several ranks; found {}", ranks.size()),
-        )
-        .into()),
-        Command::List => list::list(),
-        Command::Generate(args) => list::generate(args),
-        Command::Info(args) => list::info(args),
-        Command::Profile(args) => profile::profile(args),
-        Command::Roofline(args) => profile::roofline(args),
-        Command::Report(args) => report::report(args),
-        Command::Table(args) => table::table(args),
-        Command::Explain(args) => diff::explain(args),
-        Command::Diff(args) => diff::diff(args),
-        Command::Ptx(args) => list::ptx(args),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "gpp", &mut script);
-            print(|to| to.write_all(&script))?;
-            Ok(ExitCode::SUCCESS)
+    let (cli, ranks) = match cli {
+        Ok(cli) => (cli, ranks.as_ref()),
+        Err(error) => return usage(&error, ranks.as_ref()),
+    };
+    // Whether all results are right.
+    let run = || -> anyhow::Result<bool> {
+        start_rayon(cli.threads()?).map_err(Error::threads)?;
+        let Some(command) = &cli.command else { return run::run(&cli.run, ranks) };
+        match command {
+            Command::Sigma(args) => sigma::sigma(args, ranks),
+            Command::Offdiag(args) => offdiag::offdiag(args, ranks),
+            _ if ranks.size() > 1 => Err(invalid(
+                "the launcher of MPI",
+                format!("only a run, sigma and offdiag use several ranks; found {}", ranks.size()),
+            )
+            .into()),
+            Command::List => list::list(),
+            Command::Generate(args) => list::generate(args),
+            Command::Info(args) => list::info(args),
+            Command::Profile(args) => profile::profile(args),
+            Command::Roofline(args) => profile::roofline(args),
+            Command::Report(args) => report::report(args),
+            Command::Table(args) => table::table(args),
+            Command::Explain(args) => diff::explain(args),
+            Command::Diff(args) => diff::diff(args),
+            Command::Ptx(args) => list::ptx(args),
         }
+    };
+    match run() {
+        Ok(passed) => ExitCode::from(u8::from(!passed)),
+        Err(error) => failed(&error, ranks),
     }
 }
 
@@ -162,4 +121,43 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     // Launchers end those that are left when the first is gone.
     ranks.barrier();
     ExitCode::from(code)
+}
+
+/// The system's allocator. Where it refuses less than what is asked for by name, this reports an error; Rust would abort.
+struct Allocator;
+
+// SAFETY: every call goes to the system's allocator as it is, and so do its promises.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are this function's.
+        granted(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        granted(unsafe { System.realloc(old, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() && (bytes as u64) < SMALL {
+        let why = "the system grants this process no more, as under `ulimit -v`";
+        let _ =
+            writeln!(io::stderr(), "error: not enough host memory: {bytes} bytes needed; {why}");
+        signal_hook::low_level::exit(2);
+    }
+    memory
 }

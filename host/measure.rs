@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use gpp_kernels::plan::Poles;
 
-use crate::catalogue::{BackEnd, Kernel};
+use crate::catalogue::{BackEnd, Version};
 use crate::devices::entry;
-use crate::devices::gauge::{self, Gauge, Look, Reading};
-use crate::devices::{Device, Done, Watch, gpu};
+use crate::devices::gauge::{Gauge, GaugeSample, Reading, Sampler};
+use crate::devices::{Advance, Control, Device, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::output::STOP;
 use crate::problem::{Problem, Sums};
-use crate::record::run::{Measurement, Threads, Times, Work};
-use crate::record::{Repetition, Span, State};
-use crate::reference::{Outcome, Reference, verify};
+use crate::record::run::{LoadBalance, Measurement, Times};
+use crate::record::{ClockAndPower, Repetition, Span};
+use crate::reference::{Outcome, Reference, verify_version};
 
 /// FP64 operations (FMA = 2) for each (n, igp, ig, iw) of a version's kernel for these poles, as the hardware counts for
 /// si214 in the archived profiles.
@@ -33,20 +33,21 @@ pub fn flops_per_term(version: &str, poles: Poles) -> Option<f64> {
 /// Repeats a version's calculation, samples the state of `device` meanwhile, and compares the sums with `reference`.
 /// `done` gets the number of calculations that are done, with the fraction of the current one.
 pub fn measure(
-    version: Kernel,
+    version: Version,
     device: &dyn Device,
     engine: &mut Engine,
     reference: Option<&Reference>,
     repetition: Repetition,
-    done: Done,
+    done: Advance,
 ) -> Result<Measurement> {
     // The data are in place before the first timed calculation.
-    engine.ready(version)?;
+    engine.ready(version, Control { stop: &STOP, ..Control::none() })?;
     let (mut first_s, mut last, mut deterministic) = (None, None::<Calculation>, true);
     let (times, state, energy_j) = timed(device.gauge(), repetition, &mut |before| {
         let of_run = |part: f64| done(before as f64 + part);
         let begin = Instant::now();
-        let calculation = engine.run_with(version, Watch { done: &of_run, stop: &STOP })?;
+        let calculation =
+            engine.run_with(version, None, Control { advance: &of_run, stop: &STOP })?;
         let end = Instant::now();
         done((before + 1) as f64);
         let seconds = calculation.seconds;
@@ -54,16 +55,16 @@ pub fn measure(
         deterministic &= last.as_ref().is_none_or(|last| same_bits(&last.sums, &calculation.sums));
         last = Some(calculation);
         // The time in which a kernel is loaded is not part of the run.
-        let all = end - begin;
-        let timed = Duration::try_from_secs_f64(seconds).map_or(all, |timed| timed.min(all));
+        let elapsed = end - begin;
+        let timed =
+            Duration::try_from_secs_f64(seconds).map_or(elapsed, |timed| timed.min(elapsed));
         Ok((seconds, end - timed..end))
     })?;
     let Calculation { sums, blocks, workers, .. } = last.expect("at least one run is timed");
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
-    let work = is_shared.then(|| Work::of(workers, first_s));
+    let load_balance = is_shared.then(|| LoadBalance::from_workers(workers, first_s));
     let problem = engine.problem();
-    let sums = problem.start().plus(&sums);
-    let mut verification = verify(engine.slabs(), &sums, reference)?;
+    let (sums, mut verification) = verify_version(version, engine.slabs(), &sums, reference)?;
     // Wrong sums are worse than sums that change.
     if !deterministic && verification.outcome != Outcome::Incorrect {
         verification.outcome = Outcome::Nondeterministic;
@@ -73,11 +74,10 @@ pub fn measure(
         device: device.info().id.clone(),
         emulated: version.back_end() != device.back_end(),
         times,
-        state,
+        clock_and_power: state,
         // Of several devices only the first is sampled.
-        energy_j: energy_j.filter(|_| work.is_none()),
+        energy_j: energy_j.filter(|_| load_balance.is_none()),
         flops: None,
-        flops_source: "not counted".into(),
         tflops: None,
         kernel: None,
         kernel_hash: None,
@@ -90,7 +90,7 @@ pub fn measure(
         threads: None,
         sums,
         deterministic,
-        work,
+        load_balance,
         verification,
     };
     describe(&mut result, version, device, problem)?;
@@ -99,22 +99,22 @@ pub fn measure(
 
 fn describe(
     result: &mut Measurement,
-    version: Kernel,
+    version: Version,
     device: &dyn Device,
     problem: &Problem,
 ) -> Result<()> {
     match version {
-        Kernel::Gpu(gpu) => {
+        Version::Gpu(gpu) => {
             // The last batch may have fewer energies and another kernel.
-            let first = version.batches(problem).first();
-            let launch = first.plan.kernel(gpu);
-            let known = device.kernel(launch, entry(launch, first.nw()))?;
+            let (launch, nw) = version.first(problem.outline()).expect("it is for GPUs");
+            let known = device.kernel(launch, entry(launch, nw))?;
             if device.back_end() == BackEnd::Gpu {
                 result.kernel_hash = gpu::hash(&known.symbol);
             }
             if let Some(per_term) = flops_per_term(gpu.id(), launch.poles) {
                 let flops = per_term * problem.terms() as f64;
-                result.rate(flops, "hardware counters, these kernels, si214");
+                result.flops = Some(flops);
+                result.tflops = Some(flops / result.times.median / 1e12);
             }
             result.threads_per_block = Some(launch.threads);
             result.registers = known.registers;
@@ -122,10 +122,10 @@ fn describe(
             result.warps_per_sm = known.warps_per_sm;
             result.kernel = Some(known.symbol);
         }
-        Kernel::Cpu(cpu) => {
+        Version::Cpu(cpu) => {
             let (level, team) = device.cpu().expect("it ran on a CPU");
             result.simd = Some(cpu.level(level).to_string());
-            result.threads = Some(Threads { count: team.count(cpu.threads) as u32 });
+            result.threads = Some(team.count(cpu.threads) as u32);
         }
     }
     Ok(())
@@ -154,15 +154,17 @@ pub const MOST: usize = 200;
 /// Windows at most: the clock may oscillate.
 const WINDOWS: usize = 5;
 
-/// Means of two windows that differ by no more are steady.
+/// Means of two windows that differ by no more are steady; in quick measurements, where more windows do not help: two
+/// processes differ by as much for kernels of 50 µs.
 const STEADY: f64 = 0.005;
+const QUICK_STEADY: f64 = 0.01;
 
 /// A run: it receives the number of runs before it, at most those of the [`Repetition`], and returns its seconds and
 /// when these were.
-pub type Run<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
+pub type TimedRun<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 
 /// The times, the state of the GPU meanwhile, and the energy of a run in joules.
-type Timed = (Times, Option<State>, Option<f64>);
+type Timed = (Times, Option<ClockAndPower>, Option<f64>);
 
 /// The window of a quick measurement.
 const SHORT: Duration = Duration::from_millis(200);
@@ -172,107 +174,107 @@ const SHORT: Duration = Duration::from_millis(200);
 pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
-    run: &mut Run,
+    run: &mut TimedRun,
 ) -> Result<Timed> {
-    if repetition.quick && !repetition.window.is_zero() {
-        let short = Repetition { window: SHORT, ..repetition };
-        let (found, is_steady) = in_windows(gauge.clone(), short, run)?;
-        if is_steady && found.1.as_ref().is_some_and(State::is_unthrottled) {
-            return Ok(found);
-        }
-    }
-    in_windows(gauge, repetition, run).map(|(found, _)| found)
-}
-
-/// [`timed`] in windows of one length, and whether the last two took the same time.
-fn in_windows(
-    gauge: Option<Arc<dyn Gauge>>,
-    repetition: Repetition,
-    run: &mut Run,
-) -> Result<(Timed, bool)> {
-    let Repetition { warmup, repeat, window, .. } = repetition;
+    let Repetition { warmup, repeat, window: whole, quick } = repetition;
     let limit_w = gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
-    let watch = gauge.map(gauge::Watch::begin);
-    // The first run may compile its kernel.
-    for before in 0..warmup.max((!window.is_zero()).into()) {
-        run(before.min(warmup.saturating_sub(1)))?;
-    }
-    if watch.is_some() {
-        // A GPU that has rested shows its highest clock.
-        thread::sleep(window / 2);
-    }
-    let since = Instant::now();
-    let mut left = if window.is_zero() { 1 } else { WINDOWS };
-    let mut before: Option<f64> = None;
-    let (runs, is_steady) = loop {
-        let mut runs: Vec<(f64, Range<Instant>)> = Vec::new();
-        let begin = Instant::now();
-        while runs.is_empty() || runs.len() < MOST && begin.elapsed() < window {
-            runs.push(run(warmup + runs.len().min(repeat - 1))?);
+    let mut is_short = quick && !whole.is_zero();
+    loop {
+        let (window, steady) = if is_short { (SHORT, QUICK_STEADY) } else { (whole, STEADY) };
+        let sampler = gauge.clone().map(Sampler::begin);
+        // The first run may compile its kernel.
+        for before in 0..warmup.max((!window.is_zero()).into()) {
+            run(before.min(warmup.saturating_sub(1)))?;
         }
-        let mean = runs.iter().map(|(seconds, _)| seconds).sum::<f64>() / runs.len() as f64;
-        left -= 1;
-        let is_steady = before.is_some_and(|before| (mean / before - 1.0).abs() <= STEADY);
-        if left == 0 || is_steady {
-            while runs.len() < repeat {
-                runs.push(run(warmup + runs.len())?);
+        if sampler.is_some() {
+            // A GPU that has rested shows its highest clock.
+            thread::sleep(window / 2);
+        }
+        let since = Instant::now();
+        let mut left = if window.is_zero() { 1 } else { WINDOWS };
+        let mut before: Option<f64> = None;
+        let (runs, is_steady) = loop {
+            let mut runs: Vec<(f64, Range<Instant>)> = Vec::new();
+            let begin = Instant::now();
+            while runs.is_empty() || runs.len() < MOST && begin.elapsed() < window {
+                runs.push(run(warmup + runs.len().min(repeat - 1))?);
             }
-            break (runs, is_steady);
+            let mean = runs.iter().map(|(seconds, _)| seconds).sum::<f64>() / runs.len() as f64;
+            left -= 1;
+            let is_steady = before.is_some_and(|before| (mean / before - 1.0).abs() <= steady);
+            if left == 0 || is_steady {
+                while runs.len() < repeat {
+                    runs.push(run(warmup + runs.len())?);
+                }
+                break (runs, is_steady);
+            }
+            before = Some(mean);
+        };
+        let (samples, spans): (Vec<f64>, Vec<Range<Instant>>) = runs.into_iter().unzip();
+        let gauge_samples = sampler.map_or(Vec::new(), Sampler::end);
+        let mut state = state(&gauge_samples, &spans, limit_w);
+        if let Some(state) = &mut state {
+            let of_version = gauge_samples.iter().filter(|sample| sample.begin >= since);
+            state.highest_mhz =
+                of_version.filter_map(|sample| sample.reading.sm_mhz).reduce(f64::max);
         }
-        before = Some(mean);
-    };
-    let (samples, spans): (Vec<f64>, Vec<Range<Instant>>) = runs.into_iter().unzip();
-    let looks = watch.map_or(Vec::new(), gauge::Watch::end);
-    let mut state = state(&looks, &spans, limit_w);
-    if let Some(state) = &mut state {
-        let of_version = looks.iter().filter(|look| look.begin >= since);
-        state.highest_mhz = of_version.filter_map(|look| look.reading.sm_mhz).reduce(f64::max);
+        if is_short && !(is_steady && state.as_ref().is_some_and(ClockAndPower::is_unthrottled)) {
+            is_short = false;
+            continue;
+        }
+        let watts = state.as_ref().and_then(|state| state.mean_w);
+        let each = (spans[spans.len() - 1].end - spans[0].start) / spans.len() as u32;
+        let energy = watts.map(|watts| watts * each.as_secs_f64());
+        return Ok((Times::from_samples(samples), state, energy));
     }
-    let watts = state.as_ref().and_then(|state| state.mean_w);
-    let each = (spans[spans.len() - 1].end - spans[0].start) / spans.len() as u32;
-    let energy = watts.map(|watts| watts * each.as_secs_f64());
-    Ok(((Times::of(samples), state, energy), is_steady))
 }
 
 /// From the first to the last step of the energy counter, which moves every 20 to 100 ms: less says little.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// The state of a GPU during runs in a row, by the looks within them. If there is none within, the last one before
+/// The state of a GPU during runs in a row, by the samples within them. If there is none within, the last one before
 /// their end counts, since what follows may belong to another version.
-pub fn state(looks: &[Look], runs: &[Range<Instant>], power_limit_w: Option<f64>) -> Option<State> {
+pub fn state(
+    samples: &[GaugeSample],
+    runs: &[Range<Instant>],
+    power_limit_w: Option<f64>,
+) -> Option<ClockAndPower> {
     let (begin, end) = (runs.first()?.start, runs.last()?.end);
-    let known = |look: &&Look| look.reading != Reading::default();
-    let looks: Vec<&Look> = looks.iter().filter(known).collect();
-    let first = looks.partition_point(|look| look.begin < begin);
-    let last = looks.partition_point(|look| look.end <= end);
+    let known = |sample: &&GaugeSample| sample.reading != Reading::default();
+    let samples: Vec<&GaugeSample> = samples.iter().filter(known).collect();
+    let first = samples.partition_point(|sample| sample.begin < begin);
+    let last = samples.partition_point(|sample| sample.end <= end);
     let first = if first < last { first } else { last.saturating_sub(1) };
-    let looks = looks.get(first..last.max(first + 1)).filter(|looks| !looks.is_empty())?;
-    let span = |of: fn(&Reading) -> Option<f64>| {
-        Span::of(looks.iter().filter_map(|look| of(&look.reading)).collect())
+    let samples = samples.get(first..last.max(first + 1)).filter(|samples| !samples.is_empty())?;
+    let span = |value: fn(&Reading) -> Option<f64>| {
+        Span::from_values(samples.iter().filter_map(|sample| value(&sample.reading)).collect())
     };
-    let reasons: Vec<_> = looks.iter().filter_map(|look| look.reading.held_back.as_ref()).collect();
-    let mut held_back: BTreeMap<String, f64> = BTreeMap::new();
+    let reasons: Vec<_> =
+        samples.iter().filter_map(|sample| sample.reading.clock_limited_by.as_ref()).collect();
+    let mut clock_limited_by: BTreeMap<String, f64> = BTreeMap::new();
     for reason in reasons.iter().copied().flatten() {
-        *held_back.entry(reason.to_string()).or_default() += 1.0;
+        *clock_limited_by.entry(reason.to_string()).or_default() += 1.0;
     }
-    held_back.values_mut().for_each(|count| *count /= reasons.len() as f64);
-    Some(State {
-        looks: looks.len(),
+    clock_limited_by.values_mut().for_each(|count| *count /= reasons.len() as f64);
+    Some(ClockAndPower {
+        samples: samples.len(),
         sm_mhz: span(|reading| reading.sm_mhz),
         memory_mhz: span(|reading| reading.memory_mhz),
         power_w: span(|reading| reading.power_w),
         power_limit_w,
         temperature_c: span(|reading| reading.temperature_c),
-        held_back,
+        clock_limited_by,
         highest_mhz: None,
-        mean_w: mean_power(looks),
+        mean_w: mean_power(samples),
     })
 }
 
 /// Mean power from the first to the last step of the energy counter.
-fn mean_power(looks: &[&Look]) -> Option<f64> {
-    let counted: Vec<(Instant, f64)> =
-        looks.iter().filter_map(|look| Some((look.begin, look.reading.energy_j?))).collect();
+fn mean_power(samples: &[&GaugeSample]) -> Option<f64> {
+    let counted: Vec<(Instant, f64)> = samples
+        .iter()
+        .filter_map(|sample| Some((sample.begin, sample.reading.energy_j?)))
+        .collect();
     let mut steps = counted.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1]);
     let ((first, before), (last, after)) = (steps.next()?, steps.next_back()?);
     let power = (after - before) / (last - first).as_secs_f64();

@@ -14,7 +14,7 @@ use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, P
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::error::{Error, Result, invalid};
+use crate::error::{Error, MemoryPlace, Named, Result, invalid};
 
 pub use gpp_core::os::memory;
 pub use gpp_core::os::output as input;
@@ -130,25 +130,20 @@ impl Bar {
     }
 }
 
-impl progress::Bar for Bar {
-    fn step(&self) {
-        self.step();
-    }
-}
-
 impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
 }
 
-impl From<Progress> for progress::Progress {
-    fn from(progress: Progress) -> progress::Progress {
+impl From<Progress> for progress::Bars {
+    fn from(progress: Progress) -> progress::Bars {
         match progress.shown {
-            true => progress::Progress(Some(|what, steps| {
-                Box::new(Progress { shown: true }.bar(what, steps))
+            true => progress::Bars(Some(|what, steps| {
+                let bar = Progress { shown: true }.bar(what, steps);
+                Box::new(move || bar.step())
             })),
-            false => progress::Progress::NONE,
+            false => progress::Bars::NONE,
         }
     }
 }
@@ -206,8 +201,8 @@ pub fn listen() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    let all = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ];
-    let mut signals = Signals::new(all.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0))?;
+    let handled = [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ];
+    let mut signals = Signals::new(handled.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0))?;
     thread::Builder::new().spawn(move || {
         for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
             let is_first = STOP.ask(signal);
@@ -218,4 +213,28 @@ pub fn listen() -> io::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// The exit code of an error: 2 for bad usage or input, 3 for a device that is missing or failed, and 128 with a signal's
+/// number.
+pub fn exit_code(error: &Error) -> u8 {
+    match error.cause() {
+        Error::NoGpu { .. }
+        | Error::Driver(_)
+        | Error::Memory { place: MemoryPlace::Device, .. } => 3,
+        Error::Stopped { code, .. } => 128u8.saturating_add(*code as u8),
+        _ => 2,
+    }
+}
+
+/// The text of an error; a program is stopped by a signal.
+pub fn message(error: &Error) -> String {
+    match error {
+        Error::Stopped { code, done, total, unit } => {
+            let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
+            format!("stopped by {name} after {done} of {total} {unit}")
+        }
+        Error::Unknown { what: Named::Version, .. } => error.unknown_text("`gpp list` shows all"),
+        _ => error.to_string(),
+    }
 }

@@ -134,11 +134,13 @@ mod world {
                 begins.push(end);
                 end = end.checked_add(*count).expect(COUNTS);
             }
-            let mut all = vec![0u8; (end as usize).max(1)];
-            let mut parts = PartitionMut::new(&mut all[..end as usize], &counts[..], &begins[..]);
+            let mut received = vec![0u8; (end as usize).max(1)];
+            let mut parts =
+                PartitionMut::new(&mut received[..end as usize], &counts[..], &begins[..]);
             root.gather_varcount_into_root(bytes, &mut parts);
-            let part =
-                |(&begin, &count): (&i32, &i32)| all[begin as usize..][..count as usize].to_vec();
+            let part = |(&begin, &count): (&i32, &i32)| {
+                received[begin as usize..][..count as usize].to_vec()
+            };
             Some(begins.iter().zip(&counts).map(part).collect())
         }
 

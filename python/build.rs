@@ -4,5 +4,5 @@
 mod shared;
 
 fn main() {
-    shared::link(&[]);
+    shared::link();
 }

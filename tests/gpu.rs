@@ -6,21 +6,23 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, family};
-use common::on_device::{assert_of_bands, compare, group, matrix, of_bands, slabs, two_problems};
+use common::on_device::{
+    assert_of_bands, compare, device_bytes, group, matrix, of_bands, slabs, two_problems,
+};
 use common::{FIXTURES, Kind, QUIET, assorted, at_energies, fixture, hard, made};
-use gpp::catalogue::{BackEnd, Kernel, best};
+use gpp::catalogue::{BackEnd, Version, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
-use gpp::error::Error;
+use gpp::error::{Error, MemoryPlace};
 use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
-use gpp::problem::{Extents, Problem, Sums, System, synthesis};
-use gpp::reference::matrix::{Sample, compare as compare_elements, evaluate};
-use gpp::reference::{self, Outcome, Reference, verify};
-use gpp_core::offdiag::{Synthesised, Task, gpu as offdiag};
+use gpp::problem::{Extents, Problem, Source, Sums, System, synthesis};
+use gpp::reference::matrix::{SampledElements, compare as compare_elements, evaluate};
+use gpp::reference::{self, Outcome, Reference, verify_version};
+use gpp_core::offdiag::{MatrixTask, Synthesised, gpu as offdiag};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -71,7 +73,9 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         problems.push(at_energies(&made([31, 33, 170, 2], kind, 12), count));
     }
     for name in ["tiny", "demo"] {
-        problems.push(synthesis::synthesise(System::find(name).unwrap(), 11, QUIET).unwrap());
+        problems.push(
+            synthesis::Synthesis::new(System::find(name).unwrap(), 11, QUIET).load().unwrap(),
+        );
     }
     for name in hard() {
         let stored = fixture(&name);
@@ -86,7 +90,8 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     problems
         .into_iter()
         .map(|problem| {
-            let reference = reference::of(&problem, QUIET).unwrap().expect("small ones have");
+            let reference =
+                reference::for_problem(&problem, QUIET).unwrap().expect("small ones have");
             (problem, reference)
         })
         .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
@@ -105,7 +110,7 @@ fn slabs_on_gpu() -> Result<(), Failed> {
     for kind in [Kind::Mixed, Kind::Real] {
         let two = made([131, 149, 170, 2], kind, 12);
         for problem in [&two, &at_energies(&two, 5)] {
-            slabs(&gpu, problem, ALL.iter().map(|version| Kernel::Gpu(version)))?;
+            slabs(&gpu, problem, ALL.iter().map(|version| Version::Gpu(version)))?;
         }
     }
     Ok(())
@@ -122,37 +127,37 @@ fn streams_on_gpu() -> Result<(), Failed> {
 fn streams(problem: &Problem) -> Result<(), Failed> {
     const IGP: usize = 64;
     let slab = Extents { ngpown: IGP, ..problem.extents() };
-    let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
     let all = Gpu::open(0)?;
-    let short = Gpu::limited(0, Some(bands + 3 * slab))?;
+    let short = Gpu::limited(0, Some(device_bytes(slab, 3)))?;
     let engine = |gpu| -> gpp::error::Result<Engine<'_>> {
         Engine::new(problem, IGP, vec![Device::worker(gpu, problem)?])
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
     for version in ALL.iter().chain(ALL.iter().rev()) {
-        let group = group(problem, Kernel::Gpu(version)).unwrap_or(1);
+        let group = group(problem, Version::Gpu(version)).unwrap_or(1);
         if !IGP.is_multiple_of(group) {
             continue;
         }
         let id = version.id();
-        let first = placed.run(Kernel::Gpu(version))?;
-        let again = placed.run(Kernel::Gpu(version))?;
+        let first = placed.run(Version::Gpu(version))?;
+        let again = placed.run(Version::Gpu(version))?;
         let uploaded =
             |of: &Calculation| of.workers.iter().map(|share| share.uploaded).sum::<u64>();
-        let is_one = Kernel::Gpu(version).batches(problem).count() == 1;
+        let is_one = Version::Gpu(version).batches(problem).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
         for _ in 0..3 {
-            let streamed = streaming.run(Kernel::Gpu(version))?;
+            let streamed = streaming.run(Version::Gpu(version))?;
             assert!(uploaded(&streamed) >= problem.extents().bytes_of(Of::Slab) / 2, "{id}");
             let sums = [&first.sums, &again.sums, &streamed.sums];
             assert!(sums.iter().all(|sums| same_bits(sums, &first.sums)), "{id}: {sums:?}");
         }
     }
     drop(streaming);
-    let less = Gpu::limited(0, Some(bands + slab))?;
-    let refused = Engine::new(problem, IGP, vec![less.worker(problem)?]);
-    assert!(matches!(refused.err(), Some(Error::Memory { place: "device", .. })));
+    let less = Gpu::limited(0, Some(slab.bytes_of(Of::Bands)))?;
+    let mut refused = Engine::new(problem, IGP, vec![less.worker(problem)?])?;
+    let refused = refused.run(Version::Gpu(ALL[13]));
+    assert!(matches!(refused.err(), Some(Error::Memory { place: MemoryPlace::Device, .. })));
     Ok(())
 }
 
@@ -160,13 +165,13 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));
     let best = best(BackEnd::Gpu).gpu().unwrap();
-    let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Kernel::Gpu(best))?.sums);
+    let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Version::Gpu(best))?.sums);
     let expected: gpp::error::Result<Vec<Sums>> = problems.iter().map(alone).collect();
     let again = std::thread::scope(|scope| {
         let threads = problems.each_ref().map(|problem| {
             scope.spawn(|| -> gpp::error::Result<Vec<Sums>> {
                 let mut engine = Engine::whole(&gpu, problem)?;
-                (0..50).map(|_| Ok(engine.run(Kernel::Gpu(best))?.sums)).collect()
+                (0..50).map(|_| Ok(engine.run(Version::Gpu(best))?.sums)).collect()
             })
         });
         threads.map(|thread| thread.join().expect("no run panics"))
@@ -186,11 +191,12 @@ fn check(
     let failed = |what: String| format!("{}: {what}", problem.name());
     let run = || -> gpp::error::Result<_> {
         let mut engine = Engine::whole(gpu, problem)?;
-        let Calculation { sums, seconds, .. } = engine.run(Kernel::Gpu(version))?;
-        Ok((sums, engine.run(Kernel::Gpu(version))?.sums, seconds))
+        let Calculation { sums, seconds, .. } = engine.run(Version::Gpu(version))?;
+        Ok((sums, engine.run(Version::Gpu(version))?.sums, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
-    let verification = verify(problem, &problem.start().plus(&sums), Some(reference)).unwrap();
+    let version = Version::Gpu(version);
+    let (_, verification) = verify_version(version, problem, &sums, Some(reference)).unwrap();
     if verification.outcome != Outcome::Passed {
         return Err(failed(format!("{verification:?}")));
     }
@@ -206,10 +212,10 @@ fn check(
 fn matrices_of_si214() -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
     let (system, seed) = (System::find("si214").unwrap(), synthesis::DEFAULT_SEED);
-    let problem = synthesis::synthesise(system, seed, QUIET)?;
+    let problem = synthesis::Synthesis::new(system, seed, QUIET).load()?;
     let elements = Synthesised::new(system, seed, 128);
-    let task = Task::new(&problem, &elements);
-    let sample = Sample::few(&task);
+    let task = MatrixTask::new(&problem, &elements);
+    let sample = SampledElements::few(&task);
     let expected = evaluate(&task, &sample, QUIET);
     for version in offdiag::ALL {
         let found = compare_elements(&task, &matrix(&gpu, &task, version)?, &sample, &expected);

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(CALLER) {
         return match calls() {
             Ok(()) => ExitCode::SUCCESS,
-            Err(Error::Memory { place: "host", .. }) => ExitCode::from(REFUSED),
+            Err(Error::Memory { .. } | Error::Threads(_)) => ExitCode::from(REFUSED),
             Err(other) => panic!("{other}"),
         };
     }

@@ -1,4 +1,4 @@
-//! The GPU during runs: a scripted gauge in place of NVML, and what is made of the looks.
+//! The GPU during runs: a scripted gauge in place of NVML, and what is made of the samples.
 
 mod common;
 
@@ -9,19 +9,19 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Kind, QUIET, made};
-use gpp::catalogue::Kernel;
+use gpp::catalogue::Version;
 use gpp::devices::cpu::CpuDevice;
-use gpp::devices::gauge::{Gauge, Look, Reading, Watch};
+use gpp::devices::gauge::{Gauge, GaugeSample, Reading, Sampler};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
 use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, measure, state, timed, window};
 use gpp::problem::Problem;
-use gpp::record::run::{Measurement, Times, Verdict};
+use gpp::record::run::differ;
+use gpp::record::run::{Measurement, Times};
 use gpp::record::{Repetition, Span};
 use gpp::reference;
-use gpp::run::differs;
 
 struct Shows<F>(F);
 
@@ -48,7 +48,7 @@ fn throttled() -> Reading {
         power_w: Some(700.0),
         temperature_c: Some(60.0),
         energy_j: None,
-        held_back: Some(vec!["power cap"]),
+        clock_limited_by: Some(vec!["power cap"]),
     }
 }
 
@@ -77,10 +77,10 @@ impl Device for Gauged {
 
 fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
-    let reference = reference::of(&problem, QUIET).unwrap();
+    let reference = reference::for_problem(&problem, QUIET).unwrap();
     let device = Gauged { host: CpuDevice::new(), gauge };
     let mut engine = Engine::whole(&device, &problem).unwrap();
-    let version = Kernel::Gpu(ALL[8]);
+    let version = Version::Gpu(ALL[8]);
     measure(version, &device, &mut engine, reference.as_ref(), repetition, &|_| ()).unwrap()
 }
 
@@ -89,16 +89,17 @@ fn all_runs_throttled_have_numbers_and_marks() {
     let record = measured(fixed(throttled()), Repetition::exactly(1, 7));
     assert!(record.passed());
     assert_eq!(record.times.samples.len(), 7);
-    let state = record.state.unwrap();
+    let state = record.clock_and_power.unwrap();
     let of = |value| Some(Span { median: value, min: value, max: value });
     assert_eq!((state.sm_mhz, state.memory_mhz), (of(1500.0), of(3201.0)));
     assert_eq!((state.power_w, state.temperature_c), (of(700.0), of(60.0)));
-    assert_eq!((state.power_limit_w, state.held_back["power cap"]), (Some(700.0), 1.0));
+    assert_eq!((state.power_limit_w, state.clock_limited_by["power cap"]), (Some(700.0), 1.0));
     assert_eq!(record.energy_j, None);
     let again = measured(fixed(throttled()), Repetition::exactly(0, 6));
     assert_eq!(again.cycles(), Some(1500e6 * again.times.median));
-    let shown = gpp::run::results(&[again], None);
-    assert!(shown.contains("clock [MHz]") && shown.contains("1500"), "{shown}");
+    let shown = gpp::summary::results_table(&[again]);
+    let column = shown.headings.iter().position(|heading| heading == "clock [MHz]").unwrap();
+    assert_eq!(shown.rows[0][column], "1500");
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn without_a_gauge_or_an_answer_all_is_null() {
     for gauge in [None, fixed(Reading::default())] {
         let record = measured(gauge, Repetition::exactly(0, 2));
         assert_eq!((record.cycles(), record.energy_j), (None, None));
-        assert_eq!(record.state, None);
+        assert_eq!(record.clock_and_power, None);
         assert_eq!(record.times.samples.len(), 2);
     }
 }
@@ -152,31 +153,31 @@ fn short_windows_are_for_gpus_far_from_their_power_limit() {
         Reading { power_w: Some(565.0), ..free() },
         Reading { power_w: None, ..free() },
         Reading { sm_mhz: None, ..free() },
-        Reading { held_back: Some(vec!["power cap"]), ..free() },
+        Reading { clock_limited_by: Some(vec!["power cap"]), ..free() },
     ] {
         assert_eq!(measurements(fixed(doubtful), true, 0.0, 0), 2);
     }
-    let looks = AtomicUsize::new(0);
+    let samples = AtomicUsize::new(0);
     let falls = move || {
-        let look = looks.fetch_add(1, Ordering::Relaxed) as f64;
-        Reading { sm_mhz: Some(1980.0 - look), ..free() }
+        let sample = samples.fetch_add(1, Ordering::Relaxed) as f64;
+        Reading { sm_mhz: Some(1980.0 - sample), ..free() }
     };
     assert_eq!(measurements(Some(Arc::new(Shows(falls))), true, 0.0, 20), 2);
 }
 
 /// Looks of 5 ms, one every 10 ms from `begin` on: clock, reasons and energy of each.
-fn looks(begin: Instant, shown: &[(f64, &'static [&'static str], f64)]) -> Vec<Look> {
-    let look = |(at, (mhz, reasons, joules)): (u64, &(f64, &[&'static str], f64))| Look {
+fn samples(begin: Instant, shown: &[(f64, &'static [&'static str], f64)]) -> Vec<GaugeSample> {
+    let sample = |(at, (mhz, reasons, joules)): (u64, &(f64, &[&'static str], f64))| GaugeSample {
         begin: begin + Duration::from_millis(10 * at),
         end: begin + Duration::from_millis(10 * at + 5),
         reading: Reading {
             sm_mhz: Some(*mhz),
             energy_j: Some(*joules),
-            held_back: Some(reasons.to_vec()),
+            clock_limited_by: Some(reasons.to_vec()),
             ..Reading::default()
         },
     };
-    (0..).zip(shown).map(look).collect()
+    (0..).zip(shown).map(sample).collect()
 }
 
 fn run(begin: Instant, from: u64, to: u64) -> Range<Instant> {
@@ -186,7 +187,7 @@ fn run(begin: Instant, from: u64, to: u64) -> Range<Instant> {
 #[test]
 fn looks_within_the_runs_make_the_state() {
     let begin = Instant::now();
-    let looks = looks(
+    let samples = samples(
         begin,
         &[
             (300.0, &["thermal (software)"], 0.0),
@@ -197,13 +198,16 @@ fn looks_within_the_runs_make_the_state() {
             (345.0, &["sync boost"], 0.0),
         ],
     );
-    // The first look and the last are of no run.
+    // The first sample and the last are of no run.
     let runs = [run(begin, 8, 33), run(begin, 36, 38), run(begin, 39, 52)];
-    let state = state(&looks, &runs, None).unwrap();
-    assert_eq!(state.looks, 4);
+    let state = state(&samples, &runs, None).unwrap();
+    assert_eq!(state.samples, 4);
     assert_eq!(state.sm_mhz, Some(Span { median: 1700.0, min: 1500.0, max: 1900.0 }));
-    assert_eq!(state.held_back.len(), 2);
-    assert_eq!((state.held_back["power cap"], state.held_back["power brake"]), (0.5, 0.25));
+    assert_eq!(state.clock_limited_by.len(), 2);
+    assert_eq!(
+        (state.clock_limited_by["power cap"], state.clock_limited_by["power brake"]),
+        (0.5, 0.25)
+    );
     assert_eq!((state.power_w, state.power_limit_w), (None, None));
     // Too short for the counter, which did not move either.
     assert_eq!(state.mean_w, None);
@@ -214,9 +218,9 @@ fn energy_is_by_the_moves_of_the_counter() {
     let begin = Instant::now();
     // 100 W: 4 J every 40 ms, for half a second before and after the runs as well.
     let shown: Vec<_> = (0..150).map(|at| (1000.0, &[][..], f64::from(at / 4 * 4))).collect();
-    let looks = looks(begin, &shown);
+    let samples = samples(begin, &shown);
     let runs: Vec<_> = (0..5).map(|at| run(begin, 500 + 100 * at, 595 + 100 * at)).collect();
-    let watts = |runs: &[Range<Instant>]| state(&looks, runs, None)?.mean_w;
+    let watts = |runs: &[Range<Instant>]| state(&samples, runs, None)?.mean_w;
     let found = watts(&runs).unwrap();
     assert!((found - 100.0).abs() <= 1e-9, "{found}");
     assert_eq!((watts(&runs[..2]), watts(&[])), (None, None), "200 ms");
@@ -230,16 +234,16 @@ fn a_watch_looks_until_it_ends() {
         counted.fetch_add(1, Ordering::Relaxed);
         throttled()
     }));
-    let watch = Watch::begin(gauge.clone());
+    let watch = Sampler::begin(gauge.clone());
     let begin = Instant::now();
     while read() < 3 {
         assert!(begin.elapsed() < Duration::from_secs(60), "nobody looks");
         std::thread::sleep(Duration::from_millis(1));
     }
-    let looks = watch.end();
-    assert_eq!(looks.len(), read());
-    assert!(looks.is_sorted_by_key(|look| look.end));
-    drop(Watch::begin(gauge));
+    let samples = watch.end();
+    assert_eq!(samples.len(), read());
+    assert!(samples.is_sorted_by_key(|sample| sample.end));
+    drop(Sampler::begin(gauge));
     let after = read();
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(read(), after, "a dropped watch looks on");
@@ -248,20 +252,20 @@ fn a_watch_looks_until_it_ends() {
 #[test]
 fn noise_and_differences() {
     let times = |from: f64, step: f64, count: u32| {
-        Times::of((0..count).map(|at| from + step * f64::from(at)).collect())
+        Times::from_samples((0..count).map(|at| from + step * f64::from(at)).collect())
     };
     let a = times(1.0, 0.01, 10);
     for (one, other, verdict) in [
-        (&a, &times(2.0, 0.01, 10), Some(Verdict::Differs)),
-        (&times(2.0, 0.01, 10), &a, Some(Verdict::Differs)),
-        (&a, &times(1.005, 0.01, 10), Some(Verdict::Noise)),
-        (&a, &a, Some(Verdict::Noise)),
-        (&times(1.0, 0.1, 5), &times(9.0, 0.1, 5), Some(Verdict::Differs)),
+        (&a, &times(2.0, 0.01, 10), Some(true)),
+        (&times(2.0, 0.01, 10), &a, Some(true)),
+        (&a, &times(1.005, 0.01, 10), Some(false)),
+        (&a, &a, Some(false)),
+        (&times(1.0, 0.1, 5), &times(9.0, 0.1, 5), Some(true)),
         // Three a side lie apart by chance in one of ten cases.
         (&times(1.0, 0.1, 3), &times(9.0, 0.1, 3), None),
         (&a, &times(1.0, 0.0, 1), None),
         (&a, &times(f64::NAN, 0.1, 10), None),
     ] {
-        assert_eq!(differs(one, other), verdict);
+        assert_eq!(differ(one, other), verdict);
     }
 }

@@ -247,21 +247,21 @@ __device__ void collapse2(const Arrays &a, Sums<NW> &sums)
 }
 
 // v6 to v8: 64 blocks of bands, igp and 128 blocks of ig collapsed.
-constexpr unsigned N_BLK = 64, IG_BLK = 128;
+constexpr unsigned BAND_BLOCKS = 64, IG_BLOCKS = 128;
 
 template <class T, bool SWAPPED>
 __device__ void blocked(const Arrays &a, Sums<1> &sums)
 {
-    const unsigned threads = gridDim.x * blockDim.x, items = N_BLK * a.ngpown * IG_BLK;
+    const unsigned threads = gridDim.x * blockDim.x, items = BAND_BLOCKS * a.ngpown * IG_BLOCKS;
     unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= items) return;
     while (true) {
-        const unsigned ig_blk = index % IG_BLK, row = index / IG_BLK;
-        const unsigned igp = row % a.ngpown, n_blk = row / a.ngpown;
+        const unsigned ig_block = index % IG_BLOCKS, row = index / IG_BLOCKS;
+        const unsigned igp = row % a.ngpown, band_block = row / a.ngpown;
         const double vcoul = a.vcoul_loc[igp];
-        for (unsigned ig = ig_blk; ig < a.ncouls; ig += IG_BLK) {
+        for (unsigned ig = ig_block; ig < a.ncouls; ig += IG_BLOCKS) {
             const Pair p = a.pair(ig, igp);
-            for (unsigned n = n_blk; n < a.nbands; n += N_BLK) {
+            for (unsigned n = band_block; n < a.nbands; n += BAND_BLOCKS) {
                 const complex m = a.m<SWAPPED>(ig, igp, n);
                 sums.add(0, vcoul, a.occ[n], T::term(p, a.energy<SWAPPED>(0, n), a.limits), m);
             }

@@ -9,7 +9,7 @@ module gpp
   implicit none
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
-  public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_workspace, gpp_last_seconds
+  public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_last_seconds
   public :: gpp_last_call_seconds
   public :: gpp_set_threads, gpp_threads, gpp_progress
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
@@ -180,16 +180,6 @@ module gpp
       integer(c_int32_t) :: status
     end function c_set_stream
 
-    function c_workspace(handle, ncouls, ngpown, nbands, nw, on_device, host, device) &
-        bind(c, name='gpp_workspace') result(status)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: handle
-      integer(c_int64_t), value :: ncouls, ngpown, nbands, nw
-      integer(c_int32_t), value :: on_device
-      integer(c_int64_t), intent(inout) :: host, device
-      integer(c_int32_t) :: status
-    end function c_workspace
-
     function c_last_call_seconds(handle) bind(c, name='gpp_last_call_seconds') result(seconds)
       import :: c_double, c_ptr
       type(c_ptr), value :: handle
@@ -275,7 +265,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -293,11 +283,12 @@ contains
     ! As of gpp_sums_at.
     complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
     integer, intent(in), optional :: iw
+    logical, intent(in), optional :: sigma_alone
     type(c_screening), target :: screening
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, ach_of_bands, iw, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
@@ -353,7 +344,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, ach_of_bands, iw, screening)
+      on_device, static_ch, ach_of_bands, iw, sigma_alone, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -374,6 +365,8 @@ contains
     ! each band at omega(iw): (nbands) or more, of which the first are written.
     complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
     integer, intent(in), optional :: iw
+    ! Whether only the sum of both is computed, the self-energy, and written to ach; asx is zero then.
+    logical, intent(in), optional :: sigma_alone
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
     type(c_ptr) :: given, at_omega, to(4)
@@ -394,6 +387,7 @@ contains
     bands%on_device = flag(on_device)
     at_omega = at('omega', omega, 0, status)
     to(1) = at('asx', asx, size(omega), status)
+    if (flag(sigma_alone) == 1) to(1) = c_null_ptr
     to(2) = at('ach', ach, size(omega), status)
     to(3:) = c_null_ptr
     if (present(static_ch)) to(3) = at('static_ch', static_ch, nbands, status)
@@ -404,6 +398,7 @@ contains
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
       limits(gamma, sexcut), to(1), to(2), to(3), energy, to(4))
+    if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0
   end subroutine gpp_sums_at
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
@@ -469,20 +464,6 @@ contains
     integer(c_int32_t), intent(out) :: status
     status = c_set_stream(calculator%handle, stream)
   end subroutine gpp_set_stream
-
-  ! Maximum additional memory of a call in bytes, on the host and on each GPU.
-  subroutine gpp_workspace(calculator, ncouls, ngpown, nbands, nw, host, device, status, on_device)
-    type(gpp_calculator), intent(in) :: calculator
-    integer, intent(in) :: ncouls, ngpown, nbands, nw
-    integer(c_int64_t), intent(out) :: host, device
-    integer(c_int32_t), intent(out) :: status
-    ! Whether all four matrices are on the GPU.
-    logical, intent(in), optional :: on_device
-    host = 0
-    device = 0
-    status = c_workspace(calculator%handle, int(ncouls, c_int64_t), int(ngpown, c_int64_t), &
-      int(nbands, c_int64_t), int(nw, c_int64_t), flag(on_device), host, device)
-  end subroutine gpp_workspace
 
   ! Kernel time of the last call in seconds.
   function gpp_last_seconds(calculator) result(seconds)

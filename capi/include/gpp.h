@@ -306,24 +306,6 @@ gpp_status gpp_set_stream(struct gpp_handle *handle, void *stream);
 gpp_status gpp_set_progress(struct gpp_handle *handle, gpp_progress progress, void *context);
 
 /*
- Maximum additional memory of a call in bytes, with CH of each band: on the host, and on each GPU for the whole
- problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
-
- `on_device` is 1 if the matrices are on the GPU, else 0.
-
- # Safety
- `host` and `device` are null or writable.
- */
-gpp_status gpp_workspace(struct gpp_handle *handle,
-                         int64_t ncouls,
-                         int64_t ngpown,
-                         int64_t nbands,
-                         int64_t nw,
-                         int32_t on_device,
-                         uint64_t *host,
-                         uint64_t *device);
-
-/*
  Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
  `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first call on, if there is room. Keep
  `wtilde` and `eps` unchanged meanwhile; small arrays are copied. Matrices on the GPU are copied to the host
@@ -386,6 +368,9 @@ const char *gpp_message(void);
  to 100000 of them, with the zero of the band energies. Writes them to `asx` and `ach`, `(nw)` each, in the
  unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
  unchanged.
+
+ If `asx` is null, only their sum is computed, the self-energy, and written to `ach`: on a GPU this takes up to a
+ third less time.
 
  If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
  conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`

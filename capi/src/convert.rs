@@ -17,7 +17,7 @@ use gpp_core::problem::header::MOST_ENERGIES;
 use gpp_core::{Calculator, MatrixRef, Placed, Result};
 use num_complex::Complex64;
 
-use crate::{Complex, Formula, Screening, argument};
+use crate::{CComplex, CFormula, CScreening, argument};
 
 /// A number from `least` to `most`.
 pub fn dimension(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize> {
@@ -45,43 +45,43 @@ pub fn flag(name: &str, found: i32) -> Result<bool> {
 }
 
 /// The addresses of `len` elements: not null, aligned and within the address space. No elements may be anywhere.
-pub fn addresses<T>(name: &str, at: *const T, len: usize) -> Result<Range<usize>> {
+pub fn addresses<T>(name: &str, pointer: *const T, len: usize) -> Result<Range<usize>> {
     if len == 0 {
         return Ok(0..0);
     }
     let wrong = |what: &str| Err(argument(format!("{name} {what}")));
-    if at.is_null() {
+    if pointer.is_null() {
         return wrong("is null");
     }
-    if !at.is_aligned() {
+    if !pointer.is_aligned() {
         return wrong(&format!("is not at a multiple of {} bytes", align_of::<T>()));
     }
     let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok());
-    match bytes.and_then(|bytes| at.addr().checked_add(bytes)) {
-        Some(end) => Ok(at.addr()..end),
+    match bytes.and_then(|bytes| pointer.addr().checked_add(bytes)) {
+        Some(end) => Ok(pointer.addr()..end),
         None => wrong(&format!("has {len} elements, more than memory can hold")),
     }
 }
 
 /// A string of C.
-pub unsafe fn text<'a>(name: &str, at: *const c_char) -> Result<&'a str> {
-    addresses(name, at, 1)?;
+pub unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Result<&'a str> {
+    addresses(name, pointer, 1)?;
     // SAFETY: not null; the caller's word.
-    let text = unsafe { CStr::from_ptr(at) };
+    let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|_| argument(format!("{name} is not in UTF-8")))
 }
 
 /// A matrix of the caller: in place, or a copy if its columns have gaps on the host.
-pub enum Matrix<'a> {
+pub enum MatrixArgument<'a> {
     Host(Cow<'a, [Complex64]>),
     Device(DeviceMatrix),
 }
 
-impl Matrix<'_> {
+impl MatrixArgument<'_> {
     pub fn view(&self) -> MatrixRef<'_> {
         match self {
-            Matrix::Host(array) => MatrixRef::Host(array),
-            Matrix::Device(matrix) => MatrixRef::Device(*matrix),
+            MatrixArgument::Host(array) => MatrixRef::Host(array),
+            MatrixArgument::Device(matrix) => MatrixRef::Device(*matrix),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Matrix<'_> {
 /// A placed screening, and its matrices, dropped after it.
 pub struct PlacedScreening {
     placed: Placed<'static>,
-    _matrices: [Matrix<'static>; 2],
+    _matrices: [MatrixArgument<'static>; 2],
 }
 
 /// Checks the arguments of a call, one after the other.
@@ -104,9 +104,9 @@ impl Checks<'_> {
         Checks { calculator, ranges: Vec::new() }
     }
 
-    fn require_on_host<T>(&self, name: &str, at: *const T) -> Result<()> {
+    fn require_on_host<T>(&self, name: &str, pointer: *const T) -> Result<()> {
         let on_gpu = self.calculator.device().back_end() == BackEnd::Gpu;
-        match on_gpu && is_on_device(at.addr() as u64) {
+        match on_gpu && is_on_device(pointer.addr() as u64) {
             true => Err(argument(format!("{name} is in memory of a GPU, but must be on the host"))),
             false => Ok(()),
         }
@@ -116,31 +116,31 @@ impl Checks<'_> {
     pub unsafe fn array<'a, T>(
         &mut self,
         name: &'static str,
-        at: *const T,
+        pointer: *const T,
         len: usize,
     ) -> Result<&'a [T]> {
-        let all = addresses(name, at, len)?;
-        self.require_on_host(name, at)?;
-        self.ranges.push((name, all));
+        let range = addresses(name, pointer, len)?;
+        self.require_on_host(name, pointer)?;
+        self.ranges.push((name, range));
         // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
-        Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(at, len) } })
+        Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(pointer, len) } })
     }
 
     /// A value, as an array of one.
-    pub unsafe fn one<'a, T>(&mut self, name: &'static str, at: *const T) -> Result<&'a T> {
+    pub unsafe fn one<'a, T>(&mut self, name: &'static str, pointer: *const T) -> Result<&'a T> {
         // SAFETY: the caller's word.
-        unsafe { self.array(name, at, 1) }.map(|one| &one[0])
+        unsafe { self.array(name, pointer, 1) }.map(|one| &one[0])
     }
 
     /// A matrix of which column k begins at element `k * ld`; the gaps between columns are not read.
     pub unsafe fn matrix<'a>(
         &mut self,
         name: &'static str,
-        at: *const Complex,
+        pointer: *const CComplex,
         [rows, columns]: [usize; 2],
         ld: i64,
         on_device: bool,
-    ) -> Result<Matrix<'a>> {
+    ) -> Result<MatrixArgument<'a>> {
         let found = ld;
         let Some(ld) = usize::try_from(found).ok().filter(|&ld| ld >= rows) else {
             let needs = "elements from one column to the next";
@@ -148,60 +148,62 @@ impl Checks<'_> {
                 "{name} must have at least {rows} {needs} (ld_{name}), found {found}"
             )));
         };
-        let at = at.cast::<Complex64>();
+        let pointer = pointer.cast::<Complex64>();
         if rows == 0 || columns == 0 {
-            return Ok(Matrix::Host(Cow::Borrowed(&[])));
+            return Ok(MatrixArgument::Host(Cow::Borrowed(&[])));
         }
         let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
-        let all = addresses(name, at, len.unwrap_or(usize::MAX))?;
+        let range = addresses(name, pointer, len.unwrap_or(usize::MAX))?;
         if on_device {
             // SAFETY: the caller's word.
-            return Ok(Matrix::Device(unsafe { DeviceMatrix::new(at.addr() as u64, ld) }));
+            return Ok(MatrixArgument::Device(unsafe {
+                DeviceMatrix::new(pointer.addr() as u64, ld)
+            }));
         }
-        self.ranges.push((name, all));
-        self.require_on_host(name, at)?;
+        self.ranges.push((name, range));
+        self.require_on_host(name, pointer)?;
         let len = rows * columns;
         if ld == rows || columns == 1 {
             // SAFETY: aligned, not null, one column behind the other; the rest is the caller's word.
-            return Ok(Matrix::Host(unsafe { slice::from_raw_parts(at, len) }.into()));
+            return Ok(MatrixArgument::Host(unsafe { slice::from_raw_parts(pointer, len) }.into()));
         }
         let mut copy: Vec<Complex64> = zeros(name, len)?;
         for (column, to) in copy.chunks_exact_mut(rows).enumerate() {
             // SAFETY: as above, of this column alone.
-            to.copy_from_slice(unsafe { slice::from_raw_parts(at.add(column * ld), rows) });
+            to.copy_from_slice(unsafe { slice::from_raw_parts(pointer.add(column * ld), rows) });
         }
-        Ok(Matrix::Host(copy.into()))
+        Ok(MatrixArgument::Host(copy.into()))
     }
 
     /// A result, which does not overlap any other argument, the gaps between columns included.
     pub fn output(
         &mut self,
         name: &'static str,
-        at: *mut Complex,
+        pointer: *mut CComplex,
         len: usize,
     ) -> Result<*mut [Complex64]> {
-        let own = addresses(name, at, len)?;
-        self.require_on_host(name, at)?;
-        let overlaps = |other: &Range<usize>| own.start < other.end && other.start < own.end;
+        let range = addresses(name, pointer, len)?;
+        self.require_on_host(name, pointer)?;
+        let overlaps = |other: &Range<usize>| range.start < other.end && other.start < range.end;
         if let Some((other, _)) = self.ranges.iter().find(|(_, range)| overlaps(range)) {
             return Err(argument(format!("{name} overlaps {other}")));
         }
-        self.ranges.push((name, own));
-        Ok(ptr::slice_from_raw_parts_mut(at.cast(), len))
+        self.ranges.push((name, range));
+        Ok(ptr::slice_from_raw_parts_mut(pointer.cast(), len))
     }
 
     /// The placed screening, or if `screening` is not null that one, placed in `once`.
     pub unsafe fn screening<'p>(
         &mut self,
-        screening: *const Screening,
+        screening: *const CScreening,
         placed: &'p mut Option<PlacedScreening>,
         once: &'p mut Option<PlacedScreening>,
     ) -> Result<&'p mut Placed<'static>> {
         if !screening.is_null() {
             // SAFETY: the caller's word.
-            let mut own = unsafe { self.place(screening) }?;
-            own.placed = own.placed.once();
-            return Ok(&mut once.insert(own).placed);
+            let mut given = unsafe { self.place(screening) }?;
+            given.placed = given.placed.once();
+            return Ok(&mut once.insert(given).placed);
         }
         match placed {
             Some(placed) => Ok(&mut placed.placed),
@@ -210,10 +212,10 @@ impl Checks<'_> {
     }
 
     /// Places a screening.
-    pub unsafe fn place(&mut self, screening: *const Screening) -> Result<PlacedScreening> {
+    pub unsafe fn place(&mut self, screening: *const CScreening) -> Result<PlacedScreening> {
         // SAFETY: of all in the block, the caller's word.
         unsafe {
-            let s: &Screening = self.one("screening", screening)?;
+            let s: &CScreening = self.one("screening", screening)?;
             let shape @ [ncouls, ngpown] =
                 [indexed("ncouls", s.ncouls)?, indexed("ngpown", s.ngpown)?];
             let ng = indexed("ng", s.ng)?;
@@ -236,12 +238,12 @@ impl Checks<'_> {
     }
 
     /// Null `formula` has the defaults.
-    pub unsafe fn formula(&mut self, formula: *const Formula) -> Result<gpp_core::Formula> {
+    pub unsafe fn formula(&mut self, formula: *const CFormula) -> Result<gpp_core::Formula> {
         if formula.is_null() {
             return Ok(gpp_core::Formula::default());
         }
         // SAFETY: the caller's word.
-        let &Formula { gamma, sexcut } = unsafe { self.one("formula", formula) }?;
+        let &CFormula { gamma, sexcut } = unsafe { self.one("formula", formula) }?;
         Ok(gpp_core::Formula { gamma, sexcut })
     }
 }

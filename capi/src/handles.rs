@@ -16,7 +16,7 @@ use crate::convert::PlacedScreening;
 use crate::{Handle, Status, argument, status};
 
 /// The state of an open handle.
-pub struct Work {
+pub struct HandleState {
     /// The placed screening, dropped before its calculator.
     pub placed: Option<PlacedScreening>,
     pub calculator: Calculator,
@@ -28,13 +28,13 @@ pub struct Work {
 
 struct Open {
     /// None once it is closed. A calculation holds the lock, so that threads take turns.
-    work: Mutex<Option<Work>>,
+    work: Mutex<Option<HandleState>>,
     /// The [thread](here) of the call in progress, or 0.
     caller: AtomicUsize,
 }
 
 /// A call in progress.
-struct Turn<'o>(&'o Open, MutexGuard<'o, Option<Work>>);
+struct Turn<'o>(&'o Open, MutexGuard<'o, Option<HandleState>>);
 
 impl Open {
     /// Waits for whoever calculates; for a thread within a call, that would be itself.
@@ -81,7 +81,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
-    let work = Work { placed: None, calculator, version: "", seconds: [0.0; 2] };
+    let work = HandleState { placed: None, calculator, version: "", seconds: [0.0; 2] };
     let (count, open) = &mut *locked(&ALL);
     *count += 1;
     let number = count.wrapping_mul(SPREAD);
@@ -123,7 +123,10 @@ pub fn call(body: impl FnOnce() -> Result<()>) -> Status {
 }
 
 /// Runs the body of a call with what a handle calculates with, after whoever has it.
-pub fn calculate(handle: *const Handle, body: impl FnOnce(&mut Work) -> Result<()>) -> Status {
+pub fn calculate(
+    handle: *const Handle,
+    body: impl FnOnce(&mut HandleState) -> Result<()>,
+) -> Status {
     call(|| {
         let open = found(handle)?;
         let mut turn = open.turn()?;
@@ -140,10 +143,10 @@ pub fn set(handle: *const Handle, change: impl FnOnce(Calculator) -> Result<Calc
 }
 
 /// What a handle answers; the default of what is no handle.
-pub fn ask<T: Default>(handle: *const Handle, of: impl FnOnce(&Work) -> T) -> T {
+pub fn ask<T: Default>(handle: *const Handle, read: impl FnOnce(&HandleState) -> T) -> T {
     let mut answer = T::default();
     calculate(handle, |work| {
-        answer = of(work);
+        answer = read(work);
         Ok(())
     });
     answer
@@ -167,16 +170,16 @@ thread_local! {
 }
 
 /// Keeps a string of this thread, and returns it as [`stored`] does.
-pub fn store(of: Text, text: &str) -> *const c_char {
+pub fn store(which: Text, text: &str) -> *const c_char {
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
     // A thread that is about to end has nobody left to tell.
-    _ = STRINGS.try_with(|strings| strings.borrow_mut()[of as usize] = text);
-    stored(of)
+    _ = STRINGS.try_with(|strings| strings.borrow_mut()[which as usize] = text);
+    stored(which)
 }
 
 /// The string that this thread keeps, valid until it keeps another one; `""` on a thread that is about to end.
-pub fn stored(of: Text) -> *const c_char {
-    STRINGS.try_with(|strings| strings.borrow()[of as usize].as_ptr()).unwrap_or(c"".as_ptr())
+pub fn stored(which: Text) -> *const c_char {
+    STRINGS.try_with(|strings| strings.borrow()[which as usize].as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod handles;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
+use gpp_core::error::invalid;
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_core::on_gpu::ForeignStream;
 use gpp_core::{Calculator, Error};
@@ -53,15 +54,15 @@ pub enum Status {
 }
 
 fn argument(what: impl Into<String>) -> Error {
-    Error::Input { origin: String::new(), what: what.into() }
+    invalid("", what)
 }
 
 fn status(error: &Error) -> Status {
-    match error {
-        Error::Unknown { .. } | Error::Input { .. } => Status::BadArgument,
+    match error.cause() {
+        Error::Unknown { .. } | Error::Input { .. } | Error::Data { .. } => Status::BadArgument,
         Error::NoGpu { .. } => Status::NoDevice,
         Error::Driver(_) => Status::DeviceFailed,
-        Error::Memory { .. } => Status::Memory,
+        Error::Memory { .. } | Error::Threads(_) => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
         _ => Status::Internal,
     }
@@ -71,7 +72,7 @@ fn status(error: &Error) -> Status {
 /// `complex(c_double_complex)`: cast a pointer to one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Complex {
+pub struct CComplex {
     /// Real part.
     pub re: f64,
     /// Imaginary part.
@@ -89,7 +90,7 @@ pub struct Handle {
 /// memory or by 4294967295 elements of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Screening {
+pub struct CScreening {
     /// G vectors, the rows of `wtilde` and `eps`.
     pub ncouls: i64,
     /// G' vectors of this rank, the columns of `wtilde` and `eps`.
@@ -97,11 +98,11 @@ pub struct Screening {
     /// Length of `indinv`.
     pub ng: i64,
     /// Plasmon poles in eV, `wtilde_array(ig, igp)`.
-    pub wtilde: *const Complex,
+    pub wtilde: *const CComplex,
     /// Elements from one column of `wtilde` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_wtilde: i64,
     /// Identity less the inverse dielectric matrix, `I_eps_array(ig, igp)`, no unit.
-    pub eps: *const Complex,
+    pub eps: *const CComplex,
     /// Elements from one column of `eps` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_eps: i64,
     /// Coulomb interaction of each G, `(ncouls)`; the sums have its unit.
@@ -117,16 +118,16 @@ pub struct Screening {
 /// The bands that are summed over. Arrays as in `gpp_screening`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Bands {
+pub struct CBands {
     /// Bands.
     pub nbands: i64,
     /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
-    pub aqsn: *const Complex,
+    pub aqsn: *const CComplex,
     /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
     /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
     /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
-    pub aqsm: *const Complex,
+    pub aqsm: *const CComplex,
     /// Elements from one column of `aqsm` to the next; at least its rows.
     pub ld_aqsm: i64,
     /// 0 if `aqsm` has a row for each G, 1 if it has one for each G'.
@@ -142,14 +143,14 @@ pub struct Bands {
 /// The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct MatrixBands {
+pub struct CMatrixBands {
     /// Bands l and m, from 1 to 8192.
     pub bands: i64,
     /// Bands n.
     pub nbands: i64,
     /// Matrix elements of band l with band n, `a(ig, n, l)`, no unit: what `aqsntemp(ig, n)` is if l is the
     /// state. Column (n, l) begins at element `ld_a * (n + nbands * l)`, both counted from 0.
-    pub a: *const Complex,
+    pub a: *const CComplex,
     /// Elements from one column of `a` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_a: i64,
     /// Energy of each band n in eV, `(nbands)`.
@@ -172,7 +173,7 @@ pub type Progress = Option<unsafe extern "C" fn(part: f64, context: *mut c_void)
 /// Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Formula {
+pub struct CFormula {
     /// Distance from a pole in eV below which the near form of a term applies, `sig_gamma`.
     pub gamma: f64,
     /// Bound on |ssx| / |eps| for energies below the band, `sexcut`; larger terms are dropped.
@@ -294,44 +295,6 @@ pub unsafe extern "C" fn gpp_set_progress(
     })
 }
 
-/// Maximum additional memory of a call in bytes, with CH of each band: on the host, and on each GPU for the whole
-/// problem at once. With less memory on a GPU arrays of the host are streamed. Nothing is allocated.
-///
-/// `on_device` is 1 if the matrices are on the GPU, else 0.
-///
-/// # Safety
-/// `host` and `device` are null or writable.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gpp_workspace(
-    handle: *mut Handle,
-    ncouls: i64,
-    ngpown: i64,
-    nbands: i64,
-    nw: i64,
-    on_device: i32,
-    host: *mut u64,
-    device: *mut u64,
-) -> Status {
-    calculate(handle, |work| {
-        addresses("host", host, 1)?;
-        addresses("device", device, 1)?;
-        let calculator = work.calculator.clone().with_static_ch(true).with_ach_of_bands(Some(0));
-        let found = calculator.workspace(gpp_core::Sizes {
-            ncouls: indexed("ncouls", ncouls)?,
-            ngpown: indexed("ngpown", ngpown)?,
-            nbands: indexed("nbands", nbands)?,
-            nw: energies(nw)?,
-            on_gpu: flag("on_device", on_device)?,
-        })?;
-        // SAFETY: not null and aligned; the caller's word.
-        unsafe {
-            host.write(found.host);
-            device.write(found.device);
-        }
-        Ok(())
-    })
-}
-
 /// Places a screening for calls of `gpp_sums` and `gpp_matrix` with a null `screening`, until the next one or
 /// `gpp_release`. On one GPU `wtilde` and `eps` stay there from the first call on, if there is room. Keep
 /// `wtilde` and `eps` unchanged meanwhile; small arrays are copied. Matrices on the GPU are copied to the host
@@ -340,7 +303,7 @@ pub unsafe extern "C" fn gpp_workspace(
 /// # Safety
 /// As of `gpp_sums`; `wtilde` and `eps` stay valid and unchanged while they are placed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const Screening) -> Status {
+pub unsafe extern "C" fn gpp_place(handle: *mut Handle, screening: *const CScreening) -> Status {
     calculate(handle, |work| {
         // SAFETY: the caller's word.
         work.placed = Some(unsafe { Checks::by(&work.calculator).place(screening) }?);
@@ -424,6 +387,9 @@ pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
 /// unit of `vcoul`. They are of this rank's G': the caller sums them over ranks. After a failure they are
 /// unchanged.
 ///
+/// If `asx` is null, only their sum is computed, the self-energy, and written to `ach`: on a GPU this takes up to a
+/// third less time.
+///
 /// If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
 /// conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`
 /// is not null, CH of each band at energy `iw` is written there, `(nbands)`; else `iw` is ignored. The first energy is 0,
@@ -441,16 +407,16 @@ pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_sums(
     handle: *mut Handle,
-    screening: *const Screening,
-    bands: *const Bands,
+    screening: *const CScreening,
+    bands: *const CBands,
     nw: i64,
     omega: *const f64,
-    formula: *const Formula,
-    asx: *mut Complex,
-    ach: *mut Complex,
-    static_ch: *mut Complex,
+    formula: *const CFormula,
+    asx: *mut CComplex,
+    ach: *mut CComplex,
+    static_ch: *mut CComplex,
     iw: i64,
-    ach_of_bands: *mut Complex,
+    ach_of_bands: *mut CComplex,
 ) -> Status {
     calculate(handle, |work| {
         let (mut checks, mut once) = (Checks::by(&work.calculator), None);
@@ -458,7 +424,7 @@ pub unsafe extern "C" fn gpp_sums(
         unsafe {
             let placed = checks.screening(screening, &mut work.placed, &mut once)?;
             let [ncouls, ngpown] = placed.dimensions();
-            let b: &Bands = checks.one("bands", bands)?;
+            let b: &CBands = checks.one("bands", bands)?;
             let nbands = indexed("nbands", b.nbands)?;
             let aqsm_local = flag("aqsm_local", b.aqsm_local)?;
             let on_device = flag("bands.on_device", b.on_device)?;
@@ -469,10 +435,11 @@ pub unsafe extern "C" fn gpp_sums(
             let aqsn = checks.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?;
             let rows = if aqsm_local { ngpown } else { ncouls };
             let aqsm = checks.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
-            let asx = checks.output("asx", asx, omega.len())?;
+            let asx =
+                (!asx.is_null()).then(|| checks.output("asx", asx, omega.len())).transpose()?;
             let ach = checks.output("ach", ach, omega.len())?;
-            let mut of_bands = |name, at: *mut Complex| {
-                (!at.is_null()).then(|| checks.output(name, at, nbands)).transpose()
+            let mut of_bands = |name, pointer: *mut CComplex| {
+                (!pointer.is_null()).then(|| checks.output(name, pointer, nbands)).transpose()
             };
             let static_ch = of_bands("static_ch", static_ch)?;
             let ach_of_bands = of_bands("ach_of_bands", ach_of_bands)?;
@@ -480,14 +447,14 @@ pub unsafe extern "C" fn gpp_sums(
             let index = |_| dimension("iw", iw, [first, first + omega.len() - 1]);
             let iw = ach_of_bands.map(index).transpose()?.map(|iw| iw - first);
             let calculator = work.calculator.clone().with_static_ch(static_ch.is_some());
-            let calculator = calculator.with_ach_of_bands(iw);
+            let calculator = calculator.with_ach_of_bands(iw).with_sigma_alone(asx.is_none());
             let (aqsn, aqsm) = (aqsn.view(), aqsm.view());
             let bands = gpp_core::Bands { aqsn, aqsm, aqsm_local, e, occ };
             let found = calculator.sums_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
-            write(asx, &found.sums.asx);
             write(ach, &found.sums.ach);
-            for (to, found) in [(static_ch, found.static_ch), (ach_of_bands, found.ach_of_bands)] {
+            let of_bands = [(static_ch, found.static_ch), (ach_of_bands, found.ach_of_bands)];
+            for (to, found) in [(asx, Some(found.sums.asx))].into_iter().chain(of_bands) {
                 to.zip(found).into_iter().for_each(|(to, found)| write(to, &found));
             }
         }
@@ -513,13 +480,13 @@ pub unsafe extern "C" fn gpp_sums(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gpp_matrix(
     handle: *mut Handle,
-    screening: *const Screening,
-    bands: *const MatrixBands,
+    screening: *const CScreening,
+    bands: *const CMatrixBands,
     nw: i64,
     omega: *const f64,
-    formula: *const Formula,
-    sx: *mut Complex,
-    ch: *mut Complex,
+    formula: *const CFormula,
+    sx: *mut CComplex,
+    ch: *mut CComplex,
 ) -> Status {
     calculate(handle, |work| {
         let calculator = &work.calculator;
@@ -527,7 +494,7 @@ pub unsafe extern "C" fn gpp_matrix(
         // SAFETY: of all in the block, the caller's word. `once` is dropped when this returns.
         unsafe {
             let placed = checks.screening(screening, &mut work.placed, &mut once)?;
-            let b: &MatrixBands = checks.one("bands", bands)?;
+            let b: &CMatrixBands = checks.one("bands", bands)?;
             let bands = dimension("bands", b.bands, [1, MOST_BANDS])?;
             let nbands = indexed("nbands", b.nbands)?;
             let e = checks.array("e", b.e, nbands)?;

@@ -1,11 +1,11 @@
-//! Arrays to sums: `cargo run --release -p gpp-core --example arrays`.
+//! RankArrays to sums: `cargo run --release -p gpp-core --example arrays`.
 
 mod common;
 
 use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
 
 fn main() -> gpp_core::Result<()> {
-    let (own, aqs) = (common::Arrays::new(), common::elements(3));
+    let (own, aqs) = (common::RankArrays::new(), common::elements(3));
     let screening = Screening {
         wtilde: MatrixRef::Host(&own.wtilde),
         eps: MatrixRef::Host(&own.eps),

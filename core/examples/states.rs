@@ -6,21 +6,22 @@ mod common;
 use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
 
 fn main() -> gpp_core::Result<()> {
-    let own = common::Arrays::new();
+    let arrays = common::RankArrays::new();
     let screening = Screening {
-        wtilde: MatrixRef::Host(&own.wtilde),
-        eps: MatrixRef::Host(&own.eps),
-        vcoul: &own.vcoul,
-        inv_igp_index: &own.inv_igp_index,
-        indinv: &own.indinv,
+        wtilde: MatrixRef::Host(&arrays.wtilde),
+        eps: MatrixRef::Host(&arrays.eps),
+        vcoul: &arrays.vcoul,
+        inv_igp_index: &arrays.inv_igp_index,
+        indinv: &arrays.indinv,
     };
     let calculator = Calculator::open("auto")?;
     // Modes and eps are looked at once, and stay on a GPU.
     let mut placed = calculator.place(&screening)?;
-    for (state, &e) in own.e.iter().enumerate() {
+    for (state, &e) in arrays.e.iter().enumerate() {
         let aqs = common::elements(state);
         let aqs = MatrixRef::Host(&aqs);
-        let bands = Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &own.e, occ: &own.occ };
+        let bands =
+            Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &arrays.e, occ: &arrays.occ };
         // A derivative of Σ at the state's energy takes a step to each side.
         let omega = [e - 0.5, e, e + 0.5];
         let found = calculator.sums_at(&mut placed, &bands, &omega, Formula::default())?;

@@ -10,33 +10,32 @@
 //! Sums do not depend on other batches, except of sorted pairs, whose clusters depend on all energies.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
-use gpp_cpu::work::{Compensated, NEVER, Stop};
+use gpp_cpu::work::CompensatedSum;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::Kernel;
-use crate::devices::{Device, Done, SlabSums, Upload, Watch, Worker};
-use crate::error::{Error, Result};
-use crate::problem::{Batch, Batches, Problem, SlabRef, Slabs, Sums};
+use crate::catalogue::Version;
+use crate::devices::{Advance, Control, Device, SlabSums, Upload, Worker};
+use crate::error::{Error, Result, invalid};
+use crate::problem::{Batches, Problem, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
-use crate::schedule::{self, Homes, Pipeline, Run};
+use crate::schedule::{self, Affinity, Dispatch, StepPipeline};
 
 /// A problem cut into slabs, and the workers that sum them.
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
     workers: Vec<Box<dyn Worker + 'a>>,
-    homes: Homes,
+    homes: Affinity,
     ranks: &'a dyn Ranks,
-    stop: &'a Stop,
-    cache: u64,
+    /// Slabs are halved if a device has no room for them, down to so many igp.
+    least: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calculation {
-    /// The sums, without the starting sums.
+    /// The sums, without the starting sums; of a version for Σ alone [`Sums::alone`].
     pub sums: Sums,
     /// Seconds: by the device's clock for one slab in place, else from the begin to the last sum, uploads included.
     pub seconds: f64,
@@ -69,7 +68,7 @@ impl<'a> Engine<'a> {
 
     /// A problem in slabs of `igp` columns on `workers`.
     pub fn new(
-        problem: impl Into<Slabs<'a>>,
+        problem: &'a Problem,
         igp: usize,
         workers: Vec<Box<dyn Worker + 'a>>,
     ) -> Result<Self> {
@@ -79,26 +78,35 @@ impl<'a> Engine<'a> {
     /// The engine of one of several processes, each of which sums a part of the slabs.
     pub fn among(
         ranks: &'a dyn Ranks,
-        problem: impl Into<Slabs<'a>>,
+        problem: &'a Problem,
         igp: usize,
-        mut workers: Vec<Box<dyn Worker + 'a>>,
+        workers: Vec<Box<dyn Worker + 'a>>,
     ) -> Result<Self> {
-        let whole = problem.into();
         assert!(igp > 0 && !workers.is_empty(), "a run has slabs and workers");
-        let slabs = Slabs::new(whole.problem(), igp);
-        if slabs.count() > 1 {
-            let each = ranks.share(slabs.count()).len().div_ceil(workers.len());
-            workers.iter_mut().try_for_each(|worker| worker.expect(igp, each))?;
-        }
-        let first = |at: usize| (at < workers.len()).then_some(at);
-        let homes = Homes { of: (0..slabs.count()).map(first).collect(), moves: true };
-        Ok(Engine { slabs, workers, homes, ranks, stop: &NEVER, cache: 0 })
+        let slabs = Slabs::new(problem, igp);
+        let (homes, least) = (Affinity::default(), slabs.igp());
+        let mut engine = Engine { slabs, workers, homes, ranks, least };
+        engine.cut(igp)?;
+        Ok(engine)
     }
 
-    /// Makes the engine poll `stop` between slabs.
+    /// Halves slabs for which a device has no room, down to `least` igp.
     #[must_use]
-    pub fn stopping(self, stop: &'a Stop) -> Self {
-        Engine { stop, ..self }
+    pub fn halving_to(self, least: usize) -> Self {
+        Engine { least, ..self }
+    }
+
+    /// Cuts the problem into slabs of `igp` columns.
+    fn cut(&mut self, igp: usize) -> Result<()> {
+        self.slabs = Slabs::new(self.problem(), igp);
+        let (count, workers) = (self.slabs.count(), self.workers.len());
+        if count > 1 {
+            let each = self.ranks.share(count).len().div_ceil(workers);
+            self.workers.iter_mut().try_for_each(|worker| worker.expect(each))?;
+        }
+        let first = |slab: usize| (slab < workers).then_some(slab);
+        self.homes = Affinity { of: (0..count).map(first).collect(), moves: true };
+        Ok(())
     }
 
     pub fn problem(&self) -> &'a Problem {
@@ -110,25 +118,9 @@ impl<'a> Engine<'a> {
         self.slabs
     }
 
-    /// Allows `bytes` of host memory for what workers compute from slabs and need again.
-    pub fn keep(&mut self, bytes: u64) {
-        self.cache = bytes;
-        let each = bytes / self.workers.len() as u64;
-        self.workers.iter_mut().for_each(|worker| worker.keep(each));
-    }
-
-    pub fn kept(&self) -> u64 {
-        self.cache
-    }
-
-    /// Whether slabs displace each other, so that every calculation uploads them again.
-    pub fn streams(&self) -> bool {
-        self.workers.iter().any(|worker| worker.streams())
-    }
-
     /// Places all that a version's kernels read, if it stays there, so that the first calculation takes as long as the
     /// next one.
-    pub fn ready(&mut self, kernel: Kernel) -> Result<()> {
+    pub fn ready(&mut self, kernel: Version, control: Control) -> Result<()> {
         let slabs = self.slabs;
         let (Some(slab), [only]) = (slabs.problem().in_memory(), &mut self.workers[..]) else {
             return Ok(());
@@ -136,87 +128,103 @@ impl<'a> Engine<'a> {
         let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
         // In the order of a calculation, which leaves the last batch on the device, and what it made of others here.
         let batches = kernel.batches(slabs.problem());
-        let mut order = (0..batches.count()).take_while(|_| !self.stop.is_asked());
-        order.try_for_each(|at| only.ready(slab.view(), &batches.get(at), kernel))
+        let mut order = batches.iter().take_while(|_| !control.stop.is_asked());
+        match order.try_for_each(|batch| only.ready(slab.view(), &batch, kernel)) {
+            // The calculation halves the slab.
+            Err(error) if error.is_of_device_memory() && slabs.igp() > self.least => Ok(()),
+            placed => placed,
+        }
     }
 
-    pub fn run(&mut self, kernel: Kernel) -> Result<Calculation> {
-        self.run_with(kernel, Watch::none())
+    pub fn run(&mut self, kernel: Version) -> Result<Calculation> {
+        self.run_with(kernel, None, Control::none())
     }
 
-    /// One calculation with progress, and with a stop within a slab. Of several processes rank 0 has all sums.
-    pub fn run_with(&mut self, kernel: Kernel, watch: Watch) -> Result<Calculation> {
-        self.run_batches(kernel, &kernel.batches(self.problem()), watch)
-    }
-
-    /// One calculation at some energies (0-based) only: it returns their sums.
-    pub fn run_at(
+    /// One calculation with progress, and with a stop between slabs and within: the sums at some energies (0-based), or at
+    /// all. Of several processes rank 0 has them.
+    pub fn run_with(
         &mut self,
-        energies: &[usize],
-        kernel: Kernel,
-        watch: Watch,
+        kernel: Version,
+        energies: Option<&[usize]>,
+        control: Control,
     ) -> Result<Calculation> {
-        self.run_batches(kernel, &self.problem().batches_at(energies), watch)
+        let problem = self.problem();
+        let batches = match energies {
+            Some(energies) => problem.batches_at(energies),
+            None => kernel.batches(problem),
+        };
+        loop {
+            if let Some(found) = self.run_slabs(kernel, &batches, control)? {
+                return Ok(found);
+            }
+            let halves = self.slabs.igp().div_ceil(self.least).div_ceil(2);
+            self.cut(halves * self.least)?;
+        }
     }
 
-    fn run_batches(
+    /// One calculation; none if a device has no room for a slab that may be halved. Collective.
+    fn run_slabs(
         &mut self,
-        kernel: Kernel,
+        kernel: Version,
         batches: &Batches,
-        watch: Watch,
-    ) -> Result<Calculation> {
-        let group = kernel.igp_of_group(&batches.first().plan);
+        control: Control,
+    ) -> Result<Option<Calculation>> {
         let (count, igp) = (self.slabs.count(), self.slabs.igp());
+        let group = kernel.igp_of_group(self.problem().outline());
         if let Some(group) = group.filter(|group| count > 1 && !igp.is_multiple_of(*group)) {
-            let (origin, id) = (self.problem().name().into(), kernel.id());
+            let id = kernel.id();
             let what =
                 format!("{id} needs slabs of whole groups, {group} igp each; they have {igp} igp");
-            return Err(Error::Input { origin, what });
+            return Err(invalid(self.problem().name(), what));
         }
-        let own = self.ranks.share(count);
+        let share = self.ranks.share(count);
         self.ranks.barrier();
         let begin = Instant::now();
-        let run = SlabRun { slabs: self.slabs, kernel, batches, stop: watch.stop, begin };
+        let run = SlabRun { slabs: self.slabs, kernel, batches, control, begin };
         let workers = self.workers.iter_mut();
         let mut pipelines: Vec<_> =
             workers.map(|worker| SlabPipeline::new(&run, worker.as_mut())).collect();
-        let queue = Run {
-            items: own.collect(),
-            homes: &mut self.homes,
-            ahead: usize::MAX,
-            done: watch.done,
-            stop: self.stop,
-        };
+        let queue =
+            Dispatch { items: share.collect(), homes: &mut self.homes, ahead: usize::MAX, control };
         let mut sums = Vec::new();
         let mut take = |of_slab: SlabSums| {
             sums.push(of_slab);
             Ok(())
         };
-        let workers = pipelines.iter_mut().map(|one| one as &mut dyn Pipeline<_>).collect();
-        let stopped = schedule::each(workers, queue, &mut take)?;
+        let workers = pipelines.iter_mut().map(|one| one as &mut dyn StepPipeline<_>).collect();
+        let ended = schedule::each(workers, queue, &mut take);
         let workers = pipelines.iter().map(|pipeline| pipeline.stats.clone()).collect();
         drop(pipelines);
-        let stopped = self.ranks.first_code(stopped);
+        if igp > self.least {
+            let lacks = ended.as_ref().is_err_and(Error::is_of_device_memory);
+            if self.ranks.least((!lacks).into()) == 0 {
+                return Ok(None);
+            }
+        }
+        let stopped = self.ranks.first_code(ended?);
         let (sums, workers) = gathered(self.ranks, (sums, workers));
         let elapsed = begin.elapsed().as_secs_f64();
         if let Some(code) = stopped {
-            return Err(Error::Stopped { code, done: sums.len(), all: count, of: "slabs" });
+            return Err(Error::Stopped { code, done: sums.len(), total: count, unit: "slabs" });
         }
         let seconds = match &sums[..] {
             [only] if self.ranks.size() == 1 && only.upload.bytes == 0 => only.seconds,
             _ => elapsed,
         };
         let blocks = sums.first().and_then(|first| first.blocks);
-        let sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
-        Ok(Calculation { sums, seconds, blocks, workers })
+        let mut sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
+        if kernel.is_sigma_alone() {
+            sums = sums.alone();
+        }
+        Ok(Some(Calculation { sums, seconds, blocks, workers }))
     }
 }
 
 struct SlabRun<'r> {
     slabs: Slabs<'r>,
-    kernel: Kernel,
+    kernel: Version,
     batches: &'r Batches<'r>,
-    stop: &'r Stop,
+    control: Control<'r>,
     begin: Instant,
 }
 
@@ -224,15 +232,15 @@ struct SlabRun<'r> {
 struct SlabPipeline<'r> {
     run: &'r SlabRun<'r>,
     worker: &'r mut dyn Worker,
-    /// The batch in flight and the next one, which is made meanwhile, by their numbers.
-    made: Vec<(usize, Arc<Batch>)>,
     /// The batches for the next slab, last first, from the one in place on: a device holds one at a time.
     order: Vec<usize>,
-    in_flight: VecDeque<InFlight<'r>>,
+    in_flight: VecDeque<SlabInFlight<'r>>,
+    /// The slab with further batches to begin, when none of it is in flight.
+    begun: Option<SlabInFlight<'r>>,
     stats: WorkerStats,
 }
 
-struct InFlight<'r> {
+struct SlabInFlight<'r> {
     slab: usize,
     /// Its data, as long as there are batches to begin.
     data: Option<SlabRef<'r>>,
@@ -246,42 +254,12 @@ struct InFlight<'r> {
 impl<'r> SlabPipeline<'r> {
     fn new(run: &'r SlabRun<'r>, worker: &'r mut dyn Worker) -> SlabPipeline<'r> {
         let order = (0..run.batches.count()).rev().collect();
-        let (made, in_flight, stats) = Default::default();
-        SlabPipeline { run, worker, made, order, in_flight, stats }
-    }
-
-    fn batch(&mut self, at: usize) -> Arc<Batch> {
-        if let Some((_, batch)) = self.made.iter().find(|(number, _)| *number == at) {
-            return batch.clone();
-        }
-        let batch = Arc::new(self.run.batches.get(at));
-        if self.made.len() > 1 {
-            self.made.remove(0);
-        }
-        self.made.push((at, batch.clone()));
-        batch
-    }
-
-    fn begin_batch(&mut self, mut slab: InFlight<'r>, done: Done) -> Result<()> {
-        let SlabRun { kernel, batches, stop, .. } = *self.run;
-        let finished = slab.sums.len();
-        let of_batch = |of: f64| done((finished as f64 + of) / batches.count() as f64);
-        if finished > 0 {
-            of_batch(0.0);
-        }
-        let watch = Watch { done: &of_batch, stop };
-        watch.check()?;
-        slab.batch = slab.left.pop().expect("a batch is left");
-        let batch = self.batch(slab.batch);
-        let data = slab.data.as_ref().expect("it stays until the last batch");
-        self.worker.begin(data.view(), &batch, kernel, watch)?;
-        slab.data = slab.data.filter(|_| !slab.left.is_empty());
-        self.in_flight.push_back(slab);
-        Ok(())
+        let (in_flight, begun, stats) = Default::default();
+        SlabPipeline { run, worker, order, in_flight, begun, stats }
     }
 }
 
-impl Pipeline<SlabSums> for SlabPipeline<'_> {
+impl StepPipeline<SlabSums> for SlabPipeline<'_> {
     fn device(&self) -> &str {
         self.worker.device()
     }
@@ -292,27 +270,43 @@ impl Pipeline<SlabSums> for SlabPipeline<'_> {
         self.in_flight.len() < self.worker.depth() && last.is_none_or(|last| last.left.is_empty())
     }
 
-    fn begin(&mut self, slab: usize, done: Done) -> Result<bool> {
-        let begin = Instant::now();
-        let igp = self.run.slabs.range(slab).expect("the queue is of these slabs");
-        let data = self.run.slabs.problem().part(igp)?;
-        if let SlabRef::Owned(_) = data {
-            self.stats.source_s += begin.elapsed().as_secs_f64();
+    fn begin(&mut self, slab: usize, advance: Advance) -> Result<bool> {
+        let SlabRun { slabs, kernel, batches, control, .. } = *self.run;
+        let mut slab = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let begin = Instant::now();
+                let igp = slabs.range(slab).expect("the queue is of these slabs");
+                let data = slabs.problem().part(igp)?;
+                if let SlabRef::Owned(_) = data {
+                    self.stats.source_s += begin.elapsed().as_secs_f64();
+                }
+                let left = self.order.clone();
+                self.order.reverse();
+                SlabInFlight { slab, data: Some(data), left, batch: 0, sums: Vec::new() }
+            }
+        };
+        let finished = slab.sums.len();
+        let of_batch = |part: f64| advance((finished as f64 + part) / batches.count() as f64);
+        if finished > 0 {
+            of_batch(0.0);
         }
-        let (data, left) = (Some(data), self.order.clone());
-        self.begin_batch(InFlight { slab, data, left, batch: 0, sums: Vec::new() }, done)?;
-        self.order.reverse();
-        Ok(true)
+        let control = Control { advance: &of_batch, ..control };
+        control.check()?;
+        slab.batch = slab.left.pop().expect("a batch is left");
+        let data = slab.data.as_ref().expect("it stays until the last batch");
+        self.worker.begin(data.view(), &batches.get(slab.batch), kernel, control)?;
+        let is_last = slab.left.is_empty();
+        slab.data = slab.data.filter(|_| !is_last);
+        self.in_flight.push_back(slab);
+        Ok(is_last)
     }
 
-    fn finish(&mut self, done: Done) -> Result<Option<SlabSums>> {
+    fn finish(&mut self, _: Advance) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
-        if let Some(&next) = first.left.last() {
-            self.batch(next);
-        }
         first.sums.push((first.batch, self.worker.finish()?));
         if !first.left.is_empty() {
-            self.begin_batch(first, done)?;
+            self.begun = Some(first);
             return Ok(None);
         }
         first.sums.sort_by_key(|(batch, _)| *batch);
@@ -343,18 +337,18 @@ impl Drop for SlabPipeline<'_> {
 type Report = (Vec<SlabSums>, Vec<WorkerStats>);
 
 /// On rank 0 the reports of all, its own first; other ranks get their own. Collective.
-fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
+fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
     if ranks.size() == 1 {
-        return own;
+        return report;
     }
-    let (sums, workers) = &own;
+    let (sums, workers) = &report;
     let counts: Vec<_> = sums.iter().map(|of| (of.groups, of.blocks, of.values.len())).collect();
     let values = sums.iter().flat_map(|of| &of.values).copied().collect::<Vec<f64>>();
     let message = serde_json::to_vec(&(workers, counts)).expect("numbers under names");
     // JSON has no NaN.
     let sent = [ranks.gather(&message), ranks.gather(bytemuck::cast_slice(&values))];
-    let [Some(messages), Some(values)] = sent else { return own };
-    let mut all = Report::default();
+    let [Some(messages), Some(values)] = sent else { return report };
+    let mut reports = Report::default();
     for (message, values) in messages.iter().zip(values) {
         let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize)>) =
             serde_json::from_slice(message).expect("the same program wrote it");
@@ -362,11 +356,11 @@ fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
         for (groups, blocks, length) in counts {
             let values = values.by_ref().take(length).collect();
             let (seconds, upload) = (0.0, Upload::default());
-            all.0.push(SlabSums { values, groups, seconds, blocks, upload });
+            reports.0.push(SlabSums { values, groups, seconds, blocks, upload });
         }
-        all.1.extend(workers);
+        reports.1.extend(workers);
     }
-    all
+    reports
 }
 
 /// The sums of `nw` energies over slabs in the order of `igp`, by Neumaier's compensated summation (ZAMM 54, 39,
@@ -374,18 +368,18 @@ fn gathered(ranks: &dyn Ranks, own: Report) -> Report {
 /// [`ch_of_bands`](crate::catalogue::ch_of_bands) `ach` is that of each band, in the problem's order.
 pub fn ordered_sum<'a>(
     slabs: impl IntoIterator<Item = &'a SlabSums>,
-    kernel: Kernel,
+    kernel: Version,
     problem: &Problem,
     nw: usize,
 ) -> Sums {
     let nbands = problem.header().nbands;
-    let mut totals = vec![Compensated::default(); kernel.values([nbands, nw])];
+    let mut totals = vec![CompensatedSum::default(); kernel.values([nbands, nw])];
     for slab in slabs {
         for (of_groups, total) in slab.values.chunks_exact(slab.groups).zip(&mut totals) {
             of_groups.iter().for_each(|&group| total.add(group));
         }
     }
-    let values: Vec<f64> = totals.into_iter().map(Compensated::value).collect();
+    let values: Vec<f64> = totals.into_iter().map(CompensatedSum::value).collect();
     if !kernel.is_per_band() {
         return Sums::from_values(&values);
     }

@@ -1,4 +1,4 @@
-//! The library's errors: one enum. Its texts are written where an error is found.
+//! The library's errors: one enum of data, and the texts that are made of them.
 
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -7,42 +7,63 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 
 use bytesize::ByteSize;
+use num_complex::Complex64;
 
 /// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file, flag, system or array that is wrong.
+    /// A file, flag, system or argument that is wrong.
     #[error("{}{what}", if origin.is_empty() { String::new() } else { format!("{origin}: ") })]
     Input {
-        /// The name of the file, flag, system or array.
+        /// The name of the file, flag, system or argument.
         origin: String,
-        /// What is wrong with it, and where. Indices of arrays are 1-based and count in the whole problem; those of
-        /// a [`Calculator`](crate::Calculator) count in the caller's arrays.
+        /// What is wrong with it, and where.
         what: String,
+    },
+
+    /// An array or a number of a problem that is wrong.
+    #[error("{}", fault.text(*quantity, owner.as_ref()))]
+    Data {
+        /// Whose it is, if that is known.
+        owner: Option<Owner>,
+        /// Which one.
+        quantity: Quantity,
+        /// What is wrong with it.
+        fault: Box<Fault>,
     },
 
     /// An unknown name.
-    #[error("unknown {what} `{name}`{}known: {known}", meant(nearest))]
+    #[error("{}", self.unknown_text(&format!("known: {}", known.join(", "))))]
     Unknown {
-        /// What was named: a version, a system, a device.
-        what: &'static str,
+        /// What was named.
+        what: Named,
         /// The unknown name.
         name: String,
-        /// A similar known name; empty if there is none.
-        nearest: String,
+        /// A similar known name, if there is one.
+        nearest: Option<String>,
         /// All known names.
-        known: String,
+        known: Vec<String>,
     },
 
-    /// Too little memory, or no more threads of the host.
-    #[error("{what}")]
+    /// Too little memory.
+    #[error("not enough {place} memory for {what}: {} needed, {}", shown(*needed), available(*free, limit))]
     Memory {
-        /// "host" or "device".
-        place: &'static str,
-        /// What needs how much, and what is free.
+        /// Where.
+        place: MemoryPlace,
+        /// What needs it.
         what: String,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are free, if known.
+        free: Option<u64>,
+        /// What leaves no more, if it is not the size of the memory.
+        limit: Option<LimitedBy>,
     },
+
+    /// The system starts no more threads.
+    #[error("cannot start threads: {0}")]
+    Threads(String),
 
     /// There is no GPU to run on.
     #[error("no GPU to run on: {why}")]
@@ -55,17 +76,26 @@ pub enum Error {
     #[error("{0}")]
     Driver(String),
 
+    /// The error of one of several devices that work on a calculation.
+    #[error("{device}: {error}")]
+    OnDevice {
+        /// `gpu:0`, `gpu:1`, …
+        device: String,
+        /// Its error.
+        error: Box<Error>,
+    },
+
     /// The calculation was stopped, see [`Stop`](crate::Stop).
-    #[error("stopped with code {code} after {done} of {all} {of}")]
+    #[error("stopped with code {code} after {done} of {total} {unit}")]
     Stopped {
         /// The number that the caller gave as the reason.
         code: i32,
         /// Slabs or parts that are finished.
         done: usize,
         /// Slabs or parts in all.
-        all: usize,
+        total: usize,
         /// The unit: "slabs" or "parts".
-        of: &'static str,
+        unit: &'static str,
     },
 
     /// A file that could not be written, or a program that could not be run.
@@ -82,19 +112,81 @@ impl UnwindSafe for Error {}
 impl RefUnwindSafe for Error {}
 
 /// Result of the library's functions.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What an unknown name is meant to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum Named {
+    #[error("version")]
+    Version,
+    #[error("system")]
+    System,
+    #[error("device")]
+    Device,
+}
+
+/// Which memory is too small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "their names say it")]
+pub enum MemoryPlace {
+    #[error("host")]
+    Host,
+    #[error("device")]
+    Device,
+}
+
+/// What leaves a process less memory than the machine has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitedBy {
+    /// A limit that is set.
+    #[error("{by} allows {}{}", shown(*bytes), sharing(*ranks))]
+    Set {
+        /// The file of a control group, or a flag.
+        by: String,
+        /// Bytes that it allows.
+        bytes: u64,
+        /// Processes that share them.
+        ranks: u64,
+    },
+    /// So many processes share the host.
+    #[error("{0} ranks share the host")]
+    Shared(u64),
+    /// The system refuses more to this process.
+    #[error("the system grants this process no more, as under `ulimit -v`")]
+    Refused,
+    /// Another rank has no more.
+    #[error("another rank has no more")]
+    OtherRank,
+}
+
+fn sharing(ranks: u64) -> String {
+    if ranks > 1 { format!(", and {ranks} ranks share it") } else { String::new() }
+}
+
+fn available(free: Option<u64>, limit: &Option<LimitedBy>) -> String {
+    let bytes_free = free.map_or("an unknown amount".into(), shown);
+    match limit {
+        // It says what is free as long as nothing is taken.
+        Some(limit @ LimitedBy::Set { bytes, ranks: 1, .. }) if Some(*bytes) == free => {
+            limit.to_string()
+        }
+        Some(limit) => format!("{bytes_free} available; {limit}"),
+        None => format!("{bytes_free} free"),
+    }
+}
+
+/// What is wrong with something that the user gave, named by `origin`: a file, a flag, a version or an argument.
+pub fn invalid(origin: impl Display, what: impl Into<String>) -> Error {
+    Error::Input { origin: origin.to_string(), what: what.into() }
+}
 
 impl Error {
     /// An unknown name, with a similar known one, if there is one. An empty name is [`Error::Input`].
-    pub fn unknown<'a>(
-        what: &'static str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> Error {
-        let known: Vec<&str> = known.into_iter().collect();
+    pub fn unknown<'a>(what: Named, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+        let known: Vec<String> = known.into_iter().map(str::to_string).collect();
         if name.trim().is_empty() {
-            let needs = format!("the name is empty; known: {}", known.join(", "));
-            return Error::Input { origin: what.into(), what: needs };
+            return invalid(what, format!("the name is empty; known: {}", known.join(", ")));
         }
         let lower = name.to_lowercase();
         // An ending comes first: `8` means `v8`.
@@ -103,38 +195,30 @@ impl Error {
             let ends = known.ends_with(&lower);
             (ends, strsim::jaro_winkler(&lower, &known), Reverse(known.len()))
         };
-        let likeness = known.iter().map(|known| (likeness(known), *known));
+        let likeness = known.iter().map(|known| (likeness(known), known));
         let nearest = likeness
             .max_by(|(a, _), (b, _)| a.partial_cmp(b).expect("likeness is a number"))
             .filter(|((ends, like, _), _)| *ends || *like >= 0.75)
-            .map_or("", |(_, known)| known);
-        let (name, nearest, known) = (name.into(), nearest.into(), known.join(", "));
-        Error::Unknown { what, name, nearest, known }
+            .map(|(_, known)| known.clone());
+        Error::Unknown { what, name: name.into(), nearest, known }
     }
 
-    /// Too little memory; `limit` names the limit that leaves no more, and `free` is `u64::MAX` if unknown.
-    pub fn memory(
-        place: &'static str,
-        what: &str,
-        needed: u64,
-        free: u64,
-        limit: Option<&str>,
-    ) -> Error {
-        let needed = shown(needed);
-        let free = if free == u64::MAX { "an unknown amount".into() } else { shown(free) };
-        let has = match limit {
-            // It says what is free as long as nothing is taken.
-            Some(limit) if limit.ends_with(&format!("allows {free}")) => limit.to_string(),
-            Some(limit) => format!("{free} available; {limit}"),
-            None => format!("{free} free"),
-        };
-        let what = format!("not enough {place} memory for {what}: {needed} needed, {has}");
-        Error::Memory { place, what }
+    /// The text of an unknown name, where `hint` says which are known; empty for other errors.
+    pub fn unknown_text(&self, hint: &str) -> String {
+        let Error::Unknown { what, name, nearest, .. } = self else { return String::new() };
+        let meant = nearest.as_ref().map_or(";".into(), |name| format!(": did you mean `{name}`?"));
+        format!("unknown {what} `{name}`{meant} {hint}")
+    }
+
+    /// Too little memory on a device; `free` is `u64::MAX` if unknown.
+    pub fn device_memory(what: &str, needed: u64, free: u64) -> Error {
+        let (what, free) = (what.into(), Some(free).filter(|&free| free != u64::MAX));
+        Error::Memory { place: MemoryPlace::Device, what, needed, free, limit: None }
     }
 
     /// The system starts no more threads.
     pub fn threads(reason: impl Display) -> Error {
-        Error::Memory { place: "host", what: format!("cannot start threads: {reason}") }
+        Error::Threads(reason.to_string())
     }
 
     /// The driver refused an operation.
@@ -148,46 +232,238 @@ impl Error {
     }
 
     pub(crate) fn on(self, device: &str) -> Error {
-        let of = |text: String| format!("{device}: {text}");
         match self {
-            Error::Input { origin, what } => Error::Input { origin: of(origin), what },
-            Error::Memory { place, what } => Error::Memory { place, what: of(what) },
-            Error::Driver(what) => Error::Driver(of(what)),
-            other => other,
+            Error::Stopped { .. } | Error::Caller(_) => self,
+            error => Error::OnDevice { device: device.into(), error: error.into() },
         }
+    }
+
+    /// The error, without the device that has it.
+    pub fn cause(&self) -> &Error {
+        if let Error::OnDevice { error, .. } = self { error } else { self }
     }
 
     /// Whether a device has too little memory.
     pub fn is_of_device_memory(&self) -> bool {
-        matches!(self, Error::Memory { place: "device", .. })
+        matches!(self.cause(), Error::Memory { place: MemoryPlace::Device, .. })
     }
 
-    // Errors of data: a problem's name is put before these when it is known.
-
-    pub(crate) fn new(what: impl Into<String>) -> Error {
-        Error::Input { origin: String::new(), what: what.into() }
+    pub(crate) fn data(quantity: Quantity, fault: Fault) -> Error {
+        Error::Data { owner: None, quantity, fault: fault.into() }
     }
 
-    /// An error of an array or a number; the text follows its name.
-    pub(crate) fn of(name: &str, text: impl Display) -> Error {
-        Error::new(format!("{name}{text}"))
+    /// The same, where it is known whose data are wrong.
+    pub(crate) fn owned_by(self, owner: Owner) -> Error {
+        match self {
+            Error::Data { owner: None, quantity, fault } => {
+                Error::Data { owner: Some(owner), quantity, fault }
+            }
+            other => other,
+        }
     }
 
-    pub(crate) fn length(name: &str, needed: u64, found: u64) -> Error {
-        Error::of(name, format!(" needs {needed} elements, has {found}"))
-    }
-
-    pub(crate) fn exceeds(name: &str, found: usize, limit: &str, most: usize) -> Error {
-        Error::of(name, format!(" = {found} exceeds {limit} = {most}"))
-    }
-
-    pub(crate) fn igp(igp: &Range<usize>, ngpown: usize) -> Error {
-        Error::new(format!("igp {}..{} is not within 0..{ngpown}", igp.start, igp.end))
+    /// The same for whoever gave the rows of all G for `aqsm_local`; `row` is that of a column, both from 0.
+    pub(crate) fn in_rows_of_g(mut self, row: impl Fn(usize) -> Option<usize>) -> Error {
+        if let Error::Data { quantity: quantity @ Quantity::AqsmLocal, fault, .. } = &mut self {
+            *quantity = Quantity::Aqsmtemp;
+            if let Fault::Value { index, .. } = &mut **fault {
+                index[0] = row(index[0]).unwrap_or(index[0]);
+            }
+        }
+        self
     }
 }
 
-fn meant(nearest: &str) -> String {
-    if nearest.is_empty() { "; ".into() } else { format!(": did you mean `{nearest}`? ") }
+/// Whose arrays and numbers are wrong, which decides about names and indices in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A file, by its path: its names, the record, indices from 1.
+    File(String),
+    /// A problem in no file, by its name: the names in a file, indices from 1.
+    Problem(String),
+    /// A caller of the library: the names of arguments.
+    Caller {
+        /// The index of a first element.
+        index_base: usize,
+    },
+}
+
+/// What is wrong with an array or a number. Indices count from 0, masked columns included.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the text says what the fields are")]
+pub enum Fault {
+    /// Another length.
+    Length { needed: u64, found: u64 },
+    /// More elements than kernels index.
+    TooLong { found: u64, most: u64 },
+    /// A dimension that is too small or too large.
+    Dimension { found: i64, least: i64, most: i64 },
+    /// A dimension above another one.
+    Exceeds { found: usize, limit: Quantity, most: usize },
+    /// An element that is no index, from 1, of what has this dimension.
+    Index { index: usize, found: i32, dimension: Quantity, most: usize },
+    /// A number that is not finite or out of bounds, or a complex one with such a part.
+    Value { index: Vec<usize>, found: Complex64, bounds: [f64; 2] },
+    /// A pole that is larger than `most` at such an energy, or without it whose term has no bound there.
+    Pole { index: Vec<usize>, found: Complex64, energy: EnergyAt, most: Option<f64> },
+    /// A range of columns that is no part of all.
+    Igp { igp: Range<usize>, ngpown: usize },
+}
+
+/// An element of `wx` with the number of its energy, from 0, and its band.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "their names say it")]
+pub struct EnergyAt {
+    pub index: [usize; 2],
+    pub w: f64,
+}
+
+impl Fault {
+    /// A real number.
+    pub(crate) fn value(index: &[usize], found: f64, bounds: [f64; 2]) -> Fault {
+        Fault::Value { index: index.into(), found: found.into(), bounds }
+    }
+
+    fn text(&self, quantity: Quantity, owner: Option<&Owner>) -> String {
+        let prefix = match (owner, quantity.record()) {
+            (None, _) => String::new(),
+            (Some(Owner::File(path)), 1..) => format!("{path}: record {}: ", quantity.record()),
+            (Some(Owner::File(name) | Owner::Problem(name)), _) => format!("{name}: "),
+            (Some(Owner::Caller { .. }), _) => "the caller's arrays: ".into(),
+        };
+        let is_caller = matches!(owner, Some(Owner::Caller { .. }));
+        let (name, array) = (quantity.name(is_caller), quantity.array(is_caller));
+        let name_of = |other: &Quantity| other.name(is_caller);
+        let place = |index: &[usize]| {
+            let base = if let Some(Owner::Caller { index_base }) = owner { *index_base } else { 1 };
+            let index = index.iter().map(|index| (index + base).to_string());
+            index.collect::<Vec<_>>().join(",")
+        };
+        let energy = |EnergyAt { index, w }: &EnergyAt| {
+            format!("{} is {w:e} eV at ({})", Quantity::Wx.array(is_caller), place(index))
+        };
+        let what = match self {
+            Fault::Length { needed, found } => {
+                format!("{array} needs {needed} elements, has {found}")
+            }
+            Fault::TooLong { found, most } => {
+                format!("{array} has {found} elements; the kernels index at most {most}")
+            }
+            Fault::Dimension { found, least, most } => {
+                format!("{name} must be from {least} to {most}, found {found}")
+            }
+            Fault::Exceeds { found, limit, most } => {
+                format!("{name} = {found} exceeds {} = {most}", name_of(limit))
+            }
+            Fault::Index { index, found, dimension, most } => {
+                let (place, dimension) = (place(&[*index]), name_of(dimension));
+                format!("{name}({place}) = {found} is outside 1..={most} ({dimension})")
+            }
+            Fault::Value { index, found, bounds: [_, high] }
+                if index.len() > 1 && quantity != Quantity::Wx =>
+            {
+                let needs = format!("real and imaginary part must be finite and at most {high:e}");
+                format!("{array} is {found:e} at ({}); {needs}", place(index))
+            }
+            Fault::Value { index, found: Complex64 { re: found, .. }, bounds: [low, high] } => {
+                let needs = match *high {
+                    f64::MAX if *low == 0.0 => "it must be finite and not negative".into(),
+                    f64::MAX => "it must be finite".into(),
+                    high if *low == -high => format!("its absolute value must be at most {high:e}"),
+                    high => format!("it must be from {low} to {high}"),
+                };
+                let found = match index[..] {
+                    [] => format!("{name} is {found:?}"),
+                    [at] => format!("{name}({}) is {found:?}", place(&[at])),
+                    _ => energy(&EnergyAt { index: [index[0], index[1]], w: *found }),
+                };
+                format!("{found}; {needs}")
+            }
+            Fault::Pole { index, found, energy: at, most } => {
+                let needs = match most {
+                    Some(most) => format!("for such an energy poles must be at most {most:e} eV"),
+                    None => "their term is not bounded, not even by the cutoff".into(),
+                };
+                format!(
+                    "{array} is {found:e} eV at ({}), and {}; {needs}",
+                    place(index),
+                    energy(at)
+                )
+            }
+            Fault::Igp { igp: Range { start, end }, ngpown } => {
+                format!("igp {start}..{end} is not within 0..{ngpown}")
+            }
+        };
+        prefix + &what
+    }
+}
+
+/// Declares [`Quantity`]: the name in a file, the names of an array's indices if there are several, the name of a
+/// caller's argument, and the record of a file, 0 for none.
+macro_rules! quantities {
+    ($($id:ident: $file:literal $indices:literal $caller:literal $record:literal;)*) => {
+        /// An array or a number of a problem.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "their names are those in a file")]
+        pub enum Quantity {
+            $($id,)*
+        }
+
+        impl Quantity {
+            const fn name(self, is_caller: bool) -> &'static str {
+                match self {
+                    $(Quantity::$id => if is_caller { $caller } else { $file },)*
+                }
+            }
+
+            /// Its name with those of its indices.
+            pub(crate) const fn array(self, is_caller: bool) -> &'static str {
+                match self {
+                    $(Quantity::$id if is_caller => concat!($caller, $indices),)*
+                    $(Quantity::$id => concat!($file, $indices),)*
+                }
+            }
+
+            const fn record(self) -> u8 {
+                match self {
+                    $(Quantity::$id => $record,)*
+                }
+            }
+        }
+    };
+}
+
+quantities! {
+    SigNtband: "sig_ntband" "" "the length of e" 1;
+    GvecNg: "gvec_ng" "" "the length of indinv" 1;
+    Ncoul: "ncoul" "" "the length of vcoul" 1;
+    EpsmpiNgpownMax: "epsmpi_ngpown_max" "" "the length of inv_igp_index" 1;
+    PeinfNtbandMax: "peinf_ntband_max" "" "the length of e" 1;
+    PeinfNtbandDist: "peinf_ntband_dist" "" "the length of e" 2;
+    Ngpown: "ngpown" "" "the length of inv_igp_index" 2;
+    Ncouls: "ncouls" "" "the length of vcoul" 2;
+    PeinfIndextDist: "peinf_indext_dist" "" "peinf_indext_dist" 3;
+    WfnkqEkq: "wfnkq_ekq" "" "e" 4;
+    Nstart: "nstart" "" "nstart" 5;
+    Nend: "nend" "" "the length of omega" 5;
+    SigDw: "sig_dw" "" "sig_dw" 5;
+    SigGamma: "sig_gamma" "" "gamma" 5;
+    ELk: "e_lk" "" "e_lk" 5;
+    Energies: "energies" "" "omega" 0;
+    InvIgpIndex: "inv_igp_index" "" "inv_igp_index" 6;
+    Aqsmtemp: "aqsmtemp" "(ig,n)" "aqsm" 8;
+    AqsmLocal: "aqsm_local" "(igp,n)" "aqsm" 0;
+    Tol: "tol" "" "tol" 9;
+    Efermi: "efermi" "" "efermi" 9;
+    Vcoul: "vcoul" "" "vcoul" 10;
+    VcoulLoc: "vcoul_loc" "(igp)" "vcoul" 0;
+    Sexcut: "sexcut" "" "sexcut" 11;
+    Wtilde: "wtilde_array" "(ig,igp)" "wtilde" 12;
+    IEps: "I_eps_array" "(ig,igp)" "eps" 13;
+    Aqsntemp: "aqsntemp" "(ig,n)" "aqsn" 14;
+    Wx: "wx" "(iw,n) = ω(iw) − e(n)" "wx" 0;
+    Occ: "occ" "(n)" "occ" 0;
+    A: "a" "(ig,n,l)" "a" 0;
 }
 
 /// Bytes as messages show them.

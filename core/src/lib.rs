@@ -39,6 +39,8 @@ pub mod ranks;
 pub mod reference;
 #[doc(hidden)]
 pub mod schedule;
+#[doc(hidden)]
+pub mod session;
 
 #[doc(hidden)]
 pub use gpp_cpu::work::Stop;
@@ -49,15 +51,13 @@ pub use num_complex::Complex64;
 #[doc(inline)]
 pub use crate::calculator::placed::{FoundMatrix, MatrixBands, Placed};
 #[doc(inline)]
-pub use crate::calculator::{
-    Bands, Calculator, Formula, Found, MatrixRef, Screening, Sizes, Workspace, on_gpu,
-};
+pub use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening, on_gpu};
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;
 #[doc(inline)]
 pub use crate::error::{Error, Result};
 #[doc(inline)]
-pub use crate::offdiag::Sums as MatrixSums;
+pub use crate::offdiag::MatrixSums;
 #[doc(inline)]
 pub use crate::problem::Sums;
 

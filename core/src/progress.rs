@@ -1,22 +1,16 @@
 //! Progress of long work on the host, for a program that shows bars.
 
-/// A bar; dropping it ends the work.
-pub trait Bar: Send + Sync {
-    fn step(&self);
-}
+/// A bar, called after each step; dropping it ends the work.
+pub type StepBar = Box<dyn Fn() + Send + Sync>;
 
-impl Bar for () {
-    fn step(&self) {}
-}
-
-/// Makes a [`Bar`] with a name and a number of steps, if bars are shown.
+/// Makes a [`StepBar`] with a name and a number of steps, if bars are shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress(pub Option<fn(&str, u64) -> Box<dyn Bar>>);
+pub struct Bars(pub Option<fn(&str, u64) -> StepBar>);
 
-impl Progress {
-    pub const NONE: Progress = Progress(None);
+impl Bars {
+    pub const NONE: Bars = Bars(None);
 
-    pub fn bar(self, what: &str, steps: u64) -> Box<dyn Bar> {
-        self.0.map_or_else(|| Box::new(()) as Box<dyn Bar>, |make| make(what, steps))
+    pub fn bar(self, what: &str, steps: u64) -> StepBar {
+        self.0.map_or_else(|| Box::new(|| ()) as StepBar, |make| make(what, steps))
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, invalid};
 
 /// The ranks of a run, from the view of one. All ranks call collective functions, in the same order.
 pub trait Ranks: Sync {
@@ -28,35 +28,35 @@ pub trait Ranks: Sync {
     fn abort(&self, code: u8);
 
     /// The least of all numbers. Collective.
-    fn least(&self, own: u64) -> u64 {
-        let all = self.gather(&own.to_ne_bytes()).unwrap_or_default();
-        let read = |bytes: Vec<u8>| bytes.try_into().map_or(own, u64::from_ne_bytes);
-        let least = all.into_iter().map(read).min().unwrap_or(own);
+    fn least(&self, number: u64) -> u64 {
+        let numbers = self.gather(&number.to_ne_bytes()).unwrap_or_default();
+        let read = |bytes: Vec<u8>| bytes.try_into().map_or(number, u64::from_ne_bytes);
+        let least = numbers.into_iter().map(read).min().unwrap_or(number);
         read(self.broadcast(least.to_ne_bytes().to_vec()))
     }
 
     /// The code of the first rank that has one. Collective.
-    fn first_code(&self, own: Option<i32>) -> Option<i32> {
+    fn first_code(&self, code: Option<i32>) -> Option<i32> {
         // Any `i32` may be a code, 0 too: a caller's progress stops a calculation by it.
         const NONE: i64 = i64::MAX;
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(NONE, i64::from_ne_bytes);
-        let all = self.gather(&own.map_or(NONE, i64::from).to_ne_bytes()).unwrap_or_default();
-        let first = all.into_iter().map(read).find(|&code| code != NONE).unwrap_or(NONE);
+        let codes = self.gather(&code.map_or(NONE, i64::from).to_ne_bytes()).unwrap_or_default();
+        let first = codes.into_iter().map(read).find(|&code| code != NONE).unwrap_or(NONE);
         i32::try_from(read(self.broadcast(first.to_ne_bytes().to_vec()))).ok()
     }
 
     /// This rank's range of so many items: as many as each other rank has, or one more.
-    fn share(&self, of: usize) -> Range<usize> {
-        let bound = |rank: usize| rank * of / self.size();
+    fn share(&self, count: usize) -> Range<usize> {
+        let bound = |rank: usize| rank * count / self.size();
         bound(self.rank())..bound(self.rank() + 1)
     }
 
     /// How many ranks have each of these. Collective.
-    fn having(&self, own: &[String]) -> Vec<usize> {
-        let all = self.gather(own.join("\n").as_bytes()).unwrap_or_default();
-        let all = self.broadcast(all.join(&b'\n'));
-        let all = String::from_utf8_lossy(&all);
-        own.iter().map(|one| all.lines().filter(|line| line == one).count()).collect()
+    fn having(&self, names: &[String]) -> Vec<usize> {
+        let lines = self.gather(names.join("\n").as_bytes()).unwrap_or_default();
+        let lines = self.broadcast(lines.join(&b'\n'));
+        let lines = String::from_utf8_lossy(&lines);
+        names.iter().map(|one| lines.lines().filter(|line| line == one).count()).collect()
     }
 
     /// Whether this is rank 0, which prints.
@@ -103,17 +103,17 @@ impl Ranks for Alone {
 }
 
 /// Fails on all ranks if the text of one differs from that of rank 0, by a hash. Collective.
-pub fn require_same(ranks: &dyn Ranks, what: &str, own: &str) -> Result<()> {
+pub fn require_same(ranks: &dyn Ranks, what: &str, text: &str) -> Result<()> {
     if ranks.size() == 1 {
         return Ok(());
     }
-    let hash = XxHash64::oneshot(0, own.as_bytes()).to_le_bytes();
-    let all = ranks.gather(&hash).unwrap_or_default();
-    let other = all.iter().position(|other| *other != hash);
+    let hash = XxHash64::oneshot(0, text.as_bytes()).to_le_bytes();
+    let hashes = ranks.gather(&hash).unwrap_or_default();
+    let other = hashes.iter().position(|other| *other != hash);
     let said =
         other.map(|rank| format!("rank {rank} has other {what} than rank 0; all need the same"));
     match String::from_utf8_lossy(&ranks.broadcast(said.unwrap_or_default().into_bytes())) {
         none if none.is_empty() => Ok(()),
-        what => Err(Error::Input { origin: "the ranks".into(), what: what.into_owned() }),
+        what => Err(invalid("the ranks", what)),
     }
 }

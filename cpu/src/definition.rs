@@ -8,9 +8,9 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
-use crate::problem::{Bands, FallbackPairs, Slab, Task};
-use crate::simd::{Complex, Level, WIDTH, add_to, at_level, reciprocal, splat, store};
-use crate::work::{CHAIN, Compensated, add_lanes};
+use crate::problem::{BandSlices, FallbackSlices, SlabSlices, SlabTask};
+use crate::simd::{ComplexVector, Level, WIDTH, add_to, at_level, reciprocal, splat, store};
+use crate::work::{CHAIN, CompensatedSum, add_lanes};
 
 /// Most `ig` of a row: what [`Definition::row`] sums at a time, a chain in each of eight numbers.
 pub const ROW: usize = CHAIN * WIDTH;
@@ -20,7 +20,7 @@ pub const FEW: usize = 3;
 
 /// One band and energy of an `igp`.
 #[derive(Clone, Copy)]
-pub struct Band {
+pub struct BandFactors {
     /// Matrix element of G′.
     pub aqsm: Complex64,
     /// Energy in eV.
@@ -30,10 +30,16 @@ pub struct Band {
     pub occ: f64,
 }
 
-impl Band {
+impl BandFactors {
     #[inline(always)]
-    pub fn of(bands: &Bands, slab: &Slab, igp: usize, n: usize, iw: usize) -> Band {
-        Band {
+    pub fn from_bands(
+        bands: &BandSlices,
+        slab: &SlabSlices,
+        igp: usize,
+        n: usize,
+        iw: usize,
+    ) -> BandFactors {
+        BandFactors {
             aqsm: slab.aqsm[igp * bands.nbands + n],
             w: bands.wx[n * bands.nw + iw],
             vcoul: slab.vcoul_loc[igp],
@@ -44,7 +50,7 @@ impl Band {
 
 /// Neighbouring `ig` of one `igp` and one band, at most [`ROW`].
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
+pub struct PairRow<'a> {
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`.
     pub eps: &'a [Complex64],
@@ -52,11 +58,11 @@ pub struct Row<'a> {
     pub aqsn: &'a [Complex64],
 }
 
-impl<'a> Row<'a> {
+impl<'a> PairRow<'a> {
     #[inline(always)]
-    pub fn of(task: &Task<'a>, igp: usize, n: usize, ig: Range<usize>) -> Row<'a> {
+    pub fn from_task(task: &SlabTask<'a>, igp: usize, n: usize, ig: Range<usize>) -> PairRow<'a> {
         let ncouls = task.bands.ncouls;
-        Row {
+        PairRow {
             wtilde: &task.slab.wtilde[igp * ncouls..][ig.clone()],
             eps: &task.slab.eps[igp * ncouls..][ig.clone()],
             aqsn: &task.bands.aqsn[n * ncouls..][ig],
@@ -66,10 +72,10 @@ impl<'a> Row<'a> {
 
 /// At most eight numbers, filled up.
 #[inline(always)]
-pub fn filled_up<T: Copy>(numbers: &[T], rest: T) -> [T; WIDTH] {
-    let mut all = [rest; WIDTH];
-    all[..numbers.len()].copy_from_slice(numbers);
-    all
+pub fn filled_up<T: Copy>(numbers: &[T], padding: T) -> [T; WIDTH] {
+    let mut padded = [padding; WIDTH];
+    padded[..numbers.len()].copy_from_slice(numbers);
+    padded
 }
 
 /// The definition in the vectors of `S`; `RECIPROCAL` has approximate reciprocals for divisions.
@@ -86,16 +92,16 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     }
 
     #[inline(always)]
-    pub fn row(&self, row: Row, band: Band, sums: &mut [Compensated]) {
+    pub fn row(&self, row: PairRow, band: BandFactors, sums: &mut [CompensatedSum]) {
         let mut lanes = [[0.0; WIDTH]; VALUES];
-        let whole = row.wtilde.len() / WIDTH * WIDTH;
-        let blocks = (&row.wtilde[..whole], &row.eps[..whole], &row.aqsn[..whole]);
+        let blocks_end = row.wtilde.len() / WIDTH * WIDTH;
+        let blocks = (&row.wtilde[..blocks_end], &row.eps[..blocks_end], &row.aqsn[..blocks_end]);
         self.blocks(blocks, band, &mut lanes);
-        if whole < row.wtilde.len() {
+        if blocks_end < row.wtilde.len() {
             // The last few, and pairs of no weight.
-            let wtilde = filled_up(&row.wtilde[whole..], Complex64::ONE);
-            let eps = filled_up(&row.eps[whole..], Complex64::ZERO);
-            let aqsn = filled_up(&row.aqsn[whole..], Complex64::ZERO);
+            let wtilde = filled_up(&row.wtilde[blocks_end..], Complex64::ONE);
+            let eps = filled_up(&row.eps[blocks_end..], Complex64::ZERO);
+            let aqsn = filled_up(&row.aqsn[blocks_end..], Complex64::ZERO);
             self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
         add_lanes(sums, &lanes);
@@ -106,7 +112,7 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
     pub fn blocks(
         &self,
         (wtilde, eps, aqsn): (&[Complex64], &[Complex64], &[Complex64]),
-        band: Band,
+        band: BandFactors,
         lanes: &mut [[f64; WIDTH]],
     ) {
         let token = self.token;
@@ -116,9 +122,9 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
             let mut sums = [splat(token, 0.0); VALUES];
             for ig in (lane..count).step_by(WIDTH) {
                 let end = ig + S::f64s::LEN;
-                let wtilde = Complex::load(token, &wtilde[ig..end]);
-                let pair = [wtilde, Complex::load(token, &eps[ig..end])];
-                let terms = self.term(pair, Complex::load(token, &aqsn[ig..end]), band);
+                let wtilde = ComplexVector::load(token, &wtilde[ig..end]);
+                let pair = [wtilde, ComplexVector::load(token, &eps[ig..end])];
+                let terms = self.term(pair, ComplexVector::load(token, &aqsn[ig..end]), band);
                 for value in 0..VALUES {
                     sums[value] += terms[value];
                 }
@@ -131,9 +137,14 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
 
     /// What a term adds to `asx` and `ach`.
     #[inline(always)]
-    fn term(&self, pair: [Complex<S>; 2], aqsn: Complex<S>, band: Band) -> [S::f64s; VALUES] {
+    fn term(
+        &self,
+        pair: [ComplexVector<S>; 2],
+        aqsn: ComplexVector<S>,
+        band: BandFactors,
+    ) -> [S::f64s; VALUES] {
         let [sch, ssx] = self.sch_ssx(pair, splat(self.token, band.w));
-        let m = Complex::splat(self.token, band.aqsm).conj_mul(aqsn);
+        let m = ComplexVector::splat(self.token, band.aqsm).conj_mul(aqsn);
         let asx = m * ssx * (-band.vcoul * band.occ);
         let ach = m * sch * (0.5 * band.vcoul);
         [asx.re, asx.im, ach.re, ach.im]
@@ -141,7 +152,11 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
 
     /// `sch` and `ssx` of pairs with these ω̃ and eps at these energies.
     #[inline(always)]
-    pub fn sch_ssx(&self, [wtilde, eps]: [Complex<S>; 2], w: S::f64s) -> [Complex<S>; 2] {
+    pub fn sch_ssx(
+        &self,
+        [wtilde, eps]: [ComplexVector<S>; 2],
+        w: S::f64s,
+    ) -> [ComplexVector<S>; 2] {
         let token = self.token;
         let wtilde2 = wtilde * wtilde;
         let omega2 = wtilde2 * eps;
@@ -149,16 +164,16 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let im2 = wtilde.im * wtilde.im;
         let wdiffr = d.mul_add(d, im2);
         // ω̃·conj(wdiff)/|wdiff|².
-        let delw = (wtilde * Complex::new(d, wtilde.im)).scale(self.one_over(wdiffr));
+        let delw = (wtilde * ComplexVector::new(d, wtilde.im)).scale(self.one_over(wdiffr));
         let delwr = delw.norm_sqr();
         let is_far = wdiffr.simd_gt(self.limits.limittwo);
         let is_first = is_far & delwr.simd_lt(self.limits.limitone);
         let is_some = is_first | delwr.simd_gt(TOL_ZERO);
         // w² − ω̃² or −2ω̃(w + ω̃).
-        let first = Complex::new(d.mul_add(s, im2), -wtilde2.im);
-        let second = wtilde * Complex::new(s, wtilde.im) * -2.0;
-        let z = Complex::select(is_first, first, second);
-        let ssx = (omega2 * Complex::new(z.re, -z.im)).scale(self.one_over(z.norm_sqr()));
+        let first = ComplexVector::new(d.mul_add(s, im2), -wtilde2.im);
+        let second = wtilde * ComplexVector::new(s, wtilde.im) * -2.0;
+        let z = ComplexVector::select(is_first, first, second);
+        let ssx = (omega2 * ComplexVector::new(z.re, -z.im)).scale(self.one_over(z.norm_sqr()));
         let bound = eps.norm_sqr() * (self.limits.sexcut * self.limits.sexcut);
         // What is not a number is cut off like what is too large.
         let is_kept = w.simd_ge(0.0) | ssx.norm_sqr().simd_le(bound);
@@ -172,18 +187,19 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
 #[inline(always)]
 pub fn add_fallback<S: Simd, const NW: usize>(
     token: S,
-    task: &Task,
-    fallback: &FallbackPairs,
+    task: &SlabTask,
+    fallback: &FallbackSlices,
     (igp, ig): (usize, &Range<usize>),
-    totals: &mut [Compensated],
+    totals: &mut [CompensatedSum],
 ) {
     let (bands, slab) = (&task.bands, &task.slab);
     let definition = Definition::<S, true> { token, limits: bands.limits };
     let first = igp * bands.ncouls;
-    let all = &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
+    let pairs_of_igp =
+        &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
     let [begin, end] = [ig.start, ig.end]
-        .map(|bound| all.partition_point(|&pair| (pair as usize) < first + bound));
-    for pairs in all[begin..end].chunks(WIDTH) {
+        .map(|bound| pairs_of_igp.partition_point(|&pair| (pair as usize) < first + bound));
+    for pairs in pairs_of_igp[begin..end].chunks(WIDTH) {
         if task.stop.is_asked() {
             return;
         }
@@ -201,7 +217,7 @@ pub fn add_fallback<S: Simd, const NW: usize>(
                     aqsn[lane] = column[pair as usize - first];
                 }
                 for e in 0..NW {
-                    let band = Band::of(bands, slab, igp, n, e);
+                    let band = BandFactors::from_bands(bands, slab, igp, n, e);
                     let lanes = &mut lanes[e * VALUES..][..VALUES];
                     definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
                 }
@@ -217,7 +233,7 @@ pub fn add_fallback<S: Simd, const NW: usize>(
 pub type Planes<'a> = [&'a mut [f64]; 3];
 
 #[derive(Clone)]
-pub struct Pairs<'a> {
+pub struct DefinitionPairs<'a> {
     /// ω̃ in eV, `(ncouls, igp)`.
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`, alike.
@@ -235,7 +251,7 @@ pub struct Pairs<'a> {
 /// If planes are too short, or the CPU does not have the level.
 pub fn make(
     level: Level,
-    pairs: &Pairs,
+    pairs: &DefinitionPairs,
     (w, limits): (f64, Limits),
     sch: Planes,
     ssx: Option<Planes>,
@@ -250,12 +266,12 @@ pub fn make(
 #[inline(always)]
 fn fill<S: Simd, const N: usize>(
     token: S,
-    pairs: &Pairs,
+    pairs: &DefinitionPairs,
     w: f64,
     limits: Limits,
     planes: &mut [Planes; N],
 ) {
-    let Pairs { wtilde, eps, ncouls, ref ig, stride } = *pairs;
+    let DefinitionPairs { wtilde, eps, ncouls, ref ig, stride } = *pairs;
     let definition = Definition::<S, true> { token, limits };
     let count = ig.len();
     for igp in 0..wtilde.len() / ncouls {
@@ -264,26 +280,26 @@ fn fill<S: Simd, const N: usize>(
         for at in (0..count).step_by(S::f64s::LEN) {
             let is_whole = at + S::f64s::LEN <= count;
             let pair = if is_whole {
-                [Complex::load(token, &wtilde[at..]), Complex::load(token, &eps[at..])]
+                [ComplexVector::load(token, &wtilde[at..]), ComplexVector::load(token, &eps[at..])]
             } else {
                 let wtilde = filled_up(&wtilde[at..], Complex64::ONE);
                 [
-                    Complex::load(token, &wtilde),
-                    Complex::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
+                    ComplexVector::load(token, &wtilde),
+                    ComplexVector::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
                 ]
             };
             let terms = definition.sch_ssx(pair, splat(token, w));
             for value in 0..N {
-                let Complex { re, im } = terms[value];
+                let ComplexVector { re, im } = terms[value];
                 let parts = [re, im, re + im];
                 for part in 0..3 {
                     let to = &mut planes[value][part][igp * stride + at..igp * stride + count];
                     if is_whole {
                         store(token, parts[part], to);
                     } else {
-                        let mut all = [0.0; WIDTH];
-                        store(token, parts[part], &mut all);
-                        to.copy_from_slice(&all[..count - at]);
+                        let mut padded = [0.0; WIDTH];
+                        store(token, parts[part], &mut padded);
+                        to.copy_from_slice(&padded[..count - at]);
                     }
                 }
             }

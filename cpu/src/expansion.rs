@@ -3,16 +3,16 @@
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::sigma::complex::{self, MOMENTS as POWERS};
+use gpp_kernels::sigma::complex::{Acceptance, MOMENTS as POWERS};
 use gpp_kernels::sigma::real::{MIN_DISTANCE, MOMENTS};
 use gpp_kernels::sigma::{Cluster, Disc, Interval, MARGIN, MAX_DISTANCE, Pole};
 use num_complex::Complex64;
 
 use crate::problem::{CHUNK, Clusters, Parts};
-use crate::simd::{Complex, add_to, array, load, prefetch, registers, splat, store};
+use crate::simd::{ComplexVector, add_to, array, load, prefetch, registers, splat, store};
 
 /// A vector of energies: whether moments give the sums there, and of which terms.
-pub struct FarField<S: Simd> {
+pub struct FarFieldMask<S: Simd> {
     pub holds: S::mask64s,
     /// Whether the first branch holds.
     pub first: S::mask64s,
@@ -21,13 +21,13 @@ pub struct FarField<S: Simd> {
 }
 
 /// The expansion of a cluster's sums in its moments.
-pub trait Expansion<S: Simd>: Sized {
+pub trait ClusterExpansion<S: Simd>: Sized {
     type Cluster: Cluster;
     type Wtilde: Copy + Into<Complex64>;
     type Moments;
 
     /// None for a cluster without a far field, whose pairs are all summed one by one.
-    fn of(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
+    fn for_cluster(token: S, cluster: &Self::Cluster, limits: Limits) -> Option<Self>;
 
     fn moments(
         &self,
@@ -38,41 +38,41 @@ pub trait Expansion<S: Simd>: Sized {
     ) -> Self::Moments;
 
     /// For an occupied band or an empty one.
-    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S>;
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarFieldMask<S>;
 
     /// Where the first branch certainly holds for all poles and nothing is cut off.
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s;
 
-    /// Adds what the moments of a band of this occupation, `at` of the chunk, give at some energies.
+    /// Adds what the moments of a band of this occupation, `band` of the chunk, give at some energies.
     fn add(
         &self,
         moments: &Self::Moments,
-        at: usize,
+        band: usize,
         occ: f64,
-        of: (S::f64s, FarField<S>),
-        to: (&mut Complex<S>, &mut Complex<S>),
+        energies: (S::f64s, FarFieldMask<S>),
+        to: (&mut ComplexVector<S>, &mut ComplexVector<S>),
     );
 }
 
 #[inline(always)]
-fn splat_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
-    Complex::new(splat(token, re[at]), splat(token, im[at]))
+fn splat_at<S: Simd>(token: S, [re, im]: &Parts, index: usize) -> ComplexVector<S> {
+    ComplexVector::new(splat(token, re[index]), splat(token, im[index]))
 }
 
 #[inline(always)]
-fn load_at<S: Simd>(token: S, [re, im]: &Parts, at: usize) -> Complex<S> {
-    Complex::new(load(token, &re[at..]), load(token, &im[at..]))
+fn load_at<S: Simd>(token: S, [re, im]: &Parts, index: usize) -> ComplexVector<S> {
+    ComplexVector::new(load(token, &re[index..]), load(token, &im[index..]))
 }
 
 #[inline(always)]
-fn store_at<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, at: usize) {
-    store(token, z.re, &mut re[at..]);
-    store(token, z.im, &mut im[at..]);
+fn store_at<S: Simd>(token: S, z: ComplexVector<S>, [re, im]: &mut Parts, index: usize) {
+    store(token, z.re, &mut re[index..]);
+    store(token, z.im, &mut im[index..]);
 }
 
 /// Adds a moment of the bands from `lane` on.
 #[inline(always)]
-fn add_moment<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, lane: usize) {
+fn add_moment<S: Simd>(token: S, z: ComplexVector<S>, [re, im]: &mut Parts, lane: usize) {
     add_to(token, z.re, &mut re[lane..]);
     add_to(token, z.im, &mut im[lane..]);
 }
@@ -81,7 +81,7 @@ fn add_moment<S: Simd>(token: S, z: Complex<S>, [re, im]: &mut Parts, lane: usiz
 const BLOCK: usize = CHUNK;
 
 #[derive(Default)]
-struct Block {
+struct ExpansionBlock {
     ig: [usize; BLOCK],
     igp: [usize; BLOCK],
     vcoul: [f64; BLOCK],
@@ -89,7 +89,7 @@ struct Block {
     eps: Parts,
 }
 
-impl Block {
+impl ExpansionBlock {
     /// One by one, since the numbers of a pair are next to each other.
     #[inline(never)]
     fn gather<W: Copy + Into<Complex64>>(&mut self, poles: &[Pole<W>], vcoul_loc: &[f64]) {
@@ -102,26 +102,26 @@ impl Block {
         }
     }
 
-    /// Matrix elements M of pair `at` for the bands of a chunk from `lane` on.
+    /// Matrix elements M of a pair for the bands of a chunk from `lane` on.
     #[inline(always)]
     fn m<S: Simd>(
         &self,
         token: S,
-        (of, chunk): (&Clusters, usize),
-        at: usize,
+        (clusters, chunk): (&Clusters, usize),
+        pair: usize,
         lane: usize,
-    ) -> Complex<S> {
-        let aqsn = load_at(token, of.aqsn.row(chunk, self.ig[at]), lane);
-        load_at(token, of.aqsm.row(chunk, self.igp[at]), lane).conj_mul(aqsn)
+    ) -> ComplexVector<S> {
+        let aqsn = load_at(token, clusters.aqsn.row(chunk, self.ig[pair]), lane);
+        load_at(token, clusters.aqsm.row(chunk, self.igp[pair]), lane).conj_mul(aqsn)
     }
 }
 
 /// Prefetches the rows of the next block: they are in no order that hardware could foresee.
 #[inline(always)]
-fn prefetch_rows<W>(of: &Clusters, chunk: usize, next: &[Pole<W>]) {
+fn prefetch_rows<W>(clusters: &Clusters, chunk: usize, next: &[Pole<W>]) {
     for pole in next.iter().take(BLOCK) {
-        prefetch(of.aqsn.row(chunk, pole.ig as usize));
-        prefetch(of.aqsm.row(chunk, pole.igp as usize));
+        prefetch(clusters.aqsn.row(chunk, pole.ig as usize));
+        prefetch(clusters.aqsm.row(chunk, pole.igp as usize));
     }
 }
 
@@ -194,13 +194,13 @@ impl<S: Simd> Chebyshev<S> {
     }
 }
 
-impl<S: Simd> Expansion<S> for Chebyshev<S> {
+impl<S: Simd> ClusterExpansion<S> for Chebyshev<S> {
     type Cluster = Interval;
     type Wtilde = f64;
     type Moments = [Parts; MOMENTS];
 
     #[inline(always)]
-    fn of(token: S, part: &Interval, limits: Limits) -> Option<Self> {
+    fn for_cluster(token: S, part: &Interval, limits: Limits) -> Option<Self> {
         let (Interval { low, high, .. }, (mid, half)) = (*part, part.middle());
         (!low.is_nan()).then_some(Chebyshev { token, low, high, mid, half, limits })
     }
@@ -217,7 +217,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; MOMENTS];
         let scale = 2.0 / (self.high - self.low);
-        let mut block = Block::default();
+        let mut block = ExpansionBlock::default();
         let mut weight = Parts::default();
         // T_k(t) for k from 1 on.
         let mut polynomials = [[0.0; BLOCK]; MOMENTS - 1];
@@ -238,7 +238,7 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
             }
             prefetch_rows(clusters, chunk, &poles[begin + own.len()..]);
             for lane in (0..CHUNK).step_by(S::f64s::LEN) {
-                let mut sums = array!(MOMENTS, _k => Complex::zero(token));
+                let mut sums = array!(MOMENTS, _k => ComplexVector::zero(token));
                 for at in 0..own.len() {
                     let m = block.m(token, (clusters, chunk), at, lane);
                     let u = splat_at(token, &weight, at) * m;
@@ -257,21 +257,21 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     }
 
     #[inline(always)]
-    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarFieldMask<S> {
         let (low, high) = (self.takes_first(w, self.low), self.takes_first(w, self.high));
         let first = low[0] & high[0];
         // A pole at w itself has neither branch.
         let second = low[1] & high[1] & !self.is_within_bounds(w);
         let holds = first & self.converges(w) | second;
         if !occupied {
-            return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
+            return FarFieldMask { holds, first, ssx: S::mask64s::splat(self.token, false) };
         }
         let negative = w.simd_lt(0.0);
         let (low, high) = (self.is_cut(w, self.low, first), self.is_cut(w, self.high, first));
         let cut = negative & low[0] & high[0];
         let kept = low[1] & high[1] & !self.is_within_bounds(-w);
         let ssx = (!negative | kept) & self.converges(-w);
-        FarField { holds: holds & (cut | ssx), first, ssx: ssx & !cut }
+        FarFieldMask { holds: holds & (cut | ssx), first, ssx: ssx & !cut }
     }
 
     /// Nowhere: the definition sums the near field.
@@ -284,16 +284,16 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
     fn add(
         &self,
         moments: &Self::Moments,
-        at: usize,
+        band: usize,
         occ: f64,
-        (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
-        (asx, ach): (&mut Complex<S>, &mut Complex<S>),
+        (w, FarFieldMask { holds, first, ssx }): (S::f64s, FarFieldMask<S>),
+        (asx, ach): (&mut ComplexVector<S>, &mut ComplexVector<S>),
     ) {
         let (token, zero, first) = (self.token, splat(self.token, 0.0), holds & first);
         let (q, q_root) = self.weights(w);
         for k in 0..MOMENTS {
             let weight = first.select(q[k], zero);
-            *ach = ach.add_scaled(splat_at(token, &moments[k], at), weight);
+            *ach = ach.add_scaled(splat_at(token, &moments[k], band), weight);
         }
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
@@ -306,31 +306,23 @@ impl<S: Simd> Expansion<S> for Chebyshev<S> {
             for k in 0..MOMENTS {
                 let weight = first.select(both[k], p[k]) * -occ;
                 let weight = (holds & ssx).select(weight, zero);
-                *asx = asx.add_scaled(splat_at(token, &moments[k], at), weight);
+                *asx = asx.add_scaled(splat_at(token, &moments[k], band), weight);
             }
         }
     }
 }
 
-/// A cluster of poles in a disc of the complex plane, in powers of `ζ = (ω̃ − middle)/radius`: see
-/// [`gpp_kernels::sigma::complex::Acceptance`].
+/// A cluster of poles in a disc of the complex plane, in powers of `ζ = (ω̃ − middle)/radius`: see [`Acceptance`].
 pub struct Powers<S: Simd> {
     token: S,
-    middle: Complex64,
-    radius: f64,
-    first: f64,
-    second: f64,
-    outside: f64,
-    sizes: [f64; 2],
-    sexcut: f64,
+    bounds: Acceptance,
 }
 
 impl<S: Simd> Powers<S> {
     /// Whether moments give the sums of a quotient whose `|w ∓ z₀|` has this square.
     #[inline(always)]
     fn converges(&self, away: S::f64s) -> S::mask64s {
-        let least = complex::MIN_DISTANCE * self.radius;
-        away.simd_ge(least * least) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE)
+        away.simd_ge(self.bounds.far[0]) & away.simd_le(self.bounds.far[1])
     }
 
     /// Whether the cutoff takes `ssx` of all poles, and whether it takes none; there is one where `w < 0`.
@@ -347,39 +339,45 @@ impl<S: Simd> Powers<S> {
         }
         let (away, opposite) = (away.sqrt(), opposite.sqrt());
         let bound = |room: f64, rounding: f64| {
-            let sum = (opposite + room) * (self.sexcut * rounding);
+            let sum = (opposite + room) * (self.bounds.sexcut * rounding);
             first.select(sum * (away + room), sum + sum)
         };
-        let of = |size: f64| first.select(splat(self.token, size * size), splat(self.token, size));
-        let [small, large] = self.sizes;
-        let cut = bound(self.radius, 1.0 + MARGIN).simd_lt(of(small));
-        let kept = of(large).simd_lt(bound(-self.radius, 1.0 - MARGIN));
+        let numerator =
+            |size: f64| first.select(splat(self.token, size * size), splat(self.token, size));
+        let [small, large] = self.bounds.sizes;
+        let cut = bound(self.bounds.radius, 1.0 + MARGIN).simd_lt(numerator(small));
+        let kept = numerator(large).simd_lt(bound(-self.bounds.radius, 1.0 - MARGIN));
         [negative & cut, !negative | kept]
     }
 
     /// Squares of `|w ∓ z₀|`.
     #[inline(always)]
     fn away(&self, w: S::f64s) -> [S::f64s; 2] {
-        let Complex64 { re, im } = self.middle;
+        let Complex64 { re, im } = self.bounds.middle;
         let (away, opposite) = (w - re, w + re);
         [away.mul_add(away, im * im), opposite.mul_add(opposite, im * im)]
     }
 
     /// The weight of the first moment for `1/(w − ω̃)`, and the factor from each to the next.
     #[inline(always)]
-    fn series(&self, w: S::f64s) -> (Complex<S>, Complex<S>) {
-        let d = w - self.middle.re;
-        let im = splat(self.token, self.middle.im);
-        let first = Complex::new(d, im).scale(splat(self.token, 1.0) / d.mul_add(d, im * im));
-        (first, first * self.radius)
+    fn series(&self, w: S::f64s) -> (ComplexVector<S>, ComplexVector<S>) {
+        let d = w - self.bounds.middle.re;
+        let im = splat(self.token, self.bounds.middle.im);
+        let first = ComplexVector::new(d, im).scale(splat(self.token, 1.0) / d.mul_add(d, im * im));
+        (first, first * self.bounds.radius)
     }
 
     /// What all moments of a band but the first give, before it is multiplied by the first weight.
     #[inline(always)]
-    fn tail(&self, step: Complex<S>, moments: &[Parts; POWERS], at: usize) -> Complex<S> {
-        let mut sum = splat_at(self.token, &moments[POWERS - 1], at);
+    fn tail(
+        &self,
+        step: ComplexVector<S>,
+        moments: &[Parts; POWERS],
+        band: usize,
+    ) -> ComplexVector<S> {
+        let mut sum = splat_at(self.token, &moments[POWERS - 1], band);
         for k in (1..POWERS - 1).rev() {
-            sum = splat_at(self.token, &moments[k], at).add_product(sum, step);
+            sum = splat_at(self.token, &moments[k], band).add_product(sum, step);
         }
         sum * step
     }
@@ -397,11 +395,11 @@ const _: () = assert!(POWERS.is_multiple_of(MANY) && MANY.is_multiple_of(FEW));
 fn add_powers<S: Simd, const COUNT: usize>(
     token: S,
     powers: &[Parts; MANY],
-    u: &mut [Complex<S>],
+    u: &mut [ComplexVector<S>],
     moments: &mut [Parts],
     lane: usize,
 ) {
-    let mut sums = array!(COUNT, _k => Complex::zero(token));
+    let mut sums = array!(COUNT, _k => ComplexVector::zero(token));
     for (at, u) in u.iter_mut().enumerate() {
         sums[0] = sums[0] + *u;
         for k in 1..COUNT {
@@ -414,30 +412,15 @@ fn add_powers<S: Simd, const COUNT: usize>(
     }
 }
 
-impl<S: Simd> Expansion<S> for Powers<S> {
+impl<S: Simd> ClusterExpansion<S> for Powers<S> {
     type Cluster = Disc;
     type Wtilde = Complex64;
     type Moments = [Parts; POWERS];
 
     #[inline(always)]
-    fn of(token: S, disc: &Disc, limits: Limits) -> Option<Self> {
-        let Disc { middle, radius, .. } = *disc;
-        let size = middle.norm_sqr().sqrt();
-        let sizes = [size - radius, size + radius];
-        let near = |size: f64| (size / limits.limitone.sqrt()).max(limits.limittwo.sqrt());
-        let first = near(sizes[1]) * (1.0 + MARGIN) + radius;
-        let second = (near(sizes[0]) * (1.0 - MARGIN) - radius).max(0.0);
-        let outside = radius * (1.0 + MARGIN);
-        (!radius.is_nan()).then_some(Powers {
-            token,
-            middle,
-            radius,
-            first: first * first,
-            second: second * second,
-            outside: outside * outside,
-            sizes,
-            sexcut: limits.sexcut,
-        })
+    fn for_cluster(token: S, disc: &Disc, limits: Limits) -> Option<Self> {
+        let bounds = Acceptance::for_disc(disc, &limits);
+        (!disc.radius.is_nan()).then_some(Powers { token, bounds })
     }
 
     /// `Σ c·M·ζ^k`.
@@ -451,19 +434,19 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     ) -> Self::Moments {
         let token = self.token;
         let mut moments = [[[0.0; CHUNK]; 2]; POWERS];
-        let middle = Complex::splat(token, self.middle);
-        let mut block = Block::default();
+        let middle = ComplexVector::splat(token, self.bounds.middle);
+        let mut block = ExpansionBlock::default();
         let mut weight = Parts::default();
         // ζ^k for k from 1 on.
         let mut powers = [Parts::default(); MANY];
         for (begin, own) in (0..).step_by(BLOCK).zip(poles.chunks(BLOCK)) {
             block.gather(own, vcoul_loc);
             for at in (0..BLOCK).step_by(S::f64s::LEN) {
-                let wtilde: Complex<S> = load_at(token, &block.wtilde, at);
+                let wtilde: ComplexVector<S> = load_at(token, &block.wtilde, at);
                 let vcoul = load(token, &block.vcoul[at..]) * 0.5;
                 let factor = wtilde * load_at(token, &block.eps, at);
                 store_at(token, factor.scale(vcoul), &mut weight, at);
-                let zeta = (wtilde - middle) * (1.0 / self.radius);
+                let zeta = (wtilde - middle) * (1.0 / self.bounds.radius);
                 let mut power = zeta;
                 for powers in &mut powers {
                     store_at(token, power, powers, at);
@@ -472,7 +455,7 @@ impl<S: Simd> Expansion<S> for Powers<S> {
             }
             prefetch_rows(clusters, chunk, &poles[begin + own.len()..]);
             for lane in (0..CHUNK).step_by(S::f64s::LEN) {
-                let mut u = array!(BLOCK, _at => Complex::zero(token));
+                let mut u = array!(BLOCK, _at => ComplexVector::zero(token));
                 for at in 0..own.len() {
                     let m = block.m(token, (clusters, chunk), at, lane);
                     u[at] = m * splat_at(token, &weight, at);
@@ -495,53 +478,53 @@ impl<S: Simd> Expansion<S> for Powers<S> {
     }
 
     #[inline(always)]
-    fn far_field(&self, w: S::f64s, occupied: bool) -> FarField<S> {
+    fn far_field(&self, w: S::f64s, occupied: bool) -> FarFieldMask<S> {
         let [away, opposite] = self.away(w);
-        let first = away.simd_gt(self.first);
+        let first = away.simd_gt(self.bounds.first);
         // A pole at w itself has neither branch.
-        let second = away.simd_lt(self.second) & away.simd_gt(self.outside);
+        let second = away.simd_lt(self.bounds.second) & away.simd_gt(self.bounds.outside);
         let holds = first & self.converges(away) | second;
         if !occupied {
-            return FarField { holds, first, ssx: S::mask64s::splat(self.token, false) };
+            return FarFieldMask { holds, first, ssx: S::mask64s::splat(self.token, false) };
         }
         let [cut, kept] = self.cut(w, [away, opposite], first);
         let ssx = kept & !cut & self.converges(opposite);
-        FarField { holds: holds & (cut | ssx), first, ssx }
+        FarFieldMask { holds: holds & (cut | ssx), first, ssx }
     }
 
     /// No pole is `−w` there, and squares are finite.
     #[inline(always)]
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s {
         let [away, opposite] = self.away(w);
-        let first = away.simd_gt(self.first) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE);
+        let first = away.simd_gt(self.bounds.first) & away.simd_le(MAX_DISTANCE * MAX_DISTANCE);
         if !occupied {
             return first;
         }
         let [_, kept] = self.cut(w, [away, opposite], first);
-        first & kept & opposite.simd_gt(self.outside)
+        first & kept & opposite.simd_gt(self.bounds.outside)
     }
 
     #[inline(always)]
     fn add(
         &self,
         moments: &Self::Moments,
-        at: usize,
+        band: usize,
         occ: f64,
-        (w, FarField { holds, first, ssx }): (S::f64s, FarField<S>),
-        (asx, ach): (&mut Complex<S>, &mut Complex<S>),
+        (w, FarFieldMask { holds, first, ssx }): (S::f64s, FarFieldMask<S>),
+        (asx, ach): (&mut ComplexVector<S>, &mut ComplexVector<S>),
     ) {
         let (token, first) = (self.token, holds & first);
         let (q, step) = self.series(w);
-        let of_first = splat_at(token, &moments[0], at);
-        let tail = self.tail(step, moments, at);
+        let of_first = splat_at(token, &moments[0], band);
+        let tail = self.tail(step, moments, band);
         *ach = *ach + (q * (of_first + tail)).keep(token, first);
         if occ != 0.0 {
             // 1/(w + ω̃) is −1/(−w − ω̃).
             let (p, step) = self.series(-w);
             // The first weight for `1/(w − ω̃) − 1/(w + ω̃)`.
-            let both = Complex::splat(token, self.middle * -2.0) * (q * p);
-            let weight = Complex::select(first, both, p);
-            let sum = (p * self.tail(step, moments, at)).add_product(weight, of_first);
+            let both = ComplexVector::splat(token, self.bounds.middle * -2.0) * (q * p);
+            let weight = ComplexVector::select(first, both, p);
+            let sum = (p * self.tail(step, moments, band)).add_product(weight, of_first);
             let sum = sum + (q * tail).keep(token, first);
             *asx = asx.add_scaled(sum.keep(token, holds & ssx), splat(token, -occ));
         }

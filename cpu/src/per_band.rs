@@ -6,7 +6,7 @@
 //!
 //! with `sch = −eps` for the static CH. The lanes of a vector hold eight bands of one pair, so that nothing is summed
 //! over lanes, pairs without terms are left out, and a static pair needs no quotient. With `c = ω̃·eps` and the pole real,
-//! `sch·aqsn` is `(1 + i·t)·aqsn / d` for `t = Im c / Re c` and `d = (w − ω̃) / Re c`. Pairs with a pole near a band's
+//! `sch·aqsn` is `(1 + i·t)·aqsn / d` for `t = Im c / Re c` and `d = (w − ω̃) / Re c`. BandPairs with a pole near a band's
 //! energy are summed by the definition.
 
 use std::ops::Range;
@@ -16,10 +16,9 @@ use gpp_kernels::lists::STATIC;
 use num_complex::Complex64;
 
 use crate::definition::{Definition, filled_up};
-use crate::problem::{Bands, Task};
-use crate::simd::{Complex, Level, Line, Lines, WIDTH, add_to, array, at_level, splat};
-use crate::versions::Tiles;
-use crate::work::{Compensated, Progress, Tile, map};
+use crate::problem::{BandSlices, SlabTask, Tiles};
+use crate::simd::{ComplexVector, Level, Line, Lines, WIDTH, add_to, array, at_level, splat};
+use crate::work::{CompensatedSum, Progress, SlabTile, map};
 
 /// Rows of eight bands that are summed at once, so that no sum waits for another.
 const AT_ONCE: usize = 4;
@@ -30,15 +29,15 @@ const BLOCK: usize = 32;
 /// The sums of a slab, `(igp / tiles.igp, 2·nbands)`: real and imaginary part of each band. They have the same bits for
 /// any number of threads.
 pub fn sum<const IS_STATIC: bool>(
-    task: &Task,
+    task: &SlabTask,
     level: Level,
     tiles: Tiles,
     progress: Progress,
 ) -> Vec<f64> {
-    let Bands { nbands, ncouls, .. } = task.bands;
+    let BandSlices { nbands, ncouls, .. } = task.bands;
     let groups = task.ngpown().div_ceil(tiles.igp);
-    let rows = &Rows::of(task);
-    let sums = map(&tiles.of(task), progress, |tile| {
+    let rows = &EnergyRows::from_task(task);
+    let sums = map(&tiles.in_slab(task), progress, |tile| {
         let mut sums = vec![Lines::default(); nbands.div_ceil(WIDTH)];
         let to = &mut sums[..];
         at_level!(level, token => add_tile(token, task, tile, rows, IS_STATIC, to));
@@ -48,7 +47,7 @@ pub fn sum<const IS_STATIC: bool>(
     for (group, sums) in sums.chunks(ncouls.div_ceil(tiles.ig)).enumerate() {
         for n in 0..nbands {
             for part in 0..2 {
-                let mut total = Compensated::default();
+                let mut total = CompensatedSum::default();
                 sums.iter().for_each(|sums| total.add(sums[n / WIDTH][part].0[n % WIDTH]));
                 values[(2 * n + part) * groups + group] = total.value();
             }
@@ -58,7 +57,7 @@ pub fn sum<const IS_STATIC: bool>(
 }
 
 /// The energies of the bands, the least and the largest of those that are summed at once, and the size of the largest.
-struct Rows {
+struct EnergyRows {
     w: Vec<Line>,
     spans: Vec<[f64; 2]>,
     largest: f64,
@@ -68,14 +67,14 @@ struct Rows {
     scale: f64,
 }
 
-impl Rows {
-    fn of(task: &Task) -> Rows {
-        let Bands { wx, limits, .. } = task.bands;
+impl EnergyRows {
+    fn from_task(task: &SlabTask) -> EnergyRows {
+        let BandSlices { wx, limits, .. } = task.bands;
         let row = |w: &[f64]| Line(filled_up(w, w[w.len() - 1]));
         let span = |w: &[f64]| {
             w.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &w| [a.min(w), b.max(w)])
         };
-        Rows {
+        EnergyRows {
             w: wx.chunks(WIDTH).map(row).collect(),
             spans: wx.chunks(AT_ONCE * WIDTH).map(span).collect(),
             largest: wx.iter().fold(0.0, |most, w| w.abs().max(most)),
@@ -89,7 +88,7 @@ impl Rows {
 const MARGIN: f64 = 1.0 + 1e-12;
 
 /// A pair that is not static.
-struct Pair {
+struct BandPair {
     ig: usize,
     /// Between these the pole is near an energy.
     near: [f64; 2],
@@ -99,22 +98,29 @@ struct Pair {
 
 /// The pairs of an `igp` and a block of `ig` that have terms.
 #[derive(Default)]
-struct Pairs {
+struct BandPairs {
     /// `ig` and `−eps`.
     of_static: Vec<(usize, Complex64)>,
-    real: Vec<Pair>,
-    any: Vec<Pair>,
+    real: Vec<BandPair>,
+    any: Vec<BandPair>,
 }
 
-impl Pairs {
+impl BandPairs {
     #[inline(never)]
-    fn fill(&mut self, task: &Task, igp: usize, ig: Range<usize>, rows: &Rows, is_static: bool) {
+    fn fill(
+        &mut self,
+        task: &SlabTask,
+        igp: usize,
+        ig: Range<usize>,
+        rows: &EnergyRows,
+        is_static: bool,
+    ) {
         self.of_static.clear();
         self.real.clear();
         self.any.clear();
         for ig in ig {
-            let at = igp * task.bands.ncouls + ig;
-            let (wtilde, eps) = (task.slab.wtilde[at], task.slab.eps[at]);
+            let pair = igp * task.bands.ncouls + ig;
+            let (wtilde, eps) = (task.slab.wtilde[pair], task.slab.eps[pair]);
             let c = wtilde * eps;
             if if is_static { eps } else { c } == Complex64::ZERO {
                 continue;
@@ -139,12 +145,12 @@ impl Pairs {
             } else {
                 (&mut self.any, [c.re, c.im, -wtilde.im * c.im, wtilde.im * c.re])
             };
-            of.push(Pair { ig, near, factors });
+            of.push(BandPair { ig, near, factors });
         }
     }
 }
 
-impl Pair {
+impl BandPair {
     #[inline(always)]
     fn is_clear(&self, [least, largest]: [f64; 2]) -> bool {
         largest < self.near[0] || self.near[1] < least
@@ -154,14 +160,14 @@ impl Pair {
 #[inline(always)]
 fn add_tile<S: Simd>(
     token: S,
-    task: &Task,
-    tile: &Tile,
-    rows: &Rows,
+    task: &SlabTask,
+    tile: &SlabTile,
+    rows: &EnergyRows,
     is_static: bool,
     sums: &mut [Lines],
 ) {
     let nbands = task.bands.nbands;
-    let mut pairs: Vec<Pairs> = tile.igp.clone().map(|_| Pairs::default()).collect();
+    let mut pairs: Vec<BandPairs> = tile.igp.clone().map(|_| BandPairs::default()).collect();
     for begin in tile.ig.clone().step_by(BLOCK) {
         for (igp, pairs) in tile.igp.clone().zip(&mut pairs) {
             let ig = begin..tile.ig.end.min(begin + BLOCK);
@@ -176,18 +182,19 @@ fn add_tile<S: Simd>(
                 let aqsm = &task.slab.aqsm[igp * nbands..][..nbands];
                 let half = 0.5 * task.slab.vcoul_loc[igp];
                 for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-                    let at = array!(AT_ONCE, at => (first + at).min(rows.w.len() - 1));
-                    let w = array!(AT_ONCE, r => rows.w[at[r]].vector(token, lane));
+                    let row = array!(AT_ONCE, row => (first + row).min(rows.w.len() - 1));
+                    let w = array!(AT_ONCE, r => rows.w[row[r]].vector(token, lane));
                     let span = rows.spans[chunk];
-                    let of = (task, igp, pairs);
-                    let sum = add_pairs(token, of, (at, lane), w, span, is_static);
+                    let sum = add_pairs(token, (task, igp, pairs), (row, lane), w, span, is_static);
                     for (r, sums) in sums.iter_mut().enumerate() {
-                        let own = &aqsm[(at[r] * WIDTH + lane).min(nbands)..];
-                        let own = match own.len() >= S::f64s::LEN {
-                            true => Complex::load(token, own),
-                            false => Complex::load(token, &filled_up(own, Complex64::ZERO)),
+                        let aqsm_row = &aqsm[(row[r] * WIDTH + lane).min(nbands)..];
+                        let aqsm_row = match aqsm_row.len() >= S::f64s::LEN {
+                            true => ComplexVector::load(token, aqsm_row),
+                            false => {
+                                ComplexVector::load(token, &filled_up(aqsm_row, Complex64::ZERO))
+                            }
                         };
-                        let term = own.conj_mul(sum[r]) * half;
+                        let term = aqsm_row.conj_mul(sum[r]) * half;
                         add_to(token, term.re, &mut sums[0].0[lane..]);
                         add_to(token, term.im, &mut sums[1].0[lane..]);
                     }
@@ -210,18 +217,19 @@ fn reciprocals<S: Simd>(token: S, [a, b, c, d]: [S::f64s; AT_ONCE]) -> [S::f64s;
 #[inline(always)]
 fn add_pairs<S: Simd>(
     token: S,
-    (task, igp, pairs): (&Task, usize, &Pairs),
+    (task, igp, pairs): (&SlabTask, usize, &BandPairs),
     (at, lane): ([usize; AT_ONCE], usize),
     w: [S::f64s; AT_ONCE],
     span: [f64; 2],
     is_static: bool,
-) -> [Complex<S>; AT_ONCE] {
+) -> [ComplexVector<S>; AT_ONCE] {
     let panels = task.panels.expect("checked before");
-    let mut sum = [Complex::zero(token); AT_ONCE];
+    let mut sum = [ComplexVector::zero(token); AT_ONCE];
     for &(ig, weight) in &pairs.of_static {
-        let (weight, panel) = (Complex::splat(token, weight), panels.panel(ig));
+        let (weight, panel) = (ComplexVector::splat(token, weight), panels.panel(ig));
         for r in 0..AT_ONCE {
-            sum[r] = sum[r].add_product(weight, Complex::of_lines(token, &panel[at[r]], lane));
+            sum[r] =
+                sum[r].add_product(weight, ComplexVector::from_lines(token, &panel[at[r]], lane));
         }
     }
     if !is_static && !pairs.of_static.is_empty() {
@@ -230,7 +238,7 @@ fn add_pairs<S: Simd>(
         }
     }
     let mut has_near = false;
-    let mut is_clear = |pair: &&Pair| {
+    let mut is_clear = |pair: &&BandPair| {
         let is_clear = pair.is_clear(span);
         has_near |= !is_clear;
         is_clear
@@ -240,22 +248,23 @@ fn add_pairs<S: Simd>(
         let one = reciprocals(token, array!(AT_ONCE, r => w[r].mul_add(scale, -pole)));
         let panel = panels.panel(pair.ig);
         for r in 0..AT_ONCE {
-            let aqsn = Complex::of_lines(token, &panel[at[r]], lane);
+            let aqsn = ComplexVector::from_lines(token, &panel[at[r]], lane);
             let re = (-ratio).mul_add(aqsn.im, aqsn.re);
             let im = ratio.mul_add(aqsn.re, aqsn.im);
-            sum[r] = sum[r].add_scaled(Complex::new(re, im), one[r]);
+            sum[r] = sum[r].add_scaled(ComplexVector::new(re, im), one[r]);
         }
     }
     let column = igp * task.bands.ncouls;
     for pair in pairs.any.iter().filter(&mut is_clear) {
         let [c_re, c_im, k_re, k_im] = array!(4, at => splat(token, pair.factors[at]));
-        let Complex { re, im } = Complex::splat(token, task.slab.wtilde[column + pair.ig]);
+        let ComplexVector { re, im } =
+            ComplexVector::splat(token, task.slab.wtilde[column + pair.ig]);
         let (d, im2) = (array!(AT_ONCE, r => w[r] - re), im * im);
         let one = reciprocals(token, array!(AT_ONCE, r => d[r].mul_add(d[r], im2)));
         let panel = panels.panel(pair.ig);
         for r in 0..AT_ONCE {
-            let aqsn = Complex::of_lines(token, &panel[at[r]], lane);
-            let numerator = Complex::new(c_re.mul_add(d[r], k_re), c_im.mul_add(d[r], k_im));
+            let aqsn = ComplexVector::from_lines(token, &panel[at[r]], lane);
+            let numerator = ComplexVector::new(c_re.mul_add(d[r], k_re), c_im.mul_add(d[r], k_im));
             sum[r] = sum[r].add_scaled(numerator * aqsn, one[r]);
         }
     }
@@ -264,11 +273,12 @@ fn add_pairs<S: Simd>(
     }
     let definition = Definition::<S, true> { token, limits: task.bands.limits };
     for pair in pairs.real.iter().chain(&pairs.any).filter(|pair| !pair.is_clear(span)) {
-        let (of, panel) = (column + pair.ig, panels.panel(pair.ig));
-        let of = [task.slab.wtilde[of], task.slab.eps[of]].map(|z| Complex::splat(token, z));
+        let (index, panel) = (column + pair.ig, panels.panel(pair.ig));
+        let wtilde_eps =
+            [task.slab.wtilde[index], task.slab.eps[index]].map(|z| ComplexVector::splat(token, z));
         for r in 0..AT_ONCE {
-            let [sch, _] = definition.sch_ssx(of, w[r]);
-            let aqsn = Complex::of_lines(token, &panel[at[r]], lane);
+            let [sch, _] = definition.sch_ssx(wtilde_eps, w[r]);
+            let aqsn = ComplexVector::from_lines(token, &panel[at[r]], lane);
             sum[r] = sum[r].add_product(sch, aqsn);
         }
     }

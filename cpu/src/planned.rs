@@ -9,11 +9,12 @@ use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
 use crate::definition::{add_fallback, filled_up};
-use crate::problem::{Slab, Task};
+use crate::problem::{SlabSlices, SlabTask};
 use crate::simd::{
-    Complex, Line, Lines, WIDTH, add_to, array, prefetch, reciprocal, reciprocals, registers, splat,
+    ComplexVector, Line, Lines, WIDTH, add_to, array, prefetch, reciprocal, reciprocals, registers,
+    splat,
 };
-use crate::work::{CHAIN, Compensated, Tile, add_lanes};
+use crate::work::{CHAIN, CompensatedSum, SlabTile, add_lanes};
 
 /// A way to write the terms of regular poles.
 pub trait Fraction {
@@ -24,8 +25,8 @@ pub trait Fraction {
 #[derive(Clone, Copy)]
 pub struct PairSums<S: Simd, const NW: usize> {
     /// Screened exchange, with the sign of the definition.
-    pub asx: [Complex<S>; NW],
-    pub ach: [Complex<S>; NW],
+    pub asx: [ComplexVector<S>; NW],
+    pub ach: [ComplexVector<S>; NW],
 }
 
 impl<S: Simd, const NW: usize> PairSums<S, NW> {
@@ -57,15 +58,15 @@ pub trait PerBand: Copy + Default {
     /// Adds the regular pairs of a block to the sums of each value and chain.
     fn add_block<F: Fraction, S: Simd, const NW: usize>(
         token: S,
-        block: &Block<Self>,
+        block: &PlannedBlock<Self>,
         lanes: &mut [[f64; WIDTH]],
     );
 }
 
 /// The pairs of an `igp` and [`PerBand::BLOCK`] of a tile's `ig`, with all bands.
-pub struct Block<'a, R> {
-    pub task: &'a Task<'a>,
-    pub tile: &'a Tile,
+pub struct PlannedBlock<'a, R> {
+    pub task: &'a SlabTask<'a>,
+    pub tile: &'a SlabTile,
     pub igp: usize,
     pub ig: usize,
     /// Matrix elements of G′, `(rows)`.
@@ -77,9 +78,9 @@ pub struct Block<'a, R> {
 #[inline(always)]
 pub fn sum<F: Fraction, R: PerBand, S: Simd>(
     token: S,
-    task: &Task,
-    tile: &Tile,
-    totals: &mut [Compensated],
+    task: &SlabTask,
+    tile: &SlabTile,
+    totals: &mut [CompensatedSum],
 ) {
     match task.bands.nw {
         1 => sum_energies::<F, R, S, 1>(token, task, tile, totals),
@@ -91,12 +92,12 @@ pub fn sum<F: Fraction, R: PerBand, S: Simd>(
 #[inline(always)]
 fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
     token: S,
-    task: &Task,
-    tile: &Tile,
-    totals: &mut [Compensated],
+    task: &SlabTask,
+    tile: &SlabTile,
+    totals: &mut [CompensatedSum],
 ) {
     let (_, fallback) = task.plan.expect("checked before");
-    let bands = &BandRows::<R>::of::<NW>(task);
+    let bands = &BandRows::<R>::from_task::<NW>(task);
     let aqsm: Vec<Vec<[R; 2]>> = tile.igp.clone().map(|igp| aqsm(task, igp)).collect();
     // The sums of each chain, value and igp.
     let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
@@ -106,7 +107,11 @@ fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
             if task.stop.is_asked() {
                 return;
             }
-            R::add_block::<F, S, NW>(token, &Block { task, tile, igp, ig, aqsm, bands }, lanes);
+            R::add_block::<F, S, NW>(
+                token,
+                &PlannedBlock { task, tile, igp, ig, aqsm, bands },
+                lanes,
+            );
         }
     }
     add_lanes(totals, &lanes);
@@ -126,7 +131,7 @@ pub struct BandRows<R> {
     /// The end of the other occupied rows.
     pub occupied: usize,
     pub far_begin: usize,
-    /// See [`crate::problem::Plan::half`].
+    /// See [`crate::problem::PlanSlices::half`].
     pub half: f64,
     /// Of the plain rows, and of the empty ones that are not far.
     pub spans: [Vec<Span>; 2],
@@ -134,7 +139,7 @@ pub struct BandRows<R> {
 
 impl<R: PerBand> BandRows<R> {
     #[inline(never)]
-    fn of<const NW: usize>(task: &Task) -> BandRows<R> {
+    fn from_task<const NW: usize>(task: &SlabTask) -> BandRows<R> {
         let (plan, _) = task.plan.expect("checked before");
         let (order, nbands) = (plan.order, plan.order.len());
         let rows = nbands.div_ceil(R::BANDS);
@@ -165,14 +170,14 @@ impl<R: PerBand> BandRows<R> {
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
 #[inline(never)]
-fn aqsm<R: PerBand>(task: &Task, igp: usize) -> Vec<[R; 2]> {
+fn aqsm<R: PerBand>(task: &SlabTask, igp: usize) -> Vec<[R; 2]> {
     let (plan, _) = task.plan.expect("checked before");
-    let own = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
-    let mut rows = vec![[R::default(); 2]; own.len().div_ceil(R::BANDS)];
+    let column = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
+    let mut rows = vec![[R::default(); 2]; column.len().div_ceil(R::BANDS)];
     for (at, &n) in plan.order.iter().enumerate() {
         let [re, im] = &mut rows[at / R::BANDS];
-        re.set(at % R::BANDS, own[n].re);
-        im.set(at % R::BANDS, own[n].im);
+        re.set(at % R::BANDS, column[n].re);
+        im.set(at % R::BANDS, column[n].im);
     }
     rows
 }
@@ -196,15 +201,15 @@ impl PerBand for f64 {
     #[inline(always)]
     fn add_block<F: Fraction, S: Simd, const NW: usize>(
         token: S,
-        block: &Block<f64>,
+        block: &PlannedBlock<f64>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &Block { task, igp, ig, .. } = block;
+        let &PlannedBlock { task, igp, ig, .. } = block;
         let aqsn = task.panels.expect("checked before").panel(ig / WIDTH);
         let (wtilde, eps) = regular(block);
         for lane in (0..WIDTH.min(task.bands.ncouls - ig)).step_by(S::f64s::LEN) {
-            let wtilde = Complex::load(token, &wtilde[lane..]);
-            let weight = Complex::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
+            let wtilde = ComplexVector::load(token, &wtilde[lane..]);
+            let weight = ComplexVector::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
             let pairs = PairVector { token, block, wtilde, weight, aqsn, lane };
             F::sums::<S, f64, NW>(&pairs).add_to(token, lane, lanes);
         }
@@ -212,10 +217,10 @@ impl PerBand for f64 {
 }
 
 /// ω̃ and eps of eight neighbouring pairs of an `igp`: a harmless pole of weight zero for each that is not regular.
-fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
-    let &Block { task, tile, igp, ig, .. } = block;
+fn regular(block: &PlannedBlock<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
+    let &PlannedBlock { task, tile, igp, ig, .. } = block;
     let (_, fallback) = task.plan.expect("checked before");
-    let (Slab { wtilde, eps, .. }, ncouls) = (task.slab, task.bands.ncouls);
+    let (SlabSlices { wtilde, eps, .. }, ncouls) = (task.slab, task.bands.ncouls);
     let count = WIDTH.min(ncouls - ig);
     let pairs = |igp: usize| igp * ncouls + ig..igp * ncouls + ig + count;
     let mut poles = filled_up(&wtilde[pairs(igp)], HARMLESS.into());
@@ -234,16 +239,22 @@ fn regular(block: &Block<f64>) -> ([Complex64; WIDTH], [Complex64; WIDTH]) {
 #[derive(Clone, Copy)]
 pub struct BandSums<S: Simd, const NW: usize> {
     /// Of the bands of the chain.
-    pub chain: [Complex<S>; NW],
-    total: [Complex<S>; NW],
-    lost: [Complex<S>; NW],
+    pub chain: [ComplexVector<S>; NW],
+    total: [ComplexVector<S>; NW],
+    lost: [ComplexVector<S>; NW],
 }
 
 impl<S: Simd, const NW: usize> BandSums<S, NW> {
     #[inline(always)]
     pub fn zero(token: S) -> Self {
-        let zero = [Complex::zero(token); NW];
+        let zero = [ComplexVector::zero(token); NW];
         BandSums { chain: zero, total: zero, lost: zero }
+    }
+
+    /// Adds a band's `m · factor` to the chain of energy `e`.
+    #[inline(always)]
+    pub fn add(&mut self, e: usize, m: ComplexVector<S>, factor: S::f64s) {
+        self.chain[e] = self.chain[e].add_scaled(m, factor);
     }
 
     /// Adds the chain to the total, and if it is to be compensated what that rounds off to what is lost (D. E. Knuth,
@@ -254,23 +265,23 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
             let (chain, total) = (self.chain[e], self.total[e]);
             let sum = total + chain;
             if compensated {
-                let own = sum - total;
-                self.lost[e] = self.lost[e] + ((total - (sum - own)) + (chain - own));
+                let added = sum - total;
+                self.lost[e] = self.lost[e] + ((total - (sum - added)) + (chain - added));
             }
             self.total[e] = sum;
-            self.chain[e] = Complex::zero(token);
+            self.chain[e] = ComplexVector::zero(token);
         }
     }
 
     /// The sum of energy `e`, after the last chain.
     #[inline(always)]
-    pub fn sum(&self, e: usize) -> Complex<S> {
+    pub fn sum(&self, e: usize) -> ComplexVector<S> {
         self.total[e] + self.lost[e]
     }
 }
 
-/// Goes through the rows of `begin..end` in chains and ends the sums' chains after each. With spans, `$clear` is done
-/// for the rows of those of which `$is_clear` holds, and `$body` for the others. A function with a closure would be
+/// Goes through the rows of `begin..end` in chains and ends the sums' chains after each. With spans, `$CLEAR`
+/// is a constant of the body: whether `$is_clear` holds of the row's span. A function with a closure would be
 /// compiled without the instructions of the level.
 macro_rules! over_bands {
     ($pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
@@ -283,18 +294,20 @@ macro_rules! over_bands {
     };
     (
         $pairs:ident, $spans:expr, $begin:expr, $end:expr, [$($sum:ident),+],
-        $span:ident => $is_clear:expr, $band:ident => $clear:block, $body:block
+        $span:ident => $is_clear:expr, ($CLEAR:ident, $band:ident) => $body:block
     ) => {
         let mut spans = $spans.iter();
         over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
             for begin in chain.clone().step_by(R::SPAN) {
                 let stop = chain.end.min(begin + R::SPAN);
                 if spans.next().is_some_and(|$span| $is_clear) {
+                    const $CLEAR: bool = true;
                     for row in $pairs.rows::<NW>(begin, stop) {
                         let $band = $pairs.band(row);
-                        $clear
+                        $body
                     }
                 } else {
+                    const $CLEAR: bool = false;
                     for row in $pairs.rows::<NW>(begin, stop) {
                         let $band = $pairs.band(row);
                         $body
@@ -323,11 +336,11 @@ pub type Span = [f64; 2];
 #[derive(Clone, Copy)]
 pub struct PairVector<'a, S: Simd, R> {
     pub token: S,
-    pub block: &'a Block<'a, R>,
+    pub block: &'a PlannedBlock<'a, R>,
     /// ω̃ of the regular pairs; a dummy pole for others.
-    pub wtilde: Complex<S>,
+    pub wtilde: ComplexVector<S>,
     /// vcoul · eps of the regular pairs; zero for others.
-    pub weight: Complex<S>,
+    pub weight: ComplexVector<S>,
     /// Matrix elements of G: a panel of [`crate::problem::IgPanels`].
     pub aqsn: &'a [Lines],
     /// The first of the lanes in rows of the panel.
@@ -337,7 +350,7 @@ pub struct PairVector<'a, S: Simd, R> {
 /// A band for all lanes, or one for each.
 pub struct Band<S: Simd, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
-    pub m: Complex<S>,
+    pub m: ComplexVector<S>,
     pub w: [S::f64s; NW],
     pub occ: S::f64s,
 }
@@ -354,7 +367,7 @@ impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
         begin: usize,
         end: usize,
     ) -> impl Iterator<Item = RowOf<'_, R, NW>> {
-        let &Block { aqsm, bands, .. } = self.block;
+        let &PlannedBlock { aqsm, bands, .. } = self.block;
         let (wx, _) = bands.wx.as_chunks::<NW>();
         let elements = self.aqsn[begin..end].iter().zip(&aqsm[begin..end]);
         elements.zip(wx[begin..end].iter().zip(&bands.occ[begin..end]))
@@ -364,8 +377,8 @@ impl<S: Simd, R: PerBand> PairVector<'_, S, R> {
     pub fn band<const NW: usize>(&self, row: RowOf<'_, R, NW>) -> Band<S, NW> {
         let (token, lane) = (self.token, self.lane);
         let ((aqsn, [re, im]), (wx, occ)) = row;
-        let aqsn = Complex::of_lines(token, aqsn, lane);
-        let aqsm = Complex::new(re.vector(token, lane), im.vector(token, lane));
+        let aqsn = ComplexVector::from_lines(token, aqsn, lane);
+        let aqsm = ComplexVector::new(re.vector(token, lane), im.vector(token, lane));
         let w = array!(NW, e => wx[e].vector(token, lane));
         Band { m: aqsm.conj_mul(aqsn), w, occ: occ.vector(token, lane) }
     }
@@ -405,9 +418,9 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
     }
 
     #[inline(always)]
-    fn add(&mut self, e: usize, m: Complex<S>, im: S::f64s, re: S::f64s) {
-        self.factor.chain[e] = self.factor.chain[e].add_scaled(m, im);
-        self.re.chain[e] = self.re.chain[e].add_scaled(m, re);
+    fn add(&mut self, e: usize, m: ComplexVector<S>, im: S::f64s, re: S::f64s) {
+        self.factor.add(e, m, im);
+        self.re.add(e, m, re);
     }
 
     #[inline(always)]
@@ -418,9 +431,9 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
 
     /// The sum of energy `e`, for `im = Im ω̃`.
     #[inline(always)]
-    fn sum(&self, e: usize, im: S::f64s) -> Complex<S> {
+    fn sum(&self, e: usize, im: S::f64s) -> ComplexVector<S> {
         let (factor, re) = (self.factor.sum(e), self.re.sum(e));
-        Complex::new((-im).mul_add(factor.im, re.re), im.mul_add(factor.re, re.im))
+        ComplexVector::new((-im).mul_add(factor.im, re.re), im.mul_add(factor.re, re.im))
     }
 }
 
@@ -431,7 +444,7 @@ impl Fraction for AnyPoles {
         let sexcut = pairs.block.task.bands.limits.sexcut;
         let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
         let has_registers = registers::<S>() >= 32;
-        let Complex { re, im } = pairs.wtilde;
+        let ComplexVector { re, im } = pairs.wtilde;
         let im2 = im * im;
         let (mut q, mut y) = (Split::<S, NW>::zero(token), Split::<S, NW>::zero(token));
         over_bands!(pairs, 0, bands.plain, [q, y], band => {
@@ -494,14 +507,14 @@ impl Fraction for AnyPoles {
 /// out of spans of bands near whose energies no pole is.
 pub struct RealPoles;
 
-struct RealPole<S: Simd> {
+struct RealPoleLanes<S: Simd> {
     token: S,
     wtilde: S::f64s,
     /// Largest |w − ω̃| of the second branch.
     largest: S::f64s,
 }
 
-impl<S: Simd> RealPole<S> {
+impl<S: Simd> RealPoleLanes<S> {
     /// `s`, the denominator `z`, and whether the pole is near; it is not if that `is_clear`.
     #[inline(always)]
     fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
@@ -524,19 +537,20 @@ impl<S: Simd> RealPole<S> {
     fn plain<const NW: usize>(
         &self,
         is_clear: bool,
-        m: Complex<S>,
+        m: ComplexVector<S>,
         w: [S::f64s; NW],
         q: &mut BandSums<S, NW>,
         y: &mut BandSums<S, NW>,
     ) {
-        let all = array!(NW, e => self.denominator(w[e], is_clear));
+        let denominators = array!(NW, e => self.denominator(w[e], is_clear));
         // With few registers the values of a pair of denominators would be spilled, which costs more than it saves.
-        let one = reciprocals(self.token, array!(NW, e => all[e].1), registers::<S>() >= 32);
+        let one =
+            reciprocals(self.token, array!(NW, e => denominators[e].1), registers::<S>() >= 32);
         for e in 0..NW {
-            let (s, _, near) = all[e];
-            y.chain[e] = y.chain[e].add_scaled(m, one[e]);
+            let (s, _, near) = denominators[e];
+            y.add(e, m, one[e]);
             let s = if is_clear { s } else { near.select(splat(self.token, 0.0), s) };
-            q.chain[e] = q.chain[e].add_scaled(m, s * one[e]);
+            q.add(e, m, s * one[e]);
         }
     }
 }
@@ -547,17 +561,14 @@ impl Fraction for RealPoles {
         let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
         let sexcut = pairs.block.task.bands.limits.sexcut;
         let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
-        let pole = RealPole { token, wtilde, largest };
+        let pole = RealPoleLanes { token, wtilde, largest };
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
         let [of_plain, of_empty] = &bands.spans;
         over_bands!(
             pairs, of_plain, 0, bands.plain, [q, y],
             span => pole.is_clear(*span),
-            band => {
-                pole.plain(true, band.m, band.w, &mut q, &mut y);
-            },
-            {
-                pole.plain(false, band.m, band.w, &mut q, &mut y);
+            (CLEAR, band) => {
+                pole.plain(CLEAR, band.m, band.w, &mut q, &mut y);
             }
         );
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
@@ -568,9 +579,9 @@ impl Fraction for RealPoles {
                 // Of an empty band nothing needs `y`, which is infinite where its energy is −ω̃.
                 let cut = cut | band.occ.simd_le(0.0);
                 let one = cut.select(zero, reciprocal(token, z));
-                y.chain[e] = y.chain[e].add_scaled(band.m, one * band.occ);
+                y.add(e, band.m, one * band.occ);
                 let one = near.select(zero, reciprocal(token, band.w[e] - wtilde));
-                q.chain[e] = q.chain[e].add_scaled(band.m, one);
+                q.add(e, band.m, one);
             }
         });
         let weight = pairs.weight.scale(wtilde);
@@ -579,17 +590,13 @@ impl Fraction for RealPoles {
         over_bands!(
             pairs, of_empty, bands.occupied, bands.far_begin, [q],
             span => pole.is_clear(*span),
-            band => {
-                let one = reciprocals(token, array!(NW, e => band.w[e] - wtilde), true);
+            (CLEAR, band) => {
+                let d = array!(NW, e => band.w[e] - wtilde);
+                let one = reciprocals(token, d, CLEAR);
                 for e in 0..NW {
-                    q.chain[e] = q.chain[e].add_scaled(band.m, one[e]);
-                }
-            },
-            {
-                for e in 0..NW {
-                    let d = band.w[e] - wtilde;
-                    let one = d.abs().simd_le(largest).select(zero, reciprocal(token, d));
-                    q.chain[e] = q.chain[e].add_scaled(band.m, one);
+                    let near = d[e].abs().simd_le(largest);
+                    let one = if CLEAR { one[e] } else { near.select(zero, one[e]) };
+                    q.add(e, band.m, one);
                 }
             }
         );
@@ -601,13 +608,13 @@ impl Fraction for RealPoles {
             if NW > 1 {
                 let x = band.w[0] + (half - wtilde);
                 let one = splat(token, 1.0) / x.mul_add(x, -square);
-                far.chain[0] = far.chain[0].add_scaled(band.m, one);
-                far.chain[1] = far.chain[1].add_scaled(band.m, x * one);
+                far.add(0, band.m, one);
+                far.add(1, band.m, x * one);
             }
             let mut e = if NW > 1 { 2 } else { 0 };
             while e < NW {
                 let one = reciprocal(token, band.w[e] - wtilde);
-                far.chain[e] = far.chain[e].add_scaled(band.m, one);
+                far.add(e, band.m, one);
                 e += 1;
             }
         });
@@ -644,17 +651,17 @@ impl PerBand for Line {
     #[inline(always)]
     fn add_block<F: Fraction, S: Simd, const NW: usize>(
         token: S,
-        block: &Block<Line>,
+        block: &PlannedBlock<Line>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &Block { task, igp, .. } = block;
+        let &PlannedBlock { task, igp, .. } = block;
         let panels = task.panels.expect("checked before");
         let (first, vcoul) = (igp * task.bands.ncouls, task.slab.vcoul_loc[igp]);
         let (others, of_static) = &pairs(block);
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             for &ig in others {
-                let wtilde = Complex::splat(token, task.slab.wtilde[first + ig]);
-                let weight = Complex::splat(token, task.slab.eps[first + ig] * vcoul);
+                let wtilde = ComplexVector::splat(token, task.slab.wtilde[first + ig]);
+                let weight = ComplexVector::splat(token, task.slab.eps[first + ig] * vcoul);
                 let aqsn = panels.panel(ig);
                 let pair = PairVector { token, block, wtilde, weight, aqsn, lane };
                 F::sums::<S, Line, NW>(&pair).add_to(token, lane, lanes);
@@ -668,8 +675,8 @@ impl PerBand for Line {
 
 /// The regular pairs of a block: `ig` of those that are not static, then panels and weights of the static ones.
 #[inline(never)]
-fn pairs<'a>(block: &Block<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
-    let &Block { task, tile, igp, ig, .. } = block;
+fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
+    let &PlannedBlock { task, tile, igp, ig, .. } = block;
     let (plan, fallback) = task.plan.expect("checked before");
     let (panels, ncouls) = (task.panels.expect("checked before"), task.bands.ncouls);
     let (mut others, mut of_static) = (Vec::new(), Vec::new());
@@ -696,42 +703,43 @@ const _: () = assert!(CHAIN.is_multiple_of(AT_ONCE));
 fn static_sums<S: Simd, const NW: usize>(
     token: S,
     lane: usize,
-    block: &Block<Line>,
+    block: &PlannedBlock<Line>,
     pairs: &[(&[Lines], Complex64)],
 ) -> PairSums<S, NW> {
     let bands = block.bands;
     let mut occupied = BandSums::<S, 1>::zero(token);
-    let mut all = BandSums::<S, NW>::zero(token);
+    let mut total = BandSums::<S, NW>::zero(token);
     let rows = bands.occ.len();
     for begin in (0..rows).step_by(AT_ONCE) {
-        let mut aqsn = [Complex::zero(token); AT_ONCE];
+        let mut aqsn = [ComplexVector::zero(token); AT_ONCE];
         for (panel, weight) in pairs {
-            let weight = Complex::splat(token, *weight);
+            let weight = ComplexVector::splat(token, *weight);
             for at in 0..AT_ONCE {
                 let row = &panel[(begin + at).min(rows - 1)];
-                aqsn[at] = aqsn[at].add_product(weight, Complex::of_lines(token, row, lane));
+                aqsn[at] =
+                    aqsn[at].add_product(weight, ComplexVector::from_lines(token, row, lane));
             }
         }
         for at in 0..AT_ONCE {
             let row = begin + at;
             if row < rows {
-                let aqsm = Complex::of_lines(token, &block.aqsm[row], lane);
+                let aqsm = ComplexVector::from_lines(token, &block.aqsm[row], lane);
                 let m = aqsm.conj_mul(aqsn[at]);
                 let occ = bands.occ[row].vector(token, lane);
-                occupied.chain[0] = occupied.chain[0].add_scaled(m, occ);
+                occupied.add(0, m, occ);
                 for e in 0..NW {
                     let w = bands.wx[row * NW + e].vector(token, lane);
                     let factor = w.mul_add(1.0 / STATIC, 1.0);
-                    all.chain[e] = all.chain[e].add_scaled(m, factor);
+                    total.add(e, m, factor);
                 }
             }
         }
         if (begin + AT_ONCE).is_multiple_of(CHAIN) {
             occupied.end_chain(token, true);
-            all.end_chain(token, true);
+            total.end_chain(token, true);
         }
     }
     occupied.end_chain(token, true);
-    all.end_chain(token, true);
-    PairSums { asx: [occupied.sum(0); NW], ach: array!(NW, e => all.sum(e) * -0.5) }
+    total.end_chain(token, true);
+    PairSums { asx: [occupied.sum(0); NW], ach: array!(NW, e => total.sum(e) * -0.5) }
 }

@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 /// The default number of threads of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Threads {
+pub enum DefaultThreads {
     /// One for each core.
     Cores,
     /// One for each thread that the cores have.
@@ -38,7 +38,7 @@ fn first(list: &str) -> Option<usize> {
 }
 
 /// The threads of a device's versions, and their number.
-pub struct Team {
+pub struct CpuTeam {
     /// What a caller has set; 0 for nothing.
     set: AtomicUsize,
     asked: Option<usize>,
@@ -47,10 +47,10 @@ pub struct Team {
     pools: Mutex<Vec<Arc<Pool>>>,
 }
 
-impl Team {
+impl CpuTeam {
     /// A team for this room; `OMP_NUM_THREADS` takes precedence.
-    pub fn new(room: Room) -> Team {
-        Team { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
+    pub fn new(room: Room) -> CpuTeam {
+        CpuTeam { set: 0.into(), asked: of_environment(), room, pools: Mutex::default() }
     }
 
     /// Sets the number of threads of all versions, 1 to [`MOST`]; 0 restores the default.
@@ -63,11 +63,11 @@ impl Team {
         self.set.load(Ordering::Relaxed) > 0
     }
 
-    pub fn count(&self, threads: Threads) -> usize {
+    pub fn count(&self, threads: DefaultThreads) -> usize {
         match (self.set.load(Ordering::Relaxed), self.asked, threads) {
             (0, Some(asked), _) => asked,
-            (0, None, Threads::Cores) => self.room.cores,
-            (0, None, Threads::All) => self.room.all,
+            (0, None, DefaultThreads::Cores) => self.room.cores,
+            (0, None, DefaultThreads::All) => self.room.all,
             (set, ..) => set,
         }
     }
@@ -76,7 +76,7 @@ impl Team {
     ///
     /// # Errors
     /// The system gives no threads.
-    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+    pub fn pool(&self, threads: DefaultThreads) -> Result<Arc<Pool>, ThreadPoolBuildError> {
         let (count, mut pools) = (self.count(threads), self.started());
         if let Some(pool) = pools.iter().find(|pool| pool.threads() == count) {
             return Ok(pool.clone());
@@ -171,7 +171,7 @@ impl Room {
     /// The room that the affinity mask and the cgroup of the calling thread leave.
     pub fn here() -> Room {
         let places = places();
-        let all = std::thread::available_parallelism().map_or(1, usize::from).max(places.len());
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from).max(places.len());
         // A core is known by its lowest CPU.
         let core = |id: usize| {
             let path = format!("/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
@@ -180,7 +180,7 @@ impl Room {
         };
         let allowed = if places.is_empty() { mask() } else { places };
         let cores = allowed.into_iter().map(core).collect::<BTreeSet<usize>>().len();
-        Room { cores: cores.clamp(1, all), all }
+        Room { cores: cores.clamp(1, cpus), all: cpus }
     }
 }
 
@@ -263,10 +263,10 @@ pub fn in_default_environment<R>(work: impl FnOnce() -> R) -> R {
     fn run<R>(work: impl FnOnce() -> R) -> R {
         work()
     }
-    let mut own = Environment([0; 256]);
+    let mut caller = Environment([0; 256]);
     // SAFETY: there is room for the environment, and the default is the library's own.
     unsafe {
-        fegetenv(&mut own);
+        fegetenv(&mut caller);
         fesetenv(DEFAULT);
     }
     run(work)
@@ -302,8 +302,8 @@ pub fn starting<R>(start: impl FnOnce() -> R) -> R {
         // Signals that a thread raises by a fault of its own, and that of profilers, which count each thread.
         let of_thread = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF];
         // SAFETY: masks and actions are plain bytes, which the functions fill in; the signals are the system's.
-        let own = unsafe {
-            let (mut blocked, mut own, mut action): (_, _, sigaction) = std::mem::zeroed();
+        let caller_mask = unsafe {
+            let (mut blocked, mut caller_mask, mut action): (_, _, sigaction) = std::mem::zeroed();
             let mut ends = |signal: &c_int| {
                 sigaction(*signal, std::ptr::null(), &mut action) == 0
                     && action.sa_sigaction == SIG_DFL
@@ -311,12 +311,12 @@ pub fn starting<R>(start: impl FnOnce() -> R) -> R {
             let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|of| ends(of));
             sigfillset(&mut blocked);
             of_thread.into_iter().chain(ends).for_each(|of| _ = sigdelset(&mut blocked, of));
-            pthread_sigmask(SIG_BLOCK, &blocked, &mut own);
-            own
+            pthread_sigmask(SIG_BLOCK, &blocked, &mut caller_mask);
+            caller_mask
         };
         let started = in_all_places(start);
         // SAFETY: the mask that the system has filled in.
-        unsafe { pthread_sigmask(SIG_SETMASK, &own, std::ptr::null_mut()) };
+        unsafe { pthread_sigmask(SIG_SETMASK, &caller_mask, std::ptr::null_mut()) };
         started
     })
 }

@@ -3,6 +3,8 @@
 //!
 //! All arrays are column-major, the first index named fastest; indices count from zero.
 
+use std::ops::Range;
+
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sigma::{Disc, Interval, Pole};
@@ -10,11 +12,11 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::simd::{Lines, WIDTH};
-use crate::work::Stop;
+use crate::work::{SlabTile, Stop};
 
 /// The bands of a problem, in its own order.
 #[derive(Clone, Copy)]
-pub struct Bands<'a> {
+pub struct BandSlices<'a> {
     /// Matrix elements of G, `(ncouls, nbands)`.
     pub aqsn: &'a [Complex64],
     /// Energies `ω(iw) − e(n)` in eV, `(nw, nbands)`.
@@ -30,12 +32,12 @@ pub struct Bands<'a> {
 
 /// A range of `igp`.
 #[derive(Clone, Copy)]
-pub struct Slab<'a> {
+pub struct SlabSlices<'a> {
     /// Plasmon-pole modes ω̃ in eV, `(ncouls, ngpown)`.
     pub wtilde: &'a [Complex64],
     /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
     pub eps: &'a [Complex64],
-    /// Elements of G′, `(nbands, ngpown)`, bands in the problem's order; empty unless [needed](crate::versions::Needs).
+    /// Elements of G′, `(nbands, ngpown)`, bands in the problem's order; empty unless [needed](crate::versions::ArrayNeeds).
     pub aqsm: &'a [Complex64],
     /// Coulomb interaction of each `igp`, `(ngpown)`.
     pub vcoul_loc: &'a [f64],
@@ -43,7 +45,7 @@ pub struct Slab<'a> {
 
 /// The plan of the bands: see [`gpp_kernels::plan`].
 #[derive(Clone, Copy)]
-pub struct Plan<'a> {
+pub struct PlanSlices<'a> {
     /// Bands in the plan's order: plain, other occupied, empty, far.
     pub order: &'a [usize],
     pub plain: usize,
@@ -62,7 +64,7 @@ pub struct Plan<'a> {
 
 /// The pairs of a slab that only the definition sums: see [`gpp_kernels::plan::Plan`].
 #[derive(Clone, Copy)]
-pub struct FallbackPairs<'a> {
+pub struct FallbackSlices<'a> {
     /// Bit `ig % 32` of word `igp · ⌈ncouls/32⌉ + ig/32` is set if the pair is one or has no weight.
     pub mask: &'a [u32],
     /// Offsets `igp · ncouls + ig` of those that contribute, ascending.
@@ -71,7 +73,7 @@ pub struct FallbackPairs<'a> {
     pub begins: &'a [u32],
 }
 
-impl FallbackPairs<'_> {
+impl FallbackSlices<'_> {
     /// Bit `i` for pair `(ig + i, igp)`, of the eight from `ig` on, a multiple of eight; also of those past `ncouls`.
     #[inline(always)]
     pub fn bits(&self, ncouls: usize, igp: usize, ig: usize) -> u32 {
@@ -83,7 +85,7 @@ impl FallbackPairs<'_> {
 
 /// The pairs of a slab, those of a cluster next to each other, and the clusters, the largest first.
 #[derive(Clone, Copy)]
-pub enum Pairs<'a> {
+pub enum ClusterPairs<'a> {
     Real(&'a [Pole], &'a [Interval]),
     Any(&'a [Pole<Complex64>], &'a [Disc]),
 }
@@ -91,25 +93,25 @@ pub enum Pairs<'a> {
 /// The pairs of a slab in clusters of neighbouring poles, with the matrix elements.
 #[derive(Clone, Copy)]
 pub struct Clusters<'a> {
-    pub pairs: Pairs<'a>,
+    pub pairs: ClusterPairs<'a>,
     pub aqsn: &'a BandPanels,
     pub aqsm: &'a BandPanels,
 }
 
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
-    pub bands: Bands<'a>,
-    /// `aqsn` packed, for versions that [need](crate::versions::Needs) it.
+pub struct SlabTask<'a> {
+    pub bands: BandSlices<'a>,
+    /// `aqsn` packed, for versions that [need](crate::versions::ArrayNeeds) it.
     pub panels: Option<&'a IgPanels>,
-    pub slab: Slab<'a>,
+    pub slab: SlabSlices<'a>,
     /// The plan and the slab's fallback pairs, for versions that follow one.
-    pub plan: Option<(Plan<'a>, FallbackPairs<'a>)>,
+    pub plan: Option<(PlanSlices<'a>, FallbackSlices<'a>)>,
     pub clusters: Option<Clusters<'a>>,
     /// Checked between tiles.
     pub stop: &'a Stop,
 }
 
-impl Task<'_> {
+impl SlabTask<'_> {
     pub fn ngpown(&self) -> usize {
         self.slab.vcoul_loc.len()
     }
@@ -117,7 +119,7 @@ impl Task<'_> {
     /// # Panics
     /// If the arrays do not have the sizes that go with each other.
     pub fn check(&self) {
-        let Bands { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
+        let BandSlices { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
         let ngpown = self.ngpown();
         let sizes = [
             ("aqsn", aqsn.len(), ncouls * nbands),
@@ -154,7 +156,7 @@ impl Task<'_> {
 
 /// What the lanes of a vector hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
+pub enum LaneLayout {
     /// Neighbouring `ig` of one band.
     Ig,
     /// Bands next to each other in the order that is summed, of one `ig`.
@@ -168,17 +170,17 @@ pub enum Lanes {
 /// in the second cache for all `igp` that are summed with it.
 pub struct IgPanels {
     rows: Vec<Lines>,
-    pub lanes: Lanes,
+    pub lanes: LaneLayout,
     of_panel: usize,
 }
 
 impl IgPanels {
     /// Of `aqsn(ncouls, nbands)`, bands in this order, or in their own.
-    pub fn of(
+    pub fn from_aqsn(
         aqsn: &[Complex64],
         ncouls: usize,
         order: Option<&[usize]>,
-        lanes: Lanes,
+        lanes: LaneLayout,
     ) -> IgPanels {
         let nbands = aqsn.len() / ncouls;
         let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
@@ -187,8 +189,8 @@ impl IgPanels {
             for at in 0..nbands {
                 let column = &aqsn[order.map_or(at, |order| order[at]) * ncouls..][..ncouls];
                 let (row, first, values) = match lanes {
-                    Lanes::Ig => (at, 0, column[panel * WIDTH..].iter().take(WIDTH)),
-                    Lanes::Bands => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
+                    LaneLayout::Ig => (at, 0, column[panel * WIDTH..].iter().take(WIDTH)),
+                    LaneLayout::Bands => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
                 };
                 let [re, im] = &mut rows[row];
                 for (lane, value) in (first..).zip(values) {
@@ -200,10 +202,10 @@ impl IgPanels {
     }
 
     /// Panels, and rows of each.
-    fn size(ncouls: usize, nbands: usize, lanes: Lanes) -> (usize, usize) {
+    fn size(ncouls: usize, nbands: usize, lanes: LaneLayout) -> (usize, usize) {
         match lanes {
-            Lanes::Ig => (ncouls.div_ceil(WIDTH), nbands),
-            Lanes::Bands => (ncouls, nbands.div_ceil(WIDTH)),
+            LaneLayout::Ig => (ncouls.div_ceil(WIDTH), nbands),
+            LaneLayout::Bands => (ncouls, nbands.div_ceil(WIDTH)),
         }
     }
 
@@ -212,7 +214,7 @@ impl IgPanels {
         &self.rows[panel * self.of_panel..][..self.of_panel]
     }
 
-    pub fn bytes(ncouls: usize, nbands: usize, lanes: Lanes) -> u64 {
+    pub fn bytes(ncouls: usize, nbands: usize, lanes: LaneLayout) -> u64 {
         let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
         (panels * of_panel * size_of::<Lines>()) as u64
     }
@@ -236,7 +238,7 @@ pub struct BandPanels {
 impl BandPanels {
     /// # Panics
     /// If a column does not have `rows` numbers.
-    pub fn of(columns: &[&[Complex64]], rows: usize) -> BandPanels {
+    pub fn from_columns(columns: &[&[Complex64]], rows: usize) -> BandPanels {
         assert!(columns.iter().all(|column| column.len() == rows), "columns of {rows}");
         let mut values = vec![Parts::default(); columns.len().div_ceil(CHUNK) * rows];
         let panels = values.par_chunks_mut(rows.max(1));
@@ -250,11 +252,6 @@ impl BandPanels {
         BandPanels { values, rows }
     }
 
-    /// Bytes of so many columns of `rows` numbers.
-    pub fn bytes(columns: usize, rows: usize) -> u64 {
-        ((columns.div_ceil(CHUNK) * size_of::<Parts>()) as u64).saturating_mul(rows as u64)
-    }
-
     #[inline(always)]
     pub(crate) fn row(&self, panel: usize, row: usize) -> &Parts {
         &self.values[panel * self.rows + row]
@@ -264,5 +261,28 @@ impl BandPanels {
     pub(crate) fn at(&self, band: usize, row: usize) -> Complex64 {
         let [re, im] = self.row(band / CHUNK, row);
         Complex64::new(re[band % CHUNK], im[band % CHUNK])
+    }
+}
+
+/// The largest tiles of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// Maximum number of `igp`.
+    pub igp: usize,
+    /// Maximum number of `ig`, a multiple of [`WIDTH`]; `usize::MAX` for all.
+    pub ig: usize,
+}
+
+impl Tiles {
+    /// Those of a slab, of the same `igp` next to each other.
+    pub(crate) fn in_slab(self, task: &SlabTask) -> Vec<SlabTile> {
+        let ranges = |count: usize, most: usize| {
+            let begins = (0..count).step_by(most.min(count));
+            begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
+        };
+        let of_igp = |igp: Range<usize>| {
+            ranges(task.bands.ncouls, self.ig).map(move |ig| SlabTile { igp: igp.clone(), ig })
+        };
+        ranges(task.ngpown(), self.igp).flat_map(of_igp).collect()
     }
 }

@@ -11,12 +11,12 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::sigma::{Cluster, Pole};
 use num_complex::Complex64;
 
-use crate::definition::{Band, Definition, ROW, Row};
-use crate::expansion::{Chebyshev, Expansion, Powers};
+use crate::definition::{BandFactors, Definition, PairRow, ROW};
+use crate::expansion::{Chebyshev, ClusterExpansion, Powers};
 use crate::planned::PairSums;
-use crate::problem::{Bands, CHUNK, Clusters, Pairs, Task};
-use crate::simd::{Complex, Level, WIDTH, at_level, load, splat, store};
-use crate::work::{Compensated, Progress, add_lanes, map};
+use crate::problem::{BandSlices, CHUNK, ClusterPairs, Clusters, SlabTask};
+use crate::simd::{ComplexVector, Level, WIDTH, at_level, load, splat, store};
+use crate::work::{CompensatedSum, Progress, add_lanes, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
 const SHARES: usize = 16;
@@ -24,48 +24,48 @@ const SHARES: usize = 16;
 /// Bytes of the sums of all shares of so many bands and energies at most.
 pub(crate) fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
     let shares = (nbands.div_ceil(CHUNK) * SHARES) as u64;
-    shares * (nw * VALUES * size_of::<Compensated>()) as u64
+    shares * (nw * VALUES * size_of::<CompensatedSum>()) as u64
 }
 
 /// The sums of a slab, `(nw · VALUES)`, on the threads of the pool that this is called in.
-pub(crate) fn sum(task: &Task, level: Level, progress: Progress) -> Vec<f64> {
+pub(crate) fn sum(task: &SlabTask, level: Level, progress: Progress) -> Vec<f64> {
     let clusters = task.clusters.expect("checked before");
     let count = match clusters.pairs {
-        Pairs::Real(_, clusters) => clusters.len(),
-        Pairs::Any(_, clusters) => clusters.len(),
+        ClusterPairs::Real(_, clusters) => clusters.len(),
+        ClusterPairs::Any(_, clusters) => clusters.len(),
     };
     let chunks = 0..task.bands.nbands.div_ceil(CHUNK);
     let shares: Vec<(usize, usize)> =
         chunks.flat_map(|chunk| (0..SHARES.min(count)).map(move |first| (chunk, first))).collect();
     let of_shares = map(&shares, progress, |&share| {
-        let mut sums = vec![Compensated::default(); task.bands.nw * VALUES];
+        let mut sums = vec![CompensatedSum::default(); task.bands.nw * VALUES];
         let to = &mut sums;
         match clusters.pairs {
-            Pairs::Real(poles, parts) => at_level!(level, token => {
+            ClusterPairs::Real(poles, parts) => at_level!(level, token => {
                 add_share::<_, Chebyshev<_>>(token, task, &clusters, (poles, parts), share, to);
             }),
-            Pairs::Any(poles, discs) => at_level!(level, token => {
+            ClusterPairs::Any(poles, discs) => at_level!(level, token => {
                 add_share::<_, Powers<_>>(token, task, &clusters, (poles, discs), share, to);
             }),
         }
         sums
     });
-    let mut totals = vec![Compensated::default(); task.bands.nw * VALUES];
+    let mut totals = vec![CompensatedSum::default(); task.bands.nw * VALUES];
     for sums in &of_shares {
         totals.iter_mut().zip(sums).for_each(|(total, sum)| total.add(sum.value()));
     }
-    totals.into_iter().map(Compensated::value).collect()
+    totals.into_iter().map(CompensatedSum::value).collect()
 }
 
 /// Adds the sums of a chunk of bands with each [`SHARES`]th cluster from `first` on.
 #[inline(always)]
-fn add_share<S: Simd, E: Expansion<S>>(
+fn add_share<S: Simd, E: ClusterExpansion<S>>(
     token: S,
-    task: &Task,
-    of: &Clusters,
+    task: &SlabTask,
+    pairs: &Clusters,
     (poles, clusters): (&[Pole<E::Wtilde>], &[E::Cluster]),
     (chunk, first): (usize, usize),
-    sums: &mut [Compensated],
+    sums: &mut [CompensatedSum],
 ) {
     let bands = bands_of(task, chunk);
     let mut near = Vec::new();
@@ -74,24 +74,24 @@ fn add_share<S: Simd, E: Expansion<S>>(
             return;
         }
         let Range { start, end } = cluster.pairs();
-        let own = &poles[start as usize..end as usize];
+        let poles_of_cluster = &poles[start as usize..end as usize];
         near.clear();
-        if let Some(expansion) = E::of(token, cluster, task.bands.limits) {
-            let moments = expansion.moments(of, task.slab.vcoul_loc, own, chunk);
+        if let Some(expansion) = E::for_cluster(token, cluster, task.bands.limits) {
+            let moments = expansion.moments(pairs, task.slab.vcoul_loc, poles_of_cluster, chunk);
             add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
         } else {
             for &(n, _) in &bands {
                 near.extend((0..task.bands.nw).map(|iw| Near { n, iw, is_first: false }));
             }
         }
-        add_near_field(token, task, of, own, &near, sums);
+        add_near_field(token, task, pairs, poles_of_cluster, &near, sums);
     }
 }
 
 /// The bands of a chunk, with their energies padded to whole vectors.
 #[inline(never)]
-fn bands_of(task: &Task, chunk: usize) -> Vec<(usize, Vec<f64>)> {
-    let Bands { wx, nw, nbands, .. } = task.bands;
+fn bands_of(task: &SlabTask, chunk: usize) -> Vec<(usize, Vec<f64>)> {
+    let BandSlices { wx, nw, nbands, .. } = task.bands;
     let energies = |n: usize| {
         let mut energies = wx[n * nw..(n + 1) * nw].to_vec();
         energies.resize(nw.next_multiple_of(WIDTH), 1.0);
@@ -102,19 +102,19 @@ fn bands_of(task: &Task, chunk: usize) -> Vec<(usize, Vec<f64>)> {
 
 /// Adds what the moments of a cluster give at each energy, and lists the bands and energies of its near field.
 #[inline(always)]
-fn add_far_field<S: Simd, E: Expansion<S>>(
+fn add_far_field<S: Simd, E: ClusterExpansion<S>>(
     token: S,
-    task: &Task,
+    task: &SlabTask,
     bands: &[(usize, Vec<f64>)],
     (expansion, moments): (&E, &E::Moments),
-    sums: &mut [Compensated],
+    sums: &mut [CompensatedSum],
     near: &mut Vec<Near>,
 ) {
     let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
     let nw = task.bands.nw;
     let mut with_near = Vec::new();
     for begin in (0..nw).step_by(S::f64s::LEN) {
-        let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
+        let (mut asx, mut ach) = (ComplexVector::zero(token), ComplexVector::zero(token));
         let mut is_near = zero;
         for (at, (n, energies)) in bands.iter().enumerate() {
             let w = load(token, &energies[begin..]);
@@ -181,7 +181,7 @@ impl WithBand {
     #[inline(never)]
     fn fill<W: Copy + Into<Complex64>>(
         &mut self,
-        (task, of): (&Task, &Clusters),
+        (task, of): (&SlabTask, &Clusters),
         poles: &[Pole<W>],
         n: usize,
     ) {
@@ -215,21 +215,21 @@ impl WithBand {
         token: S,
         row: Range<usize>,
         [w, occ]: [f64; 2],
-        sums: &mut [Compensated],
+        sums: &mut [CompensatedSum],
     ) {
         let (w, one) = (splat(token, w), splat(token, 1.0));
         let mut lanes = [[0.0; WIDTH]; VALUES];
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-            let (mut asx, mut ach) = (Complex::zero(token), Complex::zero(token));
+            let (mut asx, mut ach) = (ComplexVector::zero(token), ComplexVector::zero(token));
             for at in (row.start + lane..row.end).step_by(WIDTH) {
-                let wtilde = Complex::load(token, &self.wtilde[at..]);
+                let wtilde = ComplexVector::load(token, &self.wtilde[at..]);
                 let (d, s) = (w - wtilde.re, w + wtilde.re);
                 let im2 = wtilde.im * wtilde.im;
-                let q = Complex::new(d, wtilde.im).scale(one / d.mul_add(d, im2));
-                let of_q = Complex::load(token, &self.weight[at..]) * q;
+                let q = ComplexVector::new(d, wtilde.im).scale(one / d.mul_add(d, im2));
+                let of_q = ComplexVector::load(token, &self.weight[at..]) * q;
                 ach = ach + of_q;
                 if occ != 0.0 {
-                    let p = Complex::new(s, -wtilde.im).scale(one / s.mul_add(s, im2));
+                    let p = ComplexVector::new(s, -wtilde.im).scale(one / s.mul_add(s, im2));
                     asx = asx.add_product(of_q, wtilde * p);
                 }
             }
@@ -244,11 +244,11 @@ impl WithBand {
 #[inline(always)]
 fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
     token: S,
-    task: &Task,
-    of: &Clusters,
+    task: &SlabTask,
+    clusters: &Clusters,
     poles: &[Pole<W>],
     near: &[Near],
-    sums: &mut [Compensated],
+    sums: &mut [CompensatedSum],
 ) {
     let definition = Definition::<S, false> { token, limits: task.bands.limits };
     let (mut pairs, mut of_band) = (WithBand::default(), None);
@@ -257,7 +257,7 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
             return;
         }
         if of_band != Some(n) {
-            pairs.fill((task, of), poles, n);
+            pairs.fill((task, clusters), poles, n);
             of_band = Some(n);
         }
         if is_first {
@@ -265,7 +265,7 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
         }
         // The rest of `M` is with the pairs.
         let w = task.bands.wx[n * task.bands.nw + iw];
-        let band = Band { aqsm: Complex64::ONE, w, vcoul: 1.0, occ: task.bands.occ[n] };
+        let band = BandFactors { aqsm: Complex64::ONE, w, vcoul: 1.0, occ: task.bands.occ[n] };
         let sums = &mut sums[iw * VALUES..(iw + 1) * VALUES];
         for begin in (0..pairs.m.len()).step_by(ROW) {
             let row = begin..pairs.m.len().min(begin + ROW);
@@ -273,7 +273,7 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
                 pairs.add_first(token, row, [band.w, band.occ], sums);
             } else {
                 let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
-                definition.row(Row { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
+                definition.row(PairRow { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
             }
         }
     }

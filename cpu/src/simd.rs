@@ -46,11 +46,11 @@ macro_rules! array {
             let $at = 0;
             $value
         }; $count];
-        let mut at = 1;
-        while at < $count {
-            let $at = at;
-            array[at] = $value;
-            at += 1;
+        let mut index = 1;
+        while index < $count {
+            let $at = index;
+            array[index] = $value;
+            index += 1;
         }
         array
     }};
@@ -123,40 +123,40 @@ pub fn reciprocals<S: Simd, const N: usize>(
     paired: bool,
 ) -> [S::f64s; N] {
     let mut one = z;
-    let mut at = 0;
-    while paired && at + 1 < N {
-        let both = splat(token, 1.0) / (z[at] * z[at + 1]);
-        (one[at], one[at + 1]) = (z[at + 1] * both, z[at] * both);
-        at += 2;
+    let mut index = 0;
+    while paired && index + 1 < N {
+        let both = splat(token, 1.0) / (z[index] * z[index + 1]);
+        (one[index], one[index + 1]) = (z[index + 1] * both, z[index] * both);
+        index += 2;
     }
-    while at < N {
-        one[at] = reciprocal(token, z[at]);
-        at += 1;
+    while index < N {
+        one[index] = reciprocal(token, z[index]);
+        index += 1;
     }
     one
 }
 
 /// A complex number in each lane.
 #[derive(Clone, Copy)]
-pub struct Complex<S: Simd> {
+pub struct ComplexVector<S: Simd> {
     pub re: S::f64s,
     pub im: S::f64s,
 }
 
-impl<S: Simd> Complex<S> {
+impl<S: Simd> ComplexVector<S> {
     #[inline(always)]
     pub fn new(re: S::f64s, im: S::f64s) -> Self {
-        Complex { re, im }
+        ComplexVector { re, im }
     }
 
     #[inline(always)]
     pub fn splat(token: S, z: Complex64) -> Self {
-        Complex { re: splat(token, z.re), im: splat(token, z.im) }
+        ComplexVector { re: splat(token, z.re), im: splat(token, z.im) }
     }
 
     #[inline(always)]
     pub fn zero(token: S) -> Self {
-        Complex::splat(token, Complex64::ZERO)
+        ComplexVector::splat(token, Complex64::ZERO)
     }
 
     #[inline(always)]
@@ -164,17 +164,17 @@ impl<S: Simd> Complex<S> {
         let parts: &[f64] = bytemuck::cast_slice(&from[..S::f64s::LEN]);
         let (low, high) = parts.split_at(S::f64s::LEN);
         let (re, im) = load(token, low).deinterleave(load(token, high));
-        Complex { re, im }
+        ComplexVector { re, im }
     }
 
     #[inline(always)]
-    pub fn of_lines(token: S, [re, im]: &Lines, lane: usize) -> Self {
-        Complex { re: re.vector(token, lane), im: im.vector(token, lane) }
+    pub fn from_lines(token: S, [re, im]: &Lines, lane: usize) -> Self {
+        ComplexVector { re: re.vector(token, lane), im: im.vector(token, lane) }
     }
 
     #[inline(always)]
     pub fn conj_mul(self, other: Self) -> Self {
-        Complex {
+        ComplexVector {
             re: self.im.mul_add(other.im, self.re * other.re),
             im: (-self.im).mul_add(other.re, self.re * other.im),
         }
@@ -182,19 +182,19 @@ impl<S: Simd> Complex<S> {
 
     #[inline(always)]
     pub fn scale(self, factor: S::f64s) -> Self {
-        Complex { re: self.re * factor, im: self.im * factor }
+        ComplexVector { re: self.re * factor, im: self.im * factor }
     }
 
     /// `self + m · factor`, for a real factor.
     #[inline(always)]
     pub fn add_scaled(self, m: Self, factor: S::f64s) -> Self {
-        Complex { re: m.re.mul_add(factor, self.re), im: m.im.mul_add(factor, self.im) }
+        ComplexVector { re: m.re.mul_add(factor, self.re), im: m.im.mul_add(factor, self.im) }
     }
 
     /// `self + one · other`.
     #[inline(always)]
     pub fn add_product(self, one: Self, other: Self) -> Self {
-        Complex {
+        ComplexVector {
             re: (-one.im).mul_add(other.im, one.re.mul_add(other.re, self.re)),
             im: one.im.mul_add(other.re, one.re.mul_add(other.im, self.im)),
         }
@@ -207,49 +207,49 @@ impl<S: Simd> Complex<S> {
 
     #[inline(always)]
     pub fn select(mask: S::mask64s, one: Self, other: Self) -> Self {
-        Complex { re: mask.select(one.re, other.re), im: mask.select(one.im, other.im) }
+        ComplexVector { re: mask.select(one.re, other.re), im: mask.select(one.im, other.im) }
     }
 
     /// `self` where the mask holds, zero elsewhere.
     #[inline(always)]
     pub fn keep(self, token: S, mask: S::mask64s) -> Self {
-        Complex::select(mask, self, Complex::zero(token))
+        ComplexVector::select(mask, self, ComplexVector::zero(token))
     }
 }
 
-impl<S: Simd> Add for Complex<S> {
+impl<S: Simd> Add for ComplexVector<S> {
     type Output = Self;
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Complex { re: self.re + other.re, im: self.im + other.im }
+        ComplexVector { re: self.re + other.re, im: self.im + other.im }
     }
 }
 
-impl<S: Simd> Sub for Complex<S> {
+impl<S: Simd> Sub for ComplexVector<S> {
     type Output = Self;
 
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Complex { re: self.re - other.re, im: self.im - other.im }
+        ComplexVector { re: self.re - other.re, im: self.im - other.im }
     }
 }
 
-impl<S: Simd> Mul<f64> for Complex<S> {
+impl<S: Simd> Mul<f64> for ComplexVector<S> {
     type Output = Self;
 
     #[inline(always)]
     fn mul(self, factor: f64) -> Self {
-        Complex { re: self.re * factor, im: self.im * factor }
+        ComplexVector { re: self.re * factor, im: self.im * factor }
     }
 }
 
-impl<S: Simd> Mul for Complex<S> {
+impl<S: Simd> Mul for ComplexVector<S> {
     type Output = Self;
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        Complex {
+        ComplexVector {
             re: (-self.im).mul_add(other.im, self.re * other.re),
             im: self.im.mul_add(other.re, self.re * other.im),
         }

@@ -1,27 +1,25 @@
 //! The versions for CPUs, in order: each is a module with what it changes and its loops, from the
-//! reference's loops on all cores on. [`Cpu`], at the end, describes and runs a version.
-
-use std::ops::Range;
+//! reference's loops on all cores on. [`CpuVersion`], at the end, describes and runs a version.
 
 use fearless_simd::Simd;
-use gpp_kernels::formula::{Pair, Sums, VALUES};
-use gpp_kernels::kernel::Version;
+use gpp_kernels::formula::{Pair, ThreadSums, VALUES};
+use gpp_kernels::kernel::Label;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
-use crate::definition::{Band, Definition, FEW, ROW, Row};
+use crate::definition::{BandFactors, Definition, FEW, PairRow, ROW};
 use crate::planned::{self, AnyPoles, RealPoles};
-use crate::pool::{Pool, Threads};
-use crate::problem::{Lanes, Task};
+use crate::pool::{DefaultThreads, Pool};
+use crate::problem::{LaneLayout, SlabTask, Tiles};
 use crate::sigma;
 use crate::simd::{Level, Line, WIDTH, at_level};
-use crate::work::{CHAIN, Compensated, Progress, Tile, map};
+use crate::work::{CHAIN, CompensatedSum, Progress, SlabTile, map};
 
 /// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
-/// `fn(token, &Task, &Tile, &mut [Compensated])`.
+/// `fn(token, &SlabTask, &SlabTile, &mut [CompensatedSum])`.
 macro_rules! kernel {
     ($poles:expr, $sum:expr) => {
-        Kernel {
+        CpuKernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
                 sum_tiles(task, tiles, progress, |tile, totals| {
@@ -33,10 +31,11 @@ macro_rules! kernel {
 }
 
 /// The series of versions for a few energies, in order.
-pub static CPU: &[&Cpu] = &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
+pub static CPU: &[&CpuVersion] =
+    &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
 
 /// The series for any number of energies.
-pub static SIGMA: &[&Cpu] = &[&cells::CPU];
+pub static SIGMA: &[&CpuVersion] = &[&cells::CPU];
 
 pub mod threads {
     //! cpu:threads, the start: the reference's loops, shared out to a thread for each core.
@@ -49,19 +48,19 @@ pub mod threads {
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "cpu:threads",
             change: "the reference's loops, igp distributed over a thread for each core",
             source: "talk, processors, step 1",
         },
-        threads: Threads::Cores,
-        needs: Needs::SLAB,
+        threads: DefaultThreads::Cores,
+        needs: ArrayNeeds::SLAB,
         holds: FEW,
         in_vectors: false,
         per_band: false,
         tiles: Tiles { igp: 1, ig: usize::MAX },
-        kernels: &[Kernel {
+        kernels: &[CpuKernel {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
                 sum_tiles(task, tiles, progress, |tile, totals| sum(task, tile, totals))
@@ -69,7 +68,7 @@ pub mod threads {
         }],
     };
 
-    fn sum(task: &Task, tile: &Tile, totals: &mut [Compensated]) {
+    fn sum(task: &SlabTask, tile: &SlabTile, totals: &mut [CompensatedSum]) {
         let (bands, slab) = (&task.bands, &task.slab);
         for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             let vcoul = slab.vcoul_loc[igp];
@@ -80,10 +79,10 @@ pub mod threads {
                     let w = bands.wx[n * bands.nw + iw];
                     for begin in (0..bands.ncouls).step_by(CHAIN) {
                         let end = bands.ncouls.min(begin + CHAIN);
-                        let mut part = Sums::<1>::zero();
+                        let mut part = ThreadSums::<1>::zero();
                         for ig in begin..end {
-                            let at = igp * bands.ncouls + ig;
-                            let pair = Pair::new(slab.wtilde[at], slab.eps[at]);
+                            let index = igp * bands.ncouls + ig;
+                            let pair = Pair::new(slab.wtilde[index], slab.eps[index]);
                             let aqsn = bands.aqsn[n * bands.ncouls + ig];
                             let term = v0::term(&pair, w, &bands.limits);
                             part.update(0, vcoul, occ, term, aqsm.conj() * aqsn);
@@ -112,32 +111,45 @@ pub mod simd {
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "cpu:simd",
             change: "ig in vectors, conditions as selections",
             source: "talk, processors, step 2",
         },
-        threads: Threads::Cores,
-        needs: Needs::SLAB,
+        threads: DefaultThreads::Cores,
+        needs: ArrayNeeds::SLAB,
         holds: FEW,
         in_vectors: true,
         per_band: false,
         tiles: Tiles { igp: 1, ig: usize::MAX },
-        kernels: &[kernel!(Poles::Any, sum)],
+        kernels: &[kernel!(Poles::Any, sum::<_, 1>)],
     };
 
+    /// Sums rows of `ig`, for blocks of `BANDS` bands.
     #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
+    pub fn sum<S: Simd, const BANDS: usize>(
+        token: S,
+        task: &SlabTask,
+        tile: &SlabTile,
+        totals: &mut [CompensatedSum],
+    ) {
         let (bands, slab) = (&task.bands, &task.slab);
         let definition = Definition::<S, false> { token, limits: bands.limits };
-        for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
-            for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
-                for iw in 0..bands.nw {
-                    let band = Band::of(bands, slab, igp, n, iw);
-                    for begin in (0..bands.ncouls).step_by(ROW) {
-                        let row = Row::of(task, igp, n, begin..bands.ncouls.min(begin + ROW));
-                        definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
+        let values = bands.nw * VALUES;
+        for first in (0..bands.nbands).step_by(BANDS) {
+            for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
+                if task.stop.is_asked() {
+                    return;
+                }
+                for n in first..bands.nbands.min(first + BANDS) {
+                    for iw in 0..bands.nw {
+                        let band = BandFactors::from_bands(bands, slab, igp, n, iw);
+                        for begin in tile.ig.clone().step_by(ROW) {
+                            let ig = begin..tile.ig.end.min(begin + ROW);
+                            let row = PairRow::from_task(task, igp, n, ig);
+                            definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
+                        }
                     }
                 }
             }
@@ -157,40 +169,16 @@ pub mod blocked {
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "cpu:blocked",
             change: "ig and bands blocked for the second and the first cache",
             source: "talk, processors, step 3",
         },
         tiles: Tiles { igp: 8, ig: ROW },
-        kernels: &[kernel!(Poles::Any, sum)],
+        kernels: &[kernel!(Poles::Any, simd::sum::<_, 32>)],
         ..simd::CPU
     };
-
-    /// Bands of a block.
-    const BANDS: usize = 32;
-
-    #[inline(always)]
-    fn sum<S: Simd>(token: S, task: &Task, tile: &Tile, totals: &mut [Compensated]) {
-        let (bands, slab) = (&task.bands, &task.slab);
-        let definition = Definition::<S, false> { token, limits: bands.limits };
-        let values = bands.nw * VALUES;
-        for first in (0..bands.nbands).step_by(BANDS) {
-            for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(values)) {
-                if task.stop.is_asked() {
-                    return;
-                }
-                for n in first..bands.nbands.min(first + BANDS) {
-                    let row = Row::of(task, igp, n, tile.ig.clone());
-                    for iw in 0..bands.nw {
-                        let band = Band::of(bands, slab, igp, n, iw);
-                        definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
-                    }
-                }
-            }
-        }
-    }
 }
 
 pub mod paired {
@@ -215,14 +203,14 @@ pub mod paired {
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "cpu:paired",
             change: "sums over bands in registers, partial fractions, paired reciprocals",
             source: "docs/cpu.md",
         },
-        threads: Threads::All,
-        needs: Needs { panels: Some(Lanes::Ig), plan: true, ..Needs::SLAB },
+        threads: DefaultThreads::All,
+        needs: ArrayNeeds { panels: Some(LaneLayout::Ig), plan: true, ..ArrayNeeds::SLAB },
         tiles: Tiles { igp: 16, ig: 512 },
         kernels: &[
             kernel!(Poles::Real, planned::sum::<RealPoles, f64, _>),
@@ -246,13 +234,13 @@ pub mod statics {
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "cpu:static",
             change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
             source: "docs/cpu.md",
         },
-        needs: Needs { panels: Some(Lanes::Bands), plan: true, ..Needs::SLAB },
+        needs: ArrayNeeds { panels: Some(LaneLayout::Bands), plan: true, ..ArrayNeeds::SLAB },
         kernels: &[
             kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>),
             kernel!(Poles::Any, planned::sum::<AnyPoles, Line, _>),
@@ -264,25 +252,21 @@ pub mod statics {
 pub mod cells {
     //! sigma:cells: pairs in clusters of neighbouring poles, whose moments give the sums at every energy.
     //!
-    //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
-    //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
-    //! polynomial: sums of `c·M` times a few powers of the pole, taken once for a band, give the sums at any
-    //! number of energies (`cpu/src/sigma.rs`). Other than real poles lie in
-    //! discs of the complex plane, whose moments do so too.
+    //! It is sigma:blocks, with bands, energies or pairs in vectors (`cpu/src/sigma.rs`).
     //!
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
     use super::*;
 
-    pub static CPU: Cpu = Cpu {
-        version: &Version {
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
             id: "sigma:cells",
             change: "pairs sorted by pole: moments for all energies",
             source: "docs/many-energies.md",
         },
-        needs: Needs { aqsm: false, panels: None, plan: false, clusters: true },
+        needs: ArrayNeeds { aqsm: false, panels: None, plan: false, clusters: true },
         holds: 512,
-        kernels: &[Kernel {
+        kernels: &[CpuKernel {
             poles: Poles::Any,
             sum: |task, level, _, progress| crate::sigma::sum(task, level, progress),
         }],
@@ -298,69 +282,47 @@ pub mod per_band {
 
     use super::*;
 
-    pub static CH: Cpu = Cpu {
+    pub static CH: CpuVersion = CpuVersion {
         version: &per_band::CH_VERSION,
-        needs: Needs { panels: Some(Lanes::Bands), ..Needs::SLAB },
+        needs: ArrayNeeds { panels: Some(LaneLayout::Bands), ..ArrayNeeds::SLAB },
         holds: 1,
         per_band: true,
-        tiles: Tiles { igp: per_band::IGP as usize, ig: 512 },
-        kernels: &[Kernel { poles: Poles::Unread, sum: crate::per_band::sum::<false> }],
+        tiles: Tiles { igp: gpp_kernels::per_band_grid::IGP as usize, ig: 512 },
+        kernels: &[CpuKernel { poles: Poles::Unread, sum: crate::per_band::sum::<false> }],
         ..paired::CPU
     };
 
-    pub static STATIC_CH: Cpu = Cpu {
+    pub static STATIC_CH: CpuVersion = CpuVersion {
         version: &per_band::STATIC_CH_VERSION,
-        kernels: &[Kernel { poles: Poles::Unread, sum: crate::per_band::sum::<true> }],
+        kernels: &[CpuKernel { poles: Poles::Unread, sum: crate::per_band::sum::<true> }],
         ..CH
     };
 }
 
 /// Arrays that a version reads in addition to the bands and the slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// [`Slab::aqsm`](crate::problem::Slab::aqsm).
+pub struct ArrayNeeds {
+    /// [`SlabSlices::aqsm`](crate::problem::SlabSlices::aqsm).
     pub aqsm: bool,
-    /// [`Task::panels`], in the plan's order of bands if it follows one.
-    pub panels: Option<Lanes>,
-    /// [`Task::plan`].
+    /// [`SlabTask::panels`], in the plan's order of bands if it follows one.
+    pub panels: Option<LaneLayout>,
+    /// [`SlabTask::plan`].
     pub plan: bool,
-    /// [`Task::clusters`].
+    /// [`SlabTask::clusters`].
     pub clusters: bool,
 }
 
-impl Needs {
+impl ArrayNeeds {
     /// The slab as it is.
-    pub const SLAB: Needs = Needs { aqsm: true, panels: None, plan: false, clusters: false };
+    pub const SLAB: ArrayNeeds =
+        ArrayNeeds { aqsm: true, panels: None, plan: false, clusters: false };
 }
 
 /// A function that sums a slab on the threads of the pool in which it is called.
-pub struct Kernel {
+pub struct CpuKernel {
     /// The poles that it sums as regular ones.
     pub poles: Poles,
-    sum: fn(&Task, Level, Tiles, Progress) -> Vec<f64>,
-}
-
-/// The largest tiles of a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tiles {
-    /// Maximum number of `igp`.
-    pub igp: usize,
-    /// Maximum number of `ig`, a multiple of [`crate::simd::WIDTH`]; `usize::MAX` for all.
-    pub ig: usize,
-}
-
-impl Tiles {
-    /// Those of a slab, of the same `igp` next to each other.
-    pub(crate) fn of(self, task: &Task) -> Vec<Tile> {
-        let ranges = |count: usize, most: usize| {
-            let begins = (0..count).step_by(most.min(count));
-            begins.map(move |begin| begin..count.min(begin.saturating_add(most)))
-        };
-        let of_igp = |igp: Range<usize>| {
-            ranges(task.bands.ncouls, self.ig).map(move |ig| Tile { igp: igp.clone(), ig })
-        };
-        ranges(task.ngpown(), self.igp).flat_map(of_igp).collect()
-    }
+    sum: fn(&SlabTask, Level, Tiles, Progress) -> Vec<f64>,
 }
 
 /// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
@@ -369,21 +331,21 @@ impl Tiles {
 /// `igp` goes to the total of that `igp` in the order of `ig`: sums have the same bits for any number of threads and in
 /// any slab.
 fn sum_tiles(
-    task: &Task,
+    task: &SlabTask,
     tiles: Tiles,
     progress: Progress,
-    sum: impl Fn(&Tile, &mut [Compensated]) + Sync,
+    sum: impl Fn(&SlabTile, &mut [CompensatedSum]) + Sync,
 ) -> Vec<f64> {
     let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
-    let tiles = tiles.of(task);
+    let tiles = tiles.in_slab(task);
     let sums = map(&tiles, progress, |tile| {
-        let mut totals = vec![Compensated::default(); tile.igp.len() * values];
+        let mut totals = vec![CompensatedSum::default(); tile.igp.len() * values];
         if !task.stop.is_asked() {
             sum(tile, &mut totals);
         }
         totals.iter().map(|total| total.value()).collect::<Vec<f64>>()
     });
-    let mut totals = vec![Compensated::default(); ngpown * values];
+    let mut totals = vec![CompensatedSum::default(); ngpown * values];
     for (tile, sums) in tiles.iter().zip(&sums) {
         let totals = &mut totals[tile.igp.start * values..tile.igp.end * values];
         totals.iter_mut().zip(sums).for_each(|(total, &sum)| total.add(sum));
@@ -395,10 +357,10 @@ fn sum_tiles(
 }
 
 /// A version for CPUs.
-pub struct Cpu {
-    pub version: &'static Version,
-    pub threads: Threads,
-    pub needs: Needs,
+pub struct CpuVersion {
+    pub version: &'static Label,
+    pub threads: DefaultThreads,
+    pub needs: ArrayNeeds,
     /// Maximum number of energies of a calculation by its kernels.
     pub holds: usize,
     /// Whether it computes in vectors; otherwise one number at a time at every level.
@@ -408,17 +370,17 @@ pub struct Cpu {
     /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
-    pub kernels: &'static [Kernel],
+    pub kernels: &'static [CpuKernel],
 }
 
-impl Cpu {
+impl CpuVersion {
     pub const fn id(&self) -> &'static str {
         self.version.id
     }
 
     /// The kernel for problems of these poles, the most special of those that sum them.
-    fn kernel(&self, poles: Poles) -> &Kernel {
-        let admits = |kernel: &&Kernel| kernel.poles.admits(poles);
+    fn kernel(&self, poles: Poles) -> &CpuKernel {
+        let admits = |kernel: &&CpuKernel| kernel.poles.admits(poles);
         self.kernels.iter().find(admits).expect("every version has a kernel for any poles")
     }
 
@@ -442,7 +404,7 @@ impl Cpu {
             let bands = nbands.next_multiple_of(WIDTH) * 2 * size_of::<f64>();
             return (tiles + 1) * ngpown.div_ceil(self.tiles.igp) as u64 * bands as u64;
         }
-        let of_igp = tiles * size_of::<f64>() as u64 + size_of::<Compensated>() as u64;
+        let of_igp = tiles * size_of::<f64>() as u64 + size_of::<CompensatedSum>() as u64;
         ngpown as u64 * (nw * VALUES) as u64 * of_igp
     }
 
@@ -455,13 +417,13 @@ impl Cpu {
     /// [`gpp_kernels::formula::VALUES`], or CH of each band.
     ///
     /// # Panics
-    /// If the arrays of the task do not go with each other, something that the version [needs](Needs) is missing, or
+    /// If the arrays of the task do not go with each other, something that the version [needs](ArrayNeeds) is missing, or
     /// the CPU does not have this level.
-    pub fn sum(&self, task: &Task, level: Level, pool: &Pool, progress: Progress) -> Vec<f64> {
+    pub fn sum(&self, task: &SlabTask, level: Level, pool: &Pool, progress: Progress) -> Vec<f64> {
         assert!(level.is_available(), "this CPU has no {level}");
         let nw = task.bands.nw;
         assert!((1..=self.holds).contains(&nw), "{nw} of 1 to {} energies", self.holds);
-        let Needs { aqsm, panels, plan, clusters } = self.needs;
+        let ArrayNeeds { aqsm, panels, plan, clusters } = self.needs;
         assert!(!aqsm || !task.slab.aqsm.is_empty(), "aqsm of {}", self.id());
         assert_eq!(panels, task.panels.map(|panels| panels.lanes), "packed aqsn of {}", self.id());
         assert!(!plan || task.plan.is_some(), "the plan of {}", self.id());

@@ -12,7 +12,7 @@ use crate::simd::{WIDTH, tree};
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct SlabTile {
     /// In the slab's numbers.
     pub igp: Range<usize>,
     pub ig: Range<usize>,
@@ -25,13 +25,13 @@ pub fn map<T: Sync, R: Send>(
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let finished = AtomicUsize::new(0);
-    let all = items.par_iter().with_max_len(1).map(|item| {
+    let results = items.par_iter().with_max_len(1).map(|item| {
         let result = work(item);
         let finished = finished.fetch_add(1, Ordering::Relaxed) + 1;
         progress(finished as f64 / items.len() as f64);
         result
     });
-    all.collect()
+    results.collect()
 }
 
 /// A request to stop, with a code of the caller's, that of a signal for instance. Versions look at it between tiles
@@ -67,19 +67,19 @@ impl Default for Stop {
 /// For calculations that nobody stops: it takes no request.
 pub static NEVER: Stop = Stop(None);
 
-// Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
+// CompensatedSum summation (A. Neumaier, ZAMM 54, 39, 1974).
 
 /// Additions that follow each other before their sum goes to a compensated one.
 pub const CHAIN: usize = 64;
 
 /// A sum and what its additions have rounded off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Compensated {
+pub struct CompensatedSum {
     sum: f64,
     lost: f64,
 }
 
-impl Compensated {
+impl CompensatedSum {
     #[inline(always)]
     pub fn add(&mut self, term: f64) {
         let sum = self.sum + term;
@@ -100,7 +100,7 @@ impl Compensated {
 
 /// Adds the sum of each value's chains.
 #[inline(always)]
-pub fn add_lanes(totals: &mut [Compensated], lanes: &[[f64; WIDTH]]) {
+pub fn add_lanes(totals: &mut [CompensatedSum], lanes: &[[f64; WIDTH]]) {
     totals.iter_mut().zip(lanes).for_each(|(total, lanes)| total.add(tree(lanes)));
 }
 

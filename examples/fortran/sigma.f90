@@ -2,11 +2,10 @@
 !
 !   gfortran capi/fortran/gpp.f90 examples/fortran/miniapp.f90 examples/fortran/sigma.f90 -lgpp_c
 program sigma
-  use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use gpp, only: gpp_bad_argument, gpp_calculator, gpp_close, gpp_device_name, gpp_last_version, gpp_matrix, &
     gpp_matrix_at, gpp_message, gpp_ok, gpp_open, gpp_place, gpp_release, gpp_set_threads, gpp_set_version, gpp_sums, &
-    gpp_sums_at, gpp_threads, gpp_version, gpp_workspace
+    gpp_sums_at, gpp_threads, gpp_version
   use miniapp, only: dp, gamma, loop, make, ncouls, nw, sexcut
   implicit none
   complex(dp), allocatable, target :: wtilde_array(:, :), I_eps_array(:, :)
@@ -19,7 +18,6 @@ program sigma
   real(dp) :: sizes(nw)
   type(gpp_calculator) :: calculator
   character(len=16) :: device
-  integer(c_int64_t) :: on_host, on_device
   integer :: status, igp, row, state, l, m
 
   call get_command_argument(1, device)
@@ -120,8 +118,6 @@ program sigma
   if (status /= gpp_ok) error stop 'gpp_release'
   call gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status)
   if (status /= gpp_bad_argument) error stop 'nothing is placed for a matrix'
-  call gpp_workspace(calculator, ncouls, size(inv_igp_index), size(e), nw, on_host, on_device, status)
-  if (status /= gpp_ok .or. on_host <= 0 .or. on_device < 0) error stop 'gpp_workspace'
 
   call gpp_sums(calculator, wtilde_array, I_eps_array, vcoul(2:), inv_igp_index, indinv, aqsntemp, &
     aqsmtemp, e, occ, omega, asx, ach, status)

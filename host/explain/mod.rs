@@ -1,39 +1,26 @@
 //! Cards of versions, for `gpp explain`, `gpp diff` and the report: the idea, the change in the source, counters and a
 //! diagnosis. What a record lacks is left out: its rows, and the sentences that would need it.
 
-pub mod verdict;
+pub mod diagnosis;
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
-use gpp_core::offdiag::gpu::{self as versions, Version};
 use serde::Serialize;
 use serde_json::json;
-use similar::{ChangeTag, TextDiff};
+use similar::TextDiff;
 
-use crate::catalogue::sources::{self, SourceFile};
 use crate::catalogue::{self, find};
 use crate::cli::{CardArgs, DEFAULT_FOLDER};
 use crate::error::{Result, invalid};
-use crate::explain::verdict::{Diagnosis, Side, Step};
+use crate::explain::diagnosis::{Diagnosis, Side, Step};
 use crate::output;
-use crate::profile::{RUN, Records};
-use crate::record::run::{Measurement, Run};
-use crate::record::{self, Ceilings, ELIGIBLE, Profile};
-use crate::roofline::{Level, share_of_peak};
-use crate::terminal::{Cells, digits, or_dash, percent, terminal};
-
-/// What was measured of versions on one system and device.
-#[derive(Default)]
-pub struct Measured {
-    pub from: String,
-    pub run: Option<Run>,
-    pub profiles: Vec<Profile>,
-    pub ceilings: Option<Ceilings>,
-}
+use crate::profile::Measured;
+use crate::record::run::Measurement;
+use crate::record::{self, ELIGIBLE, Profile};
+use crate::roofline::{MemoryLevel, share_of_peak};
+use crate::terminal::{TextTable, digits, or_dash, percent};
 
 impl Measured {
     /// From a folder of profiles or a run's JSON; by default from the usual folder, if there is one.
@@ -46,10 +33,7 @@ impl Measured {
             let (from, run) = (path.display().to_string(), Some(record::read(path)?));
             return Ok(Measured { from, run, ..Measured::default() });
         }
-        let records = Records::load(path)?;
-        let run = records.folder.join(RUN).exists().then(|| records.run()).transpose()?;
-        let Records { folder, profiles, ceilings, .. } = records;
-        Ok(Measured { from: folder.display().to_string(), run, profiles, ceilings: Some(ceilings) })
+        Measured::in_folder(path)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -58,8 +42,10 @@ impl Measured {
 
     /// The versions with a profile or, if there are none, with a result.
     pub fn ids(&self) -> Vec<&str> {
-        let profiled: Vec<&str> = self.profiles.iter().map(|own| own.version.as_str()).collect();
-        let ran = self.run.iter().flat_map(|run| &run.results).map(|own| own.version.as_str());
+        let profiled: Vec<&str> =
+            self.profiles.iter().map(|profile| profile.version.as_str()).collect();
+        let ran =
+            self.run.iter().flat_map(|run| &run.results).map(|result| result.version.as_str());
         if profiled.is_empty() { ran.collect() } else { profiled }
     }
 
@@ -80,7 +66,7 @@ impl Measured {
         let profile = self.profiles.iter().find(|profile| profile.version == id);
         let baseline = catalogue::first_series_of(id).and_then(|series| result(series.baseline));
         let over_baseline =
-            baseline.zip(measured).map(|(from, own)| from.times.median / own.times.median);
+            baseline.zip(measured).map(|(from, to)| from.times.median / to.times.median);
         let is_known = measured.is_some() || profile.is_some();
         is_known.then_some(Side { id, measured, profile, over_baseline })
     }
@@ -111,29 +97,28 @@ impl Measured {
             return Err(invalid(&self.from, what));
         }
         let no_source = || invalid(id, "has no source in this program");
-        let (listed, file) = find(id).zip(sources::of(id)).ok_or_else(no_source)?;
+        let (listed, file) = find(id).zip(version_file(id)).ok_or_else(no_source)?;
         let mut header = file.header().into_iter();
         let title = header.next().unwrap_or_default();
-        let own = title.strip_prefix(id).map(|rest| rest.trim_start_matches([',', ':', ' ']));
+        let after_id = title.strip_prefix(id).map(|rest| rest.trim_start_matches([',', ':', ' ']));
         let other = title.split_once(": ").filter(|(id, _)| !id.contains(' ')).map(|(_, own)| own);
         let step = self.step(id, before);
         Ok(Card {
             version: id.into(),
             before: before.map(str::to_string),
             idea: Idea {
-                title: own.or(other).unwrap_or(&title).trim_end_matches('.').into(),
-                text: header.filter(|paragraph| !sources::names_lines(paragraph)).collect(),
-                lines: sources::changed(id),
-                change: listed.version.change.into(),
-                source: listed.version.source.into(),
+                title: after_id.or(other).unwrap_or(&title).trim_end_matches('.').into(),
+                text: header.collect(),
+                change: listed.label().change.into(),
+                source: listed.label().source.into(),
                 file: file.path.into(),
             },
-            difference: before.and_then(|id| Some(difference(&sources::of(id)?, &file))),
+            difference: before.and_then(|id| Some(source_change(&version_file(id)?, &file))),
             measured: step
                 .as_ref()
                 .map(|step| format!("{} on {}: {}", step.system, step.device, self.from)),
             rows: step.as_ref().map_or(Vec::new(), rows),
-            diagnosis: step.as_ref().map(Diagnosis::of).unwrap_or_default(),
+            diagnosis: step.as_ref().map(Diagnosis::for_step).unwrap_or_default(),
         })
     }
 }
@@ -144,10 +129,10 @@ pub struct Card {
     /// The version that it is compared with; null for the first of a series.
     pub before: Option<String>,
     pub idea: Idea,
-    pub difference: Option<Difference>,
+    pub difference: Option<SourceChange>,
     /// System, device and source of the numbers; null if nothing was measured.
     pub measured: Option<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<CardRow>,
     pub diagnosis: Diagnosis,
 }
 
@@ -156,8 +141,6 @@ pub struct Idea {
     pub title: String,
     pub text: Vec<String>,
     pub change: String,
-    /// The lines of the loop nest (`data/kernel.json`) that it changes, from 1; null if its source names none.
-    pub lines: Option<Vec<usize>>,
     pub source: String,
     pub file: String,
 }
@@ -166,65 +149,42 @@ pub struct Idea {
 const CONTEXT: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct SourceChange {
     pub added: usize,
     pub removed: usize,
-    /// Each with its sign: blank, + or -; `@` marks file and line of the first change of those that follow.
-    pub lines: Vec<(char, String)>,
+    /// Those of a unified diff.
+    pub lines: Vec<String>,
 }
 
 /// What changed from one source to another, without comments and imports.
-pub fn difference(before: &SourceFile, now: &SourceFile) -> Difference {
+pub fn source_change(before: &SourceFile, now: &SourceFile) -> SourceChange {
     let (old, new) = (code(before), code(now));
-    let [old_texts, new_texts] =
-        [&old, &new].map(|lines| lines.iter().map(|line| line.1.as_str()).collect::<Vec<_>>());
-    let diff = TextDiff::from_slices(&old_texts, &new_texts);
-    let mut lines = Vec::new();
-    for ops in diff.grouped_ops(CONTEXT) {
-        let at = lines.len();
-        let (mut first_new, mut first_old) = (None, None);
-        for change in ops.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match (change.tag(), change.old_index(), change.new_index()) {
-                (ChangeTag::Insert, _, Some(at)) => {
-                    first_new.get_or_insert_with(|| format!("{}:{}", now.path, new[at].0));
-                    '+'
-                }
-                (ChangeTag::Delete, Some(at), _) => {
-                    first_old.get_or_insert_with(|| format!("{}:{}", before.path, old[at].0));
-                    '-'
-                }
-                _ => ' ',
-            };
-            lines.push((sign, change.value().to_string()));
-        }
-        lines.insert(at, ('@', first_new.or(first_old).unwrap_or_default()));
-    }
-    let count = |of: char| lines.iter().filter(|(sign, _)| *sign == of).count();
-    Difference { added: count('+'), removed: count('-'), lines }
+    let diff = TextDiff::from_lines(&old, &new);
+    let text = diff.unified_diff().context_radius(CONTEXT).to_string();
+    let lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let count = |sign: char| lines.iter().filter(|line| line.starts_with(sign)).count();
+    SourceChange { added: count('+'), removed: count('-'), lines }
 }
 
-/// The lines of code with their numbers, without comments, tests and imports but those from another version; an entry's
-/// symbol as that of any version.
-fn code(file: &SourceFile) -> Vec<(u32, String)> {
-    let folder = file.path.split_once("/versions/").map_or("", |(_, name)| name);
-    let symbol = format!("gpp_{}", folder.trim_end_matches(".rs").replace('/', "_"));
+/// The lines of code, without comments, tests and imports but those from another version; an entry's symbol as that of
+/// any version.
+fn code(file: &SourceFile) -> String {
+    let name = file.path.split_once("/versions/").map_or("", |(_, name)| name);
+    let symbol = format!("gpp_{}", name.trim_end_matches(".rs").replace('/', "_"));
     let mut imports = false;
-    let mut lines = Vec::new();
-    for (at, text) in file.text.lines().enumerate() {
-        if text.starts_with("#[cfg(test)]") {
-            break;
+    let mut code = String::new();
+    for line in file.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")) {
+        imports |= line.starts_with("use ") && !line.starts_with("use super::v");
+        if !imports && !line.trim().is_empty() && !line.trim_start().starts_with("//") {
+            code += &(line.replace(&symbol, "gpp") + "\n");
         }
-        imports |= text.starts_with("use ") && !text.starts_with("use super::v");
-        if !imports && !text.trim().is_empty() && !text.trim_start().starts_with("//") {
-            lines.push((at as u32 + 1, text.replace(&symbol, "gpp")));
-        }
-        imports &= !text.ends_with(';');
+        imports &= !line.ends_with(';');
     }
-    lines
+    code
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct CardRow {
     pub name: String,
     pub unit: &'static str,
     pub before: Option<f64>,
@@ -233,17 +193,17 @@ pub struct Row {
     pub change: Option<f64>,
 }
 
-impl Row {
-    pub fn of(
+impl CardRow {
+    pub fn compared(
         name: &str,
         unit: &'static str,
         before: Option<f64>,
         now: Option<f64>,
-    ) -> Option<Row> {
+    ) -> Option<CardRow> {
         before.or(now)?;
         let change = before.zip(now).map(|(before, now)| now / before - 1.0);
         let change = change.filter(|change| change.is_finite());
-        Some(Row { name: name.into(), unit, before, now, change })
+        Some(CardRow { name: name.into(), unit, before, now, change })
     }
 
     pub fn heading(&self) -> String {
@@ -258,21 +218,26 @@ impl Row {
 /// Stalls of a card at most.
 const STALLS: usize = 5;
 
-fn rows(step: &Step) -> Vec<Row> {
+fn rows(step: &Step) -> Vec<CardRow> {
     let mut rows = Vec::new();
-    let mut row = |name: &str, unit: &'static str, of: &dyn Fn(&Side) -> Option<f64>| {
-        rows.extend(Row::of(name, unit, step.before.as_ref().and_then(of), of(&step.now)));
+    let mut row = |name: &str, unit: &'static str, value: &dyn Fn(&Side) -> Option<f64>| {
+        rows.extend(CardRow::compared(
+            name,
+            unit,
+            step.before.as_ref().and_then(value),
+            value(&step.now),
+        ));
     };
-    let bytes = |side: &Side, level: Level| Some(level.bytes(side.profile?)? / 1e9);
+    let bytes = |side: &Side, level: MemoryLevel| Some(level.bytes(side.profile?)? / 1e9);
     row("time", "ms", &|side| Some(side.seconds()? * 1e3));
     row("over baseline", "×", &|side| side.over_baseline);
     row("cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
     row("clock", "MHz", &|side| side.clock_mhz());
-    row("power", "W", &|side| side.measured?.state.as_ref()?.watts());
+    row("power", "W", &|side| side.measured?.clock_and_power.as_ref()?.watts());
     row("energy", "J", &|side| side.measured?.energy_j);
     row("registers", "", &|side| {
-        let own = side.measured.and_then(|own| own.registers);
-        own.or(side.profile.and_then(|own| own.registers)).map(f64::from)
+        let registers = side.measured.and_then(|own| own.registers);
+        registers.or(side.profile.and_then(|own| own.registers)).map(f64::from)
     });
     row("warps that fit", "", &|side| side.measured?.warps_per_sm.map(f64::from));
     row("warps active", "", &|side| side.profile?.warps_per_sm);
@@ -281,10 +246,10 @@ fn rows(step: &Step) -> Vec<Row> {
     row("rate", "TFLOP/s", &|side| Some(side.flops_per_s()? / 1e12));
     row("FP64 pipe busy", "%", &|side| side.profile?.fp64_pipe_percent);
     row("instructions per SM", "10⁶", &|side| Some(side.instructions()? / 1e6));
-    row("HBM", "GB", &|side| bytes(side, Level::Hbm));
-    row("L2", "GB", &|side| bytes(side, Level::L2));
-    row("L1", "GB", &|side| bytes(side, Level::L1));
-    row("shared memory", "GB", &|side| bytes(side, Level::Shared));
+    row("HBM", "GB", &|side| bytes(side, MemoryLevel::Hbm));
+    row("L2", "GB", &|side| bytes(side, MemoryLevel::L2));
+    row("L1", "GB", &|side| bytes(side, MemoryLevel::L1));
+    row("shared memory", "GB", &|side| bytes(side, MemoryLevel::Shared));
     row("intensity", "FLOP/B", &|side| side.profile.map(|own| own.flops() / own.bytes.hbm));
     row("cycles between a warp's instructions", "", &|side| side.cycles_per_instruction());
     row("share of its FMA ceiling", "%", &|side| {
@@ -315,83 +280,65 @@ fn leading_stalls<'a>(step: &Step<'a>) -> Vec<&'a str> {
 /// Lines of a difference that `explain` shows; `diff` shows all.
 pub const LINES: usize = 80;
 
-/// Columns of text if the terminal has no width.
-const WIDTH: usize = 100;
-
 /// Prints cards, and a note if not all were measured, or writes them as JSON.
-pub fn show(
-    cards: &[Card],
-    args: &CardArgs,
-    lines: usize,
-    not_measured: &str,
-) -> anyhow::Result<ExitCode> {
+pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<bool> {
     output::check_outputs(&args.json, None)?;
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
-    let columns = terminal().map_or(WIDTH, usize::from);
     let print = |to: &mut dyn Write| -> io::Result<()> {
-        cards.iter().try_for_each(|card| text(to, card, lines, columns))?;
+        cards.iter().try_for_each(|card| text(to, card, lines))?;
         match cards.iter().all(|card| card.measured.is_some()) {
             true => Ok(()),
-            false => writeln!(to, "{}", wrapped(not_measured, columns, "")),
+            false => writeln!(to, "{NOT_MEASURED}"),
         }
     };
     output::show(args.json.as_deref(), false, json, print)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
-pub const NOT_MEASURED: &str = "No measurements given: `gpp profile` makes them on a GPU, and --from reads others, such as \
+const NOT_MEASURED: &str = "No measurements given: `gpp profile` makes them on a GPU, and --from reads others, such as \
     those in data/runs of gpp's repository.";
 
-fn text(to: &mut dyn Write, card: &Card, lines: usize, columns: usize) -> io::Result<()> {
-    let mut paragraph = |text: &str| writeln!(to, "{}\n", wrapped(text, columns, ""));
+fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let Idea { title, text, change, source, file, .. } = &card.idea;
     let against = card.before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
-    paragraph(&format!("{}{against}: {title}", card.version))?;
+    writeln!(to, "{}{against}: {title}\n", card.version)?;
     if lines != usize::MAX {
-        text.iter().try_for_each(|text| paragraph(text))?;
+        text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
     }
-    let lines_of = |of: &Difference| format!("; {} lines new, {} gone", of.added, of.removed);
-    let changed = card.difference.as_ref().map_or(String::new(), lines_of);
-    paragraph(&format!("{change} ({source}), {file}{changed}"))?;
+    let count =
+        |lines: &SourceChange| format!("; {} lines new, {} gone", lines.added, lines.removed);
+    let changed = card.difference.as_ref().map_or(String::new(), count);
+    writeln!(to, "{change} ({source}), {file}{changed}\n")?;
     if let Some(difference) = &card.difference {
         changes(to, card, difference, lines)?;
     }
     let Some(measured) = &card.measured else { return Ok(()) };
-    writeln!(to, "{}", wrapped(measured, columns, ""))?;
-    let before = card.before.as_deref().unwrap_or("before");
-    let table = Cells::new(
-        &[
-            ("", &|row: &&Row| row.heading()),
-            (before, &|row: &&Row| number(row.before)),
-            (&card.version, &|row: &&Row| number(row.now)),
-            ("change", &|row: &&Row| change_of(row)),
-        ],
-        &card.rows,
-    );
-    table.filled().print(to)?;
-    for text in card.diagnosis.texts() {
-        writeln!(to, "{}", wrapped(&format!("- {text}"), columns, "  "))?;
-    }
+    writeln!(to, "{measured}")?;
+    rows_table(card, card.rows.iter()).filled().print(to)?;
+    card.diagnosis.texts().try_for_each(|text| writeln!(to, "- {text}"))?;
     writeln!(to)
+}
+
+/// Rows of a card, before and now.
+pub fn rows_table<'a>(card: &Card, rows: impl Iterator<Item = &'a CardRow>) -> TextTable {
+    TextTable::new(
+        &[
+            ("", &|row: &&CardRow| row.heading()),
+            (card.before.as_deref().unwrap_or("before"), &|row| number(row.before)),
+            (&card.version, &|row| number(row.now)),
+            ("change", &|row| change_of(row)),
+        ],
+        rows,
+    )
 }
 
 fn changes(
     to: &mut dyn Write,
     card: &Card,
-    difference: &Difference,
+    difference: &SourceChange,
     most: usize,
 ) -> io::Result<()> {
-    let paint = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    for (sign, text) in difference.lines.iter().take(most) {
-        let color = match sign {
-            '+' => Some(AnsiColor::Green),
-            '-' => Some(AnsiColor::Red),
-            '@' => Some(AnsiColor::Cyan),
-            _ => None,
-        };
-        let style = Style::new().fg_color(color.filter(|_| paint).map(Into::into));
-        writeln!(to, "{style}{sign} {text}{style:#}")?;
-    }
+    difference.lines.iter().take(most).try_for_each(|line| writeln!(to, "{line}"))?;
     if let more @ 1.. = difference.lines.len().saturating_sub(most) {
         let before = card.before.as_deref().unwrap_or_default();
         writeln!(to, "… {more} more lines: gpp diff {before} {}", card.version)?;
@@ -408,101 +355,76 @@ pub fn number(value: Option<f64>) -> String {
 }
 
 /// A row's change in percent, or as a factor of two and more.
-pub fn change_of(row: &Row) -> String {
+pub fn change_of(row: &CardRow) -> String {
     or_dash(row.change.map(|change| match change >= 1.0 {
         true => format!("× {:.1}", change + 1.0),
         false => percent(change),
     }))
 }
 
-fn wrapped(text: &str, columns: usize, indent: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is one");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= columns {
-            *line += &format!(" {word}");
-        } else {
-            lines.push(format!("{indent}{word}"));
-        }
+// The sources of the kernels, as they were when the program was built.
+
+/// A source file, or a module of one of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    pub path: &'static str,
+    pub text: &'static str,
+}
+
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// The file of a version: the one that states its id.
+pub fn version_file(version: &str) -> Option<SourceFile> {
+    find(version)?;
+    let stated = format!("id: \"{version}\"");
+    let is_stated =
+        |(path, text): &&(&str, &str)| path.contains("/versions") && text.contains(&stated);
+    FILES.iter().find(is_stated).map(|&(path, text)| SourceFile { path, text })
+}
+
+impl SourceFile {
+    /// The paragraphs at its head, a line each.
+    pub fn header(&self) -> Vec<String> {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        let lines: Vec<&str> = lines.collect();
+        lines.split(|line| line.is_empty()).map(|paragraph| paragraph.join(" ")).collect()
     }
-    lines.join("\n")
-}
-
-// Cards of the versions of Σ as a matrix.
-
-/// The versions named: of `offdiag` all. `None` if other versions are named.
-pub fn matrices_named(names: &str) -> Option<Vec<&'static Version>> {
-    match names {
-        "offdiag" => Some(versions::ALL.to_vec()),
-        _ => names.split(',').map(|name| versions::find(name.trim())).collect(),
-    }
-}
-
-/// Shows the cards of versions: against a version or, for `None`, each against the one that it is made from.
-pub fn show_matrices(
-    versions: &[&'static Version],
-    before: Option<&'static Version>,
-    args: &CardArgs,
-) -> anyhow::Result<ExitCode> {
-    if args.from.is_some() {
-        let what = "has no effect on versions of Σ as a matrix: `gpp report --offdiag FOLDER` shows their records";
-        return Err(invalid("--from", what).into());
-    }
-    let card = |version: &&'static Version| {
-        matrices_card(version, before.or_else(|| versions::find(version.from?)))
-    };
-    let cards: Vec<Card> = versions.iter().filter_map(card).collect();
-    show(&cards, args, if before.is_some() { usize::MAX } else { LINES }, MATRICES_NOT_MEASURED)
-}
-
-const MATRICES_NOT_MEASURED: &str = "`gpp offdiag --version all` times these versions.";
-
-fn matrices_card(version: &Version, before: Option<&Version>) -> Option<Card> {
-    let file = matrices_file(version)?;
-    let mut header = file.header().into_iter();
-    let first = header.next().unwrap_or_default();
-    let title = first.split_once(": ").map_or(&*first, |(_, title)| title);
-    Some(Card {
-        version: version.id.into(),
-        before: before.map(|before| before.id.into()),
-        idea: Idea {
-            title: title.trim_end_matches('.').into(),
-            text: header.collect(),
-            change: version.change.into(),
-            lines: None,
-            source: "docs/off-diagonal.md".into(),
-            file: file.path.into(),
-        },
-        difference: before.and_then(|before| Some(difference(&matrices_file(before)?, &file))),
-        measured: None,
-        rows: Vec::new(),
-        diagnosis: Diagnosis::default(),
-    })
-}
-
-fn matrices_file(version: &Version) -> Option<SourceFile> {
-    let path = format!("kernels/src/offdiag/mod.rs#{}", version.id);
-    sources::all().find(|file| file.path == path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::catalogue::versions;
 
     #[test]
     fn a_difference_leaves_comments_and_imports_out() {
-        let file = |path, text| SourceFile { path, text, hash: "" };
+        let file = |path, text| SourceFile { path, text };
         let before = file("a/versions/v1.rs", "//! One.\nuse a;\nfn gpp_v1() {\n    old();\n}\n");
         let now = file(
             "a/versions/v2.rs",
             "//! Two.\nuse b;\nfn gpp_v2() {\n    // Why.\n    new();\n}\n",
         );
-        let found = difference(&before, &now);
+        let found = source_change(&before, &now);
         assert_eq!((found.added, found.removed), (1, 1));
-        assert_eq!(found.lines[0], ('@', "a/versions/v2.rs:5".into()));
-        assert_eq!(found.lines[2], ('-', "    old();".into()));
-        assert_eq!(difference(&now, &now).lines, []);
+        assert_eq!(found.lines[1..], [" fn gpp() {", "-    old();", "+    new();", " }"]);
+        assert_eq!(source_change(&now, &now).lines, [""; 0]);
+    }
+
+    #[test]
+    fn every_version_has_a_file_whose_header_names_its_lines() {
+        let mut paths = Vec::new();
+        for listed in versions() {
+            let id = listed.id();
+            let file = version_file(id).unwrap_or_else(|| panic!("{id}"));
+            let header = file.header();
+            assert!(header[0].contains(": ") && header[0].ends_with('.'), "{header:?}");
+            assert!(!header.concat().contains(['[', ']']), "{header:?}");
+            paths.push(file.path);
+            assert!(header.iter().any(|line| line.starts_with("Lines of the nest: ")), "{id}");
+        }
+        assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
+        assert_eq!(version_file("none"), None);
     }
 }

@@ -9,9 +9,13 @@ use csv::StringRecord;
 use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
 use gpp_kernels::versions;
 
-use crate::error::ProfileError;
 use crate::record::run::SystemInfo;
 use crate::record::{Bytes, Profile, SCHEMA};
+
+/// The profiler is missing, may not count, or printed what cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("profiler: {0}")]
+pub struct ProfileError(pub String);
 
 type Result<T> = std::result::Result<T, ProfileError>;
 
@@ -63,8 +67,8 @@ fn run(command: &mut Command) -> Result<String> {
     let output =
         command.output().map_err(|e| ProfileError(format!("{command:?} cannot be run: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    if all.contains("ERR_NVGPUCTRPERM") {
+    let printed = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    if printed.contains("ERR_NVGPUCTRPERM") {
         return Err(ProfileError(
             "the driver does not let this user read the performance counters (ERR_NVGPUCTRPERM): run as root, or \
              load the driver's module with NVreg_RestrictProfilingToAdminUsers=0"
@@ -72,7 +76,7 @@ fn run(command: &mut Command) -> Result<String> {
         ));
     }
     if !output.status.success() {
-        let last = all.lines().rfind(|line| line.contains("ERROR")).or(all.lines().last());
+        let last = printed.lines().rfind(|line| line.contains("ERROR")).or(printed.lines().last());
         let message = last.unwrap_or("it printed nothing");
         return Err(ProfileError(format!("{message} ({})", output.status)));
     }
@@ -235,7 +239,8 @@ fn profile(
 ) -> Result<Profile> {
     // Chips and older versions of ncu lack some metrics.
     let get = |launch: &Launch, name: &str| launch.metrics.get(name).copied();
-    let known = |name: &str| -> Option<f64> { launches.iter().map(|own| get(own, name)).sum() };
+    let known =
+        |name: &str| -> Option<f64> { launches.iter().map(|launch| get(launch, name)).sum() };
     let sum = |name: &str| -> Result<f64> {
         let missing = launches.iter().find(|launch| get(launch, name).is_none());
         let kernel = missing.map_or("", |launch| &launch.kernel);
@@ -245,7 +250,8 @@ fn profile(
     let duration = sum(DURATION)?;
     // By the launches' time.
     let average = |name: &str| -> Option<f64> {
-        let weighted = launches.iter().map(|own| Some(get(own, name)? * get(own, DURATION)?));
+        let weighted =
+            launches.iter().map(|launch| Some(get(launch, name)? * get(launch, DURATION)?));
         Some(weighted.sum::<Option<f64>>()? / duration)
     };
     let stalls = STALLS.iter();
@@ -260,7 +266,7 @@ fn profile(
         version: version.into(),
         system: system.name.clone(),
         terms: system.terms(),
-        nw: Some(system.nw() as u32),
+        nw: system.nw(),
         device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
         source: source.into(),
         provenance: None,
@@ -280,7 +286,7 @@ fn profile(
         cycles: known(CYCLES),
         registers: get(launches[0], REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(WARPS),
-        stalls: stalls.into_iter().map(|(reason, own)| (reason, own / cycles)).collect(),
+        stalls: stalls.into_iter().map(|(reason, stall)| (reason, stall / cycles)).collect(),
         launches: launches.iter().map(|launch| launch.kernel.clone()).collect(),
     })
 }

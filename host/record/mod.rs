@@ -17,13 +17,13 @@ use crate::output::{input, write_text};
 use crate::problem::Origin;
 
 /// The layout of records, which changes when a reader of an earlier one would misread them.
-pub const SCHEMA: u32 = 6;
+pub const SCHEMA: u32 = 7;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub schema: u32,
-    pub program: Option<String>,
-    pub provenance: Option<Provenance>,
+    pub program: String,
+    pub provenance: Provenance,
     /// False after an interrupt or an error.
     pub complete: bool,
     pub device: DeviceInfo,
@@ -33,26 +33,32 @@ impl Head {
     pub fn new(device: &DeviceInfo, provenance: Provenance) -> Head {
         Head {
             schema: SCHEMA,
-            program: Some(PROGRAM.into()),
-            provenance: Some(provenance),
+            program: PROGRAM.into(),
+            provenance,
             complete: false,
             device: device.clone(),
         }
     }
+
+    /// When, and by which commit.
+    pub fn made_by(&self) -> String {
+        let Provenance { date, commit, .. } = &self.provenance;
+        commit.as_ref().map_or(date.clone(), |commit| format!("{date}, commit {commit}"))
+    }
 }
 
-pub trait Record: Serialize + DeserializeOwned {
+pub trait JsonRecord: Serialize + DeserializeOwned {
     const KIND: &'static str;
     const WRITTEN_BY: &'static str;
 }
 
-pub fn read<R: Record>(path: &Path) -> Result<R> {
+pub fn read<R: JsonRecord>(path: &Path) -> Result<R> {
     let text = input::text(path)
         .map_err(|e| invalid(path.display(), format!("cannot read: {e}; {}", R::WRITTEN_BY)))?;
     parse(&text, path)
 }
 
-pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
+pub fn parse<R: JsonRecord>(text: &str, path: &Path) -> Result<R> {
     let wrong = |what: String| invalid(path.display(), what);
     let marks: serde_json::Value = serde_json::from_str(text)
         .map_err(|e| wrong(format!("is not a JSON record of gpp: {e}; {}", R::WRITTEN_BY)))?;
@@ -69,7 +75,7 @@ pub fn parse<R: Record>(text: &str, path: &Path) -> Result<R> {
 }
 
 /// The JSON of a record, without the end of the last line.
-pub fn text<R: Record>(record: &R) -> String {
+pub fn text<R: JsonRecord>(record: &R) -> String {
     #[derive(Serialize)]
     struct Marked<'a, R> {
         kind: &'static str,
@@ -84,7 +90,7 @@ pub fn plain(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("plain values under names")
 }
 
-pub fn write(path: &Path, record: &impl Record) -> Result<()> {
+pub fn write(path: &Path, record: &impl JsonRecord) -> Result<()> {
     write_text(path, &text(record))
 }
 
@@ -138,7 +144,7 @@ impl Provenance {
     }
 
     #[must_use]
-    pub fn of(self, origin: &Origin, repetition: Repetition) -> Provenance {
+    pub fn with_origin(self, origin: &Origin, repetition: Repetition) -> Provenance {
         let (seed, input) = match origin {
             Origin::System(_, seed) => (Some(*seed), None),
             Origin::File(path) => (None, Some(path.display().to_string())),
@@ -176,7 +182,7 @@ pub struct Profile {
     pub version: String,
     pub system: String,
     pub terms: u64,
-    pub nw: Option<u32>,
+    pub nw: usize,
     pub device: String,
     pub source: String,
     pub provenance: Option<Provenance>,
@@ -212,7 +218,7 @@ pub struct Bytes {
     pub shared: Option<f64>,
 }
 
-impl Record for Profile {
+impl JsonRecord for Profile {
     const KIND: &'static str = "profile";
     const WRITTEN_BY: &'static str = "`gpp profile` makes it";
 }
@@ -251,28 +257,28 @@ pub const ELIGIBLE: [&str; 2] = ["selected", "not_selected"];
 
 /// A GPU during the timed runs of a version, as NVML reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct ClockAndPower {
     /// Number of samples.
-    pub looks: usize,
+    pub samples: usize,
     pub sm_mhz: Option<Span>,
     pub memory_mhz: Option<Span>,
     pub power_w: Option<Span>,
     pub power_limit_w: Option<f64>,
     pub temperature_c: Option<Span>,
     /// NVML's reasons for a reduced clock, and the share of the samples that had each.
-    pub held_back: BTreeMap<String, f64>,
+    pub clock_limited_by: BTreeMap<String, f64>,
     /// Highest clock of this version in MHz, also before the timed runs.
     pub highest_mhz: Option<f64>,
     /// Mean power in watts by the energy counter; null for short runs.
     pub mean_w: Option<f64>,
 }
 
-impl State {
+impl ClockAndPower {
     /// Share of the highest clock that the power limit took; 0 if all reasons for a reduced clock were others.
     pub fn clock_lost(&self) -> Option<f64> {
         let lost = 1.0 - self.sm_mhz?.median / self.highest_mhz?;
         // The clock falls some samples before NVML names the reason.
-        let by_another = !self.held_back.is_empty() && !self.is_at_power_limit();
+        let by_another = !self.clock_limited_by.is_empty() && !self.is_at_power_limit();
         Some(if by_another { 0.0 } else { lost.max(0.0) })
     }
 
@@ -287,11 +293,11 @@ impl State {
         let has_spare = |(watts, limit): (Span, f64)| watts.max < 0.8 * limit;
         self.sm_mhz.zip(self.highest_mhz).is_some_and(is_highest)
             && self.power_w.zip(self.power_limit_w).is_some_and(has_spare)
-            && self.held_back.is_empty()
+            && self.clock_limited_by.is_empty()
     }
 
     pub fn is_at_power_limit(&self) -> bool {
-        self.held_back.keys().any(|reason| reason.to_lowercase().contains("power"))
+        self.clock_limited_by.keys().any(|reason| reason.to_lowercase().contains("power"))
     }
 }
 
@@ -303,7 +309,7 @@ pub struct Span {
 }
 
 impl Span {
-    pub fn of(mut values: Vec<f64>) -> Option<Span> {
+    pub fn from_values(mut values: Vec<f64>) -> Option<Span> {
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
         let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
@@ -317,31 +323,16 @@ pub struct Ceilings {
     pub schema: u32,
     pub device: String,
     pub provenance: Option<Provenance>,
-    /// The GPU while `fp64_sustained` was measured; null without NVML.
-    pub state: Option<State>,
     /// FMA in FP64, two operations each, in a burst at the highest clock.
     pub fp64: f64,
-    /// The same for seconds, at the clock that the power limit leaves; null of a CPU.
-    pub fp64_sustained: Option<f64>,
     pub hbm: f64,
     pub l2: f64,
     pub l1: f64,
-    pub theoretical: Theoretical,
+    /// Shared memory by clock and width; null if they are not known.
+    pub shared: Option<f64>,
 }
 
-impl Record for Ceilings {
+impl JsonRecord for Ceilings {
     const KIND: &'static str = "ceilings";
     const WRITTEN_BY: &'static str = "`gpp profile` makes it";
-}
-
-/// Ceilings by the device's highest clocks and widths, if these are known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Theoretical {
-    pub fp64: Option<f64>,
-    /// Memory clock × bus width, two transfers a clock.
-    pub hbm: Option<f64>,
-    /// 128 bytes a clock and multiprocessor.
-    pub l1: Option<f64>,
-    /// Shared memory: 4 bytes × 32 lanes a clock and multiprocessor.
-    pub shared: Option<f64>,
 }

@@ -3,37 +3,40 @@
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use statrs::statistics::Statistics;
+use statrs::stats_tests::Alternative;
+use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
+use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
 use crate::engine::WorkerStats;
 use crate::problem::{Problem, Sums};
-use crate::record::{Head, Provenance, Record, Repetition, Span, State};
+use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
 use crate::reference::{Outcome, Verification, matrix};
 
 /// Versions run on one problem and device: what `--json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct RunRecord {
     #[serde(flatten)]
     pub head: Head,
     pub system: SystemInfo,
     /// Null for one slab on one device.
-    pub parting: Option<Parting>,
+    pub partition: Option<Partition>,
     pub results: Vec<Measurement>,
-    pub static_ch: Option<StaticCh>,
+    pub static_ch: Option<StaticChResult>,
 }
 
-impl Record for Run {
+impl JsonRecord for RunRecord {
     const KIND: &'static str = "run";
     const WRITTEN_BY: &'static str = "`gpp --json FILE` writes it";
 }
 
-impl Run {
-    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> Run {
-        let provenance = Provenance::now(device).of(problem.origin(), repetition);
-        Run {
+impl RunRecord {
+    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> RunRecord {
+        let provenance = Provenance::now(device).with_origin(problem.origin(), repetition);
+        RunRecord {
             head: Head::new(device, provenance),
-            system: SystemInfo::of(problem),
-            parting: None,
+            system: SystemInfo::from_problem(problem),
+            partition: None,
             results: Vec::new(),
             static_ch: None,
         }
@@ -41,7 +44,11 @@ impl Run {
 
     /// The fastest version that passed, emulated ones only if there are no others.
     pub fn fastest(&self) -> Option<&Measurement> {
-        let passed = self.results.iter().filter(|result| result.passed());
+        self.fastest_of(|_| true)
+    }
+
+    fn fastest_of(&self, is_one: impl Fn(&Measurement) -> bool) -> Option<&Measurement> {
+        let passed = self.results.iter().filter(|result| result.passed() && is_one(result));
         passed.min_by(|a, b| {
             a.emulated.cmp(&b.emulated).then(a.times.median.total_cmp(&b.times.median))
         })
@@ -65,12 +72,11 @@ pub struct Measurement {
     #[serde(rename = "time_s")]
     pub times: Times,
     /// The GPU during the timed runs; null without NVML.
-    pub state: Option<State>,
+    pub clock_and_power: Option<ClockAndPower>,
     /// Energy of a calculation in joules; null if it was not measured.
     pub energy_j: Option<f64>,
-    /// FP64 operations of the calculation, FMA = 2; null if they are not counted.
+    /// FP64 operations of the calculation, FMA = 2, by the hardware's counters; null if they are not counted.
     pub flops: Option<f64>,
-    pub flops_source: String,
     pub tflops: Option<f64>,
     /// Its symbol.
     pub kernel: Option<String>,
@@ -82,29 +88,28 @@ pub struct Measurement {
     pub threads_per_block: Option<u32>,
     pub blocks: Option<u32>,
     pub simd: Option<String>,
-    pub threads: Option<Threads>,
+    pub threads: Option<u32>,
     /// `asx` and `ach` of the last run, starting sums included; NaN is null.
     #[serde(flatten)]
     pub sums: Sums,
     pub deterministic: bool,
-    pub work: Option<Work>,
+    pub load_balance: Option<LoadBalance>,
     pub verification: Verification,
 }
 
 impl Measurement {
-    pub fn rate(&mut self, flops: f64, source: &str) {
-        self.flops = Some(flops);
-        self.flops_source = source.into();
-        self.tflops = Some(flops / self.times.median / 1e12);
-    }
-
     pub fn sm_mhz(&self) -> Option<f64> {
-        let state = self.state.as_ref().filter(|_| self.work.is_none())?;
+        let state = self.clock_and_power.as_ref().filter(|_| self.load_balance.is_none())?;
         Some(state.sm_mhz?.median)
     }
 
     pub fn cycles(&self) -> Option<f64> {
         Some(self.sm_mhz()? * 1e6 * self.times.median)
+    }
+
+    /// Whether `ach` is Σ, and `asx` zero.
+    pub fn is_sigma_alone(&self) -> bool {
+        catalogue::find(&self.version).is_some_and(Version::is_sigma_alone)
     }
 
     pub fn outcome(&self) -> Outcome {
@@ -114,11 +119,6 @@ impl Measurement {
     pub fn passed(&self) -> bool {
         matches!(self.outcome(), Outcome::Passed | Outcome::Sampled)
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Threads {
-    pub count: u32,
 }
 
 /// The dimensions of a problem: a built-in system or a file.
@@ -144,11 +144,11 @@ pub struct SystemInfo {
     /// Energy of the state, `e_lk`, in eV; null if the file does not hold it.
     pub state_ev: Option<f64>,
     /// Energies in eV above it, or ω if that is null: those of `nstart..=nend`.
-    pub energies_ev: Option<Vec<f64>>,
+    pub energies_ev: Vec<f64>,
 }
 
 impl SystemInfo {
-    pub fn of(problem: &Problem) -> SystemInfo {
+    pub fn from_problem(problem: &Problem) -> SystemInfo {
         let h = problem.header();
         SystemInfo {
             name: problem.name().into(),
@@ -156,13 +156,13 @@ impl SystemInfo {
             nvband: h.nvband,
             occupied: Some(problem.occ().iter().sum()),
             ngpown: h.ngpown,
-            sample_of: Some(h.whole_ngpown()).filter(|whole| *whole > h.ngpown),
+            sample_of: Some(h.whole_ngpown()).filter(|count| *count > h.ngpown),
             masked: h.all_ngpown() - h.whole_ngpown(),
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
             state_ev: h.state(),
-            energies_ev: Some(h.shown()),
+            energies_ev: h.shown(),
         }
     }
 
@@ -191,8 +191,9 @@ pub struct Times {
 }
 
 impl Times {
-    pub fn of(samples: Vec<f64>) -> Times {
-        let Span { median, min, max } = Span::of(samples.clone()).expect("at least one run");
+    pub fn from_samples(samples: Vec<f64>) -> Times {
+        let Span { median, min, max } =
+            Span::from_values(samples.clone()).expect("at least one run");
         Times { median, min, max, samples }
     }
 
@@ -200,25 +201,57 @@ impl Times {
     pub fn sigma(&self) -> Option<f64> {
         (self.samples.len() > 1).then(|| self.samples.iter().std_dev())
     }
-
-    /// Samples off the median by more than ten times the median deviation, 10 % of the median, and 0.1 ms.
-    pub fn outliers(&self) -> usize {
-        let off: Vec<f64> = self.samples.iter().map(|t| (t - self.median).abs()).collect();
-        let middle = Span::of(off.clone()).map_or(0.0, |off| off.median);
-        let limit = (10.0 * middle).max(0.1 * self.median).max(1e-4);
-        off.iter().filter(|&&off| off > limit).count()
-    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Differs,
-    Noise,
+// What times say: speed-ups by series, and whether two versions differ.
+
+/// The results by the series of their versions, with what continues it, in the order in which these begin.
+pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>)> {
+    let mut groups: Vec<(&'static str, Vec<Measurement>)> = Vec::new();
+    for result in results {
+        let id = catalogue::first_series_of(&result.version).unwrap_or(&catalogue::SERIES[0]).id;
+        match groups.iter_mut().find(|(series, _)| *series == id) {
+            Some((_, group)) => group.push(result.clone()),
+            None => groups.push((id, vec![result.clone()])),
+        }
+    }
+    groups
+}
+
+/// The baseline of the first result's series, and its time over each result's, if it passed and is not alone.
+pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
+    let first = results.first().and_then(|result| catalogue::baseline(&result.version));
+    let id = first.unwrap_or(catalogue::SERIES[0].baseline);
+    let is_alone = results.iter().all(|result| result.version == id);
+    let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
+    let over = |result: &Measurement| Some(ran?.times.median / result.times.median);
+    (id, results.iter().map(over).collect())
+}
+
+const LEVEL: f64 = 0.05;
+
+/// Whether two sets of times differ significantly: the two-sided Mann-Whitney test at 5 %, by its normal approximation
+/// with corrections for ties and continuity, which assumes no distribution. `None` if there are so few samples that
+/// even disjoint sets would not differ.
+pub fn differ(a: &Times, b: &Times) -> Option<bool> {
+    let (a, b) = (&a.samples, &b.samples);
+    let disjoint: Vec<f64> = (0..a.len() + b.len()).map(|rank| rank as f64).collect();
+    let (below, above) = disjoint.split_at(a.len());
+    if probability(below, above)? > LEVEL {
+        return None;
+    }
+    Some(probability(a, b)? <= LEVEL)
+}
+
+/// The probability of ranks as uneven as these or more if both are samples of the same times.
+fn probability(a: &[f64], b: &[f64]) -> Option<f64> {
+    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
+    let (_, probability) = mannwhitneyu(a, b, method, Alternative::TwoSided).ok()?;
+    (probability >= 0.0).then_some(probability)
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parting {
+pub struct Partition {
     /// `igp` of a slab; the last one may have fewer.
     pub igp: usize,
     pub slabs: usize,
@@ -228,11 +261,11 @@ pub struct Parting {
     pub device_memory: Option<u64>,
     pub host_memory: Option<u64>,
     pub ranks: usize,
-    pub places: Vec<Place>,
+    pub workers: Vec<WorkerPlace>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct WorkerPlace {
     pub rank: usize,
     pub host: Option<String>,
     pub device: DeviceInfo,
@@ -240,27 +273,27 @@ pub struct Place {
 
 /// What the workers did in the last calculation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Work {
-    /// In the order of [`Parting::places`].
-    pub shares: Vec<WorkerStats>,
+pub struct LoadBalance {
+    /// In the order of [`Partition::workers`].
+    pub workers: Vec<WorkerStats>,
     /// Longest busy time of a worker over the average, − 1.
     pub imbalance: Option<f64>,
     /// Seconds of the first calculation, with all uploads.
     pub first_s: Option<f64>,
 }
 
-impl Work {
-    pub fn of(shares: Vec<WorkerStats>, first_s: Option<f64>) -> Work {
-        let busy = || shares.iter().map(|share| share.busy_s);
+impl LoadBalance {
+    pub fn from_workers(workers: Vec<WorkerStats>, first_s: Option<f64>) -> LoadBalance {
+        let busy = || workers.iter().map(|share| share.busy_s);
         let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
-        let over = longest * shares.len() as f64 / all - 1.0;
-        Work { imbalance: over.is_finite().then_some(over), shares, first_s }
+        let over = longest * workers.len() as f64 / all - 1.0;
+        LoadBalance { imbalance: over.is_finite().then_some(over), workers, first_s }
     }
 }
 
 /// The static CH of a problem's bands: see docs/usage.md.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StaticCh {
+pub struct StaticChResult {
     /// Real and imaginary part, in the unit of `vcoul`; NaN is null.
     pub sum: [Option<f64>; 2],
     /// Seconds of its calculation, uploads included.
@@ -268,10 +301,10 @@ pub struct StaticCh {
     pub verification: Verification,
 }
 
-impl StaticCh {
-    pub fn of(sum: Complex64, seconds: f64, verification: Verification) -> StaticCh {
+impl StaticChResult {
+    pub fn new(sum: Complex64, seconds: f64, verification: Verification) -> StaticChResult {
         let number = |part: f64| part.is_finite().then_some(part);
-        StaticCh { sum: [sum.re, sum.im].map(number), seconds, verification }
+        StaticChResult { sum: [sum.re, sum.im].map(number), seconds, verification }
     }
 
     pub fn value(&self) -> Complex64 {
@@ -283,16 +316,16 @@ impl StaticCh {
 /// Σ(ω): the sums of a version of a run, energy by energy.
 #[derive(Clone, Debug)]
 pub struct Sigma<'a> {
-    pub run: &'a Run,
+    pub run: &'a RunRecord,
     pub result: &'a Measurement,
-    pub rows: Vec<Row>,
+    pub rows: Vec<SigmaRow>,
 }
 
 /// The unit of SX, CH and Σ: that of the problem's `vcoul`, rydbergs in BerkeleyGW.
 pub const UNIT: &str = "units of vcoul";
 
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct SigmaRow {
     /// ω in eV above the state's energy if that is known.
     pub shown_ev: f64,
     pub omega_ev: f64,
@@ -300,14 +333,14 @@ pub struct Row {
     pub ch: Complex64,
 }
 
-impl Row {
+impl SigmaRow {
     /// Σ without the bare exchange.
     pub fn total(&self) -> Complex64 {
         self.sx + self.ch
     }
 
     pub fn parts(&self) -> [f64; 6] {
-        let (Row { sx, ch, .. }, total) = (self, self.total());
+        let (SigmaRow { sx, ch, .. }, total) = (self, self.total());
         [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
     }
 
@@ -317,21 +350,16 @@ impl Row {
 }
 
 impl<'a> Sigma<'a> {
-    /// Of the fastest version that passed or, if none did, of the first; or why there is none.
-    pub fn of(run: &'a Run) -> Result<Sigma<'a>, String> {
-        let result = run.fastest().or(run.results.first()).ok_or("has no result")?;
-        let energies = run.system.energies_ev.as_ref().ok_or("does not hold its energies")?;
+    /// Of the fastest version that passed, of one for Σ alone only if there are no others, or, if none passed, of the
+    /// first.
+    pub fn from_run(run: &'a RunRecord) -> Option<Sigma<'a>> {
+        let fastest = run.fastest_of(|result| !result.is_sigma_alone()).or(run.fastest());
+        let result = fastest.or(run.results.first())?;
         let state = run.system.state_ev.unwrap_or(0.0);
-        let (sx, ch) = (&result.sums.asx, &result.sums.ach);
-        if [sx.len(), ch.len()] != [energies.len(); 2] {
-            let (nw, sx, ch, version) = (energies.len(), sx.len(), ch.len(), &result.version);
-            return Err(format!(
-                "has {nw} energies, and of {version} {sx} sums asx and {ch} sums ach"
-            ));
-        }
-        let row = |((&shown_ev, &sx), &ch)| Row { shown_ev, omega_ev: state + shown_ev, sx, ch };
-        let rows = energies.iter().zip(sx).zip(ch).map(row).collect();
-        Ok(Sigma { run, result, rows })
+        let row =
+            |((&shown_ev, &sx), &ch)| SigmaRow { shown_ev, omega_ev: state + shown_ev, sx, ch };
+        let sums = run.system.energies_ev.iter().zip(&result.sums.asx).zip(&result.sums.ach);
+        Some(Sigma { run, result, rows: sums.map(row).collect() })
     }
 
     /// The energies, as they are shown, at which a part is NaN or infinite.
@@ -352,20 +380,20 @@ pub struct Offdiag {
     pub bands: [usize; 2],
     /// Operations, 8 for a complex product and its addition, whatever is executed.
     pub flops: f64,
-    pub results: Vec<OfVersion>,
-    /// Parts of the bands n, which were summed one after the other or at once.
+    pub results: Vec<OffdiagResult>,
+    /// Chunks of the bands n, which were summed one after the other or at once.
     #[serde(default)]
-    pub parts: usize,
+    pub band_chunks: usize,
     #[serde(default)]
-    pub places: Vec<Place>,
-    /// What the matrices are like, energy by energy; at the bands' energies that of rows, then that of columns.
-    pub matrices: Vec<Matrix>,
-    /// The matrix at the bands' own energies; null if other energies were asked for.
+    pub workers: Vec<WorkerPlace>,
+    /// Traces of the matrices, energy by energy; at the bands' energies that of rows, then that of columns.
+    pub matrices: Vec<MatrixSummary>,
+    /// With `--qsgw`, the energies of the bands in eV above the state's.
     #[serde(default)]
-    pub qsgw: Option<Qsgw>,
+    pub bands_above_state_ev: Option<Vec<f64>>,
 }
 
-impl Record for Offdiag {
+impl JsonRecord for Offdiag {
     const KIND: &'static str = "offdiag";
     const WRITTEN_BY: &'static str = "`gpp offdiag --json FILE` writes it";
 }
@@ -376,31 +404,31 @@ impl Offdiag {
     }
 
     pub fn passed(&self) -> bool {
-        self.results.iter().all(OfVersion::is_right)
+        self.results.iter().all(OffdiagResult::is_right)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OfVersion {
+pub struct OffdiagResult {
     /// The version that a GPU summed with; null on a CPU.
     pub version: Option<String>,
     /// Time of the products, by the device's clock if it has one.
     pub time_s: Times,
     /// Time in all of the first calculation, with making or reading and moving matrix elements.
-    pub total_s: f64,
+    pub first_s: f64,
     pub tflops: f64,
     /// The first GPU during the timed calculations; null without NVML, on a CPU, and if A does not stay, so
     /// that the GPU waits for it.
-    pub state: Option<State>,
+    pub clock_and_power: Option<ClockAndPower>,
     /// Whether all its calculations, and the versions before it, gave the same bits.
-    pub same_bits: bool,
-    pub verification: Option<matrix::Verdict>,
+    pub deterministic: bool,
+    pub verification: Option<matrix::MatrixVerification>,
 }
 
-impl OfVersion {
+impl OffdiagResult {
     pub fn outcome(&self) -> Outcome {
         match &self.verification {
-            _ if !self.same_bits => Outcome::Nondeterministic,
+            _ if !self.deterministic => Outcome::Nondeterministic,
             Some(verdict) => verdict.outcome,
             None => Outcome::NotVerified,
         }
@@ -412,34 +440,15 @@ impl OfVersion {
 
     /// Joules of a calculation, by the mean power of the first GPU.
     pub fn joules(&self) -> Option<f64> {
-        Some(self.state.as_ref()?.watts()? * self.time_s.median)
+        Some(self.clock_and_power.as_ref()?.watts()? * self.time_s.median)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Matrix {
+pub struct MatrixSummary {
     /// The energy in eV above the state's; null for that of each element's band l or m.
     pub above_state_ev: Option<f64>,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],
     pub trace_ch: [f64; 2],
-    /// Largest `|SX_ll + CH_ll|`.
-    pub largest_diagonal: Largest,
-    /// Largest `|SX_lm + CH_lm|` of the others; null of one band.
-    pub largest_off_diagonal: Option<Largest>,
-}
-
-/// What the Hermitian part of `½[Σ_lm(E_l) + Σ_lm(E_m)]` is like.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Qsgw {
-    /// Energies of the bands in eV above the state's, those of the problem's bands n of the same numbers.
-    pub bands_above_state_ev: Vec<f64>,
-    pub eigenvalues: Vec<f64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Largest {
-    /// Its bands l and m, from 1.
-    pub bands: [usize; 2],
-    pub size: f64,
 }

@@ -8,6 +8,7 @@ use gpp_core::reference::{TERM, roundings};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Version;
 use crate::error::Result;
 use crate::kernels::plan::Poles;
 use crate::output::Progress;
@@ -15,12 +16,12 @@ use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 
 pub use gpp_core::reference::{
-    Evaluation, Scale, StaticCh, Terms, evaluate, precisely, serially, static_ch,
+    Evaluation, Scale, StaticChReference, Terms, evaluate, precisely, serially, static_ch,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ReferenceSource {
     /// `asxtempref` and `achtempref` of the input file.
     File,
     Golden,
@@ -46,31 +47,33 @@ const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Reference {
     pub sums: Sums,
-    pub source: Source,
+    pub source: ReferenceSource,
     /// The energies (0-based) of the sums, in their order; all if none.
     pub energies: Option<Vec<usize>>,
     scale: OnceLock<Scale>,
     /// Whether real parts alone are known, as [`Reference::look_closer`] finds out.
     real_parts: OnceLock<bool>,
+    /// Whether their sum, Σ, is compared.
+    is_alone: bool,
     progress: Progress,
 }
 
 impl Reference {
-    pub fn new(sums: Sums, source: Source, progress: Progress) -> Reference {
+    pub fn new(sums: Sums, source: ReferenceSource, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
-        Reference { sums, source, energies: None, scale, real_parts, progress }
+        Reference { sums, source, energies: None, scale, real_parts, is_alone: false, progress }
     }
 
     pub fn at(
         energies: &[usize],
         problem: &Problem,
         sums: &Sums,
-        source: Source,
+        source: ReferenceSource,
         progress: Progress,
     ) -> Reference {
         let start = problem.start();
-        let of = |start: &[Complex64]| energies.iter().map(|&at| start[at]).collect();
-        let start = Sums { asx: of(&start.asx), ach: of(&start.ach) };
+        let some = |start: &[Complex64]| energies.iter().map(|&iw| start[iw]).collect();
+        let start = Sums { asx: some(&start.asx), ach: some(&start.ach) };
         let energies = Some(energies.to_vec());
         Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
@@ -82,13 +85,15 @@ impl Reference {
     /// Finds out what a comparison needs if sums are off without it: whether a file has real parts alone, and for sums of
     /// a file or a device the [scale](Reference::scale), of many terms for every few igp. Golden sums do not cancel.
     pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
-        if self.source == Source::File && self.real_parts.get().is_none() {
+        if self.source == ReferenceSource::File && self.real_parts.get().is_none() {
             let real_parts = has_real_parts(slabs, &self.sums)?;
             self.real_parts.get_or_init(|| real_parts);
         }
-        if matches!(self.source, Source::File | Source::Device) && self.scale().is_none() {
-            let all = Terms::from(slabs);
-            let terms = self.energies.iter().fold(all, |terms, some| terms.at(some));
+        if matches!(self.source, ReferenceSource::File | ReferenceSource::Device)
+            && self.scale().is_none()
+        {
+            let terms = Terms::from(slabs);
+            let terms = self.energies.iter().fold(terms, |terms, some| terms.at(some));
             let scale = evaluate(terms.at_most(MAX_SCALE_TERMS), self.progress)?.scale;
             self.scale.get_or_init(|| scale);
         }
@@ -125,41 +130,53 @@ pub fn chosen(nw: usize) -> Option<[usize; 3]> {
 pub fn golden(problem: &Problem) -> Option<(Vec<usize>, Sums)> {
     let Origin::System(system, seed) = problem.origin() else { return None };
     let Header { nstart, nend, sig_dw, ref energies, .. } = *problem.header();
-    let own = synthesis::header(system, *seed);
-    let (at_own, energies) = (At::of(&own), energies.clone());
-    let is_own = *problem.header() == Header { nstart, nend, sig_dw, energies, ..own };
-    if is_own { golden_of(&system.name, *seed, &at_own, &At::of(problem.header())) } else { None }
+    let made = synthesis::header(system, *seed);
+    let (known, energies) = (GoldenEnergies::from_header(&made), energies.clone());
+    let is_made = *problem.header() == Header { nstart, nend, sig_dw, energies, ..made };
+    if is_made {
+        golden_of(&system.name, *seed, &known, &GoldenEnergies::from_header(problem.header()))
+    } else {
+        None
+    }
 }
 
 /// The energies asked for (0-based) of which there are golden sums, and these; a system has its own, and others.
-pub fn golden_of(system: &str, seed: u64, own: &At, asked: &At) -> Option<(Vec<usize>, Sums)> {
+pub fn golden_of(
+    system: &str,
+    seed: u64,
+    usual: &GoldenEnergies,
+    asked: &GoldenEnergies,
+) -> Option<(Vec<usize>, Sums)> {
     let known = |energy: &f64| -> Option<[Complex64; 2]> {
         let of_system = |golden: &&Golden| golden.system == system && golden.seed == seed;
         GOLDEN.iter().filter(of_system).find_map(|Golden { at, sums, .. }| {
-            let at = at.as_ref().or(Some(own)).filter(|at| at.state_ev == asked.state_ev)?;
-            let index = at.above_state_ev.iter().position(|own| own == energy)?;
+            let energies = at
+                .as_ref()
+                .or(Some(usual))
+                .filter(|energies| energies.state_ev == asked.state_ev)?;
+            let index = energies.above_state_ev.iter().position(|known| known == energy)?;
             Some([sums.asx[index], sums.ach[index]])
         })
     };
     let energies = asked.above_state_ev.iter().enumerate();
     let (energies, found): (Vec<usize>, Vec<[Complex64; 2]>) =
         energies.filter_map(|(index, energy)| Some((index, known(energy)?))).unzip();
-    let of = |which: usize| found.iter().map(|sums| sums[which]).collect();
-    (!energies.is_empty()).then(|| (energies, Sums { asx: of(0), ach: of(1) }))
+    let [asx, ach] = [0, 1].map(|sum| found.iter().map(|sums| sums[sum]).collect());
+    (!energies.is_empty()).then_some((energies, Sums { asx, ach }))
 }
 
 /// The terms that are evaluated for a reference of a problem without one: all, or those of as many energies as take
 /// seconds, at least three, with both ends; none if that is too much.
 pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
-    let all = Terms::from(problem.into());
-    let nw = all.energies().len();
+    let terms = Terms::from(problem.into());
+    let nw = terms.energies().len();
     if nw <= MINI_APPS_ENERGIES {
-        return Some(all).filter(|terms| terms.count() <= MAX_SERIAL_TERMS);
+        return Some(terms).filter(|terms| terms.count() <= MAX_SERIAL_TERMS);
     }
-    let each = all.count() / nw as u64;
+    let each = terms.count() / nw as u64;
     let count = (SAMPLED_TERMS / each.max(1)).clamp(3, nw as u64) as usize;
     let some: Vec<usize> = (0..count).map(|at| at * (nw - 1) / (count - 1)).collect();
-    Some(all.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
+    Some(terms.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
 /// The sums of a problem at all its energies, starting sums included: stored in its file, golden, or evaluated now
@@ -179,27 +196,34 @@ pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Op
 
 /// The reference of a problem: stored in its file, golden, or [evaluated] now; of too many terms golden sums at some
 /// energies.
-pub fn of<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Reference>> {
+pub fn for_problem<'a>(
+    problem: impl Into<Slabs<'a>>,
+    progress: Progress,
+) -> Result<Option<Reference>> {
     let slabs = problem.into();
     let problem = slabs.problem();
     let (nw, golden) = (problem.nw(), golden(problem));
     let at_all = golden.as_ref().filter(|(energies, _)| energies.len() == nw).map(|(_, all)| all);
-    let stored = problem.stored().map(|sums| (sums, Source::File));
-    if let Some((sums, source)) = stored.or(at_all.map(|sums| (sums, Source::Golden))) {
+    let stored = problem.stored().map(|sums| (sums, ReferenceSource::File));
+    if let Some((sums, source)) = stored.or(at_all.map(|sums| (sums, ReferenceSource::Golden))) {
         return Ok(Some(Reference::new(sums.clone(), source, progress)));
     }
     let Some(terms) = evaluated(slabs) else {
         let needed =
             |known: &[usize]| chosen(nw)?.iter().all(|at| known.contains(at)).then_some(());
         return Ok(golden.filter(|(known, _)| needed(known).is_some()).map(|(energies, sums)| {
-            Reference::at(&energies, problem, &sums, Source::Golden, progress)
+            Reference::at(&energies, problem, &sums, ReferenceSource::Golden, progress)
         }));
     };
     let energies = terms.energies().to_vec();
     let Evaluation { sums, scale } = evaluate(terms, progress)?;
-    let all = energies.len() == nw;
-    let found = Reference::at(&energies, problem, &sums, Source::Serial, progress);
-    Ok(Some(Reference { energies: found.energies.filter(|_| !all), scale: scale.into(), ..found }))
+    let is_complete = energies.len() == nw;
+    let found = Reference::at(&energies, problem, &sums, ReferenceSource::Serial, progress);
+    Ok(Some(Reference {
+        energies: found.energies.filter(|_| !is_complete),
+        scale: scale.into(),
+        ..found
+    }))
 }
 
 // Golden sums of the built-in systems, made by the example `golden` and stored in `data/golden.json`.
@@ -209,21 +233,21 @@ pub struct Golden {
     pub system: String,
     pub seed: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<At>,
+    pub at: Option<GoldenEnergies>,
     #[serde(flatten)]
     pub sums: Sums,
 }
 
 /// Energies other than a system's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct At {
+pub struct GoldenEnergies {
     pub state_ev: f64,
     pub above_state_ev: Vec<f64>,
 }
 
-impl At {
-    pub fn of(header: &Header) -> At {
-        At { state_ev: header.e_lk, above_state_ev: header.above_state() }
+impl GoldenEnergies {
+    pub fn from_header(header: &Header) -> GoldenEnergies {
+        GoldenEnergies { state_ev: header.e_lk, above_state_ev: header.above_state() }
     }
 }
 
@@ -252,7 +276,7 @@ const RANDOM: f64 = 8.0;
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Passed,
-    /// As passed, but of a sample of G′, [`Header::sampled`].
+    /// As passed, but of a sample of G′, [`crate::problem::Header::sampled`].
     Sampled,
     Incorrect,
     NotVerified,
@@ -278,7 +302,7 @@ pub struct Undecided {
 
 impl Undecided {
     /// The most of sums, each with the size of its undecided terms, Σ|terms| and value; none within the tolerance.
-    pub fn of(
+    pub fn largest(
         sums: impl IntoIterator<Item = (f64, f64, Complex64)>,
         tolerance: f64,
     ) -> Option<Undecided> {
@@ -308,7 +332,7 @@ pub struct Verification {
     /// Whether real parts alone were compared: the file's sums have no imaginary ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub real_parts: bool,
-    pub reference: Option<Source>,
+    pub reference: Option<ReferenceSource>,
     /// The `iw` of the energies that were compared; null of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energies: Option<Vec<usize>>,
@@ -330,6 +354,21 @@ impl Verification {
             worst: None,
         }
     }
+}
+
+/// What a version summed with the starting sums, compared with what it sums of a reference: both parts, or Σ.
+pub fn verify_version<'a>(
+    version: Version,
+    problem: impl Into<Slabs<'a>>,
+    sums: &Sums,
+    reference: Option<&Reference>,
+) -> Result<(Sums, Verification)> {
+    let (slabs, is_alone) = (problem.into(), version.is_sigma_alone());
+    let start = slabs.problem().start();
+    let sums = if is_alone { start.alone().plus(sums) } else { start.plus(sums) };
+    let reference = reference.map(|reference| Reference { is_alone, ..reference.clone() });
+    let verification = verify(slabs, &sums, reference.as_ref())?;
+    Ok((sums, verification))
 }
 
 pub fn verify<'a>(
@@ -355,36 +394,42 @@ pub fn verify<'a>(
 pub fn verify_static_ch(
     problem: &Problem,
     found: Complex64,
-    reference: Option<StaticCh>,
+    reference: Option<StaticChReference>,
 ) -> Verification {
     let tolerance = tolerance(problem, RelativeTo::Terms);
     let none = Verification::none(tolerance, RelativeTo::Terms);
-    let Some(StaticCh { sum, magnitude }) = reference else { return none };
+    let Some(StaticChReference { sum, magnitude }) = reference else { return none };
     let difference = (found - sum).norm();
     let error = if difference == 0.0 { 0.0 } else { difference / magnitude };
     let passed = error <= tolerance && magnitude < f64::INFINITY;
     Verification {
         outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         max_rel_error: Some(error).filter(|error| error.is_finite()),
-        reference: Some(Source::Serial),
+        reference: Some(ReferenceSource::Serial),
         worst: Some(("static CH".into(), found, sum)),
         ..none
     }
 }
 
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
-    let (scale, real_parts) = (reference.scale(), reference.real_parts.get() == Some(&true));
+    let real_parts = reference.real_parts.get() == Some(&true);
+    let (mut scale, mut start) = (reference.scale().cloned(), problem.start().clone());
+    let mut expected = reference.sums.clone();
+    if reference.is_alone {
+        (start, expected) = (start.alone(), expected.alone());
+        scale = scale.map(|scale| scale.alone());
+    }
+    let (scale, expected) = (scale.as_ref(), &expected);
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
     let tolerance = tolerance(problem, relative_to);
     let (nw, nstart) = (problem.nw(), problem.header().nstart);
     let energies = reference.energies.clone().unwrap_or_else(|| (0..nw).collect());
-    let expected = &reference.sums;
     let lengths = [sums.asx.len(), sums.ach.len(), expected.asx.len(), expected.ach.len()];
     let mut passed = lengths == [nw, nw, energies.len(), energies.len()];
     let mut largest = 0.0_f64;
     let mut worst: Option<(f64, String, Complex64, Complex64)> = None;
-    let all = sums.named(nstart).zip(problem.start().named(nstart)).enumerate();
-    let compared = all.filter(|(at, _)| energies.binary_search(&(at % nw)).is_ok());
+    let named = sums.named(nstart).zip(start.named(nstart)).enumerate();
+    let compared = named.filter(|(at, _)| energies.binary_search(&(at % nw)).is_ok());
     let with = compared.map(|(_, found)| found).zip(expected.named(nstart)).enumerate();
     for (at, (((name, value), (_, start)), (_, expected))) in with {
         let difference = difference(value, expected, real_parts);
@@ -397,8 +442,8 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
             }
         };
         let error = |decided: f64| {
-            let rest = difference - decided;
-            if rest <= 0.0 { 0.0 } else { rest / (scale + decided) }
+            let excess = difference - decided;
+            if excess <= 0.0 { 0.0 } else { excess / (scale + decided) }
         };
         let beyond = error(undecided);
         passed &= beyond <= tolerance && scale < f64::INFINITY && undecided < f64::INFINITY;
@@ -416,12 +461,11 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
             let sizes = undecided.iter().zip(magnitudes).zip(sums);
             sizes.map(|((u, m), sum)| (u[part], m[part], *sum)).collect()
         };
-        Undecided::of([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
+        Undecided::largest([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
     });
-    let is_sample = problem.header().whole_ngpown() > problem.header().ngpown;
     Verification {
         outcome: match passed {
-            true if is_sample => Outcome::Sampled,
+            true if problem.header().whole_ngpown() > problem.header().ngpown => Outcome::Sampled,
             true => Outcome::Passed,
             false => Outcome::Incorrect,
         },

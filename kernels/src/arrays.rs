@@ -205,7 +205,7 @@ pub trait Arguments {
     /// The address of each, as the driver's launch takes them.
     fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void>;
 
-    /// The address of the structure, as an entry's body on the host takes it.
+    /// The address of the structure, as an entry's body on the CPU takes it.
     fn address(&self) -> *const ();
 }
 
@@ -271,6 +271,7 @@ macro_rules! list {
             fallback_blocks: u32,
             half: f64,
             square: f64,
+            plain_far: u32,
         }
     };
 }
@@ -332,7 +333,7 @@ macro_rules! conversions {
 
 conversions! {
     [wtilde eps aqsn aqsm_local wx vcoul_loc occ partials nbands ngpown ncouls nw iw limittwo limitone sexcut]
-    [plain occupied far_begin fallback_mask fallback_pairs fallback_begins fallback_blocks half square]
+    [plain occupied far_begin fallback_mask fallback_pairs fallback_begins fallback_blocks half square plain_far]
 }
 
 // A matrix repacked on the GPU: rows and columns picked, padded, transposed.

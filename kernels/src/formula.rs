@@ -91,19 +91,8 @@ pub fn abs2(z: Complex64) -> f64 {
 /// One term, with reciprocals, squares and a two-way branch.
 #[inline]
 pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-    cut_term(pair, w, limits, abs2, |sexcut, eps| sexcut * sexcut * abs2(eps))
-}
-
-#[inline(always)]
-fn cut_term(
-    pair: &Pair,
-    w: f64,
-    limits: &Limits,
-    size: impl Fn(Complex64) -> f64,
-    bound: impl Fn(f64, Complex64) -> f64,
-) -> Term {
     let term = branches(pair, w, limits);
-    term.cut(w, size, bound(limits.sexcut, pair.eps))
+    term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(pair.eps))
 }
 
 /// The same before the cutoff.
@@ -163,17 +152,17 @@ pub const MAX_VALUES: usize = 3 * VALUES;
 
 /// The sums of a thread, a block or a launch: a complex pair for each energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sums<const NW: usize> {
+pub struct ThreadSums<const NW: usize> {
     /// Screened-exchange sums, with the sign of the definition.
     pub asx: [Complex64; NW],
     pub ach: [Complex64; NW],
 }
 
-impl<const NW: usize> Sums<NW> {
+impl<const NW: usize> ThreadSums<NW> {
     #[inline(always)]
     pub fn zero() -> Self {
         let zero = Complex::new(0.0, 0.0);
-        Sums { asx: [zero; NW], ach: [zero; NW] }
+        ThreadSums { asx: [zero; NW], ach: [zero; NW] }
     }
 
     /// Adds one term: `asx −= vcoul·occ·ssx·M`, `ach += vcoul·½·sch·M`. The barriers keep the compiler from computing

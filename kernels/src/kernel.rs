@@ -3,16 +3,16 @@
 use crate::arrays::{Layout, Planned};
 use crate::formula::VALUES;
 use crate::lists;
+use crate::per_band_grid;
 use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
 use crate::threads;
-use crate::tiling::{Grid, Shape};
-use crate::versions::per_band;
+use crate::tiling::{Grid, TileShape};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct Version {
+pub struct Label {
     /// Name on the command line.
     pub id: &'static str,
     /// What it changes from the version before.
@@ -21,19 +21,19 @@ pub struct Version {
 }
 
 pub struct GpuVersion {
-    pub version: &'static Version,
+    pub version: &'static Label,
     /// Kernels for real poles come before those for any poles.
     pub kernels: &'static [Kernel],
     /// The version that runs instead if the constant memory does not hold the energies.
     pub beyond: Option<&'static GpuVersion>,
-    /// The least compute capability.
-    pub capability: f64,
+    /// The least compute capability, major and minor.
+    pub capability: (u32, u32),
 }
 
 impl GpuVersion {
     /// A version for any GPU that gpp runs on, without energies in constant memory.
-    pub const fn new(version: &'static Version, kernels: &'static [Kernel]) -> GpuVersion {
-        GpuVersion { version, kernels, beyond: None, capability: 7.0 }
+    pub const fn new(version: &'static Label, kernels: &'static [Kernel]) -> GpuVersion {
+        GpuVersion { version, kernels, beyond: None, capability: (7, 0) }
     }
 
     pub const fn id(&self) -> &'static str {
@@ -65,15 +65,15 @@ pub enum Loops {
     Collapse3,
     /// `igp` and `ig` collapsed, `n` in a thread.
     Collapse2,
-    /// `n_blk`, `igp` and `ig_blk` collapsed; strided `ig`, then `n`, in a thread.
+    /// `band_blocks`, `igp` and `ig_blocks` collapsed; strided `ig`, then `n`, in a thread.
     Blocked {
         /// Blocks of bands, the stride of the band loop.
-        n_blk: u32,
+        band_blocks: u32,
         /// Blocks of `ig`, the stride of the loop over `ig`.
-        ig_blk: u32,
+        ig_blocks: u32,
     },
     /// One `ig` and several `igp` in a thread, all bands: see [`crate::tiling`].
-    Tiled(Shape),
+    Tiled(TileShape),
     /// Pairs of lists, all bands: see [`crate::lists`].
     Listed,
     /// Clusters of pairs, bands in the threads of a block, with so many blocks at most: see [`crate::sigma`].
@@ -112,6 +112,8 @@ pub struct Kernel {
     pub energies: Energies,
     pub energies_from: EnergiesFrom,
     pub layout: Layout,
+    /// Whether the sums of `ach` are Σ, and those of `asx` zero but for fallback pairs.
+    pub is_sigma_alone: bool,
     pub threads: u32,
     /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
@@ -120,13 +122,14 @@ pub struct Kernel {
 
 impl Kernel {
     /// A kernel of tiles for any poles, all energies together, to fill in.
-    pub const fn tiled(shape: Shape) -> Kernel {
+    pub const fn tiled(shape: TileShape) -> Kernel {
         Kernel {
             poles: Poles::Any,
             loops: Loops::Tiled(shape),
             energies: Energies::Together,
             energies_from: EnergiesFrom::Arrays,
             layout: Layout::Planned,
+            is_sigma_alone: false,
             threads: shape.threads(),
             max_registers: Some(128),
             entries: &[],
@@ -171,7 +174,7 @@ impl Kernel {
     pub fn igp_of_group(&self) -> Option<u32> {
         match self.loops {
             Loops::Tiled(shape) => Some(shape.igp()),
-            Loops::PerBand => Some(per_band::IGP),
+            Loops::PerBand => Some(per_band_grid::IGP),
             _ => None,
         }
     }
@@ -196,7 +199,7 @@ impl Kernel {
             Loops::Tiled(shape) => {
                 shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins))
             }
-            Loops::PerBand => per_band::grid(nbands, ngpown, ncouls),
+            Loops::PerBand => per_band_grid::grid(nbands, ngpown, ncouls),
             Loops::Listed => {
                 let most = lists::records(ngpown.into(), ncouls.into());
                 let records = u64::from(dimensions.clusters).min(most) as u32;
@@ -219,7 +222,9 @@ impl Kernel {
         match self.loops {
             Loops::Collapse3 => bands * igp * ig,
             Loops::Collapse2 => igp * ig,
-            Loops::Blocked { n_blk, ig_blk } => u64::from(n_blk) * u64::from(ig_blk) * igp,
+            Loops::Blocked { band_blocks, ig_blocks } => {
+                u64::from(band_blocks) * u64::from(ig_blocks) * igp
+            }
             Loops::Tiled(_) | Loops::Listed | Loops::PerBand => {
                 let Grid { groups, ig_blocks, fallback_blocks, threads, band_blocks, .. } =
                     self.grid(dimensions);
@@ -293,7 +298,7 @@ pub struct Exceeded {
 
 /// Dimensions of the arrays in a layout, the fastest index first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct ArraySizes {
     pub aqsn: [u64; 2],
     pub aqsm_local: [u64; 2],
     pub wx: [u64; 2],
@@ -305,8 +310,8 @@ impl Layout {
     pub const ALL: [Layout; 5] =
         [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
 
-    pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> Sizes {
-        let original = Sizes {
+    pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> ArraySizes {
+        let original = ArraySizes {
             aqsn: [ig, bands],
             aqsm_local: [igp, bands],
             wx: [nw, bands],
@@ -314,15 +319,15 @@ impl Layout {
         };
         match self {
             Layout::Original => original,
-            Layout::Swapped => Sizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
-            Layout::Planned | Layout::Listed => Sizes {
+            Layout::Swapped => ArraySizes { aqsm_local: [bands, igp], wx: [bands, nw], ..original },
+            Layout::Planned | Layout::Listed => ArraySizes {
                 aqsm_local: [igp.next_multiple_of(u64::from(Planned::rows(1))), bands],
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original
             },
             Layout::Clusters => {
                 let rows = bands.next_multiple_of(u64::from(BANDS));
-                Sizes {
+                ArraySizes {
                     aqsn: [rows, ig],
                     aqsm_local: [rows, igp],
                     pairs: [2 * ig, igp],
@@ -345,7 +350,7 @@ macro_rules! entries {
         $crate::sigma::cluster_arguments! { entry [
             $symbol $crate::sigma::ClusterArguments, |arguments| {
                 use $crate::sigma::Cluster;
-                let team = $crate::sigma::Block::at(<$cluster>::shared_memory());
+                let team = $crate::sigma::BlockOnGpu::at(<$cluster>::shared_memory());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
                 $crate::sigma::block::<$cluster, _>(&arguments, &team, block, blocks, $crate::formula::term)
             }
@@ -368,14 +373,14 @@ macro_rules! entries {
         }]
     }};
     (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
-        const TILES: $crate::tiling::Shape = $shape;
+        const TILES: $crate::tiling::TileShape = $shape;
 
         #[inline(always)]
         unsafe fn tiled<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::threads::Thread,
-        ) -> $crate::formula::Sums<NW> {
+        ) -> $crate::formula::ThreadSums<NW> {
             // All threads of a block go the same way.
             $(if TILES.grid_of(a).is_fallback(thread.block) {
                 return $crate::tiling::fallback_sums(a, thread, TILES, $term);
@@ -391,7 +396,7 @@ macro_rules! entries {
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::threads::Thread,
-        ) -> $crate::formula::Sums<NW> {
+        ) -> $crate::formula::ThreadSums<NW> {
             $crate::lists::sums(a, thread, $term, $pairs::<NW>)
         }
 

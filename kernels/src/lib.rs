@@ -11,7 +11,7 @@
 //! the band's energy `wx(iw,n)`; [`formula`] has the definition.
 //!
 //! This source builds twice: for `nvptx64`, where every version has kernel entries, one for each number
-//! of energies or one for all, and for the host, where the bodies run one emulated thread after the other ([`reduction`]).
+//! of energies or one for all, and for the CPU, where the bodies run one emulated thread after the other ([`reduction`]).
 //!
 //! Read `versions/paper.rs` first: v0 to v8 in order, each a whole loop. `versions/after_paper.rs` has the faster ones, from v9
 //! on, which share the tiles of [`tiling`]. [`sigma`] sums any number of energies, [`offdiag`] has Σ as a matrix.
@@ -94,9 +94,9 @@ macro_rules! shared_memory {
     };
 }
 
-/// Instructions of the GPU for which Rust has no word, and the same on the host.
+/// Instructions of the GPU for which Rust has no word, and the same on the CPU.
 #[cfg_attr(target_arch = "nvptx64", path = "intrinsics/ptx.rs")]
-#[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/host.rs")]
+#[cfg_attr(not(target_arch = "nvptx64"), path = "intrinsics/cpu.rs")]
 pub mod intrinsics;
 
 pub mod arrays;
@@ -105,6 +105,7 @@ pub mod kernel;
 pub mod lists;
 pub mod offdiag;
 pub mod peaks;
+pub mod per_band_grid;
 pub mod plan;
 pub mod reduction;
 pub mod sigma;

@@ -17,10 +17,10 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Planned};
-use crate::formula::{Sums, TermFn};
+use crate::formula::{TermFn, ThreadSums};
 use crate::intrinsics::{WARP, uniform};
 use crate::threads::{Thread, each, split};
-use crate::tiling::{self, Band, ELEMENT, Grid, Shape, fallback_pair};
+use crate::tiling::{BandElements, ELEMENT, Grid, PairSource, TileShape, fallback_pair};
 
 /// `igp` of a thread.
 pub const TILE: usize = 2;
@@ -30,7 +30,7 @@ pub const STATIC_TILE: usize = 4;
 
 const WARPS: usize = 8;
 
-pub const SHAPE: Shape = Shape { tile: TILE as u32, warps: WARPS as u32 };
+pub const SHAPE: TileShape = TileShape { tile: TILE as u32, warps: WARPS as u32 };
 
 /// The pole in eV that BerkeleyGW gives to invalid modes. Its pairs, *static* ones, have lists of their own.
 pub const STATIC: f64 = 1e12;
@@ -107,25 +107,25 @@ pub unsafe fn sums<const NW: usize>(
     a: &Arrays,
     thread: Thread,
     term: impl TermFn,
-    pairs: unsafe fn(&Arrays, Listed<TILE>) -> Sums<NW>,
-) -> Sums<NW> {
+    pairs: unsafe fn(&Arrays, ListedPairs<TILE>) -> ThreadSums<NW>,
+) -> ThreadSums<NW> {
     let grid = grid_of(a, thread);
     let (_, number) = grid.place(thread.block);
     // All threads of a block go the same way.
     if grid.is_fallback(thread.block) {
-        let at = number * WARP + thread.lane % WARP;
-        if at >= *a.plan.fallback_begins.add(a.ngpown as usize) {
-            return Sums::zero();
+        let index = number * WARP + thread.thread_in_block % WARP;
+        if index >= *a.plan.fallback_begins.add(a.ngpown as usize) {
+            return ThreadSums::zero();
         }
-        let (igp, ig) = split(*a.plan.fallback_pairs.add(at as usize), a.ncouls);
-        return fallback_pair(a, ig, igp, [thread.lane / WARP, SHAPE.warps], term);
+        let (igp, ig) = split(*a.plan.fallback_pairs.add(index as usize), a.ncouls);
+        return fallback_pair(a, ig, igp, [thread.thread_in_block / WARP, SHAPE.warps], term);
     }
     let words = a.plan.fallback_mask;
     let record = words.add(*words.add(number as usize) as usize);
     if uniform(*record.add(2) == STATIC_TILE as u32) {
-        static_sums(a, Listed::of(record, thread))
+        static_sums(a, ListedPairs::from_record(record, thread))
     } else {
-        pairs(a, Listed::of(record, thread))
+        pairs(a, ListedPairs::from_record(record, thread))
     }
 }
 
@@ -133,7 +133,10 @@ pub unsafe fn sums<const NW: usize>(
 /// `eps·conj(aqsm_local)` of a thread's pairs is summed before anything else is done with it, no quotient is needed,
 /// and one more energy costs nothing: all bands' energies differ by the same.
 #[inline(always)]
-unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) -> Sums<NW> {
+unsafe fn static_sums<const NW: usize>(
+    a: &Arrays,
+    list: ListedPairs<STATIC_TILE>,
+) -> ThreadSums<NW> {
     let weights: [Complex64; STATIC_TILE] = from_fn(|t| list.weight(a, t));
     let zero = Complex64::new(0.0, 0.0);
     // With the occupation, and with 1 + w/ω̃ of the first energy.
@@ -154,7 +157,7 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
         all = all + term * factor;
     });
     let w: [f64; NW] = a.plan.energies(0);
-    let mut sums = Sums::zero();
+    let mut sums = ThreadSums::zero();
     let half = all * -0.5;
     each::<NW>(|e| {
         sums.asx[e] = occupied;
@@ -165,7 +168,7 @@ unsafe fn static_sums<const NW: usize>(a: &Arrays, list: Listed<STATIC_TILE>) ->
 
 /// The pairs that a thread sums, all of its `ig`.
 #[derive(Clone, Copy)]
-pub struct Listed<const T: usize> {
+pub struct ListedPairs<const T: usize> {
     pub ig: u32,
     /// The first `igp` of the window.
     pub first: u32,
@@ -174,13 +177,14 @@ pub struct Listed<const T: usize> {
     offsets: [u8; T],
 }
 
-impl<const T: usize> Listed<T> {
+impl<const T: usize> ListedPairs<T> {
     #[inline(always)]
-    unsafe fn of(record: *const u32, thread: Thread) -> Listed<T> {
-        let ig = *record.add(3 + (thread.lane % WARP) as usize);
+    unsafe fn from_record(record: *const u32, thread: Thread) -> ListedPairs<T> {
+        let ig = *record.add(3 + (thread.thread_in_block % WARP) as usize);
         let first = *record;
-        let offsets = *record.add(HEAD as usize).cast::<[u8; T]>().add(thread.lane as usize);
-        Listed { ig, first, last: first + *record.add(1) - 1, offsets }
+        let offsets =
+            *record.add(HEAD as usize).cast::<[u8; T]>().add(thread.thread_in_block as usize);
+        ListedPairs { ig, first, last: first + *record.add(1) - 1, offsets }
     }
 
     /// Offset in the window of pair `t`; the first one's if there is no pair.
@@ -204,30 +208,25 @@ const STAGE: u32 = BANDS * BAND;
 
 shared_memory! { align 16 gpp_windows: STAGES * STAGE }
 
-impl<const T: usize> Listed<T> {
+impl<const T: usize> PairSource<T> for ListedPairs<T> {
     #[inline(always)]
-    fn pair(self, t: usize) -> Option<(u32, u32)> {
+    unsafe fn pair(self, _: &Arrays, t: usize) -> Option<(u32, u32)> {
         (self.offsets[t] != NONE).then(|| (self.ig, self.first + self.offset(t)))
     }
 
-    #[inline(always)]
-    pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
-        tiling::wtilde(a, self.pair(t))
-    }
-
-    #[inline(always)]
-    pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
-        tiling::weight(a, self.pair(t))
-    }
-
-    /// Calls `step` with the number and the elements of each band of a range. On the host each thread reads its own.
+    /// On the CPU each thread reads its own.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
+    unsafe fn bands(
+        self,
+        a: &Arrays,
+        range: Range<u32>,
+        mut step: impl FnMut(u32, &BandElements<T>),
+    ) {
         use crate::intrinsics::load;
 
         for n in range {
             let first = n * Planned::rows(a.ngpown) + self.first;
-            let band = Band {
+            let band = BandElements {
                 aqsn: load(a.aqsn, n * a.ncouls + self.ig),
                 aqsm: from_fn(|t| load(a.aqsm_local, first + self.offset(t))),
                 wx: [0.0; 4],
@@ -236,13 +235,18 @@ impl<const T: usize> Listed<T> {
         }
     }
 
-    /// The same. A block copies the `aqsn` of its `ig` and the `aqsm_local` of its window to shared memory, one element
+    /// A block copies the `aqsn` of its `ig` and the `aqsm_local` of its window to shared memory, one element
     /// of a band a thread, some stages ahead of the one that it sums; each lane reads those of its own `igp`.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, mut step: impl FnMut(u32, &Band<T>)) {
+    unsafe fn bands(
+        self,
+        a: &Arrays,
+        range: Range<u32>,
+        mut step: impl FnMut(u32, &BandElements<T>),
+    ) {
         use crate::intrinsics::{
-            barrier, commit_copies, copied, copy_to_shared, lane, load_shared_pair,
+            barrier, commit_copies, copied, copy_to_shared, load_shared_pair, thread_in_block,
         };
 
         let (begin, end) = (range.start, range.end);
@@ -250,7 +254,7 @@ impl<const T: usize> Listed<T> {
             return;
         }
         let base = gpp_windows();
-        let thread = lane();
+        let thread = thread_in_block();
         let igp = self.first + thread - WARP;
         let (array, stride, element) = match thread < WARP {
             true => (a.aqsn, a.ncouls, self.ig),
@@ -258,12 +262,12 @@ impl<const T: usize> Listed<T> {
         };
         let copies = thread < WARP || igp <= self.last;
         // A stage past the end is committed empty, so that as many are under way whatever the range.
-        let copy = |n: u32, at: u32| {
+        let copy = |n: u32, index: u32| {
             if copies && n < end {
                 each::<{ BANDS as usize }>(|band| {
                     // Past the last band, that of the last.
                     let from = (n + band as u32).min(a.nbands - 1) * stride + element;
-                    let to = base + at + band as u32 * BAND + thread * ELEMENT;
+                    let to = base + index + band as u32 * BAND + thread * ELEMENT;
                     copy_to_shared(to, array, from);
                 });
             }
@@ -271,9 +275,9 @@ impl<const T: usize> Listed<T> {
         };
         let aqsn = base + thread % WARP * ELEMENT;
         let aqsm: [u32; T] = from_fn(|t| base + (WARP + self.offset(t)) * ELEMENT);
-        let read = |at: u32| Band {
-            aqsn: load_shared_pair(aqsn + at),
-            aqsm: aqsm.map(|slot| load_shared_pair(slot + at)),
+        let read = |index: u32| BandElements {
+            aqsn: load_shared_pair(aqsn + index),
+            aqsm: aqsm.map(|slot| load_shared_pair(slot + index)),
             wx: [0.0; 4],
         };
 

@@ -62,7 +62,7 @@ pub fn fma_chains(thread: Thread, factor: f64, term: f64) -> f64 {
 
 /// The level of the memory hierarchy that serves reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum CacheLevel {
     /// L2, and memory if the buffer is larger.
     L2,
     /// L1, for a tile that fits.
@@ -77,32 +77,37 @@ pub unsafe fn read_passes(
     first: u32,
     stride: u32,
     passes: u32,
-    level: Level,
+    level: CacheLevel,
 ) -> f64 {
-    let read = |at: u32| match level {
-        Level::L2 => load_from_l2(tile, at),
-        Level::L1 => load_from_l1(tile, at),
+    let read = |index: u32| match level {
+        CacheLevel::L2 => load_from_l2(tile, index),
+        CacheLevel::L1 => load_from_l1(tile, index),
     };
     let mut sums = [0.0; 4];
     let mut pass = 0;
     while pass < passes {
-        let mut at = first;
+        let mut index = first;
         // Four loads in flight before the first is used.
-        while count - at > 3 * stride && at < count {
-            let pairs = [read(at), read(at + stride), read(at + 2 * stride), read(at + 3 * stride)];
+        while count - index > 3 * stride && index < count {
+            let pairs = [
+                read(index),
+                read(index + stride),
+                read(index + 2 * stride),
+                read(index + 3 * stride),
+            ];
             sums[0] += pairs[0][0] + pairs[0][1];
             sums[1] += pairs[1][0] + pairs[1][1];
             sums[2] += pairs[2][0] + pairs[2][1];
             sums[3] += pairs[3][0] + pairs[3][1];
-            at += 4 * stride;
-            if at >= count {
+            index += 4 * stride;
+            if index >= count {
                 break;
             }
         }
-        while at < count {
-            let pair = read(at);
+        while index < count {
+            let pair = read(index);
             sums[0] += pair[0] + pair[1];
-            at = if count - at > stride { at + stride } else { count };
+            index = if count - index > stride { index + stride } else { count };
         }
         pass += 1;
     }
@@ -126,7 +131,7 @@ unsafe fn fma(arguments: FmaArguments) {
 #[inline(always)]
 unsafe fn read_l2(arguments: ReadArguments) {
     let Thread { index, count, .. } = Thread::calling();
-    read(arguments, index, count, Level::L2)
+    read(arguments, index, count, CacheLevel::L2)
 }
 
 /// The peak of L1: every block reads the same pairs again and again.
@@ -134,12 +139,12 @@ unsafe fn read_l2(arguments: ReadArguments) {
 #[inline(always)]
 unsafe fn read_l1(arguments: ReadArguments) {
     let threads = crate::intrinsics::threads();
-    read(arguments, crate::intrinsics::lane(), threads, Level::L1)
+    read(arguments, crate::intrinsics::thread_in_block(), threads, CacheLevel::L1)
 }
 
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: Level) {
+unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: CacheLevel) {
     let ReadArguments { buffer, count, passes, sink } = arguments;
     let sum = read_passes(buffer, count, first, stride, passes, level);
     if sum.is_nan() {

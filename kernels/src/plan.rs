@@ -19,6 +19,8 @@ pub enum Poles {
     Any,
     /// All are purely real and positive.
     Real,
+    /// As `Any`, of kernels that subtract no quotient from another: small poles are regular too. No problem has this.
+    AnySize,
     /// A kernel reads none: all are regular. No problem has this.
     Unread,
 }
@@ -26,7 +28,10 @@ pub enum Poles {
 impl Poles {
     /// Whether a kernel of such poles sums problems of `poles`.
     pub const fn admits(self, poles: Poles) -> bool {
-        matches!((self, poles), (Poles::Any | Poles::Unread, _) | (Poles::Real, Poles::Real))
+        matches!(
+            (self, poles),
+            (Poles::Any | Poles::AnySize | Poles::Unread, _) | (Poles::Real, Poles::Real)
+        )
     }
 }
 
@@ -46,7 +51,7 @@ pub struct Plan {
     pub fallback_pairs: *const u32,
     /// First of the pairs of each `igp` in `fallback_pairs`, and the end of the last, `(ngpown + 1)`.
     pub fallback_begins: *const u32,
-    /// Blocks of each group that sum fallback pairs: [`crate::tiling::Shape::fallback_blocks`].
+    /// Blocks of each group that sum fallback pairs: [`crate::tiling::TileShape::fallback_blocks`].
     pub fallback_blocks: u32,
     /// `wx(:,n)` in the plan's order of bands, `(nw, nbands)`, in eV. On the GPU the constant memory has it, as operands of
     /// arithmetic, and this is null.
@@ -55,6 +60,8 @@ pub struct Plan {
     pub half: f64,
     /// Its square.
     pub square: f64,
+    /// Of the plain bands, those as far from `−ω̃` as far bands are from `ω̃`, the first ones; for Σ alone.
+    pub plain_far: u32,
 }
 
 impl Plan {
@@ -69,6 +76,7 @@ impl Plan {
         energies: core::ptr::null(),
         half: 0.0,
         square: 0.0,
+        plain_far: 0,
     };
 
     /// Words of the mask for each `igp`.

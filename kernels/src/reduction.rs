@@ -3,10 +3,10 @@
 
 use crate::arrays::arguments;
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub use cpu::{BlockBody, run_block, second_stage};
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::store_block_sums;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use host::{BlockBody, run_block, second_stage};
 
 /// Threads of a second-stage block; one block sums one value of one group.
 pub const THREADS: u32 = 512;
@@ -30,10 +30,10 @@ arguments! {
 #[inline(always)]
 pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads: u32) -> f64 {
     let mut sum = 0.0;
-    let mut at = thread;
-    while at < count {
-        sum += *partials.add(at as usize);
-        at += threads;
+    let mut index = thread;
+    while index < count {
+        sum += *partials.add(index as usize);
+        index += threads;
     }
     sum
 }
@@ -41,9 +41,10 @@ pub unsafe fn strided_sum(partials: *const f64, count: u32, thread: u32, threads
 #[cfg(target_arch = "nvptx64")]
 mod gpu {
     use super::{SecondStageArguments, THREADS, strided_sum};
-    use crate::formula::{MAX_VALUES, Sums, VALUES};
+    use crate::formula::{MAX_VALUES, ThreadSums, VALUES};
     use crate::intrinsics::{
-        WARP, barrier, block, blocks, lane, load_shared, shuffle_down, store_shared, threads,
+        WARP, barrier, block, blocks, load_shared, shuffle_down, store_shared, thread_in_block,
+        threads,
     };
     use crate::threads::each;
 
@@ -55,22 +56,22 @@ mod gpu {
     /// `(blocks, values)` with the values of energy `iw` from `iw · VALUES` on.
     #[inline(always)]
     pub unsafe fn store_block_sums<const NW: usize>(
-        sums: &Sums<NW>,
+        sums: &ThreadSums<NW>,
         iw: u32,
         slot: u32,
         partials: *mut f64,
     ) {
         // The first lane of each warp writes its own line of the scratch before the barrier; after it thread `value` alone
         // writes entry (slot, iw·VALUES + value).
-        let thread = lane();
+        let thread = thread_in_block();
         let warps = threads() / WARP;
         let line = thread / WARP * MAX_VALUES as u32;
         each::<NW>(|e| {
-            let at = line + (e * VALUES) as u32;
-            store_warp_sum(at, sums.asx[e].re);
-            store_warp_sum(at + 1, sums.asx[e].im);
-            store_warp_sum(at + 2, sums.ach[e].re);
-            store_warp_sum(at + 3, sums.ach[e].im);
+            let index = line + (e * VALUES) as u32;
+            store_warp_sum(index, sums.asx[e].re);
+            store_warp_sum(index + 1, sums.asx[e].im);
+            store_warp_sum(index + 2, sums.ach[e].re);
+            store_warp_sum(index + 3, sums.ach[e].im);
         });
         barrier();
         if thread < (NW * VALUES) as u32 {
@@ -82,7 +83,7 @@ mod gpu {
     #[inline(always)]
     pub unsafe fn second_stage(arguments: SecondStageArguments) {
         let SecondStageArguments { partials, count, sums } = arguments;
-        let thread = lane();
+        let thread = thread_in_block();
         let run = partials.add((block() * count) as usize);
         let sum = strided_sum(run, count, thread, THREADS);
         store_warp_sum(thread / WARP * MAX_VALUES as u32, sum);
@@ -92,44 +93,44 @@ mod gpu {
         }
     }
 
-    /// Sums `x` over the warp as a tree; its first lane stores the sum at `at` of the scratch.
+    /// Sums `x` over the warp as a tree; its first lane stores the sum at `index` of the scratch.
     #[inline(always)]
-    unsafe fn store_warp_sum(at: u32, x: f64) {
+    unsafe fn store_warp_sum(index: u32, x: f64) {
         let mut sum = x;
         let mut width = WARP / 2;
         while width > 0 {
             sum += shuffle_down(sum, width);
             width /= 2;
         }
-        if lane() % WARP == 0 {
-            store_shared(scratch(at), sum)
+        if thread_in_block() % WARP == 0 {
+            store_shared(scratch(index), sum)
         }
     }
 
     /// Adds up one number of each line of the scratch, warp by warp.
     #[inline(always)]
-    unsafe fn sum_of_warps(at: u32, warps: u32) -> f64 {
+    unsafe fn sum_of_warps(index: u32, warps: u32) -> f64 {
         let mut sum = 0.0;
         for warp in 0..warps {
-            sum += load_shared(scratch(warp * MAX_VALUES as u32 + at));
+            sum += load_shared(scratch(warp * MAX_VALUES as u32 + index));
         }
         sum
     }
 
     #[inline(always)]
-    fn scratch(at: u32) -> u32 {
-        gpp_scratch() + at * 8
+    fn scratch(index: u32) -> u32 {
+        gpp_scratch() + index * 8
     }
 }
 
-/// Blocks on the host: the threads of a block run one after the other.
+/// Blocks on the CPU: the threads of a block run one after the other.
 #[cfg(not(target_arch = "nvptx64"))]
-mod host {
+mod cpu {
     use std::vec::Vec;
 
     use super::{THREADS, strided_sum};
     use crate::arrays::Arrays;
-    use crate::formula::{Sums, VALUES};
+    use crate::formula::{ThreadSums, VALUES};
     use crate::intrinsics::WARP;
     use crate::threads::Thread;
     use crate::tiling::Grid;
@@ -150,7 +151,7 @@ mod host {
         lanes[0]
     }
 
-    /// A block of an entry on the host: the address of its arguments
+    /// A block of an entry on the CPU: the address of its arguments
     /// ([`Arguments::address`](crate::arrays::Arguments::address)), the constant memory, the number of the block and the
     /// grid of the launch. It stores its sums as on the GPU.
     pub type BlockBody = unsafe fn(*const (), *const f64, u32, Grid);
@@ -162,14 +163,16 @@ mod host {
         partials: *mut f64,
         block: u32,
         grid: Grid,
-        body: unsafe fn(&Arrays, u32, Thread) -> Sums<NW>,
+        body: unsafe fn(&Arrays, u32, Thread) -> ThreadSums<NW>,
     ) {
-        let threads: Vec<Sums<NW>> = (0..grid.threads)
-            .map(|lane| body(arrays, iw, Thread::of(block, lane, grid.blocks(), grid.threads)))
+        let threads: Vec<ThreadSums<NW>> = (0..grid.threads)
+            .map(|thread_in_block| {
+                body(arrays, iw, Thread::new(block, thread_in_block, grid.blocks(), grid.threads))
+            })
             .collect();
         for at in 0..NW {
-            let sum = |of: fn(&Sums<NW>, usize) -> f64| {
-                block_sum(threads.iter().map(|sums| of(sums, at)))
+            let sum = |value_of: fn(&ThreadSums<NW>, usize) -> f64| {
+                block_sum(threads.iter().map(|sums| value_of(sums, at)))
             };
             let values: [f64; VALUES] = [
                 sum(|sums, at| sums.asx[at].re),

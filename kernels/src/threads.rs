@@ -11,20 +11,25 @@ pub struct Thread {
     pub count: u32,
     pub block: u32,
     /// Its number in the block.
-    pub lane: u32,
+    pub thread_in_block: u32,
 }
 
 impl Thread {
     #[inline(always)]
-    pub fn of(block: u32, lane: u32, blocks: u32, threads: u32) -> Thread {
-        Thread { index: block * threads + lane, count: blocks * threads, block, lane }
+    pub fn new(block: u32, thread_in_block: u32, blocks: u32, threads: u32) -> Thread {
+        Thread {
+            index: block * threads + thread_in_block,
+            count: blocks * threads,
+            block,
+            thread_in_block,
+        }
     }
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub fn calling() -> Thread {
-        use crate::intrinsics::{block, blocks, lane, threads};
-        Thread::of(block(), lane(), blocks(), threads())
+        use crate::intrinsics::{block, blocks, thread_in_block, threads};
+        Thread::new(block(), thread_in_block(), blocks(), threads())
     }
 
     #[inline(always)]

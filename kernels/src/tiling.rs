@@ -13,7 +13,7 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Planned};
-use crate::formula::{Pair, Sums, TermFn};
+use crate::formula::{Pair, TermFn, ThreadSums};
 use crate::intrinsics::{WARP, load};
 use crate::threads::{Thread, each, split};
 
@@ -98,14 +98,14 @@ impl Grid {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct TileShape {
     /// `igp` of a thread.
     pub tile: u32,
     /// Warps of a block; each has its own `igp`.
     pub warps: u32,
 }
 
-impl Shape {
+impl TileShape {
     pub const fn threads(self) -> u32 {
         self.warps * WARP
     }
@@ -145,10 +145,10 @@ impl Shape {
     }
 
     #[inline(always)]
-    pub fn place(self, a: &Arrays, thread: Thread) -> Place {
+    pub fn place(self, a: &Arrays, thread: Thread) -> TilePlace {
         let (group, ig_block) = self.grid_of(a).place(thread.block);
-        let (warp, lane) = (thread.lane / WARP, thread.lane % WARP);
-        Place { ig: ig_block * WARP + lane, igp: (group * self.warps + warp) * self.tile }
+        let (warp, lane) = (thread.thread_in_block / WARP, thread.thread_in_block % WARP);
+        TilePlace { ig: ig_block * WARP + lane, igp: (group * self.warps + warp) * self.tile }
     }
 
     /// `igp` and `ig` of the fallback pair of a thread, in a block that sums fallback pairs: the same ones in each
@@ -160,7 +160,7 @@ impl Shape {
         let last = (first + self.igp()).min(a.ngpown);
         // Offsets of all igp and their end, pairs up to the last offset.
         let begin = *a.plan.fallback_begins.add(first as usize);
-        let at = begin + number * WARP + thread.lane % WARP;
+        let at = begin + number * WARP + thread.thread_in_block % WARP;
         let ours = at < *a.plan.fallback_begins.add(last as usize);
         ours.then(|| split(*a.plan.fallback_pairs.add(at as usize), a.ncouls))
     }
@@ -171,13 +171,13 @@ pub const HARMLESS: f64 = 1e31;
 
 /// Where a thread's tile begins. Fallback pairs and those past the edge are summed as a harmless pole of weight zero.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct TilePlace {
     pub ig: u32,
     /// Its first `igp`.
     pub igp: u32,
 }
 
-impl Place {
+impl TilePlace {
     /// `ig` and `igp` of pair `t` of the tile, where it is in range and regular.
     #[inline(always)]
     unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
@@ -186,34 +186,6 @@ impl Place {
         let ours = ig < a.ncouls && igp < a.ngpown && !a.plan.is_fallback(ig, igp, a.ncouls);
         ours.then_some((ig, igp))
     }
-
-    #[inline(always)]
-    pub unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
-        wtilde(a, self.pair(a, t))
-    }
-
-    #[inline(always)]
-    pub unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
-        weight(a, self.pair(a, t))
-    }
-}
-
-/// The pole of a pair, or a dummy pole if there is none.
-#[inline(always)]
-pub unsafe fn wtilde(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
-    match pair {
-        Some((ig, igp)) => a.wtilde(ig, igp),
-        None => Complex64::new(HARMLESS, 0.0),
-    }
-}
-
-/// `vcoul · eps` of a pair; zero of none.
-#[inline(always)]
-pub unsafe fn weight(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
-    match pair {
-        Some((ig, igp)) => a.eps(ig, igp) * a.vcoul_loc(igp),
-        None => Complex64::new(0.0, 0.0),
-    }
 }
 
 /// One thread's sums in a block of fallback pairs: its share of one, by the definition as `term` writes it.
@@ -221,12 +193,14 @@ pub unsafe fn weight(a: &Arrays, pair: Option<(u32, u32)>) -> Complex64 {
 pub unsafe fn fallback_sums<const NW: usize>(
     a: &Arrays,
     thread: Thread,
-    shape: Shape,
+    shape: TileShape,
     term: impl TermFn,
-) -> Sums<NW> {
+) -> ThreadSums<NW> {
     match shape.fallback_pair(a, thread) {
-        Some((igp, ig)) => fallback_pair(a, ig, igp, [thread.lane / WARP, shape.warps], term),
-        None => Sums::zero(),
+        Some((igp, ig)) => {
+            fallback_pair(a, ig, igp, [thread.thread_in_block / WARP, shape.warps], term)
+        }
+        None => ThreadSums::zero(),
     }
 }
 
@@ -239,8 +213,8 @@ pub unsafe fn fallback_pair<const NW: usize>(
     igp: u32,
     [warp, warps]: [u32; 2],
     term: impl TermFn,
-) -> Sums<NW> {
-    let mut sums = Sums::zero();
+) -> ThreadSums<NW> {
+    let mut sums = ThreadSums::zero();
     let pair = Pair::load(a, ig, igp);
     let vcoul = a.vcoul_loc(igp);
     let mut n = warp;
@@ -276,146 +250,190 @@ pub fn add<const N: usize>(sums: &mut [Complex64; N], m: Complex64, factors: [f6
 
 /// One band as memory holds it: `aqsn(ig,n)`, `aqsm_local(igp,n)` of the tile, and its energies if they are read.
 #[derive(Clone, Copy)]
-pub struct Band<const T: usize> {
+pub struct BandElements<const T: usize> {
     pub aqsn: Complex64,
     pub aqsm: [Complex64; T],
     pub wx: [f64; Planned::ENERGIES as usize],
 }
 
-impl<const T: usize> Band<T> {
+impl<const T: usize> BandElements<T> {
     #[inline(always)]
     pub fn matngmatmgp(&self, t: usize) -> Complex64 {
         self.aqsm[t].conj() * self.aqsn
     }
 }
 
-/// Calls `step` with the number and the elements of each band of a range, and with its energies if they are `READ`. Each
-/// thread reads its own from global memory.
-#[inline(always)]
-pub unsafe fn direct<const T: usize, const READ: bool>(
-    a: &Arrays,
-    place: Place,
-    range: Range<u32>,
-    mut step: impl FnMut(u32, &Band<T>),
-) {
-    let ig = place.ig.min(a.ncouls - 1);
-    let mut n = range.start;
-    while n < range.end {
-        let first = n * Planned::rows(a.ngpown) + place.igp;
-        // N and ig are in range, the padding holds whole tiles, and wx has room for so many energies in each band.
-        let energy = |e| if READ { *a.wx.add((n * Planned::ENERGIES) as usize + e) } else { 0.0 };
-        let band = Band {
-            aqsn: load(a.aqsn, n * a.ncouls + ig),
-            aqsm: from_fn(|t| load(a.aqsm_local, first + t as u32)),
-            wx: from_fn(energy),
-        };
-        step(n, &band);
-        n += 1;
+/// A thread's pairs, and how it reads their bands.
+pub trait PairSource<const T: usize>: Copy {
+    /// `ig` and `igp` of pair `t`, if there is one.
+    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)>;
+
+    /// Calls `step` with the number and the elements of each band of a range.
+    unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: impl FnMut(u32, &BandElements<T>));
+
+    /// The pole of pair `t`, or a dummy pole if there is none.
+    #[inline(always)]
+    unsafe fn wtilde(self, a: &Arrays, t: usize) -> Complex64 {
+        match self.pair(a, t) {
+            Some((ig, igp)) => a.wtilde(ig, igp),
+            None => Complex64::new(HARMLESS, 0.0),
+        }
+    }
+
+    /// `vcoul · eps` of pair `t`; zero of none.
+    #[inline(always)]
+    unsafe fn weight(self, a: &Arrays, t: usize) -> Complex64 {
+        match self.pair(a, t) {
+            Some((ig, igp)) => a.eps(ig, igp) * a.vcoul_loc(igp),
+            None => Complex64::new(0.0, 0.0),
+        }
     }
 }
 
-/// As [`direct`]. The threads of a block run in turn here.
-#[cfg(not(target_arch = "nvptx64"))]
-pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
-    a: &Arrays,
-    place: Place,
-    range: Range<u32>,
-    step: impl FnMut(u32, &Band<T>),
-) {
-    direct::<T, READ>(a, place, range, step)
-}
+/// A tile whose bands each thread reads from global memory, with their energies.
+#[derive(Clone, Copy)]
+pub struct DirectPairs<const T: usize>(pub TilePlace);
 
-/// As [`direct`], called by all threads of a block of `W` warps alike. The block stages as many bands at a time as it has
-/// warps, in two buffers in shared memory: the next ones are on their way from global memory while these are summed.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-pub unsafe fn staged<const T: usize, const W: usize, const READ: bool>(
-    a: &Arrays,
-    place: Place,
-    range: Range<u32>,
-    mut step: impl FnMut(u32, &Band<T>),
-) {
-    use crate::intrinsics::{barrier, lane, load_shared_pair, store_shared_pair};
+/// A tile whose bands the block of `W` warps stages in shared memory, with their energies if they are `READ`. All threads of the
+/// block call [`PairSource::bands`] alike.
+#[derive(Clone, Copy)]
+pub struct StagedPairs<const T: usize, const W: usize, const READ: bool>(pub TilePlace);
 
-    let (begin, end) = (range.start, range.end);
-    if begin >= end {
-        return;
+impl<const T: usize> PairSource<T> for DirectPairs<T> {
+    #[inline(always)]
+    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
+        self.0.pair(a, t)
     }
-    let bands = Stage::<T, W>::BANDS;
-    let band_bytes = Stage::<T, W>::BAND * ELEMENT;
-    // Global elements are clamped to the arrays' extents, shared ones are within the buffers by their slot; a buffer is
-    // written only after the barrier that all its readers have passed.
-    let thread = lane();
-    let [first, second] = Stage::<T, W>::shares(thread, place, a.ngpown, a.ncouls, READ);
-    let array = match second.array {
-        Array::Aqsn => a.aqsn,
-        Array::AqsmLocal => a.aqsm_local,
-        Array::Wx => a.wx.cast(),
-    };
-    let fetch = |n: u32| {
-        (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
-    };
-    let base = stages::<T, W>();
-    let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
-        store_shared_pair(base + buffer + first.slot * ELEMENT, one);
-        store_shared_pair(base + buffer + second.slot * ELEMENT, other);
-    };
-    let read = |band: u32| {
-        let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
-        let mut read = Band {
-            aqsn: element(Stage::<T, W>::aqsn(thread)),
-            aqsm: from_fn(|t| element(Stage::<T, W>::aqsm_local(thread, t))),
-            wx: [0.0; Planned::ENERGIES as usize],
-        };
-        if READ {
-            let [first, second] = [0, 1].map(|pair| element(Stage::<T, W>::wx(pair)));
-            read.wx = [first.re, first.im, second.re, second.im];
-        }
-        read
-    };
 
-    let buffer_bytes = bands * band_bytes;
-    let mut buffer = 0;
-    put(buffer, fetch(begin));
-    barrier();
-    let mut n = begin;
-    loop {
-        let more = end - n > bands;
-        // The last time too, for nothing: without a branch.
-        let next = fetch(n + bands);
-        let stop = (n + bands).min(end);
-        let mut band = base + buffer;
-        // Two bands at a time leave ptxas more to choose from.
-        while n + 1 < stop {
-            let (first, second) = (read(band), read(band + band_bytes));
-            step(n, &first);
-            step(n + 1, &second);
-            band += 2 * band_bytes;
-            n += 2;
-        }
-        if n < stop {
-            step(n, &read(band));
+    #[inline(always)]
+    unsafe fn bands(
+        self,
+        a: &Arrays,
+        range: Range<u32>,
+        mut step: impl FnMut(u32, &BandElements<T>),
+    ) {
+        let place = self.0;
+        let ig = place.ig.min(a.ncouls - 1);
+        let mut n = range.start;
+        while n < range.end {
+            let first = n * Planned::rows(a.ngpown) + place.igp;
+            // N and ig are in range, the padding holds whole tiles, and wx has room for so many energies in each band.
+            let energy = |e| *a.wx.add((n * Planned::ENERGIES) as usize + e);
+            let band = BandElements {
+                aqsn: load(a.aqsn, n * a.ncouls + ig),
+                aqsm: from_fn(|t| load(a.aqsm_local, first + t as u32)),
+                wx: from_fn(energy),
+            };
+            step(n, &band);
             n += 1;
         }
-        if !more {
-            break;
+    }
+}
+
+impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedPairs<T, W, READ> {
+    #[inline(always)]
+    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
+        self.0.pair(a, t)
+    }
+
+    /// The threads of a block run in turn here.
+    #[cfg(not(target_arch = "nvptx64"))]
+    unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: impl FnMut(u32, &BandElements<T>)) {
+        DirectPairs::<T>(self.0).bands(a, range, step)
+    }
+
+    /// The block stages as many bands at a time as it has warps, in two buffers in shared memory: the next ones are on
+    /// their way from global memory while these are summed.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn bands(
+        self,
+        a: &Arrays,
+        range: Range<u32>,
+        mut step: impl FnMut(u32, &BandElements<T>),
+    ) {
+        use crate::intrinsics::{barrier, load_shared_pair, store_shared_pair, thread_in_block};
+
+        let (begin, end) = (range.start, range.end);
+        if begin >= end {
+            return;
         }
-        buffer = buffer_bytes - buffer;
-        put(buffer, next);
+        let bands = StageLayout::<T, W>::BANDS;
+        let band_bytes = StageLayout::<T, W>::BAND * ELEMENT;
+        // Global elements are clamped to the arrays' extents, shared ones are within the buffers by their slot; a buffer is
+        // written only after the barrier that all its readers have passed.
+        let thread = thread_in_block();
+        let [first, second] = StageLayout::<T, W>::shares(thread, self.0, a.ngpown, a.ncouls, READ);
+        let array = match second.array {
+            StagedArray::Aqsn => a.aqsn,
+            StagedArray::AqsmLocal => a.aqsm_local,
+            StagedArray::Wx => a.wx.cast(),
+        };
+        let fetch = |n: u32| {
+            (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
+        };
+        let base = gpp_stage_8();
+        let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
+            store_shared_pair(base + buffer + first.slot * ELEMENT, one);
+            store_shared_pair(base + buffer + second.slot * ELEMENT, other);
+        };
+        let read = |band: u32| {
+            let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
+            let mut read = BandElements {
+                aqsn: element(StageLayout::<T, W>::aqsn(thread)),
+                aqsm: from_fn(|t| element(StageLayout::<T, W>::aqsm_local(thread, t))),
+                wx: [0.0; Planned::ENERGIES as usize],
+            };
+            if READ {
+                let [first, second] = [0, 1].map(|pair| element(StageLayout::<T, W>::wx(pair)));
+                read.wx = [first.re, first.im, second.re, second.im];
+            }
+            read
+        };
+
+        let buffer_bytes = bands * band_bytes;
+        let mut buffer = 0;
+        put(buffer, fetch(begin));
+        barrier();
+        let mut n = begin;
+        loop {
+            let more = end - n > bands;
+            // The last time too, for nothing: without a branch.
+            let next = fetch(n + bands);
+            let stop = (n + bands).min(end);
+            let mut band = base + buffer;
+            // Two bands at a time leave ptxas more to choose from.
+            while n + 1 < stop {
+                let (first, second) = (read(band), read(band + band_bytes));
+                step(n, &first);
+                step(n + 1, &second);
+                band += 2 * band_bytes;
+                n += 2;
+            }
+            if n < stop {
+                step(n, &read(band));
+                n += 1;
+            }
+            if !more {
+                break;
+            }
+            buffer = buffer_bytes - buffer;
+            put(buffer, next);
+            barrier();
+        }
+        // Before the first buffer is filled again.
         barrier();
     }
-    // Before the first buffer is filled again.
-    barrier();
 }
 
 // Which elements each thread of a block brings to shared memory, and where each finds its own. A stage holds as many
 // bands as the block has warps, each of elements of 16 bytes: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, and
 // `wx` in pairs. Warp `b` brings the `aqsn` of band `b`; the rest is dealt out to the threads in turn.
 
-pub struct Stage<const T: usize, const W: usize>;
+pub struct StageLayout<const T: usize, const W: usize>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Array {
+pub enum StagedArray {
     /// `aqsn(ig,n)`.
     Aqsn,
     /// `aqsm_local(igp,n)`, padded.
@@ -427,7 +445,7 @@ pub enum Array {
 /// One element of each stage, as one thread brings it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    pub array: Array,
+    pub array: StagedArray,
     /// Elements of the array for a band.
     pub stride: u32,
     /// Its index among these.
@@ -447,10 +465,11 @@ impl Share {
     }
 }
 
-impl<const T: usize, const W: usize> Stage<T, W> {
+impl<const T: usize, const W: usize> StageLayout<T, W> {
+    /// One for each warp.
     pub const BANDS: u32 = W as u32;
 
-    pub const IGP: u32 = (W * T) as u32;
+    pub const IGP: u32 = Self::BANDS * T as u32;
 
     /// Elements of a band; `wx` has its place in all, so that all stages are as long.
     pub const BAND: u32 = WARP + Self::IGP + Planned::ENERGIES / 2;
@@ -462,16 +481,16 @@ impl<const T: usize, const W: usize> Stage<T, W> {
     #[inline(always)]
     pub fn shares(
         thread: u32,
-        place: Place,
+        place: TilePlace,
         ngpown: u32,
         ncouls: u32,
         with_energies: bool,
     ) -> [Share; 2] {
         // Two elements a thread are enough, and the padding holds whole blocks.
-        const { assert!(W * T + 2 <= 32 && (Planned::rows(1) as usize).is_multiple_of(W * T)) };
+        const { assert!(Self::IGP + 2 <= 32 && Planned::rows(1).is_multiple_of(Self::IGP)) };
         let (warp, lane) = (thread / WARP, thread % WARP);
         let first = Share {
-            array: Array::Aqsn,
+            array: StagedArray::Aqsn,
             stride: ncouls,
             at: place.ig.min(ncouls - 1),
             band: warp,
@@ -482,7 +501,7 @@ impl<const T: usize, const W: usize> Stage<T, W> {
         let second = if thread < of_aqsm_local {
             let (band, igp) = (thread / Self::IGP, thread % Self::IGP);
             Share {
-                array: Array::AqsmLocal,
+                array: StagedArray::AqsmLocal,
                 stride: Planned::rows(ngpown),
                 at: place.igp - warp * T as u32 + igp,
                 band,
@@ -491,7 +510,7 @@ impl<const T: usize, const W: usize> Stage<T, W> {
         } else if with_energies && left < 2 * Self::BANDS {
             let (band, pair) = (left / 2, left % 2);
             Share {
-                array: Array::Wx,
+                array: StagedArray::Wx,
                 stride: Planned::ENERGIES / 2,
                 at: pair,
                 band,
@@ -524,11 +543,4 @@ impl<const T: usize, const W: usize> Stage<T, W> {
 pub const ELEMENT: u32 = 16;
 
 // Two stages.
-shared_memory! { align 16 gpp_stage_8: 2 * Stage::<3, 8>::LENGTH * ELEMENT }
-
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-fn stages<const T: usize, const W: usize>() -> u32 {
-    const { assert!(W == 8 && T <= 3) };
-    gpp_stage_8()
-}
+shared_memory! { align 16 gpp_stage_8: 2 * StageLayout::<3, 8>::LENGTH * ELEMENT }

@@ -54,7 +54,8 @@ class Arguments(TypedDict):
 class Sums:
     """The result of a calculation; arrays are (nw,), in the unit of vcoul.
 
-    asx, ach : screened exchange and Coulomb hole at each energy.
+    asx, ach : screened exchange and Coulomb hole at each energy; with sigma_alone zero and their sum.
+    sigma : their sum, the self-energy.
     static_ch, ach_of_bands : (nbands,), the static CH and CH at one energy of each band; None unless asked for.
     version : the version that ran.
     seconds : kernel time; call_seconds : time of the whole call.
@@ -67,6 +68,10 @@ class Sums:
     version: str
     seconds: float
     call_seconds: float
+
+    @property
+    def sigma(self) -> Complex:
+        return self.asx + self.ach
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +177,7 @@ class Calculator:
         *,
         static_ch: bool = False,
         ach_of_bands: int | None = None,
+        sigma_alone: bool = False,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -194,6 +200,7 @@ class Calculator:
         static_ch : whether to compute the static CH of each band too, −½ Σ vcoul · eps · conj(aqsm) · aqsn, as in
             BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
         ach_of_bands : index of the energy at which to compute CH of each band too.
+        sigma_alone : whether only the sum of both is wanted, which takes up to a third less time on a GPU.
 
         Fortran-ordered arrays are used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
         a C-ordered array of shape (ngpown, ncouls) is in Fortran's order and not copied.
@@ -208,7 +215,7 @@ class Calculator:
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
-        arrays = CallArrays(self, stream, static_ch, ach_of_bands, **of_g, **bands)
+        arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
@@ -244,7 +251,7 @@ class Calculator:
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
-        arrays = CallArrays(self, stream, False, None, **of_g, **bands)
+        arrays = CallArrays(self, stream, False, None, False, **of_g, **bands)
         place = self._core, self._core.place(arrays.screening(), arrays.call)
         return _matrix(place, arrays, arrays.shape, (gamma, sexcut), at_bands)
 
@@ -262,18 +269,6 @@ class Calculator:
             if not arrays.has_matrices_on_gpu:
                 arrays.arrays[name] = arrays.arrays[name].copy(order="F")
         return Placed(self, self._core.place(arrays.screening(), arrays.call), arrays.shape)
-
-    def workspace(
-        self, ncouls: int, ngpown: int, nbands: int, nw: int, on_device: bool = False
-    ) -> tuple[int, int]:
-        """Maximum additional memory of a call in bytes, with CH of each band: on the host, on each GPU.
-
-        on_device : whether all matrices are on the GPU already.
-
-        Raises OverflowError for a size that is negative or has more than 64 bits, `gpp.Error` for one that no problem has.
-        """
-        host, device = self._core.workspace((ncouls, ngpown, nbands, nw), on_device)
-        return host, device
 
 
 class Placed:
@@ -300,10 +295,12 @@ class Placed:
         *,
         static_ch: bool = False,
         ach_of_bands: int | None = None,
+        sigma_alone: bool = False,
     ) -> Sums:
         """`Calculator.sums` with the placed screening."""
         arrays = CallArrays(
-            self._calculator, stream, static_ch, ach_of_bands, aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega
+            self._calculator, stream, static_ch, ach_of_bands, sigma_alone,
+            aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega,
         )
         with self._turn:
             rest = (*arrays.bands(self._shape), (gamma, sexcut), arrays.call)

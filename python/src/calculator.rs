@@ -3,7 +3,7 @@
 use std::mem::transmute;
 
 use gpp_core::on_gpu::DeviceMatrix;
-use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening, Sizes};
+use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening};
 use num_complex::Complex64;
 use numpy::{AsSliceError, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use crate::{Array, Call, detached};
 
 /// An open device and the version to run there.
-#[pyclass(frozen)]
-pub struct Calculator(gpp_core::Calculator);
+#[pyclass(frozen, name = "Calculator")]
+pub struct PyCalculator(gpp_core::Calculator);
 
 /// A placed screening.
-#[pyclass]
-pub struct Placed {
+#[pyclass(name = "Placed")]
+pub struct PyPlaced {
     placed: gpp_core::Placed<'static>,
     /// The arrays that it refers to, dropped after it.
     _arrays: Py<PyAny>,
@@ -41,10 +41,10 @@ fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
 }
 
 #[pymethods]
-impl Calculator {
+impl PyCalculator {
     #[new]
-    fn new(py: Python<'_>, device: &str) -> PyResult<Calculator> {
-        detached(py, || gpp_core::Calculator::open(device)).map(Calculator)
+    fn new(py: Python<'_>, device: &str) -> PyResult<PyCalculator> {
+        detached(py, || gpp_core::Calculator::open(device)).map(PyCalculator)
     }
 
     fn device(&self) -> (&str, &str) {
@@ -61,8 +61,8 @@ impl Calculator {
         detached(py, || self.0.clone().with_threads(threads).map(drop))
     }
 
-    fn with_version(&self, py: Python<'_>, version: &str) -> PyResult<Calculator> {
-        detached(py, || self.0.clone().with_version(version)).map(Calculator)
+    fn with_version(&self, py: Python<'_>, version: &str) -> PyResult<PyCalculator> {
+        detached(py, || self.0.clone().with_version(version)).map(PyCalculator)
     }
 
     fn sums<'py>(
@@ -81,27 +81,13 @@ impl Calculator {
         Ok(sums_of(py, found))
     }
 
-    fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<Placed> {
-        let of: OfScreening<'_> = screening.extract(py)?;
+    fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<PyPlaced> {
+        let given: OfScreening<'_> = screening.extract(py)?;
         // SAFETY: what is returned holds the arrays.
-        let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(of.view()?) };
+        let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(given.view()?) };
         let placed = call.run(py, &self.0, |calculator| calculator.place(&view))?;
-        drop(of);
-        Ok(Placed { placed, _arrays: screening })
-    }
-
-    /// Bytes on the host and on each GPU.
-    fn workspace(
-        &self,
-        py: Python<'_>,
-        sizes: [usize; 4],
-        on_device: bool,
-    ) -> PyResult<(u64, u64)> {
-        let [ncouls, ngpown, nbands, nw] = sizes;
-        let sizes = Sizes { ncouls, ngpown, nbands, nw, on_gpu: on_device };
-        let calculator = self.0.clone().with_static_ch(true).with_ach_of_bands(Some(0));
-        let found = detached(py, || calculator.workspace(sizes))?;
-        Ok((found.host, found.device))
+        drop(given);
+        Ok(PyPlaced { placed, _arrays: screening })
     }
 
     /// Copies as many bytes of an argument that is on a GPU to the host.
@@ -109,25 +95,26 @@ impl Calculator {
         &self,
         py: Python<'py>,
         name: &str,
-        at: u64,
+        address: u64,
         bytes: usize,
         call: Call,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let names = ["vcoul", "igp_to_ig", "a", "e", "occ", "omega"];
         let name = names.into_iter().find(|&known| known == name).unwrap_or("an array");
         // SAFETY: the array says that it is there, and is held by the caller.
-        let fetch =
-            |calculator: &gpp_core::Calculator| unsafe { calculator.fetch_vector(name, at, bytes) };
+        let fetch = |calculator: &gpp_core::Calculator| unsafe {
+            calculator.fetch_vector(name, address, bytes)
+        };
         Ok(PyArray1::from_vec(py, call.run(py, &self.0, fetch)?))
     }
 }
 
 #[pymethods]
-impl Placed {
+impl PyPlaced {
     fn sums<'py>(
         &mut self,
         py: Python<'py>,
-        calculator: &Calculator,
+        calculator: &PyCalculator,
         bands: OfBands<'py>,
         omega: Vector<'py, f64>,
         limits: (f64, f64),
@@ -143,7 +130,7 @@ impl Placed {
     fn matrix<'py>(
         &mut self,
         py: Python<'py>,
-        calculator: &Calculator,
+        calculator: &PyCalculator,
         bands: OfMatrix<'py>,
         omega: Vector<'py, f64>,
         limits: (f64, f64),
@@ -170,17 +157,17 @@ type Result<T> = std::result::Result<T, AsSliceError>;
 
 /// All elements of a matrix in the order of the core, or where they are on a GPU.
 #[derive(FromPyObject)]
-enum Matrix<'py> {
+enum PyMatrix<'py> {
     Host(Vector<'py, Complex64>),
     Device { at: u64, ld: usize },
 }
 
-impl Matrix<'_> {
+impl PyMatrix<'_> {
     fn view(&self) -> Result<MatrixRef<'_>> {
         Ok(match *self {
-            Matrix::Host(ref vector) => MatrixRef::Host(vector.as_slice()?),
+            PyMatrix::Host(ref vector) => MatrixRef::Host(vector.as_slice()?),
             // SAFETY: the array says that it is there, and whoever calls holds it.
-            Matrix::Device { at, ld } => MatrixRef::Device(unsafe { DeviceMatrix::new(at, ld) }),
+            PyMatrix::Device { at, ld } => MatrixRef::Device(unsafe { DeviceMatrix::new(at, ld) }),
         })
     }
 }
@@ -188,8 +175,8 @@ impl Matrix<'_> {
 /// ω̃, eps and vcoul; 1, 2, 3, … for each column; its row, counted from 1, or 0.
 #[derive(FromPyObject)]
 struct OfScreening<'py>(
-    Matrix<'py>,
-    Matrix<'py>,
+    PyMatrix<'py>,
+    PyMatrix<'py>,
     Vector<'py, f64>,
     Vector<'py, i32>,
     Vector<'py, i32>,
@@ -210,7 +197,7 @@ impl OfScreening<'_> {
 
 /// aqsn; aqsm, and whether it has the rows of G′ alone; e and occ.
 #[derive(FromPyObject)]
-struct OfBands<'py>(Matrix<'py>, Matrix<'py>, bool, Vector<'py, f64>, Vector<'py, f64>);
+struct OfBands<'py>(PyMatrix<'py>, PyMatrix<'py>, bool, Vector<'py, f64>, Vector<'py, f64>);
 
 impl OfBands<'_> {
     fn view(&self) -> Result<Bands<'_>> {

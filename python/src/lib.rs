@@ -12,7 +12,7 @@ use gpp_core::on_gpu::ForeignStream;
 use gpp_core::os::memory;
 use gpp_core::problem::synthesis::Synthesis;
 use gpp_core::problem::{Problem, Source, Sums, System, input_file};
-use gpp_core::progress::Progress;
+use gpp_core::progress::Bars;
 use gpp_core::{Calculator, Complex64, Result};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ pyo3::import_exception!(gpp, Stopped);
 #[pymodule]
 mod _gpp {
     #[pymodule_export]
-    use super::calculator::{Calculator, Placed};
+    use super::calculator::{PyCalculator, PyPlaced};
     #[pymodule_export]
     use super::{read, system, versions};
     #[pymodule_export]
@@ -32,9 +32,10 @@ mod _gpp {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// The CUDA stream, whether the static CH is wanted, at which energy CH of each band, and the progress callback.
+/// The CUDA stream, whether the static CH is wanted, at which energy CH of each band, whether Σ alone, and the progress
+/// callback.
 #[derive(FromPyObject)]
-pub struct Call(usize, bool, Option<usize>, Option<Py<PyAny>>);
+pub struct Call(usize, bool, Option<usize>, bool, Option<Py<PyAny>>);
 
 impl Call {
     /// Does `work` with the calculator of this call.
@@ -47,7 +48,7 @@ impl Call {
         calculator: &Calculator,
         work: impl FnOnce(&Calculator) -> Result<R> + Send,
     ) -> PyResult<R> {
-        let Call(stream, static_ch, ach_of_bands, progress) = self;
+        let Call(stream, static_ch, ach_of_bands, sigma_alone, progress) = self;
         // SAFETY: the caller says that it is a stream of the device.
         let stream = unsafe { ForeignStream::new(without_provenance_mut(stream)) };
         let raised = Arc::new(OnceLock::new());
@@ -64,7 +65,7 @@ impl Call {
             Python::try_attach(asked).unwrap_or(true).then_some(0)
         };
         let calculator = calculator.clone().with_static_ch(static_ch);
-        let calculator = calculator.with_ach_of_bands(ach_of_bands);
+        let calculator = calculator.with_ach_of_bands(ach_of_bands).with_sigma_alone(sigma_alone);
         let calculator = calculator.with_stream(stream).with_progress(report);
         let found = detached(py, || work(&calculator));
         raised.get().map_or(found, |error| Err(error.clone_ref(py)))
@@ -88,13 +89,13 @@ pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send
 /// The ids of all versions, in order, each with what it changes.
 #[pyfunction]
 fn versions() -> Vec<(&'static str, &'static str)> {
-    catalogue::versions().map(|listed| (listed.id(), listed.version.change)).collect()
+    catalogue::versions().map(|listed| (listed.id(), listed.label().change)).collect()
 }
 
 /// The arguments of a built-in system, and the energy of its state.
 #[pyfunction]
 fn system<'py>(py: Python<'py>, name: &str, seed: u64) -> PyResult<(Bound<'py, PyDict>, f64)> {
-    let make = || Synthesis::new(System::find(name)?, seed, Progress::NONE).load();
+    let make = || Synthesis::new(System::find(name)?, seed, Bars::NONE).load();
     let problem = detached(py, make)?;
     Ok((arguments(py, &problem)?, problem.header().e_lk))
 }
@@ -104,7 +105,7 @@ type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 /// The arguments of a file in the mini-app's format; asx and ach that it compares with, and those that it starts from.
 #[pyfunction]
 fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
-    let problem = detached(py, || input_file::read(&path, Progress::NONE))?;
+    let problem = detached(py, || input_file::read(&path, Bars::NONE))?;
     let stored = problem.stored().cloned().unwrap_or_else(|| Sums::zero(problem.nw()));
     let start = problem.start();
     let sums = [&stored.asx, &stored.ach, &start.asx, &start.ach];
@@ -129,19 +130,19 @@ fn arguments<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyD
     let omega: Vec<f64> = header.above_state().iter().map(|above| header.e_lk + above).collect();
     let rows: Vec<i64> = header.rows().map(|row| row.map_or(-1, |ig| ig as i64)).collect();
 
-    let all = PyDict::new(py);
-    all.set_item("wtilde", vector(py, problem.wtilde()))?;
-    all.set_item("eps", vector(py, problem.eps()))?;
-    all.set_item("vcoul", vector(py, &header.vcoul[..ncouls]))?;
-    all.set_item("igp_to_ig", vector(py, &rows))?;
-    all.set_item("aqsn", vector(py, problem.aqsn()))?;
-    all.set_item("aqsm", PyArray1::from_vec(py, aqsm))?;
-    all.set_item("e", vector(py, &e))?;
-    all.set_item("occ", vector(py, problem.occ()))?;
-    all.set_item("omega", vector(py, &omega))?;
-    all.set_item("gamma", header.sig_gamma)?;
-    all.set_item("sexcut", header.sexcut)?;
-    Ok(all)
+    let arguments = PyDict::new(py);
+    arguments.set_item("wtilde", vector(py, problem.wtilde()))?;
+    arguments.set_item("eps", vector(py, problem.eps()))?;
+    arguments.set_item("vcoul", vector(py, &header.vcoul[..ncouls]))?;
+    arguments.set_item("igp_to_ig", vector(py, &rows))?;
+    arguments.set_item("aqsn", vector(py, problem.aqsn()))?;
+    arguments.set_item("aqsm", PyArray1::from_vec(py, aqsm))?;
+    arguments.set_item("e", vector(py, &e))?;
+    arguments.set_item("occ", vector(py, problem.occ()))?;
+    arguments.set_item("omega", vector(py, &omega))?;
+    arguments.set_item("gamma", header.sig_gamma)?;
+    arguments.set_item("sexcut", header.sexcut)?;
+    Ok(arguments)
 }
 
 fn vector<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> Bound<'py, PyArray1<T>> {

@@ -25,9 +25,8 @@ def accepted(array: NDArray[np.complex128], real: NDArray[np.float64]) -> comple
     found = placed.sums(there, array, real, real, omega=real)
     matrices = placed.matrix(there, real, real, real, 0.5, sexcut=4)
     arguments, (asx, ach) = gpp.read("tiny.dat")
-    host, device = calculator.workspace(1, 1, 1, 1, on_device=True)
     names: list[str] = [*gpp.versions(), matrices.version, calculator.device, calculator.version]
-    print(arguments["igp_to_ig"], host + device, names, calculator.threads + 1)
+    print(arguments["igp_to_ig"], names, calculator.threads + 1)
     try:
         total: NDArray[np.complex128] = asx + ach + found.asx + matrices.sx[0, 0]
     except (gpp.Stopped, gpp.Error):
@@ -37,7 +36,6 @@ def accepted(array: NDArray[np.complex128], real: NDArray[np.float64]) -> comple
 
 def refused(calculator: gpp.Calculator, placed: gpp.Placed) -> None:
     calculator.place(object(), [1j], [1.0], [0])  # type: ignore[arg-type]
-    calculator.workspace(1, 1, 1, 1.5)  # type: ignore[arg-type]
     placed.sums([1j])  # type: ignore[call-arg]
     gpp.Calculator(progress=3)  # type: ignore[arg-type]
     gpp.system("tiny")["a"]  # type: ignore[typeddict-item]

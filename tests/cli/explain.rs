@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::{common, gpp, parsed, text};
 use gpp::catalogue::series;
-use gpp_core::offdiag::gpu::ALL;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -32,7 +31,7 @@ fn row<'a>(card: &'a Value, name: &str) -> &'a Value {
 fn every_version_of_every_series_has_a_card() {
     for (id, folder, archived, first) in [
         ("paper", "h100-2026-11-27/si214", 9, None),
-        ("past", "h100-2026-11-27/si214", 6, Some("v8")),
+        ("new", "h100-2026-11-27/si214", 6, Some("v8")),
         ("blog", "h100-2026-11-27/si214-blog", 5, None),
         ("talk", "h100-2026-11-27/si214-talk", 10, None),
     ] {
@@ -58,7 +57,7 @@ fn a_card_has_idea_source_figures_and_verdict() {
     let from = early("si214");
     let explain = gpp().args(["explain", "v4", "--from", &from]).assert().success();
     let idea = contains("Collapsing only `igp` and `ig`");
-    let change = idea.and(contains("+     loops: Loops::Collapse2,"));
+    let change = idea.and(contains("+    loops: Loops::Collapse2,"));
     let traffic = contains("HBM [GB]").and(contains("581.0")).and(contains("167.7"));
     explain
         .stdout(contains("v4 against v3: bands become a loop inside the thread\n").and(change))
@@ -68,12 +67,9 @@ fn a_card_has_idea_source_figures_and_verdict() {
     let change = time["now"].as_f64().unwrap() / time["before"].as_f64().unwrap() - 1.0;
     assert!((time["change"].as_f64().unwrap() - change).abs() < 1e-12);
     assert!(row(card, "over baseline")["now"].as_f64().unwrap() > 2.0);
-    assert_eq!(card["idea"]["lines"], serde_json::json!([1]));
     // These records have no clocks.
-    let [why, bound, published] =
-        ["why", "bound", "published"].map(|of| card["diagnosis"][of].as_str().unwrap());
+    let [why, bound] = ["why", "bound"].map(|of| card["diagnosis"][of].as_str().unwrap());
     assert!(!why.contains("clock") && bound.contains("Warps wait"), "{why} {bound}");
-    assert!(published.starts_with("Published, on a V100: "), "{published}");
 }
 
 #[test]
@@ -82,19 +78,19 @@ fn without_records_a_card_has_the_idea_and_the_change() {
     let explain = |arguments: &[&str]| {
         gpp().current_dir(dir.path()).arg("explain").args(arguments).assert().success()
     };
-    let bare = contains("+     loops")
+    let bare = contains("+    loops")
         .and(contains("No measurements given"))
         .and(contains("less time").not());
     explain(&["v4"]).stdout(bare);
     // A run has times; the usual folder has counters.
     let run = early("si214/run.json");
     explain(&["v4", "--from", &run]).stdout(contains("less time").and(contains("HBM [GB]").not()));
-    let folder = dir.path().join("gpp-profile/si214");
+    let folder = dir.path().join("gpp-profile");
     fs::create_dir_all(&folder).unwrap();
     for file in ["profile-v0.json", "profile-v1.json", "ceilings.json"] {
         fs::copy(PathBuf::from(early("si214")).join(file), folder.join(file)).unwrap();
     }
-    explain(&["v1"]).stdout(contains("gpp-profile/si214").and(contains("FLOP per term")));
+    explain(&["v1"]).stdout(contains("gpp-profile").and(contains("FLOP per term")));
 }
 
 #[test]
@@ -112,10 +108,10 @@ fn a_difference_may_be_of_any_two() {
 fn two_runs_are_compared_version_by_version() {
     let dir = tempfile::tempdir().unwrap();
     let archive = PathBuf::from(early("si214/run.json"));
-    let mut run: gpp::record::run::Run = gpp::record::read(&archive).unwrap();
-    let scale = |run: &mut gpp::record::run::Run, at: usize, by: f64| {
+    let mut run: gpp::record::run::RunRecord = gpp::record::read(&archive).unwrap();
+    let scale = |run: &mut gpp::record::run::RunRecord, at: usize, by: f64| {
         let samples = run.results[at].times.samples.iter().map(|time| time * by).collect();
-        run.results[at].times = gpp::record::run::Times::of(samples);
+        run.results[at].times = gpp::record::run::Times::from_samples(samples);
     };
     scale(&mut run, 0, 0.5);
     scale(&mut run, 1, 1.5);
@@ -134,22 +130,4 @@ fn two_runs_are_compared_version_by_version() {
     let rows = &document["rows"];
     assert!((rows[0]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
     assert_eq!((&rows[2]["change"], &rows[2]["verdict"] == "differs"), (&0.0.into(), false));
-}
-
-#[test]
-fn every_version_of_matrices_has_a_card() {
-    let document = parsed(gpp().args(["explain", "offdiag", "--json", "-"]));
-    let cards = document["cards"].as_array().unwrap();
-    assert_eq!(cards.len(), ALL.len());
-    for (card, version) in cards.iter().zip(ALL) {
-        let named = (card["version"].as_str(), card["before"].as_str());
-        assert_eq!(named, (Some(version.id), version.from));
-        assert_eq!(card["difference"].is_null(), version.from.is_none());
-        assert!(card["idea"]["title"].as_str().unwrap().len() > 9, "{}", version.id);
-    }
-    let wide = gpp().args(["diff", "vector", "wide"]).assert().success();
-    wide.stdout(contains("wide against vector: ").and(contains("more lines").not()));
-    let run = ["--device", "cpu", "-s", "tiny", "--version", "ring"];
-    let typed = "version ring: is of Σ as a matrix: type `gpp offdiag --version ring` or `gpp explain ring`";
-    gpp().args(run).assert().code(2).stderr(contains(typed));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gpp::record;
-use gpp::record::run::Run;
+use gpp::record::run::RunRecord;
 
 use crate::common::{QUIET, place};
 
@@ -17,7 +17,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
     for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
         let errors = [
             gpp::problem::input_file::read(path, QUIET).err().map(|error| error.to_string()),
-            record::read::<Run>(path).err().map(|error| error.to_string()),
+            record::read::<RunRecord>(path).err().map(|error| error.to_string()),
         ];
         for text in errors {
             let text = text.expect("it is no file");
@@ -38,6 +38,6 @@ fn what_is_no_regular_file_is_not_waited_for() {
     }
     let large = folder.path().join("large.json");
     File::create(&large).unwrap().set_len(20 << 30).unwrap();
-    let text = record::read::<Run>(&large).expect_err("it is too large").to_string();
+    let text = record::read::<RunRecord>(&large).expect_err("it is too large").to_string();
     assert!(text.contains("21474836480 bytes, at most 1073741824"), "{text}");
 }

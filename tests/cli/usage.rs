@@ -17,17 +17,12 @@ fn version_flags_do_not_clash() {
 }
 
 #[test]
-fn lists_and_completions() {
+fn lists_and_help() {
     let mut assert = gpp().arg("list").assert().success();
     for name in ["v0", "v13", "si510-complex", "small enough for two CPU cores"] {
         assert = assert.stdout(contains(name));
     }
-    let cases = [("bash", "--static-ch"), ("zsh", "--static-ch["), ("fish", "-l static-ch")];
-    for (shell, flag) in cases {
-        let script = gpp().args(["completions", shell]).assert().success();
-        script.stdout(contains("offdiag").and(contains(flag)));
-    }
-    let help = contains("v0-v8").and(contains("Examples:")).and(contains("completions").not());
+    let help = contains("v0-v8").and(contains("Examples:"));
     gpp().arg("--help").assert().success().stdout(help);
     let short = gpp().arg("-h").assert().success();
     let lines = String::from_utf8_lossy(&short.get_output().stdout).lines().count();
@@ -35,15 +30,10 @@ fn lists_and_completions() {
 }
 
 #[test]
-fn help_is_a_command_too_and_boxes_are_those_of_the_locale() {
+fn help_is_a_command_too() {
     let help =
         |arguments: &[&str]| gpp().args(arguments).assert().success().get_output().stdout.clone();
     assert_eq!(help(&["help", "sigma"]), help(&["sigma", "--help"]));
-    for (locale, has) in [("C", false), ("POSIX", false), ("C.UTF-8", true), ("de_DE.utf8", true)] {
-        let list = gpp().arg("list").env("LC_ALL", locale).assert().success();
-        let boxes = String::from_utf8_lossy(&list.get_output().stdout).contains('│');
-        assert_eq!(boxes, has, "{locale}");
-    }
 }
 
 /// As launchers tell a process that it is one of several: Open MPI's, MPICH's, Slurm's with and without PMIx.
@@ -104,15 +94,12 @@ fn help_fits_a_narrow_terminal() {
 }
 
 #[test]
-fn files_of_other_formats_are_named() {
+fn files_of_other_formats_are_refused() {
     let (_dir, path) = place("eps.h5");
     fs::write(&path, b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0").unwrap();
     for (flags, part) in [
-        (
-            &["--input"][..],
-            "is an HDF5 file, not an input file; gpp's docs/berkeleygw.md describes",
-        ),
-        (&["table", "--from"], "cannot read: it is an HDF5 file, not text"),
+        (&["--input"][..], "record 1 (sig_ntband, "),
+        (&["table", "--from"], "cannot read: it is not text"),
     ] {
         let refused = gpp().args(flags).arg(&path).assert().code(2).stdout("");
         refused.stderr(contains(format!("eps.h5: {part}")));
@@ -141,7 +128,4 @@ fn the_ptx_of_a_version_is_a_module_of_its_kernels() {
     let kernels = gpp::catalogue::find("v4").unwrap().gpu().unwrap().kernels;
     let known = kernels.iter().flat_map(|kernel| kernel.entries).map(|entry| entry.symbol);
     assert_eq!(entries(&v4), known.collect::<Vec<_>>());
-    let (_, one) = ptx(&["gpp_v4_nw2"]);
-    assert_eq!(entries(&one), ["gpp_v4_nw2"]);
-    assert!(v4.contains(one.split_once(".visible").unwrap().1.trim()));
 }

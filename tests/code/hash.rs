@@ -1,10 +1,5 @@
 //! What tells a kernel's code from another's.
 
-#[allow(dead_code, reason = "the build script lists files with it")]
-#[path = "../../build/sources.rs"]
-mod sources;
-
-use gpp::catalogue::sources::of;
 use gpp::devices::gpu::Ptx;
 
 use crate::{RECORDED, compiler};
@@ -52,15 +47,5 @@ fn a_section_of_a_file_is_a_source_of_its_own() {
         "use a::B;\n\npub mod v0 {\n    //! v0: one.\n    fn f() {\n    }\n}\n\nconst C: u8 = 0;\n";
     let own = ("p.rs".to_string(), "use a::B;\n\n\nconst C: u8 = 0;\n".to_string());
     let v0 = ("p.rs#v0".to_string(), "//! v0: one.\nfn f() {\n}\n".to_string());
-    assert_eq!(sources::sections("p.rs", text), [own, v0]);
-}
-
-#[test]
-fn a_source_s_hash_is_of_code_alone() {
-    let hash = |text: &str| sources::hash(&[("p.rs".to_string(), text.to_string())]);
-    assert_eq!(hash("fn f() {\n    1\n}\n"), hash("// One.\nfn f() {\n\n1\n}\n"));
-    assert_ne!(hash("fn f() {\n    1\n}\n"), hash("fn f() {\n    2\n}\n"));
-    let of = |id: &str| of(id).unwrap().hash;
-    assert_eq!(of("v3"), of("v13"));
-    assert_ne!(of("v3"), of("cpu:paired"));
+    assert_eq!(crate::build::commit::sources::sections("p.rs", text), [own, v0]);
 }

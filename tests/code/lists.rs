@@ -60,7 +60,7 @@ fn dimensions_that_wrap_are_found() {
         let kernel = version.kernel(Poles::Real);
         // As many igp as make 2³² iterations with the blocks of a version that has them.
         let blocks = match kernel.loops {
-            Loops::Blocked { n_blk, ig_blk } => n_blk * ig_blk,
+            Loops::Blocked { band_blocks, ig_blocks } => band_blocks * ig_blocks,
             _ => 1 << 13,
         };
         let ngpown = (1 << 31) / (blocks / 2);
@@ -96,7 +96,7 @@ fn dimensions_that_wrap_are_found() {
 #[test]
 fn what_a_warp_does_together_stands_once() {
     assert_eq!(NO_KERNELS, None, "there is nothing to look at");
-    let text = own().of(["gpp_sigma_blocks_real"]);
+    let text = own().module_of(["gpp_sigma_blocks_real"]);
     let count = |instruction: &str| text.matches(instruction).count();
     // Five steps of a tree for both words of the four sums.
     assert_eq!((count("vote.sync"), count("shfl.sync")), (1, 5 * 2 * 4));
@@ -104,6 +104,6 @@ fn what_a_warp_does_together_stands_once() {
 
 #[test]
 fn strided_shares_end_where_the_next_index_would_not_fit_32_bits() {
-    let last = Thread::of(0, u32::MAX - 5, 1, 33_553_920);
+    let last = Thread::new(0, u32::MAX - 5, 1, 33_553_920);
     assert_eq!(last.strided(u32::MAX).count(), 1);
 }

@@ -7,6 +7,7 @@ mod build;
 mod compiler;
 mod hash;
 mod lists;
+mod names;
 mod staging;
 
 /// What two compilers wrote of a crate with a version, a tiled version and a second stage of a few lines each.

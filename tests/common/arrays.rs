@@ -4,9 +4,7 @@ use gpp::catalogue::{self, BackEnd};
 use gpp::problem::input_file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Problem, Source, System};
-use gpp_core::{
-    Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening, Sizes,
-};
+use gpp_core::{Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening};
 use num_complex::Complex64;
 
 use super::QUIET;
@@ -50,10 +48,6 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
         inv_igp_index: &h.inv_igp_index[..h.ngpown],
         indinv: &h.indinv,
     }
-}
-
-pub fn sizes([ncouls, ngpown, nbands, nw]: [usize; 4]) -> Sizes {
-    Sizes { ncouls, ngpown, nbands, nw, on_gpu: false }
 }
 
 pub fn formula(problem: &Problem) -> Formula {
@@ -120,7 +114,7 @@ impl Arrays {
 }
 
 pub fn own_versions() -> impl Iterator<Item = &'static str> {
-    let own = catalogue::versions().filter(|listed| listed.kernel.back_end() == BackEnd::Cpu);
+    let own = catalogue::versions().filter(|listed| listed.back_end() == BackEnd::Cpu);
     own.map(|listed| listed.id())
 }
 

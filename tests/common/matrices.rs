@@ -3,15 +3,24 @@
 use std::fs::File;
 use std::path::Path;
 
+use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{Problem, Sums, input_file};
-use gpp::reference::matrix::Sample;
-use gpp_core::offdiag::gpu::{Launches, Place, Version, batches};
-use gpp_core::offdiag::images::{self, Shape};
-use gpp_core::offdiag::{Elements, GROUP, Sums as MatrixSums, Task};
+use gpp::reference::matrix::SampledElements;
+use gpp_core::offdiag::cpu::MatrixOnCpu;
+use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
+use gpp_core::offdiag::images::{self, ImageShape};
+use gpp_core::offdiag::{Elements, GROUP, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
+use gpp_core::ranks::Alone;
 use npyz::WriterBuilder;
 use num_complex::Complex64;
 
 use super::{Kind, QUIET, Random, made, remade};
+
+pub fn on_cpu(task: &MatrixTask) -> gpp::error::Result<SummedMatrix> {
+    let device = CpuDevice::new();
+    let worker = MatrixOnCpu::new(&device, *task)?;
+    MatrixWorkers::new(*task, vec![Box::new(worker)], &Alone).sum(&|_| ())
+}
 
 pub const BANDS: usize = 9;
 
@@ -125,8 +134,8 @@ impl Elements for Given {
 }
 
 /// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp.
-pub fn emulated(task: &Task, version: &'static Version) -> MatrixSums {
-    let shape = Shape::of(task, version);
+pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSums {
+    let shape = ImageShape::for_task(task, version);
     let (image, fallback) = images::poles(task, &shape);
     let begins = images::begins(&fallback);
     let (rows, vcoul) = images::rows(task, &shape);
@@ -139,7 +148,7 @@ pub fn emulated(task: &Task, version: &'static Version) -> MatrixSums {
     for part in 0..task.parts() {
         let mut a = vec![0.0; shape.a()];
         images::fill(task, &shape, part, &mut a);
-        let place = Place {
+        let place = ImageAddresses {
             a: a.as_ptr(),
             poles: image.as_ptr(),
             pairs: fallback.as_ptr(),
@@ -158,7 +167,7 @@ pub fn emulated(task: &Task, version: &'static Version) -> MatrixSums {
                 let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
                 let sums = sums[first..][..shape.sums()].as_mut_ptr();
                 let Launches { first, fallback, gather, second } =
-                    Launches::of(task, &shape, &place, batch, sums);
+                    Launches::for_batch(task, &shape, &place, batch, sums);
                 version.run_u(!shape.real, batch.exchange, &first);
                 fallback.run();
                 if batch.gathers {
@@ -178,6 +187,6 @@ pub fn emulated(task: &Task, version: &'static Version) -> MatrixSums {
     total
 }
 
-pub fn sample_of_all(task: &Task) -> Sample {
-    Sample { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
+pub fn sample_of_all(task: &MatrixTask) -> SampledElements {
+    SampledElements { bands: (0..task.bands()).collect(), energies: (0..task.nw()).collect() }
 }

@@ -220,7 +220,7 @@ pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)
 }
 
 pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {
-    let (header, matrices) = (grid.of(problem.header()), matrices(problem));
+    let (header, matrices) = (grid.apply_to(problem.header()), matrices(problem));
     Problem::new(problem.name(), problem.origin().clone(), header, matrices)
 }
 
@@ -242,7 +242,7 @@ pub fn changed(
     change(&mut wtilde, &mut wx, &mut occ);
     let bands = bands.with_energies(wx, occ)?;
     let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local)?;
-    Ok(Problem::of(&name, origin, bands.into(), slab).expect("the slab is whole"))
+    Ok(Problem::from_slab(&name, origin, bands.into(), slab).expect("the slab is whole"))
 }
 
 pub fn assorted() -> impl Iterator<Item = Problem> {

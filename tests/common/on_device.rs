@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use gpp::catalogue::{BackEnd, Kernel, ch_of_bands, versions};
+use gpp::catalogue::{BackEnd, Version, ch_of_bands, versions};
 use gpp::devices::gpu::Gpu;
-use gpp::devices::{Device, Watch, Worker};
+use gpp::devices::{Control, Device, Worker};
 use gpp::engine::Engine;
+use gpp::kernels::arrays::Layout;
+use gpp::kernels::kernel::{Dimensions, Kernel};
+use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
+use gpp::problem::arrays::{ARRAYS, ArraySpec, Of};
 use gpp::problem::{Extents, Matrices, Problem, Slab, Sums};
 use gpp::reference::{self, Outcome, verify};
-use gpp_core::offdiag::gpu::{OnGpu, Version, version_for};
-use gpp_core::offdiag::{self, Task, Workers};
+use gpp_core::offdiag::gpu::{MatrixOnGpu, MatrixVersion, version_for};
+use gpp_core::offdiag::{self, MatrixTask, MatrixWorkers};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
@@ -30,7 +34,7 @@ fn engine<'a>(
 pub fn summed(
     device: &dyn Device,
     problem: &Problem,
-    kernel: Kernel,
+    kernel: Version,
     igp: usize,
     workers: usize,
 ) -> gpp::error::Result<Sums> {
@@ -43,17 +47,46 @@ pub fn summed(
 /// Σ as a matrix on a GPU.
 pub fn matrix(
     gpu: &Gpu,
-    task: &Task,
-    version: &'static Version,
-) -> gpp::error::Result<offdiag::Sums> {
+    task: &MatrixTask,
+    version: &'static MatrixVersion,
+) -> gpp::error::Result<offdiag::MatrixSums> {
     let version = version_for(gpu, Some(version), task.bands())?;
-    let workers: Vec<Box<dyn offdiag::Worker>> = vec![Box::new(OnGpu::new(gpu, *task, version)?)];
-    Ok(Workers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
+    let workers: Vec<Box<dyn offdiag::MatrixWorker>> =
+        vec![Box::new(MatrixOnGpu::new(gpu, *task, version)?)];
+    Ok(MatrixWorkers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
+}
+
+/// Most bytes that a device needs for the arrays of the bands and of `slabs` slabs in one layout, with sums and pairs.
+pub fn device_bytes(slab: Extents, slabs: u64) -> u64 {
+    let most =
+        |array: &ArraySpec| Layout::ALL.map(|layout| array.bytes(slab, layout)).into_iter().max();
+    let arrays = |part| ARRAYS.into_iter().filter(move |array| array.belongs_to == part);
+    let bytes = |part| arrays(part).filter_map(&most).sum::<u64>();
+    let Extents { nbands, ngpown, ncouls, nw } = slab;
+    // Fallback pairs are no more than one of 16, or all pairs are sorted.
+    let begins: Vec<u32> = (0..=ngpown).map(|igp| (igp * ncouls / 16) as u32).collect();
+    let dimensions = Dimensions {
+        nbands: nbands as u32,
+        ngpown: ngpown as u32,
+        ncouls: ncouls as u32,
+        nw: nw as u32,
+        fallback_begins: &begins,
+        clusters: u32::MAX,
+    };
+    let partial_sums = |kernel: &Kernel| {
+        let grid = kernel.grid(&dimensions);
+        let values = kernel.values([nbands, nw.min(kernel.holds())].map(|count| count as u64));
+        u64::from(grid.per_group() + 1) * u64::from(grid.groups) * values * 8
+    };
+    let kernels = ALL.iter().flat_map(|gpu| gpu.kernels);
+    let pairs = (ngpown * ncouls * 8) as u64;
+    let besides = pairs + kernels.map(partial_sums).max().unwrap_or(0);
+    bytes(Of::Bands) + slabs * (bytes(Of::Slab) + besides)
 }
 
 /// `igp` of a group of the kernels that sum this problem; `None` if the slab is one.
-pub fn group(problem: &Problem, kernel: Kernel) -> Option<usize> {
-    kernel.igp_of_group(&kernel.batches(problem).first().plan)
+pub fn group(problem: &Problem, kernel: Version) -> Option<usize> {
+    kernel.igp_of_group(problem.outline())
 }
 
 /// Slabs of whole groups on several workers give the bits of the whole, the paper's grids those of the same slabs on one.
@@ -61,10 +94,10 @@ pub fn group(problem: &Problem, kernel: Kernel) -> Option<usize> {
 pub fn slabs(
     device: &dyn Device,
     problem: &Problem,
-    kernels: impl Iterator<Item = Kernel>,
+    kernels: impl Iterator<Item = Version>,
 ) -> gpp::error::Result<usize> {
     let (ngpown, mut compared) = (problem.header().ngpown, 0);
-    let reference = reference::of(problem, QUIET)?;
+    let reference = reference::for_problem(problem, QUIET)?;
     for kernel in kernels {
         let group = group(problem, kernel);
         let whole = group.map(|_| summed(device, problem, kernel, ngpown, 1)).transpose()?;
@@ -103,7 +136,7 @@ pub fn of_bands(
 ) -> gpp::error::Result<Vec<Complex64>> {
     let mut engine = engine(device, problem, igp, workers)?;
     let kernel = ch_of_bands(by, at.is_none());
-    let mut run = || engine.run_at(&[at.unwrap_or(0)], kernel, Watch::none());
+    let mut run = || engine.run_with(kernel, Some(&[at.unwrap_or(0)]), Control::none());
     let [first, again] = [run()?.sums, run()?.sums];
     assert!(same_bits(&first, &again), "{} of {}: two runs differ", kernel.id(), problem.name());
     Ok(first.ach)
@@ -188,16 +221,16 @@ pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
         let igp = first.slab().igp();
         let slab = Slab::new(first.bands(), igp, wtilde, eps, aqsm_local).unwrap();
         let bands = Arc::new(first.bands().clone());
-        let second = Problem::of("second", first.origin().clone(), bands, slab).unwrap();
-        let of_device = |kernel: &Kernel| {
+        let second = Problem::from_slab("second", first.origin().clone(), bands, slab).unwrap();
+        let of_device = |kernel: &Version| {
             device.back_end() == BackEnd::Cpu || kernel.back_end() == BackEnd::Gpu
         };
         let mut both = device.worker(&first)?;
-        for kernel in versions().map(|listed| listed.kernel).filter(of_device) {
+        for kernel in versions().filter(of_device) {
             let batch = &kernel.batches(&first).first();
             let mut own = device.worker(&second)?;
             let of = |worker: &mut dyn Worker, problem: &Problem| {
-                worker.begin(problem.slab(), batch, kernel, Watch::none())?;
+                worker.begin(problem.slab(), batch, kernel, Control::none())?;
                 Ok::<_, gpp::error::Error>(worker.finish()?.values)
             };
             let own = of(own.as_mut(), &second)?;

@@ -4,10 +4,10 @@ use std::env;
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 
-use gpp::catalogue::Kernel;
-use gpp::devices::Device;
+use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
+use gpp::devices::{Choice, Control, Device};
 use gpp::engine::Engine;
 use gpp::kernels::arrays::{
     self, Arguments, Layout, PaperArguments, PlannedArguments, REPACK_SYMBOL, RepackArguments,
@@ -18,14 +18,15 @@ use gpp::kernels::reduction::{self, SecondStageArguments, second_stage};
 use gpp::kernels::sigma::ClusterArguments;
 use gpp::kernels::threads::Thread;
 use gpp::kernels::tiling::Grid;
-use gpp::kernels::versions::{ALL, find, per_band};
+use gpp::kernels::versions::{ALL, find};
 use gpp::measure::{measure, same_bits};
-use gpp::problem::arrays::Of;
 use gpp::problem::{Extents, Problem, Sums};
+use gpp::ranks::Alone;
 use gpp::record::Repetition;
+use gpp::session::{MemoryLimits, Session};
 
 use super::Outcome;
-use crate::common::on_device::two_problems;
+use crate::common::on_device::{device_bytes, two_problems};
 use crate::common::{Kind, at_energies, made};
 
 type Launch = unsafe extern "C" fn(*const c_char, *const *const c_void, u32, u32, *const f64);
@@ -59,7 +60,7 @@ unsafe extern "C" fn launch(
             let given = RepackArguments::read(parameters(RepackArguments::COUNT));
             for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
             {
-                arrays::repack(Thread::of(block, lane, blocks, threads), &given);
+                arrays::repack(Thread::new(block, lane, blocks, threads), &given);
             }
             return;
         }
@@ -81,7 +82,7 @@ unsafe extern "C" fn launch(
                         lists::grid(blocks - fallback, fallback)
                     }
                     Loops::Tiled(shape) => shape.grid(ngpown, ncouls, fallback),
-                    _ => per_band::grid(given.nbands, ngpown, ncouls),
+                    _ => gpp::kernels::per_band_grid::grid(given.nbands, ngpown, ncouls),
                 };
                 Box::new(given)
             }
@@ -115,7 +116,7 @@ pub fn single_run() -> Outcome {
     let seconds = |repetition: Repetition| {
         let mut engine = Engine::whole(&gpu, &problem)?;
         let done = |_: f64| ();
-        let found = measure(Kernel::Gpu(kernel), &gpu, &mut engine, None, repetition, &done)?;
+        let found = measure(Version::Gpu(kernel), &gpu, &mut engine, None, repetition, &done)?;
         Ok::<_, gpp::error::Error>(found.times.median)
     };
     let ratio = |_| Ok(seconds(Repetition::exactly(0, 1))? / seconds(Repetition::exactly(1, 3))?);
@@ -132,7 +133,7 @@ fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Resul
         true => Engine::whole(device, problem)?,
         false => Engine::new(problem, igp, vec![device.worker(problem)?])?,
     };
-    let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Kernel::Gpu(gpu));
+    let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Version::Gpu(gpu));
     runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()
 }
 
@@ -142,8 +143,7 @@ pub fn every_version() -> Outcome {
         let [two, few] = [11, 7].map(|nbands| made([nbands, 100, 40, 2], kind, 12));
         for problem in [two, at_energies(&few, 5)] {
             let slab = Extents { ngpown: 32, ..problem.extents() };
-            let (bands, slab) = (slab.device_bytes(Of::Bands), slab.device_bytes(Of::Slab));
-            for (igp, most) in [(100, None), (32, None), (32, Some(bands + 3 * slab))] {
+            for (igp, most) in [(100, None), (32, None), (32, Some(device_bytes(slab, 3)))] {
                 let gpu = Gpu::limited(0, most)?;
                 let [own, expected] =
                     [&gpu as &dyn Device, &host].map(|device| sums(device, &problem, igp));
@@ -154,4 +154,32 @@ pub fn every_version() -> Outcome {
         }
     }
     Ok(two_problems(&Gpu::open(0)?)?)
+}
+
+/// Slabs that find no room on a device are halved until they do, unless their size is asked for.
+pub fn halved() -> Outcome {
+    let problem = made([11, 256, 40, 2], Kind::Mixed, 12);
+    // Two slabs of 64 igp find room with what a version adds, not two of 128.
+    let few = Extents { ngpown: 6 * 32, ..problem.extents() }.bytes();
+    for id in ["v9", "v13", "v3"] {
+        let kernels = [catalogue::find(id).unwrap()];
+        let run = |device, slab| {
+            let limits = MemoryLimits { device, slab, ..MemoryLimits::default() };
+            let session = Session::open(&Choice::Gpu, limits, &Alone)?;
+            let igp = session.slab_size(&problem, &kernels, false)?;
+            let mut engine = session.engine(&problem, igp, &kernels)?;
+            engine.ready(kernels[0], Control::none())?;
+            let [first, again] = [engine.run(kernels[0])?.sums, engine.run(kernels[0])?.sums];
+            assert!(same_bits(&first, &again), "{id}");
+            Ok::<_, gpp::error::Error>((first, engine.slabs().igp()))
+        };
+        let (whole, igp) = run(None, None)?;
+        assert_eq!(igp, 256);
+        let (found, igp) = run(Some(few), None)?;
+        assert!((16..128).contains(&igp), "{id}: {igp}");
+        assert!(id == "v3" || same_bits(&found, &whole), "{id}: {igp}");
+        let refused = run(Some(few), Some(128)).err();
+        assert!(refused.is_some_and(|error| error.is_of_device_memory()), "{id}");
+    }
+    Ok(())
 }

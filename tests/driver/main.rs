@@ -32,6 +32,7 @@ fn main() {
             let trials = vec![
                 Trial::test("every version", launches::every_version),
                 Trial::test("the time of a single run", launches::single_run),
+                Trial::test("slabs without room", launches::halved),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("a settled call", resident::settled),
                 Trial::test("matrices on one device and on several", offdiag::devices),

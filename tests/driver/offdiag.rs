@@ -4,13 +4,13 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::offdiag::gpu::{ALL, Needs, OnGpu, Version, find};
-use gpp_core::offdiag::images::{Shape, begins, poles};
-use gpp_core::offdiag::{Elements, Sums, Task, Worker, Workers};
+use gpp_core::error::MemoryPlace;
+use gpp_core::offdiag::gpu::{ALL, MatrixOnGpu, MatrixVersion, find, host_bytes};
+use gpp_core::offdiag::images::{ImageShape, poles};
+use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorker, MatrixWorkers};
 use gpp_core::ranks::Alone;
 use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening};
 use num_complex::Complex64;
@@ -69,11 +69,16 @@ impl Elements for Numbered {
     }
 }
 
-fn sums(task: &Task, version: &'static Version, gpus: &[Gpu]) -> gpp::error::Result<[Sums; 2]> {
-    let on_gpu = |gpu| Ok(Box::new(OnGpu::new(gpu, *task, version)?) as Box<dyn Worker>);
+fn sums(
+    task: &MatrixTask,
+    version: &'static MatrixVersion,
+    gpus: &[Gpu],
+) -> gpp::error::Result<[MatrixSums; 2]> {
+    let on_gpu =
+        |gpu| Ok(Box::new(MatrixOnGpu::new(gpu, *task, version)?) as Box<dyn MatrixWorker>);
     let workers = gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?;
-    let mut workers = Workers::new(*task, workers, &Alone);
-    let mut once = || -> gpp::error::Result<Sums> {
+    let mut workers = MatrixWorkers::new(*task, workers, &Alone);
+    let mut once = || -> gpp::error::Result<MatrixSums> {
         let summed = workers.sum(&|_| ())?;
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)
@@ -85,7 +90,7 @@ pub fn devices() -> Outcome {
     for (kind, id) in [(Kind::Mixed, "m16n8k16"), (Kind::Real, "vector")] {
         let problem = made([230, 5, 19, 2], kind, 12);
         let elements = Numbered { bands: 3, made: AtomicUsize::new(0) };
-        let task = Task::new(&problem, &elements);
+        let task = MatrixTask::new(&problem, &elements);
         let version = find(id).expect("a version");
         let expected = emulated(&task, version);
         assert!(expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0));
@@ -110,23 +115,15 @@ pub fn memory() -> Outcome {
     for (kind, nw) in [(Kind::Real, 2), (Kind::Mixed, 3)] {
         let problem = at_energies(&made([60, 9, 30, 1], kind, 2), nw);
         let elements = Numbered { bands: 20, made: AtomicUsize::new(0) };
-        let task = Task::new(&problem, &elements);
+        let task = MatrixTask::new(&problem, &elements);
         let version = find("ring").expect("a version");
-        let needs = Needs::of(&task, version);
-        let (image, fallback) = poles(&task, &Shape::of(&task, version));
-        let of_fallback = 40 * fallback.len() + 4 * begins(&fallback).len();
-        let most = 100 << 20;
-        let gpu = Gpu::limited(0, Some(most))?;
-        let on_gpu = OnGpu::new(&gpu, task, version)?;
-        let taken = most - gpu.free_memory()?.unwrap_or(0);
-        // Nothing of A stays within this limit: it passes by in two buffers.
-        let expected = needs.least + of_fallback as u64;
-        drop(on_gpu);
-        assert_eq!(taken, expected, "{kind:?}: {needs:?}");
-        assert!(needs.host >= 8 * image.len() as u64, "{kind:?}: {needs:?}");
-        let short = Gpu::limited(0, Some(needs.least / 2))?;
-        let refused = OnGpu::new(&short, task, version).err();
-        assert!(matches!(refused, Some(Error::Memory { place: "device", .. })));
+        let (image, _) = poles(&task, &ImageShape::for_task(&task, version));
+        assert!(host_bytes(&task, version) >= 8 * image.len() as u64, "{kind:?}");
+        let short = Gpu::limited(0, Some(1 << 16))?;
+        let refused = MatrixOnGpu::new(&short, task, version).err();
+        assert!(matches!(refused, Some(Error::Memory { place: MemoryPlace::Device, .. })));
+        // Nothing of what did not find room is left there.
+        assert_eq!(short.free_memory()?, 1 << 16);
     }
     Ok(())
 }
@@ -143,7 +140,7 @@ pub fn of_a_caller() -> Outcome {
     let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
     let right = |found: FoundMatrix| {
         let version = find(found.version).expect("a version");
-        let expected = emulated(&Task::new(&problem, &elements), version);
+        let expected = emulated(&MatrixTask::new(&problem, &elements), version);
         assert!(found.sums == expected && found.seconds > 0.0);
     };
     for device in ["gpu:0", "gpu:0,1,2"] {

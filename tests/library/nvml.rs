@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use gpp::devices::gauge::nvml::OfNvml;
+use gpp::devices::gauge::nvml::NvmlGauge;
 use gpp::devices::gauge::{Gauge, Reading};
 
 use crate::common::place;
@@ -16,7 +16,7 @@ const CHILD: &str = "GPP_TEST_NVML";
 #[test]
 fn what_nvml_shows() {
     if let Ok(uuid) = std::env::var(CHILD) {
-        let gauge = OfNvml::of(&uuid);
+        let gauge = NvmlGauge::for_uuid(&uuid);
         println!("shown: {:?}", gauge.map(|gauge| (gauge.read(), gauge.power_limit_w())));
     }
 }
@@ -51,7 +51,7 @@ fn nvml_is_loaded_and_asked_when_it_is_there() {
             power_w: Some(power),
             temperature_c: Some(61.0),
             energy_j: Some(123456.789),
-            held_back: Some(vec!["power cap", "hardware slowdown"]),
+            clock_limited_by: Some(vec!["power cap", "hardware slowdown"]),
         };
         format!("{:?}", Some((reading, Some(700.0))))
     };

@@ -7,10 +7,10 @@ use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::error::Error;
-use gpp::error::exit_code;
+use gpp::output::exit_code;
 use gpp::problem::input_file::{read, write, write_with_subrecords};
-use gpp::problem::synthesis::synthesise;
-use gpp::problem::{EnergyGrid, Header, Problem, Sums, System};
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{EnergyGrid, Header, Problem, Source, Sums, System};
 use proptest::prelude::*;
 
 use crate::common::{FIXTURES, Kind, QUIET, alone, at, fixture, fixture_path, made, place};
@@ -59,7 +59,7 @@ fn patched<const N: usize>(name: &str, record: usize, offset: usize, value: [u8;
 fn round_trip() {
     let _turn = alone();
     let (dir, path) = place("copy.dat");
-    let system = synthesise(System::find("tiny").unwrap(), 1, QUIET).unwrap();
+    let system = Synthesis::new(System::find("tiny").unwrap(), 1, QUIET).load().unwrap();
     let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
     let many = [1, 4, 501].map(|count| {
         let small = made([13, 5, 37, 2], Kind::Mixed, 9);
@@ -88,8 +88,8 @@ fn inconsistent_contents() {
     };
     // (record, offset, value): what the message must say.
     for (record, offset, value, parts) in [
-        (1, 0, 0, ["sig_ntband must be at least 1, found 0", ""]),
-        (1, 4, -7, ["gvec_ng must be at least 1, found -7", ""]),
+        (1, 0, 0, ["record 1: sig_ntband must be from 1 to 2147483647, found 0", ""]),
+        (1, 4, -7, ["gvec_ng must be from 1 to 2147483647, found -7", ""]),
         (2, 0, 1 << 20, ["peinf_ntband_dist = 1048576", "exceeds peinf_ntband_max"]),
         (2, 12, 1 << 20, ["record 12 (wtilde_array)", "needs 1090519040 bytes"]),
         (2, 16, 1 << 20, ["ncouls = 1048576", "exceeds ncoul"]),
@@ -98,15 +98,15 @@ fn inconsistent_contents() {
         (6, 4, 0, ["inv_igp_index(2) = 0 is outside", ""]),
         (6, 4, 1 << 30, ["inv_igp_index(2) = 1073741824", ""]),
         (7, 0, 3, ["record 7 (", "gvec_ng is"]),
-        (5, 0, 0, ["nstart <= nend <= 100000", "found 0 and 3"]),
-        (5, 4, 1, ["nstart <= nend <= 100000", "found 2 and 1"]),
+        (5, 0, 0, ["record 5: nstart must be from 1 to 100000, found 0", ""]),
+        (5, 4, 1, ["nend must be from 2 to 100000, found 1", ""]),
         (5, 4, 4, ["record 15 (", "64"]),
-        (5, 4, 100_001, ["nstart <= nend <= 100000", "found 2 and 100001"]),
+        (5, 4, 100_001, ["nend must be from 2 to 100000, found 100001", ""]),
     ] {
         has(&patched("plain", record, offset, i32::to_le_bytes(value)), parts);
     }
     for (record, offset, value, parts) in [
-        (12, 16 * 66, f64::NAN, ["wtilde_array(ig,igp) is NaN", "(2,2)"]),
+        (12, 16 * 66, f64::NAN, ["record 12: wtilde_array(ig,igp) is NaN", "(2,2)"]),
         (13, 8, f64::INFINITY, ["I_eps_array(ig,igp) is", "at (1,1)"]),
         (14, 16, f64::NAN, ["aqsntemp(ig,n) is NaN", "at (2,1)"]),
         (5, 12, f64::NAN, ["sig_dw is NaN", ""]),
@@ -163,7 +163,7 @@ fn a_rank_without_work_is_read_and_sums_to_zero() {
         let host = CpuDevice::new();
         let mut engine = Engine::whole(&host, &problem).unwrap();
         for version in catalogue::versions() {
-            let sums = engine.run(version.kernel).unwrap().sums;
+            let sums = engine.run(version).unwrap().sums;
             assert_eq!(sums, Sums::zero(problem.nw()), "{offset} {}", version.id());
         }
     }

@@ -1,7 +1,6 @@
 //! Memory is what was planned: of a rank's share, of versions in addition to the arrays, of files and slabs. Tests run one
 //! after the other, since all of the process is measured: see [`common::alone`].
 
-mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod file;
@@ -14,15 +13,14 @@ mod threads;
 use std::fs;
 
 use common::{Kind, QUIET, alone, made, place, remade};
-use gpp::catalogue::{self, Kernel};
-use gpp::devices::Device;
-use gpp::devices::cpu::CpuDevice;
-use gpp::memory::{Limits, Resources, in_whole_slabs, load, slab_size};
+use gpp::catalogue::{self, Version};
+use gpp::devices::Choice;
 use gpp::problem::arrays::Of;
-use gpp::problem::input_file::{Input, write};
+use gpp::problem::input_file::{InputFile, write};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count};
 use gpp::ranks::Ranks;
+use gpp::session::{MemoryLimits, Session};
 use gpp_kernels::plan::Poles;
 use peak_alloc::PeakAlloc;
 use threads::{OnThread, on_each};
@@ -38,8 +36,8 @@ fn system() -> System {
     System { nbands: 4, nvband: 2, ngpown: 516, ncouls: 2000, masked: 0.0, ..demo.clone() }
 }
 
-fn version(id: &str) -> Kernel {
-    catalogue::find(id).unwrap().kernel
+fn version(id: &str) -> Version {
+    catalogue::find(id).unwrap()
 }
 
 fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
@@ -52,21 +50,20 @@ fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
 #[test]
 fn a_rank_holds_its_share_whoever_walks_through_all() {
     let _turn = alone();
-    let (host, system) = (CpuDevice::new(), system());
-    let devices: [&dyn Device; 1] = [&host];
+    let system = system();
     let whole = system.extents();
     let share = Extents { ngpown: whole.ngpown / FOUR, ..whole };
     for (rank, slab) in [(0, 16), (1, 100), (3, 129), (2, 516)] {
         let ranks = OnThread::like_others(rank, FOUR);
-        let limits = Limits { slab: Some(slab), ..Limits::default() };
-        let resources = Resources { devices: &devices, ranks: &ranks, limits };
+        let limits = MemoryLimits { slab: Some(slab), ..MemoryLimits::default() };
+        let session = Session::open(&Choice::Cpu, limits, &ranks).unwrap();
         let (problem, taken) = peak(|| {
             let source = Box::new(Synthesis::new(&system, 5, QUIET));
-            let problem = load(source, resources).unwrap();
+            let problem = session.load(source).unwrap();
             assert!(problem.stays());
-            let igp = slab_size(&problem, &[version("cpu:simd")], resources).unwrap();
+            let igp = session.slab_size(&problem, &[version("cpu:simd")], false).unwrap();
             assert_eq!(igp, slab);
-            in_whole_slabs(problem, igp, &ranks).unwrap()
+            session.in_whole_slabs(problem, igp).unwrap()
         });
         let own = ranks.share(slab_count(whole.ngpown, slab));
         let igp = (own.len() * slab).min(whole.ngpown);
@@ -98,14 +95,12 @@ fn read() -> Option<u64> {
 }
 
 #[test]
-fn ranks_read_their_share_and_what_stays_once() {
+fn ranks_read_their_share_for_its_poles_and_to_keep_it() {
     let _turn = alone();
     let (_folder, path) = place("input.dat");
     let problem = made([3, 403, 997, 2], Kind::Real, 3);
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+    let sums = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap().sums;
     write(&path, &problem, &sums, QUIET).unwrap();
-    let host = CpuDevice::new();
-    let devices: [&dyn Device; 1] = [&host];
     if read().is_none() {
         return;
     }
@@ -113,12 +108,12 @@ fn ranks_read_their_share_and_what_stays_once() {
     let pairs = whole.bytes_of(Of::Slab) - 16 * (whole.nbands * whole.ngpown) as u64;
     for rank in 0..FOUR {
         let ranks = OnThread::like_others(rank, FOUR);
-        let resources = Resources { devices: &devices, ranks: &ranks, limits: Limits::default() };
+        let session = Session::open(&Choice::Cpu, MemoryLimits::default(), &ranks).unwrap();
         let before = read().unwrap();
-        let source = Box::new(Input::open(&path, QUIET).unwrap());
-        let shared = load(source, resources).unwrap();
+        let source = Box::new(InputFile::open(&path, QUIET).unwrap());
+        let shared = session.load(source).unwrap();
         assert_eq!(shared.poles(), Poles::Real);
-        let shared = in_whole_slabs(shared, 8, &ranks).unwrap();
+        let shared = session.in_whole_slabs(shared, 8).unwrap();
         let slabs = Slabs::new(&shared, 8);
         for at in ranks.share(slabs.count()) {
             let igp = slabs.range(at).unwrap();
@@ -128,11 +123,11 @@ fn ranks_read_their_share_and_what_stays_once() {
         let read = read().unwrap() - before;
         let bands = whole.bytes_of(Of::Bands);
         // Slabs end a few igp off, bands are read ahead.
-        let most = bands + pairs / FOUR as u64 + 16 * 16 * 2 * 997 + (1 << 19);
+        let most = bands + 2 * pairs / FOUR as u64 + 16 * 16 * 2 * 997 + (1 << 19);
         assert!(read < most, "rank {rank} read {read} of {pairs} bytes of pairs, at most {most}");
     }
     // Without room for a share each looks at its own part, once, and nobody at another's.
-    let source = Box::new(Input::open(&path, QUIET).unwrap());
+    let source = Box::new(InputFile::open(&path, QUIET).unwrap());
     let before = read().unwrap();
     let streamed = Problem::open(source, false, &OnThread::like_others(2, FOUR)).unwrap();
     let read = read().unwrap() - before;
@@ -155,7 +150,7 @@ fn ranks_know_of_poles_that_others_have() {
         let expected = if turned.is_some() { Poles::Any } else { Poles::Real };
         for size in [1, 2, 3, 12] {
             on_each(size, |rank| {
-                let source = Box::new(Input::open(&path, QUIET).unwrap());
+                let source = Box::new(InputFile::open(&path, QUIET).unwrap());
                 let problem = Problem::open(source, false, &rank).unwrap();
                 assert_eq!(problem.poles(), expected, "{turned:?} on {size} ranks");
             });

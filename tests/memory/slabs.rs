@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use gpp::problem::arrays::Of;
-use gpp::problem::input_file::{Input, write, write_with_subrecords};
+use gpp::problem::input_file::{InputFile, write, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Bands, Extents, Header, Problem, Slab, SlabView, Source, System};
+use gpp::problem::{CheckedBands, Extents, Header, Problem, Slab, SlabView, Source, System};
 use num_complex::Complex64;
 
 use crate::common::on_device::bits;
@@ -30,7 +30,7 @@ pub fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
     assert_eq!(columns, whole.aqsm_local().columns().count());
 }
 
-fn arrays(bands: &Bands) -> (&Header, &[Complex64], &[f64], &[f64]) {
+fn arrays(bands: &CheckedBands) -> (&Header, &[Complex64], &[f64], &[f64]) {
     (bands.header(), bands.aqsn(), bands.wx(), bands.occ())
 }
 
@@ -84,7 +84,7 @@ fn synthesised_slabs_are_parts_of_the_whole() {
 fn the_columns_of_a_sample_are_those_of_the_whole() {
     let _turn = alone();
     let tiny = Synthesis::new(System::find("tiny").unwrap(), 5, QUIET);
-    let file = Input::open(&fixture_path("real/gaas-q0"), QUIET).unwrap();
+    let file = InputFile::open(&fixture_path("real/gaas-q0"), QUIET).unwrap();
     let sources: [Box<dyn Source>; 2] = [Box::new(tiny), Box::new(file)];
     for mut source in sources {
         let whole = source.load().unwrap();
@@ -108,7 +108,7 @@ fn the_columns_of_a_sample_are_those_of_the_whole() {
 fn slabs_of_files_are_parts_of_the_whole() {
     let _turn = alone();
     for name in FIXTURES.map(String::from).into_iter().chain(hard()) {
-        let source = Input::open(&fixture_path(&name), QUIET).unwrap();
+        let source = InputFile::open(&fixture_path(&name), QUIET).unwrap();
         assert_same(&source, &source.load().unwrap());
     }
 }
@@ -125,10 +125,10 @@ fn seeks_pass_over_subrecords() {
     let (_dir, path) = place("parts.dat");
     for (nbands, ngpown, ncouls, kind) in [(5, 11, 33, Kind::Mixed), (3, 9, 70, Kind::Real)] {
         let problem = made([nbands, ngpown, ncouls, 2], kind, 8);
-        let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+        let sums = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap().sums;
         for length in subrecords(ncouls) {
             write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
-            let source = Input::open(&path, QUIET).unwrap();
+            let source = InputFile::open(&path, QUIET).unwrap();
             let whole = source.load().unwrap();
             assert_part(whole.slab(), problem.slab(), 0..ngpown);
             assert_same(&source, &whole);
@@ -136,9 +136,9 @@ fn seeks_pass_over_subrecords() {
     }
 }
 
-fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<Input> {
+fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<InputFile> {
     fs::write(path, bytes).unwrap();
-    Input::open(path, QUIET)
+    InputFile::open(path, QUIET)
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn every_marker_is_looked_at_and_every_end() {
     let _turn = alone();
     let (_dir, path) = place("parts.dat");
     let problem = made([3, 4, 9, 2], Kind::Mixed, 8);
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+    let sums = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap().sums;
     for length in [60, 16 * 9, 2_147_483_639] {
         write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -205,15 +205,15 @@ fn errors_name_elements_of_the_whole_problem() {
         (2, nan, ["aqsm_local(igp,n) is NaN", "at (6,3)"]),
         (0, large, ["wtilde_array(ig,igp) is 1e80+0e0i at (3,6)", "at most 1e75"]),
         (1, large, ["at (3,6)", "at most 1e50"]),
-        (0, Complex64::new(-w, 1e-300), ["(ig,igp) = (3,6)", "not bounded"]),
+        (0, Complex64::new(-w, 1e-300), ["eV at (3,6), and wx", "not bounded"]),
     ] {
         let text = slab(4..7, &|of| of[at][7] = wrong).unwrap_err();
         assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
     }
     let error = slab(4..8, &|_| ()).unwrap_err();
     assert_eq!(error, "wtilde_array(ig,igp) needs 20 elements, has 15");
-    let (part, own) = (slab(4..7, &|_| ()).unwrap(), Bands::clone(bands).into());
-    assert!(Problem::of("a part", problem.origin().clone(), own, part).is_err());
+    let (part, own) = (slab(4..7, &|_| ()).unwrap(), CheckedBands::clone(bands).into());
+    assert!(Problem::from_slab("a part", problem.origin().clone(), own, part).is_err());
 }
 
 #[test]
@@ -227,11 +227,11 @@ fn nothing_is_held_twice() {
     let source = Synthesis::new(system, 5, QUIET);
     let (problem, taken) = peak(|| source.load().unwrap());
     assert!(taken < bytes + room, "{taken} of {bytes}");
-    let sums = gpp::reference::of(&problem, QUIET).unwrap().unwrap().sums;
+    let sums = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap().sums;
     let (_dir, path) = place("demo.dat");
     write(&path, &problem, &sums, QUIET).unwrap();
     drop(problem);
-    let (input, taken) = peak(|| Input::open(&path, QUIET).unwrap());
+    let (input, taken) = peak(|| InputFile::open(&path, QUIET).unwrap());
     assert!(taken < room, "{taken}");
     let (_, taken) = peak(|| input.poles(0..input.extents().ngpown).unwrap());
     assert!(taken < room, "{taken}");

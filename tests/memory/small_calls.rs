@@ -1,11 +1,10 @@
-//! Small calls read no file and start no thread, and sizes are computed without an allocation.
+//! Small calls read no file and start no thread.
 
 use std::fs;
-use std::time::Instant;
 
-use gpp_core::{Calculator, Error};
+use gpp_core::Calculator;
 
-use crate::common::arrays::{Own, formula, screening, sizes};
+use crate::common::arrays::{Own, formula, screening};
 use crate::common::{alone, fixture};
 
 fn counts() -> [u64; 2] {
@@ -39,37 +38,5 @@ fn small_calls_read_no_file_and_start_no_thread() {
         let [reads, threads] = [0, 1].map(|at| after[at] - before[at]);
         assert!(reads < 20, "{name}: {reads} reads");
         assert!(threads < CALLS / 2, "{name}: {threads} threads");
-    }
-}
-
-#[test]
-fn sizes_that_no_problem_has_are_refused_at_once() {
-    let _turn = alone();
-    let calculator = Calculator::open("cpu").unwrap();
-    let of = |extents: [usize; 4]| {
-        let begin = Instant::now();
-        let said = calculator.workspace(sizes(extents));
-        assert!(begin.elapsed().as_secs_f64() < 0.05, "{extents:?}");
-        said
-    };
-    for version in ["best", "v0", "v13", "sigma:blocks", "sigma:cells"] {
-        let calculator = calculator.clone().with_version(version).unwrap();
-        let said = calculator.workspace(sizes([1000, 1000, 20_000, 10_000])).unwrap();
-        // Energies of all bands alone.
-        assert!(said.host > 8 * 20_000 * 10_000, "{version}: {said:?}");
-    }
-    let large = 1_000_000_000_000;
-    for extents in [
-        [large, large, 10, 3],
-        [10, 10, large, 3],
-        [10, 10, 10, large],
-        [10, 10, 10, 0],
-        [usize::MAX; 4],
-        [1 << 17, 1 << 16, 1, 1],
-    ] {
-        assert!(matches!(of(extents), Err(Error::Input { .. })), "{extents:?}");
-    }
-    for nothing in [[0, 10, 10, 3], [10, 0, 10, 3], [1000, 10, 0, 3]] {
-        assert_eq!(of(nothing).unwrap().host, 0, "{nothing:?}");
     }
 }

@@ -20,8 +20,8 @@ fn bits() {
             let mut command = ranks(count);
             command.args(&given).args(json).arg("--npy").arg(path("many"));
             let record = ended(&mut command).record();
-            assert_eq!(record["parts"], PARTS);
-            assert_eq!(record["places"].as_array().unwrap().len(), count);
+            assert_eq!(record["band_chunks"], PARTS);
+            assert_eq!(record["workers"].as_array().unwrap().len(), count);
             assert_eq!(arrays(&path("many")), arrays(&path("one")), "{count} ranks");
         }
     }

@@ -32,17 +32,17 @@ fn same(arguments: &[&str], numbers: &[usize]) {
 }
 
 fn shared(run: &Value, number: usize) {
-    let parting = &run["parting"];
-    assert_eq!(parting["ranks"], number);
-    let places = parting["places"].as_array().unwrap();
+    let partition = &run["partition"];
+    assert_eq!(partition["ranks"], number);
+    let places = partition["workers"].as_array().unwrap();
     assert!(places.iter().map(|place| &place["rank"]).eq(0..number));
     let ngpown = run["system"]["ngpown"].as_u64().unwrap();
     for result in run["results"].as_array().unwrap() {
-        let shares = result["work"]["shares"].as_array().unwrap();
+        let shares = result["load_balance"]["workers"].as_array().unwrap();
         let all = |what: &str| shares.iter().map(|share| share[what].as_u64().unwrap()).sum();
         let (slabs, igp): (u64, u64) = (all("slabs"), all("igp"));
         assert_eq!((shares.len(), igp), (number, ngpown));
-        assert_eq!(parting["slabs"], slabs);
+        assert_eq!(partition["slabs"], slabs);
     }
 }
 

@@ -6,21 +6,20 @@ mod common;
 use std::sync::LazyLock;
 
 use common::families::{FAMILIES, Family, family};
-use common::matrices::{Given, emulated, sample_of_all};
+use common::matrices::{Given, emulated, on_cpu, sample_of_all};
 use common::on_device::matrix;
 use common::{Kind, QUIET, fixture, made, real};
-use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
 use gpp::error::Result;
-use gpp::problem::System;
-use gpp::problem::synthesis::synthesise;
+use gpp::problem::synthesis::Synthesis;
+use gpp::problem::{Source, System};
 use gpp::reference::Outcome;
-use gpp::reference::matrix::{Sample, Verdict, compare, evaluate, tolerance};
+use gpp::reference::matrix::{MatrixVerification, SampledElements, compare, evaluate, tolerance};
 use gpp_core::offdiag::gpu::{ALL, find};
-use gpp_core::offdiag::{At, Sums, Synthesised, Task, on_cpu};
+use gpp_core::offdiag::{MatrixEnergies, MatrixSums, MatrixTask, Synthesised};
 use num_complex::Complex64;
 
-type Way = (String, Box<dyn Fn(&Task) -> Result<Sums>>);
+type Way = (String, Box<dyn Fn(&MatrixTask) -> Result<MatrixSums>>);
 
 /// On a CPU, as versions compute on a GPU, and by all versions on a GPU where there is one.
 fn ways(is_small: bool) -> Vec<Way> {
@@ -30,7 +29,7 @@ fn ways(is_small: bool) -> Vec<Way> {
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
     }
     for version in ALL.into_iter().filter(|_| GPU.is_some()) {
-        let sums = |task: &Task| matrix(GPU.as_ref().unwrap(), task, version);
+        let sums = |task: &MatrixTask| matrix(GPU.as_ref().unwrap(), task, version);
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
     ways
@@ -45,15 +44,15 @@ static GPU: LazyLock<Option<Gpu>> = LazyLock::new(|| {
 /// Most bands n of problems whose kernels for GPUs are emulated.
 const EMULATED: usize = 7;
 
-fn by_cpu(task: &Task) -> Result<Sums> {
-    Ok(on_cpu(&CpuDevice::new(), task, &|_| ())?.sums)
+fn by_cpu(task: &MatrixTask) -> Result<MatrixSums> {
+    Ok(on_cpu(task)?.sums)
 }
 
-fn verify(task: &Task, sums: &Sums, sample: &Sample) -> Verdict {
+fn verify(task: &MatrixTask, sums: &MatrixSums, sample: &SampledElements) -> MatrixVerification {
     compare(task, sums, sample, &evaluate(task, sample, QUIET))
 }
 
-fn failures(task: &Task) -> Vec<String> {
+fn failures(task: &MatrixTask) -> Vec<String> {
     let sample = sample_of_all(task);
     let expected = evaluate(task, &sample, QUIET);
     let check = |(name, way): Way| {
@@ -83,7 +82,7 @@ fn every_element_of_all_families_is_the_definition_s() {
                 Family::Equal => elements.in_pairs(1.0),
                 _ => elements,
             };
-            failed.extend(failures(&Task::new(&problem, &elements)));
+            failed.extend(failures(&MatrixTask::new(&problem, &elements)));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -93,9 +92,9 @@ fn every_element_of_all_families_is_the_definition_s() {
 fn versions_that_are_emulated_have_the_same_bits() {
     for (name, bands) in [("tiny", 5), ("tiny-complex", 33)] {
         let system = System::find(name).unwrap();
-        let problem = synthesise(system, 1, QUIET).unwrap();
+        let problem = Synthesis::new(system, 1, QUIET).load().unwrap();
         let elements = Synthesised::new(system, 1, bands);
-        let task = Task::new(&problem, &elements);
+        let task = MatrixTask::new(&problem, &elements);
         let [first, others @ ..] = ALL.map(|version| emulated(&task, version));
         assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
         let found = verify(&task, &first, &sample_of_all(&task));
@@ -109,7 +108,7 @@ fn blocks_that_are_not_whole_are_summed() {
     for (nbands, ngpown, ncouls, bands) in [(3, 65, 257, 3), (2, 130, 300, 2), (2, 3, 5, 67)] {
         let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, 5);
         let elements = Given::of(&problem, bands, 9);
-        let failed = failures(&Task::new(&problem, &elements));
+        let failed = failures(&MatrixTask::new(&problem, &elements));
         assert!(failed.is_empty(), "{}", failed.join("\n"));
     }
 }
@@ -120,8 +119,8 @@ fn matrices_of_hundreds_of_bands_are_summed() {
     for (nbands, bands) in [(29, 176), (7, 300)] {
         let problem = made([nbands, 9, 17, 1], Kind::Real, 4);
         let elements = Given::of(&problem, bands, 7);
-        let task = Task::new(&problem, &elements);
-        let sample = Sample { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
+        let task = MatrixTask::new(&problem, &elements);
+        let sample = SampledElements { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
         for (name, way) in ways(true) {
             let sums = way(&task).unwrap();
             let found = verify(&task, &sums, &sample);
@@ -137,17 +136,17 @@ fn matrices_of_hundreds_of_bands_are_summed() {
 fn wrong_elements_do_not_pass() {
     let problem = made([6, 5, 33, 2], Kind::Mixed, 3);
     let elements = Given::of(&problem, 4, 1);
-    let task = Task::new(&problem, &elements);
+    let task = MatrixTask::new(&problem, &elements);
     let (right, sample) = (by_cpu(&task).unwrap(), sample_of_all(&task));
-    let outcome = |sums: &Sums| verify(&task, sums, &sample).outcome;
+    let outcome = |sums: &MatrixSums| verify(&task, sums, &sample).outcome;
     assert_eq!(outcome(&right), Outcome::Passed);
     let transposed = |of: &[Complex64]| -> Vec<Complex64> {
         let at = |i: usize| right.at(i / 4 % 4, i % 4, i / 16);
         (0..of.len()).map(|i| of[at(i)]).collect()
     };
     let (sx, ch) = (transposed(&right.sx), transposed(&right.ch));
-    assert_eq!(outcome(&Sums { sx, ch: right.ch.clone(), ..right }), Outcome::Incorrect);
-    assert_eq!(outcome(&Sums { sx: right.sx.clone(), ch, ..right }), Outcome::Incorrect);
+    assert_eq!(outcome(&MatrixSums { sx, ch: right.ch.clone(), ..right }), Outcome::Incorrect);
+    assert_eq!(outcome(&MatrixSums { sx: right.sx.clone(), ch, ..right }), Outcome::Incorrect);
     let expected = evaluate(&task, &sample, QUIET);
     let tolerance = tolerance(&task);
     for (at, element) in expected.iter().enumerate() {
@@ -169,9 +168,9 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
     for kind in [Kind::Mixed, Kind::Real] {
         let problem = common::at_energies(&made([100, 4, 9, 1], kind, 5), 4);
         let elements = Given::of(&problem, 5, 1);
-        let whole = Task::new(&problem, &elements);
+        let whole = MatrixTask::new(&problem, &elements);
         let of = [2, 0, 3, 0, 1];
-        let task = Task { at: At::Bands(&of), ..whole };
+        let task = MatrixTask { at: MatrixEnergies::Bands(&of), ..whole };
         for (name, way) in ways(true) {
             let [all, own] = [&whole, &task].map(|task| way(task).unwrap());
             let verdict = verify(&task, &own, &sample_of_all(&task));
@@ -198,7 +197,7 @@ fn elements_are_berkeleygw_s() {
         let problem = fixture(name);
         let stored = problem.stored().unwrap();
         let elements = Given::own(&problem);
-        let task = Task::new(&problem, &elements);
+        let task = MatrixTask::new(&problem, &elements);
         let scale = evaluate(&task, &sample_of_all(&task), QUIET);
         for (way, sum) in ways(problem.nw() < 3) {
             let sums = sum(&task).unwrap();

@@ -49,7 +49,6 @@ fn page() -> &'static str {
         let runs = |name: &str| common::repository("data/runs").join(name);
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
         command.args(["report", "--from"]).arg(runs("h100-2026-11-27/si214"));
-        command.arg("--offdiag").arg(runs("h100-2026-11-27/offdiag"));
         command.arg("--output").arg(&path).assert().success();
         std::fs::read_to_string(path).unwrap()
     })

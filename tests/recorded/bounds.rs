@@ -1,10 +1,8 @@
 //! What bounds a version, by profiles made by hand and by the archive's.
 
-use gpp::devices::gpu::Peaks;
-use gpp::explain::verdict::{bound, uses};
-use gpp::record::run::{Measurement, Run};
+use gpp::explain::diagnosis::{bound, uses};
+use gpp::record::run::{Measurement, RunRecord};
 use gpp::record::{self, Ceilings, Profile, Span};
-use gpp::roofline::{of_own_ceiling, theoretical};
 
 use crate::archive;
 use crate::charts::load;
@@ -18,9 +16,9 @@ fn made() -> (Profile, Ceilings) {
     let (profiles, mut ceilings) = archived();
     let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
     (profile.time_s, profile.duration_s) = (Some(2.0), 1.0);
-    (ceilings.fp64, ceilings.fp64_sustained) = (40e12, Some(30e12));
+    ceilings.fp64 = 40e12;
     (ceilings.hbm, ceilings.l2, ceilings.l1) = (4e12, 8e12, 30e12);
-    ceilings.theoretical.shared = Some(32e12);
+    ceilings.shared = Some(32e12);
     profile.bytes.hbm = 0.4e12;
     profile.bytes.l2 = Some(1.6e12);
     profile.bytes.l1 = Some(9e12);
@@ -37,12 +35,12 @@ fn made() -> (Profile, Ceilings) {
 }
 
 fn measured(reason: &str, share: f64) -> Measurement {
-    let run: Run = record::read(&archive("si214/run.json")).unwrap();
+    let run: RunRecord = record::read(&archive("si214/run.json")).unwrap();
     let mut measured = run.results.into_iter().find(|result| result.version == "v8").unwrap();
-    let state = measured.state.as_mut().unwrap();
-    state.held_back = [(reason.to_string(), share)].into();
-    (state.sm_mhz, state.highest_mhz) = (Span::of(vec![1545.0]), Some(1980.0));
-    (state.power_w, state.power_limit_w) = (Span::of(vec![704.0]), Some(700.0));
+    let state = measured.clock_and_power.as_mut().unwrap();
+    state.clock_limited_by = [(reason.to_string(), share)].into();
+    (state.sm_mhz, state.highest_mhz) = (Span::from_values(vec![1545.0]), Some(1980.0));
+    (state.power_w, state.power_limit_w) = (Span::from_values(vec![704.0]), Some(700.0));
     measured
 }
 
@@ -93,42 +91,8 @@ fn the_power_limit_is_reported_by_the_clock_that_it_takes() {
         let mut measured = measured(reason, share);
         let text = of(&measured);
         assert!(text.ends_with(" The 700 W power limit lowers the clock by 22 %."), "{text}");
-        measured.state.as_mut().unwrap().highest_mhz = Some(1550.0);
+        measured.clock_and_power.as_mut().unwrap().highest_mhz = Some(1550.0);
         assert!(!of(&measured).contains("power limit"));
     }
     assert!(!of(&measured("SW_THERMAL_SLOWDOWN", 1.0)).contains("power limit"));
-}
-
-#[test]
-fn shares_of_their_own_ceilings() {
-    let (mut profile, ceilings) = made();
-    (profile.dadd, profile.dmul, profile.dfma) = (0.0, 20e12, 20e12);
-    // 60 · 10¹² operations in two seconds; half of them fused allow three quarters of 40.
-    let own = of_own_ceiling(&profile, &ceilings);
-    assert!((own - 1.0).abs() <= 1e-12, "{own}");
-    // v8 on an H200, where the paper's V100 reaches 70 %.
-    let (archived, ceilings) = archived();
-    let v8 = archived.iter().find(|profile| profile.version == "v8").unwrap();
-    let own = of_own_ceiling(v8, &ceilings);
-    assert!((0.5..0.65).contains(&own), "{own}");
-}
-
-#[test]
-fn an_h200_by_its_clocks_and_widths() {
-    let limits = Peaks {
-        fp64: 0.0,
-        fp64_sustained: 0.0,
-        hbm: 0.0,
-        l2: 0.0,
-        l1: 0.0,
-        capability: (9, 0),
-        multiprocessors: 132,
-        hertz: 1.98e9,
-        memory_hertz: 3.201e9,
-        bus_bits: 6016.0,
-    };
-    let found = theoretical(&limits);
-    let near = |value: Option<f64>, archived: f64| (value.unwrap() / archived - 1.0).abs() <= 1e-6;
-    assert!(near(found.fp64, 33_454_080_000_000.0) && near(found.hbm, 4_814_304_000_000.0));
-    assert!(near(found.shared, 33_454_080_000_000.0), "{found:?}");
 }

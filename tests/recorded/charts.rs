@@ -1,13 +1,10 @@
-//! Charts of all archived profiles: each version has its name and a point for each level, in SVG and in PNG.
+//! Charts of all archived profiles: each version has its name and a point for each level.
 
-use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use gpp::chart::{Chart, Roofline};
-use gpp::offdiag::records::Folder;
+use gpp::chart::{Chart, Roofline, rooflines};
 use gpp::profile;
 use gpp::record::{self, Ceilings, Profile};
-use gpp::roofline::{Figure, Level, figures, of_matrix_units};
 
 use crate::common::{json, repository};
 use crate::{archive, attribute};
@@ -36,7 +33,7 @@ fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
         .collect()
 }
 
-fn check(svg: &str, what: &str, versions: &[&str]) {
+fn check(svg: &str, what: &str, versions: &[String]) {
     assert!(svg.contains("viewBox=\"0 0 640 480\"") && svg.contains("role=\"img\""), "{what}");
     let texts = texts(svg);
     let mut heights: Vec<f64> = Vec::new();
@@ -54,8 +51,8 @@ fn check(svg: &str, what: &str, versions: &[&str]) {
     }
 }
 
-fn ids<'a>(profiles: &[&'a Profile]) -> Vec<&'a str> {
-    profiles.iter().map(|profile| profile.version.as_str()).collect()
+fn ids(chart: &Roofline) -> Vec<String> {
+    chart.points.iter().map(|point| point.version.clone()).collect()
 }
 
 #[test]
@@ -63,13 +60,11 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
     let mut drawn = 0;
     for folder in folders() {
         let (profiles, ceilings) = load(&folder);
-        for Figure { name, title, shown, level } in figures(&profiles) {
-            let what = format!("{}: {name}", folder.display());
-            let svg = Roofline::of(&title, &shown, &ceilings, level).svg();
-            if level != Level::Shared {
-                check(&svg, &what, &ids(&shown));
-            }
-            assert!(texts(&svg).iter().any(|(text, ..)| text.ends_with(&title)), "{what}");
+        for chart in rooflines(&profiles, &ceilings) {
+            let (what, svg) = (format!("{}: {}", folder.display(), chart.name), chart.svg());
+            check(&svg, &what, &ids(&chart));
+            assert_eq!(svg.matches("<circle ").count(), chart.points.len(), "{what}");
+            assert!(texts(&svg).iter().any(|(text, ..)| *text == chart.title), "{what}");
             drawn += 1;
         }
     }
@@ -77,76 +72,12 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
 }
 
 #[test]
-fn points_are_where_they_are_in_either_kind_of_picture() {
-    let (profiles, ceilings) = load(&archive("si214"));
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let chart = Roofline::of("all", &shown, &ceilings, Level::Hbm);
-    let mut reader = png::Decoder::new(Cursor::new(chart.png())).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let picture = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((picture.width, picture.height), chart.size());
-    let svg = chart.svg();
-    let circles = svg.split("<circle ").skip(1).map(|tag| tag.split('"').collect::<Vec<_>>());
-    // Every second part is a value: x, y, radius, opacity, colour.
-    let circles: Vec<_> = circles.collect();
-    assert_eq!(circles.len(), shown.len());
-    for circle in &circles {
-        let [x, y] = [1, 3].map(|part| circle[part].parse::<usize>().unwrap());
-        let at = y * picture.line_size + 3 * x;
-        let [r, g, b] = pixels[at..at + 3] else { unreachable!() };
-        let color = format!("#{r:02X}{g:02X}{b:02X}");
-        assert!(circles.iter().any(|other| other[9] == color), "{circle:?}: {color}");
-    }
-}
-
-#[test]
 fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
     let (mut profiles, ceilings) = load(&archive("si214"));
     profiles[0].bytes.hbm = 0.0;
-    let shown: Vec<&Profile> = profiles.iter().collect();
-    let svg = Roofline::of("all", &shown, &ceilings, Level::Hbm).svg();
+    let chart = &rooflines(&profiles, &ceilings)[0];
+    let (svg, ids) = (chart.svg(), ids(chart));
     assert!(svg.contains("points not drawn: 1; slope: HBM"));
-    check(&svg, "the others", &ids(&shown[1..]));
-}
-
-#[test]
-fn versions_of_matrices_stand_under_the_peak_of_matrix_units() {
-    let (_, ceilings) = load(&archive("si214"));
-    let folder = Folder::load(&archive("offdiag")).unwrap();
-    let of = Roofline::of_matrices(&folder, &ceilings).unwrap();
-    // 8 · 24 n · 11075 ig · 1374 igp · 128 l operations a launch; byte/s and ns of counters.csv, TFLOP/s of
-    // si214-128.json.
-    let launch = 373_974_220_800.0;
-    for (at, version, bytes_per_s, ns, tflops) in [
-        (0, "vector", 140_536_901_880.95, 39_986_688.0, 10.747_833_868_824_847),
-        (3, "ring", 916_766_208_512.94, 8_656_192.0, 48.097_891_850_606_32),
-        (5, "wide", 294_186_281_358.6, 7_237_568.0, 55.969_928_968_380_86),
-    ] {
-        let intensity = launch / (bytes_per_s * 1e-9 * ns);
-        for (point, share) in [(&of.counted[at], 1.0), (&of.executed[at], 0.75)] {
-            assert_eq!((point.version.as_str(), point.level), (version, Level::Hbm));
-            let near = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-12;
-            assert!(near(point.intensity, share * intensity), "{point:?}");
-            assert!(near(point.flops_per_s, share * 1e12 * tflops), "{point:?}");
-        }
-    }
-    // 132 multiprocessors × 256 operations a clock × 1980 MHz.
-    assert_eq!(of.matrix, Some(132.0 * 256.0 * 1.98e9));
-    for capability in [Some("7.0"), Some("8.6"), None] {
-        assert_eq!(of_matrix_units(&ceilings, capability), None);
-    }
-    assert!(of.executed[3..].iter().all(|point| point.flops_per_s > ceilings.fp64));
-    let svg = of.svg();
-    let versions: Vec<&str> = of.counted.iter().map(|point| &*point.version).collect();
-    check(&svg, "matrices", &versions);
-    for named in [
-        "FP64 matrix peak 66.9 TFLOP/s, by its clock",
-        "FP64 vector peak 33.3 TFLOP/s",
-        "HBM 3.1 TB/s",
-        "the 6 operations executed where 8 are counted",
-    ] {
-        assert!(svg.contains(named), "{named} is missing");
-    }
-    let without = Roofline { matrix: None, ..of }.svg();
-    assert!(without.contains("FP64 peak 33.3") && !without.contains("matrix peak"));
+    assert_eq!(ids.len(), profiles.len());
+    check(&svg, "the others", &ids[1..]);
 }

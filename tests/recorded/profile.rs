@@ -1,10 +1,10 @@
 //! Recorded output of the profiler, and the profiles made from it.
 
-use gpp::error::ProfileError;
+use gpp::profile::ncu::ProfileError;
 use gpp::profile::ncu::{self, aggregate};
-use gpp::record::run::Run;
+use gpp::record::run::RunRecord;
 use gpp::record::{self, Profile};
-use gpp::roofline::{LEVELS, Level, point, share_of_peak};
+use gpp::roofline::{LEVELS, MemoryLevel, point, share_of_peak};
 
 use crate::common::repository;
 
@@ -13,7 +13,7 @@ fn recorded(name: &str) -> String {
 }
 
 fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
-    let run: Run = record::read(&repository("tests/data/records/si214/run.json")).unwrap();
+    let run: RunRecord = record::read(&repository("tests/data/records/si214/run.json")).unwrap();
     aggregate(&ncu::parse(csv)?, &run.system, "recorded")
 }
 
@@ -32,8 +32,8 @@ fn the_raw_page_of_two_versions() {
     assert!((v0.stalls.values().sum::<f64>() - 1.0).abs() < 1e-12);
     assert_eq!(v0.main_stall().unwrap().0, "wait");
     let dots: Vec<_> = LEVELS.into_iter().filter_map(|level| point(v0, level)).collect();
-    let levels: Vec<Level> = dots.iter().map(|dot| dot.level).collect();
-    assert_eq!(levels, [Level::Hbm, Level::L1]);
+    let levels: Vec<MemoryLevel> = dots.iter().map(|dot| dot.level).collect();
+    assert_eq!(levels, [MemoryLevel::Hbm, MemoryLevel::L1]);
     assert!((dots[0].intensity - v0.flops() / v0.bytes.hbm).abs() < 1e-12);
     // No time without the profiler: its durations.
     assert_eq!(dots[0].flops_per_s, v0.flops() / v0.duration_s);

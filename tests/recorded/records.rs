@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use gpp::engine::WorkerStats;
-use gpp::record::run::{Offdiag, Run, Work};
-use gpp::record::{self, Ceilings, Profile, Record};
+use gpp::record::run::{LoadBalance, Offdiag, RunRecord};
+use gpp::record::{self, Ceilings, JsonRecord, Profile};
 use gpp::reference::Outcome;
 use serde_json::Value;
 
 use crate::common::{json, repository};
 
-fn both_ways<R: Record + PartialEq + std::fmt::Debug>(path: &Path) -> R {
+fn both_ways<R: JsonRecord + PartialEq + std::fmt::Debug>(path: &Path) -> R {
     let read: R = record::read(path).unwrap();
     let written = record::text(&read);
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap()["kind"], R::KIND);
@@ -28,7 +28,7 @@ fn every_archived_record_is_read_and_written() {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
         let kind = match name.split(['-', '.']).next().unwrap() {
             "run" => {
-                let run: Run = both_ways(&path);
+                let run: RunRecord = both_ways(&path);
                 let outcomes = run.results.iter().map(|result| result.verification.outcome);
                 let is_right = |of| matches!(of, Outcome::Passed | Outcome::NotVerified);
                 assert!(outcomes.map(is_right).reduce(|a, b| a && b).unwrap());
@@ -90,7 +90,7 @@ fn what_texts_quote_is_verified_or_said_not_to_be() {
 #[test]
 fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
     let path = repository("tests/data/records/si214/run.json");
-    let mut run: Run = record::read(&path).unwrap();
+    let mut run: RunRecord = record::read(&path).unwrap();
     let result = &mut run.results[0];
     (result.flops, result.tflops) = (None, None);
     result.sums.asx[0].re = f64::NAN;
@@ -98,7 +98,7 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
     for field in ["flops", "tflops"] {
         assert!(text.contains(&format!("\"{field}\": null")), "{field}");
     }
-    let again: Run = record::parse(&text, &path).unwrap();
+    let again: RunRecord = record::parse(&text, &path).unwrap();
     assert_eq!((again.results[0].flops, again.results[0].tflops), (None, None));
     assert!(again.results[0].sums.asx[0].re.is_nan());
     assert_eq!(record::text(&again), text);
@@ -108,9 +108,9 @@ fn fields_that_do_not_apply_are_null_and_numbers_that_are_none_too() {
 fn what_is_no_such_record_says_what_it_is() {
     let path = repository("tests/data/records/si214/run.json");
     let text = fs::read_to_string(&path).unwrap();
-    let parsed = |text: String| record::parse::<Run>(&text, &path).unwrap_err().to_string();
-    let schema = |to: &str| parsed(text.replace("\"schema\": 6", &format!("\"schema\": {to}")));
-    assert!(schema("5").ends_with("needs schema 6, has 5"));
+    let parsed = |text: String| record::parse::<RunRecord>(&text, &path).unwrap_err().to_string();
+    let schema = |to: &str| parsed(text.replace("\"schema\": 7", &format!("\"schema\": {to}")));
+    assert!(schema("5").ends_with("needs schema 7, has 5"));
     let said = |kind: &str| parsed(text.replacen("\"run\"", &format!("\"{kind}\""), 1));
     assert!(said("profile").contains("needs a record of kind run, has profile; `gpp --json"));
     let missing = parsed(text.replace("\"results\"", "\"other\""));
@@ -120,8 +120,9 @@ fn what_is_no_such_record_says_what_it_is() {
 #[test]
 fn imbalance_is_over_the_average() {
     let share = |busy_s: f64| WorkerStats { busy_s, ..WorkerStats::default() };
-    let imbalance =
-        |busy: &[f64]| Work::of(busy.iter().copied().map(share).collect(), None).imbalance;
+    let imbalance = |busy: &[f64]| {
+        LoadBalance::from_workers(busy.iter().copied().map(share).collect(), None).imbalance
+    };
     assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
     assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
     assert_eq!(imbalance(&[]), None);

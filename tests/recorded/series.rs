@@ -4,8 +4,8 @@ use std::fs;
 
 use gpp::catalogue::{self, BackEnd};
 use gpp::record;
-use gpp::record::run::Run;
-use gpp::table::{Row, published, sections};
+use gpp::record::run::RunRecord;
+use gpp::table::{TableRow, published, sections};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -17,8 +17,8 @@ fn gpp() -> assert_cmd::Command {
 }
 
 /// The archived results of si214's first versions as the named ones', each a tenth of a second slower than the last.
-fn run_of(named: &str) -> Run {
-    let mut run: Run = record::read(&archive("si214/run.json")).unwrap();
+fn run_of(named: &str) -> RunRecord {
+    let mut run: RunRecord = record::read(&archive("si214/run.json")).unwrap();
     let versions = catalogue::named(named, BackEnd::Gpu).unwrap();
     let template = run.results[0].clone();
     run.results = (1..)
@@ -33,7 +33,7 @@ fn run_of(named: &str) -> Run {
     run
 }
 
-fn rows(run: &Run) -> Vec<Row> {
+fn rows(run: &RunRecord) -> Vec<TableRow> {
     sections(run, "").into_iter().flat_map(|section| section.rows).collect()
 }
 
@@ -59,25 +59,14 @@ fn steps_stand_next_to_what_was_published() {
 #[test]
 fn a_recorded_run_in_every_form() {
     let (_dir, path) = place("run.json");
-    fs::write(&path, record::text(&run_of("v0,talk,blog:baseline"))).unwrap();
-    for form in [&[][..], &["--csv", "-"]] {
-        let mut command = gpp();
-        command.args(["table", "--version", "talk", "--from"]).arg(&path).args(form);
-        let shown = contains("talk:V1").and(contains("talk:bgw")).and(contains("3.18"));
-        command.assert().success().stdout(shown.and(contains("blog:baseline").not()));
-    }
-    let none = gpp().args(["table", "--version", "past", "--from"]).arg(&path).assert().code(2);
-    none.stderr(contains("run.json: has no verified result of these versions"));
+    fs::write(&path, record::text(&run_of("v0,talk"))).unwrap();
+    let shown = contains("v0").and(contains("talk:bgw")).and(contains("3.18"));
+    gpp().args(["table", "--from"]).arg(&path).assert().success().stdout(shown);
 }
 
 #[test]
 fn every_published_table_is_read() {
     let of = |version, system| published(version, system).unwrap();
     assert_eq!((of("v0", "si214").time_s, of("v8", "si510").time_s), (Some(1.691), Some(7.565)));
-    assert_eq!(
-        (of("v0", "si214").registers, of("v8", "si214").warps_per_sm),
-        (Some(154.0), Some(16.0))
-    );
-    assert_eq!(of("blog:baseline", "si214").registers, None);
     assert_eq!(published("v0", "demo"), None);
 }

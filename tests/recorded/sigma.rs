@@ -2,7 +2,7 @@
 
 use gpp::chart::Chart;
 use gpp::record;
-use gpp::record::run::{Run, Sigma};
+use gpp::record::run::{RunRecord, Sigma};
 use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 
@@ -15,11 +15,11 @@ const STATE: f64 = 6.2;
 /// An energy, SX and CH.
 type Values = (f64, Complex64, Complex64);
 
-fn run(rows: &[Values]) -> Run {
-    let mut run: Run =
+fn run(rows: &[Values]) -> RunRecord {
+    let mut run: RunRecord =
         record::read(&crate::common::repository(&format!("{FOLDER}/run.json"))).unwrap();
     run.system.state_ev = Some(STATE);
-    run.system.energies_ev = Some(rows.iter().map(|row| row.0).collect());
+    run.system.energies_ev = rows.iter().map(|row| row.0).collect();
     (run.system.nstart, run.system.nend) = (1, rows.len());
     run.results.truncate(1);
     run.results[0].sums.asx = rows.iter().map(|row| row.1).collect();
@@ -28,7 +28,7 @@ fn run(rows: &[Values]) -> Run {
 }
 
 fn plot_of(rows: &[Values]) -> String {
-    Sigma::of(&run(rows)).unwrap().svg()
+    Sigma::from_run(&run(rows)).unwrap().svg()
 }
 
 fn poles(nw: usize) -> Vec<Values> {
@@ -51,7 +51,7 @@ fn csv_has_the_bits_of_the_record() {
     };
     let rows: Vec<_> = odd.iter().enumerate().map(row).collect();
     let run = run(&rows);
-    let sigma = Sigma::of(&run).unwrap();
+    let sigma = Sigma::from_run(&run).unwrap();
     let mut written = Vec::new();
     csv(&mut written, &sigma).unwrap();
     let mut reader = csv::Reader::from_reader(&written[..]);
@@ -67,46 +67,10 @@ fn csv_has_the_bits_of_the_record() {
         let expected = [above, STATE + above, sx.re, sx.im, ch.re, ch.im, total.re, total.im];
         assert_eq!(bits(read), bits(expected));
     }
-    let again: Run = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
-    let again = Sigma::of(&again).unwrap();
+    let again: RunRecord = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
+    let again = Sigma::from_run(&again).unwrap();
     assert_eq!(again.rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
     assert_eq!(again.broken().len(), 3);
-}
-
-#[test]
-fn a_record_without_what_is_needed_is_refused() {
-    let mut run = run(&poles(5));
-    let short = format!("has 5 energies, and of {} 5 sums asx and 4", run.results[0].version);
-    let mut refused = |change: fn(&mut Run)| {
-        change(&mut run);
-        Sigma::of(&run).unwrap_err()
-    };
-    assert_eq!(refused(|run| run.results[0].sums.ach.truncate(4)), short + " sums ach");
-    assert_eq!(refused(|run| run.system.energies_ev = None), "does not hold its energies");
-    assert_eq!(refused(|run| run.results.clear()), "has no result");
-}
-
-#[test]
-fn terminals_see_both_ends_of_many_energies() {
-    let printed = |nw: usize, width: Option<u16>| {
-        let run = run(&poles(nw));
-        let mut text = Vec::new();
-        self::text(&mut text, &Sigma::of(&run).unwrap(), width).unwrap();
-        String::from_utf8(text).unwrap()
-    };
-    let is_row = |line: &&str| line.starts_with('│') && line.contains(|c: char| c.is_ascii_digit());
-    let rows = |text: &str| text.lines().filter(is_row).count();
-    // Columns that do not fit are left out.
-    let narrow = printed(2, Some(80));
-    let mut cells = narrow.lines().filter(|line| line.starts_with('│'));
-    assert!(cells.all(|line| line.chars().count() <= 80), "{narrow}");
-    let says = "the terminal is too narrow: 2";
-    assert!(narrow.contains("Im Σ") && narrow.contains(says), "{narrow}");
-    let (short, long, piped) = (printed(24, Some(80)), printed(501, Some(80)), printed(501, None));
-    assert_eq!((rows(&short), rows(&long), rows(&piped)), (24, 16, 501));
-    assert!(long.contains("485 of 501 energies are not shown: --csv has all"), "{long}");
-    assert!(long.contains("-10.000000") && long.contains("+10.000000"), "{long}");
-    assert!(!short.contains("are not shown") && !piped.contains("not shown"));
 }
 
 const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
@@ -194,7 +158,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     rows[5].1.re = f64::INFINITY;
     rows[10].2.im = f64::NEG_INFINITY;
     let run = run(&rows);
-    let sigma = Sigma::of(&run).unwrap();
+    let sigma = Sigma::from_run(&run).unwrap();
     let plot = sigma.svg();
     inside(&plot);
     let lengths = |part| vertices(&plot, part).iter().map(Vec::len).collect::<Vec<_>>();
@@ -202,7 +166,7 @@ fn what_is_no_number_breaks_lines_and_is_said() {
     assert_eq!(lengths(1), [11, 10, 10]);
     assert!(plot.contains("no number at 3 of 11: lines end there"));
     let mut said = Vec::new();
-    text(&mut said, &sigma, Some(80)).unwrap();
+    text(&mut said, &sigma).unwrap();
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("no number at 3 of 11 energies, the first at -4 eV"), "{said}");
     let whole = plot_of(&poles(11));

@@ -1,24 +1,24 @@
 //! Versions made for CPUs beyond what every version is tested for: each level of vectors, any number
 //! of threads, their errors beside v3's.
 
-use gpp::catalogue::{self, Kernel, Listed};
+use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, RelativeTo, verify};
-use gpp_cpu::pool::Threads;
+use gpp_cpu::pool::DefaultThreads;
 use gpp_cpu::simd::Level;
 
 use crate::common::families::{FAMILIES, family};
 use crate::common::{FIXTURES, Kind, assorted, at_energies, fixture, hard, made};
 use crate::referenced;
 
-fn versions() -> impl Iterator<Item = Listed> {
-    catalogue::versions().filter(|listed| matches!(listed.kernel, Kernel::Cpu(_)))
+fn versions() -> impl Iterator<Item = Version> {
+    catalogue::versions().filter(|listed| matches!(listed, Version::Cpu(_)))
 }
 
-fn sums(host: &CpuDevice, problem: &Problem, kernel: Kernel) -> Sums {
+fn sums(host: &CpuDevice, problem: &Problem, kernel: Version) -> Sums {
     Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
 }
 
@@ -41,15 +41,15 @@ fn each_level_passes_and_threads_change_no_bit() {
         for (host, others) in &hosts {
             for listed in versions() {
                 let what = format!("{} at {} of {}", listed.id(), host.level(), problem.name());
-                let found = sums(host, &problem, listed.kernel);
+                let found = sums(host, &problem, listed);
                 let total = problem.start().plus(&found);
                 let verified = verify(&problem, &total, Some(&reference)).unwrap();
                 if verified.outcome != Outcome::Passed {
                     failed.push(format!("{what}: {:?}", verified.worst));
                 }
                 for other in others {
-                    let threads = other.team().count(Threads::All);
-                    let again = sums(other, &problem, listed.kernel);
+                    let threads = other.team().count(DefaultThreads::All);
+                    let again = sums(other, &problem, listed);
                     assert!(same_bits(&found, &again), "{what}: {threads} threads");
                 }
             }
@@ -63,12 +63,12 @@ const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
 
 #[test]
 fn errors_are_no_larger_than_those_of_v3() {
-    let v3 = catalogue::find("v3").unwrap().kernel;
+    let v3 = catalogue::find("v3").unwrap();
     let host = CpuDevice::new();
     for problem in files() {
         let problem = problem.without_stored();
         let reference = referenced(&problem);
-        let error = |kernel: Kernel| {
+        let error = |kernel: Version| {
             let found = problem.start().plus(&sums(&host, &problem, kernel));
             let verification = verify(&problem, &found, Some(&reference)).unwrap();
             assert_eq!(verification.relative_to, RelativeTo::Terms);
@@ -76,7 +76,7 @@ fn errors_are_no_larger_than_those_of_v3() {
         };
         let of_v3 = error(v3);
         for listed in versions() {
-            let own = error(listed.kernel);
+            let own = error(listed);
             let what = format!("{} of {}: {own:e}, v3 {of_v3:e}", listed.id(), problem.name());
             assert!(own <= of_v3.max(ROUNDINGS), "{what}");
         }

@@ -64,12 +64,12 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
         let problem = at(kind, grid);
         let above = problem.header().above_state();
         for version in catalogue::versions() {
-            let all = sums(&problem, version.kernel);
-            for batch in version.kernel.batches(&problem).iter() {
+            let all = sums(&problem, version);
+            for batch in version.batches(&problem).iter() {
                 let energies = batch.energies();
-                assert!(energies.len() <= version.kernel.holds(problem.poles()));
+                assert!(energies.len() <= version.holds(problem.poles()));
                 let alone = at(kind, EnergyGrid::Listed(above[energies.clone()].to_vec()));
-                let alone = bits(&sums(&alone, version.kernel), 0..energies.len());
+                let alone = bits(&sums(&alone, version), 0..energies.len());
                 assert_eq!(bits(&all, energies.clone()), alone, "{} {energies:?}", version.id());
             }
         }
@@ -112,7 +112,7 @@ fn an_energy_on_a_bands_pole() {
             assert_eq!(problem.wx()[at], pole);
             check(&problem);
             for version in catalogue::versions() {
-                let sums = sums(&problem, version.kernel);
+                let sums = sums(&problem, version);
                 for (iw, (asx, ach)) in sums.asx.iter().zip(&sums.ach).enumerate() {
                     let is_zero = asx.norm() == 0.0 && ach.norm() == 0.0;
                     assert_eq!(is_zero, iw == at, "{} at {iw}: {asx} {ach}", version.id());
@@ -127,7 +127,8 @@ fn an_energy_on_a_bands_pole() {
 fn ends_of_a_grid_are_what_was_given() {
     let small = made([3, 1, 2, 2], Kind::First, 1);
     let header = small.header();
-    let energies = |text: &str| EnergyGrid::Even(text.parse().unwrap()).of(header).above_state();
+    let energies =
+        |text: &str| EnergyGrid::Even(text.parse().unwrap()).apply_to(header).above_state();
     assert_eq!(energies("-0.1:0.3:3"), [-0.1, 0.1, 0.3]);
     assert_eq!(energies("0.07:0.35:5"), [0.07, 0.14, 0.21, 0.28, 0.35]);
     assert_eq!(energies("-50:50:101"), (-50..=50).map(f64::from).collect::<Vec<_>>());
@@ -138,7 +139,7 @@ fn ends_of_a_grid_are_what_was_given() {
     assert!(many.is_sorted_by(|a, b| a < b));
     let at = |i: usize| format!("{}e-2", 4 * i as i32 - 1000).parse::<f64>().unwrap();
     assert!((0..=500).all(|i| many[i] == at(i)));
-    let counted = EnergyGrid::Count(5).of(header);
+    let counted = EnergyGrid::Count(5).apply_to(header);
     assert_eq!((counted.nstart, counted.nend), (header.nstart, header.nstart + 4));
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);
 }

@@ -26,7 +26,7 @@ fn two_problems_of_the_same_ranges_are_two() {
 fn slabs_and_workers_change_no_bit() {
     let mut compared = 0;
     for problem in problems() {
-        let kernels = catalogue::versions().map(|listed| listed.kernel);
+        let kernels = catalogue::versions();
         compared += slabs(&CpuDevice::new(), &problem, kernels).unwrap();
     }
     assert!(compared > 100, "only {compared} comparisons of more than one slab");
@@ -35,7 +35,7 @@ fn slabs_and_workers_change_no_bit() {
 #[test]
 fn slabs_that_part_a_group_are_refused() {
     let problem = &problems()[1];
-    let best = catalogue::best(catalogue::BackEnd::Gpu).kernel;
+    let best = catalogue::best(catalogue::BackEnd::Gpu);
     let igp = group(problem, best).unwrap() + 1;
     let error = summed(&CpuDevice::new(), problem, best, igp, 1).unwrap_err();
     assert!(error.to_string().contains("slabs of whole groups"), "{error}");
@@ -45,7 +45,7 @@ fn slabs_that_part_a_group_are_refused() {
 fn what_a_kernel_cannot_count_is_refused_by_name() {
     let ngpown = 1 << 19;
     let problem = made([1, ngpown, 1, 1], Kind::First, 1);
-    let v6 = catalogue::find("v6").unwrap().kernel;
+    let v6 = catalogue::find("v6").unwrap();
     let text = summed(&CpuDevice::new(), &problem, v6, ngpown, 1).unwrap_err().to_string();
     assert!(text.starts_with("v6 on ") && text.contains("of the collapsed loops"), "{text}");
 }

@@ -1,10 +1,10 @@
 //! Inputs at the edges: the files of `data/fixtures/hard` and generated families, every version on the
 //! host against references of more than double precision.
 
-use gpp::error::exit_code;
+use gpp::output::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
-use gpp::reference::{self, Reference, Source, Terms, serially};
+use gpp::reference::{self, Reference, ReferenceSource, Terms, serially};
 use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
@@ -20,7 +20,7 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
         assert_passes(&problem, &referenced(&problem));
         let problem = problem.without_stored();
         let evaluated = referenced(&problem);
-        assert_eq!(evaluated.source, Source::Serial, "{name}");
+        assert_eq!(evaluated.source, ReferenceSource::Serial, "{name}");
         assert_passes(&problem, &evaluated);
         // The evaluation finds what an independent program found in quadruple precision.
         let scale = evaluated.scale().unwrap();
@@ -38,7 +38,7 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
 fn what_means_nothing_is_refused_by_name() {
     for (name, parts) in REFUSED.into_iter().zip([
         &["ω(iw) − e(n) is -1e155 eV at (2,2)", "at most 1e150"][..],
-        &["sexcut must not be negative, found -4"],
+        &["record 11: sexcut is -4.0; it must be finite and not negative"],
         &["wtilde_array(ig,igp) is ", "at most 1e75"],
     ]) {
         let path = fixture_path(name);
@@ -139,7 +139,7 @@ fn sums_that_cancel_pass_beside_a_versions_own() {
     let whole = reference::evaluate(&problem, QUIET).unwrap();
     let part = |all: &[Complex64]| vec![all[0], all[2]];
     let of_two = Sums { asx: part(&whole.sums.asx), ach: part(&whole.sums.ach) };
-    let of_device = || Reference::at(&[0, 2], &problem, &of_two, Source::Device, QUIET);
+    let of_device = || Reference::at(&[0, 2], &problem, &of_two, ReferenceSource::Device, QUIET);
     assert_passes(&problem, &of_device());
     let found = verify(&problem, &problem.start().plus(&whole.sums), Some(&of_device())).unwrap();
     assert_eq!((found.outcome, found.relative_to), (Outcome::Passed, RelativeTo::Sum));

@@ -15,19 +15,19 @@ mod static_ch;
 mod verdict;
 mod versions;
 
-use gpp::catalogue::{self, Kernel, Listed};
+use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
-use gpp::reference::{Outcome, Reference, verify};
+use gpp::reference::{Outcome, Reference, verify_version};
 
-fn sums(problem: &Problem, kernel: Kernel) -> Sums {
+fn sums(problem: &Problem, kernel: Version) -> Sums {
     Engine::whole(&CpuDevice::new(), problem).unwrap().run(kernel).unwrap().sums
 }
 
 fn referenced(problem: &Problem) -> Reference {
-    gpp::reference::of(problem, common::QUIET).unwrap().unwrap()
+    gpp::reference::for_problem(problem, common::QUIET).unwrap().unwrap()
 }
 
 fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
@@ -36,7 +36,7 @@ fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
 
 /// What is wrong with these versions: two runs of each, which have the same bits.
 fn failures_of(
-    versions: impl Iterator<Item = Listed>,
+    versions: impl Iterator<Item = Version>,
     problem: &Problem,
     reference: &Reference,
 ) -> Vec<String> {
@@ -44,10 +44,10 @@ fn failures_of(
     let mut engine = Engine::whole(&device, problem).unwrap();
     let mut all = Vec::new();
     for version in versions {
-        let sums = engine.run(version.kernel).unwrap().sums;
-        let again = engine.run(version.kernel).unwrap().sums;
+        let sums = engine.run(version).unwrap().sums;
+        let again = engine.run(version).unwrap().sums;
         assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
-        let found = verify(problem, &problem.start().plus(&sums), Some(reference)).unwrap();
+        let (_, found) = verify_version(version, problem, &sums, Some(reference)).unwrap();
         if found.outcome != Outcome::Passed {
             all.push(format!("{}: {found:?}", version.id()));
         }

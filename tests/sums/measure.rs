@@ -7,11 +7,11 @@ use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
 use gpp::engine::Engine;
 use gpp::error::Error;
-use gpp::error::exit_code;
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::measure::{flops_per_term, measure};
+use gpp::output::exit_code;
 use gpp::problem::Problem;
 use gpp::record::Repetition;
 use gpp::record::run::Measurement;
@@ -57,7 +57,7 @@ fn measured(
     let worker = Hooked { finishes: Box::new(finishes), ..Hooked::of(&host, &problem) };
     let told = AtomicUsize::new(0);
     let record = measure(
-        catalogue::Kernel::Gpu(ALL[8]),
+        catalogue::Version::Gpu(ALL[8]),
         &Named(crate::common::device("gpu:7")),
         &mut Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
         Some(&reference),
@@ -83,7 +83,7 @@ fn warm_up_is_not_timed_and_samples_keep_their_order() {
     assert_eq!((record.kernel.as_deref(), record.threads_per_block), (Some("gpp_v8"), Some(512)));
     let flops = flops_per_term("v8", Poles::Any).unwrap() * problem.terms() as f64;
     assert_eq!((record.flops, record.tflops), (Some(flops), Some(flops / 2.5 / 1e12)));
-    assert_eq!(record.sums, sums(&problem, catalogue::Kernel::Gpu(ALL[8])));
+    assert_eq!(record.sums, sums(&problem, catalogue::Version::Gpu(ALL[8])));
     assert_eq!(record.verification.outcome, Outcome::Passed);
     assert!(record.deterministic);
 }

@@ -1,10 +1,11 @@
 //! The serial reference: hand-checked terms, then sums that an independent program computed in
 //! quadruple precision.
 
-use gpp::problem::synthesis::synthesise;
+use gpp::problem::Source;
+use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
-use gpp::reference::At;
-use gpp::reference::{self, Reference, Source, serially};
+use gpp::reference::GoldenEnergies;
+use gpp::reference::{self, Reference, ReferenceSource, serially};
 use gpp::reference::{Outcome, verify};
 use num_complex::Complex64;
 
@@ -97,7 +98,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 fn small_golden_sums_are_reproduced() {
     for name in ["tiny", "demo"] {
         let system = System::find(name).unwrap();
-        let problem = synthesise(system, synthesis::DEFAULT_SEED, QUIET).unwrap();
+        let problem = Synthesis::new(system, synthesis::DEFAULT_SEED, QUIET).load().unwrap();
         let evaluated = reference::evaluate(&problem, QUIET).unwrap().sums;
         assert_eq!(reference::golden(&problem), Some((vec![0, 1], evaluated)), "{name}");
     }
@@ -105,15 +106,18 @@ fn small_golden_sums_are_reproduced() {
 
 #[test]
 fn golden_sums_are_found_at_the_energies_that_they_are_of() {
-    let asked = |above: &[f64]| At { state_ev: 6.208, above_state_ev: above.to_vec() };
-    let own = At::of(&synthesis::header(System::find("si214").unwrap(), 214));
-    let found = |at: &At| reference::golden_of("si214", 214, &own, at).map(|(places, _)| places);
+    let asked = |above: &[f64]| GoldenEnergies { state_ev: 6.208, above_state_ev: above.to_vec() };
+    let own = GoldenEnergies::from_header(&synthesis::header(System::find("si214").unwrap(), 214));
+    let found = |at: &GoldenEnergies| {
+        reference::golden_of("si214", 214, &own, at).map(|(places, _)| places)
+    };
     assert_eq!(found(&asked(&[-10.0, -9.0, -5.0, 10.0])), Some(vec![0, 2, 3]));
     assert_eq!(found(&asked(&[-9.0])), None);
-    assert_eq!(found(&At { state_ev: 6.2, ..asked(&[0.0]) }), None);
+    assert_eq!(found(&GoldenEnergies { state_ev: 6.2, ..asked(&[0.0]) }), None);
     // The system's own first energy is one of them: evaluated twice, with as many others.
-    let elsewhere = At { above_state_ev: vec![], ..own.clone() };
-    let sums = |own: &At| reference::golden_of("si214", 214, own, &asked(&[0.0])).unwrap().1;
+    let elsewhere = GoldenEnergies { above_state_ev: vec![], ..own.clone() };
+    let sums =
+        |own: &GoldenEnergies| reference::golden_of("si214", 214, own, &asked(&[0.0])).unwrap().1;
     let (one, other) = (sums(&own).asx[0], sums(&elsewhere).asx[0]);
     assert!((one - other).norm() <= 1e-14 * one.norm());
 }
@@ -122,7 +126,7 @@ fn golden_sums_are_found_at_the_energies_that_they_are_of() {
 #[test]
 fn golden_sums_are_of_a_systems_own_header() {
     let system = System::find("tiny").unwrap();
-    let own = synthesise(system, 214, QUIET).unwrap();
+    let own = Synthesis::new(system, 214, QUIET).load().unwrap();
     assert!(reference::golden(&own).is_some());
     let changes: [fn(&mut Header); 3] = [
         |header| header.e_lk += 0.5,
@@ -138,7 +142,7 @@ fn golden_sums_are_of_a_systems_own_header() {
 fn sums_that_are_not_all_there_do_not_pass() {
     let problem = fixture("edge");
     let sums = problem.stored().cloned().unwrap();
-    let reference = Reference::new(sums.clone(), Source::File, QUIET);
+    let reference = Reference::new(sums.clone(), ReferenceSource::File, QUIET);
     let outcome = |sums, reference| verify(&problem, sums, reference).unwrap().outcome;
     assert_eq!(outcome(&sums, Some(&reference)), Outcome::Passed);
     assert_eq!(outcome(&sums, None), Outcome::NotVerified);

@@ -3,7 +3,7 @@
 use gpp::catalogue::BackEnd;
 use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{EnergyGrid, Problem};
-use gpp::reference::{Outcome, StaticCh, static_ch as reference, verify_static_ch};
+use gpp::reference::{Outcome, StaticChReference, static_ch as reference, verify_static_ch};
 use gpp_core::Calculator;
 use gpp_cpu::simd::Level;
 use num_complex::Complex64;
@@ -48,12 +48,13 @@ fn the_reference_finds_the_static_ch() {
         let bands = by_formula(problem, None);
         let expected: Complex64 = bands.iter().map(|(sum, _)| sum).sum();
         let size: f64 = bands.iter().map(|(_, [size, _])| size).sum();
-        let StaticCh { sum, magnitude } = reference(problem, QUIET).unwrap();
+        let StaticChReference { sum, magnitude } = reference(problem, QUIET).unwrap();
         let off = (sum - expected).norm();
         assert!(off <= rounding(problem) * size + 1e-300, "{name}: {sum}, not {expected}");
         let is_alike = (0.99 * size..=2.01 * size).contains(&magnitude);
         assert!(is_alike || size < 1e-200, "{name}: {magnitude}, {size}");
-        let judged = |found| verify_static_ch(problem, found, Some(StaticCh { sum, magnitude }));
+        let judged =
+            |found| verify_static_ch(problem, found, Some(StaticChReference { sum, magnitude }));
         assert_eq!(judged(expected).outcome, Outcome::Passed, "{name}");
         if size > 1e-200 {
             let off = Complex64::new(sum.re + 1e-3 * size, sum.im);

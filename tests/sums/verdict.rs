@@ -1,18 +1,17 @@
 //! What a verdict says beside the outcome: terms that rounding decides, and real parts alone.
 
-use crate::common::matrices::{Given, sample_of_all};
+use crate::common::matrices::{Given, on_cpu, sample_of_all};
 use crate::common::{QUIET, fixture, remade};
 use crate::reference::one_term;
 use crate::{referenced, sums};
 use assert_cmd::Command;
 use gpp::catalogue;
-use gpp::devices::cpu::CpuDevice;
 use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
 use gpp::problem::{Matrices, Problem, Source as _, Sums, System, input_file};
 use gpp::reference::{Outcome, Verification, verify};
-use gpp::reference::{Reference, Source, matrix, precisely};
-use gpp::run::reservations;
-use gpp_core::offdiag::{self, Task};
+use gpp::reference::{Reference, ReferenceSource, matrix, precisely};
+use gpp::summary::reservations;
+use gpp_core::offdiag::MatrixTask;
 use num_complex::Complex64;
 use serde_json::Value;
 
@@ -21,7 +20,7 @@ fn evaluated(problem: &Problem) -> Sums {
 }
 
 fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
-    let reference = Reference::new(stored.clone(), Source::File, QUIET);
+    let reference = Reference::new(stored.clone(), ReferenceSource::File, QUIET);
     verify(problem, sums, Some(&reference)).unwrap()
 }
 
@@ -44,9 +43,9 @@ fn a_sample_is_verified_against_the_definition_of_its_own_columns() {
     let mut source = Synthesis::new(System::find("demo").unwrap(), DEFAULT_SEED, QUIET);
     source.sample(5);
     let problem = source.load().unwrap();
-    let reference = gpp::reference::of(&problem, QUIET).unwrap().unwrap();
-    assert_eq!(reference.source, Source::Serial);
-    let mut sums = sums(&problem, catalogue::find("v8").unwrap().kernel);
+    let reference = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap();
+    assert_eq!(reference.source, ReferenceSource::Serial);
+    let mut sums = sums(&problem, catalogue::find("v8").unwrap());
     let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).unwrap().outcome;
     assert_eq!(outcome(&sums), Outcome::Sampled);
     sums.ach[1] *= 1.0 + 1e-9;
@@ -65,7 +64,7 @@ fn rounding_decides_static_poles_at_a_cutoff_of_one() {
     let off = (cut.asx[1] - kept.asx[1]).norm() / cut.asx[1].norm();
     assert!(off > 1e-3, "{off}");
     for version in ["v0", "v9", "cpu:paired", "sigma:cells"] {
-        let sums = sums(&problem, catalogue::find(version).unwrap().kernel);
+        let sums = sums(&problem, catalogue::find(version).unwrap());
         let found = [&cut, &kept].map(|stored| by_file(&problem, &sums, stored));
         // A version may happen to decide all terms as one of them does.
         let off_by = |of: &Verification| of.max_rel_error.unwrap() > 1e-12;
@@ -118,10 +117,10 @@ fn rounding_decides_at_a_bound_and_not_beside_it() {
             let (reference, off) = (referenced(problem), evaluated(other));
             let elements = [problem, other].map(Given::own);
             let [task, of_other] =
-                [(problem, 0), (other, 1)].map(|(p, at)| Task::new(p, &elements[at]));
+                [(problem, 0), (other, 1)].map(|(p, at)| MatrixTask::new(p, &elements[at]));
             let sample = sample_of_all(&task);
             let expected = matrix::evaluate(&task, &sample, QUIET);
-            let on_cpu = |task| offdiag::on_cpu(&CpuDevice::new(), task, &|_| ()).unwrap().sums;
+            let on_cpu = |task| on_cpu(task).unwrap().sums;
             let (right, off_matrix) = (on_cpu(&task), on_cpu(&of_other));
             for part in 0..2 {
                 // Of the last three bounds `sch` does not know.
@@ -159,10 +158,10 @@ fn an_error_of_1e_12_of_a_single_term_is_incorrect() {
     let mut wrong = right.clone();
     wrong.asx[0] *= 1.0 + 1e-12;
     assert_eq!(by_file(&problem, &wrong, &right).outcome, Outcome::Incorrect);
-    let task = Task::new(&problem, &elements);
+    let task = MatrixTask::new(&problem, &elements);
     let sample = sample_of_all(&task);
     let expected = matrix::evaluate(&task, &sample, QUIET);
-    let mut found = offdiag::on_cpu(&CpuDevice::new(), &task, &|_| ()).unwrap().sums;
+    let mut found = on_cpu(&task).unwrap().sums;
     found.sx.iter_mut().for_each(|element| *element *= 1.0 + 1e-12);
     assert_eq!(matrix::compare(&task, &found, &sample, &expected).outcome, Outcome::Incorrect);
 }

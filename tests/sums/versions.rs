@@ -1,12 +1,13 @@
 //! Every version's bodies on the host against the serial reference.
 
-use gpp::catalogue::{self, Listed};
+use gpp::catalogue::{self, Version};
 use gpp::kernels::kernel::Loops;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::{lists, threads};
+use gpp::problem::Source;
 use gpp::problem::System;
-use gpp::problem::synthesis::synthesise;
-use gpp::reference::{Reference, Source};
+use gpp::problem::synthesis::Synthesis;
+use gpp::reference::{Reference, ReferenceSource};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, assorted, changed, fixture, made, remade};
@@ -17,7 +18,7 @@ fn fixtures_systems_and_assorted_sizes_energies_and_branches() {
     FIXTURES.iter().for_each(|name| check(&fixture(name)));
     assorted().for_each(|problem| check(&problem));
     for name in ["tiny", "tiny-complex"] {
-        check(&synthesise(System::find(name).unwrap(), 3, QUIET).unwrap());
+        check(&Synthesis::new(System::find(name).unwrap(), 3, QUIET).load().unwrap());
     }
 }
 
@@ -26,9 +27,8 @@ fn a_grid_at_its_cap_strides() {
     let extents = [131, 129, 521, 1];
     assert!(extents.iter().product::<usize>() > threads::MAX_BLOCKS as usize * 128);
     let problem = made(extents, Kind::Mixed, 7);
-    let is_as_long = |listed: &Listed| {
-        listed.kernel.gpu().is_some_and(|gpu| gpu.kernels[0].loops == Loops::Collapse3)
-    };
+    let is_as_long =
+        |listed: &Version| listed.gpu().is_some_and(|gpu| gpu.kernels[0].loops == Loops::Collapse3);
     assert!(catalogue::versions().any(|listed| is_as_long(&listed)));
     let versions = catalogue::versions().filter(is_as_long);
     assert_eq!(failures_of(versions, &problem, &referenced(&problem)), [""; 0]);
@@ -61,7 +61,7 @@ fn poles_without_weight_are_of_no_kind() {
 /// Lists of v14 that are longer than a window, with static pairs among them or not.
 #[test]
 fn static_pairs_and_pairs_without_terms() {
-    let v14 = catalogue::find("v14").unwrap().kernel;
+    let v14 = catalogue::find("v14").unwrap();
     for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::First, 2), (Kind::Real, 3)] {
         let apart = |wtilde: &mut [Complex64], _: &mut [f64], _: &mut [f64]| {
             for (at, pole) in wtilde.iter_mut().enumerate() {
@@ -81,7 +81,7 @@ fn static_pairs_and_pairs_without_terms() {
 /// Energies that are not ω − e(n): v14 sums static pairs like others if their differences depend on the band.
 #[test]
 fn static_pairs_at_energies_of_other_differences() {
-    let v14 = catalogue::find("v14").unwrap().kernel;
+    let v14 = catalogue::find("v14").unwrap();
     for (shift, has_static) in [(0.0, true), (0.3, false), (300.0, false)] {
         let shifted = |wtilde: &mut [Complex64], wx: &mut [f64], _: &mut [f64]| {
             wtilde.iter_mut().step_by(3).for_each(|pole| *pole = lists::STATIC.into());
@@ -102,8 +102,8 @@ fn hecbench_s_problem() {
     let (problem, sums) = crate::hecbench::problem(512).unwrap();
     let off = sums.ach[0] - Complex64::new(-0.096066, 11.431852);
     assert!(off.re.abs() <= 5e-7 && off.im.abs() <= 5e-7, "{sums:?}");
-    let reference = Reference::new(sums, Source::Serial, QUIET);
-    for id in ["v3", "v8", "v13", "cpu:paired"] {
+    let reference = Reference::new(sums, ReferenceSource::Serial, QUIET);
+    for id in ["v3", "v8", "v13", "v15", "cpu:paired"] {
         let version = catalogue::find(id).into_iter();
         assert_eq!(failures_of(version, &problem, &reference), [""; 0]);
     }

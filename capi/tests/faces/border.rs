@@ -6,7 +6,7 @@ use std::ptr;
 use std::thread;
 
 use gpp_c::{
-    Bands, Complex, Formula, Handle, MatrixBands, Screening, Status, VERSION, gpp_close,
+    CBands, CComplex, CFormula, CMatrixBands, CScreening, Handle, Status, VERSION, gpp_close,
     gpp_matrix, gpp_message, gpp_open_version, gpp_place, gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
@@ -29,9 +29,9 @@ impl Draw {
         all[self.below(all.len())]
     }
 
-    fn complex(&mut self, len: usize, re: f64) -> Vec<Complex> {
+    fn complex(&mut self, len: usize, re: f64) -> Vec<CComplex> {
         let mut number = || f64::from(self.0.next_u32()) / f64::from(u32::MAX);
-        (0..len).map(|_| Complex { re: re + number(), im: number() }).collect()
+        (0..len).map(|_| CComplex { re: re + number(), im: number() }).collect()
     }
 }
 
@@ -44,21 +44,21 @@ const BANDS: usize = 2;
 
 const MOST: usize = NW * BANDS * BANDS;
 
-const UNTOUCHED: Complex = Complex { re: 7.0, im: -7.0 };
+const UNTOUCHED: CComplex = CComplex { re: 7.0, im: -7.0 };
 
 struct Arguments {
-    screening: Screening,
-    bands: Bands,
+    screening: CScreening,
+    bands: CBands,
     /// In place of `bands`, where a matrix is asked for.
-    matrix: MatrixBands,
-    formula: Formula,
+    matrix: CMatrixBands,
+    formula: CFormula,
     nw: i64,
     omega: *const f64,
-    asx: *mut Complex,
-    ach: *mut Complex,
-    static_ch: *mut Complex,
+    asx: *mut CComplex,
+    ach: *mut CComplex,
+    static_ch: *mut CComplex,
     iw: i64,
-    ach_of_bands: *mut Complex,
+    ach_of_bands: *mut CComplex,
 }
 
 /// Right arguments, whose memory is not given back.
@@ -71,7 +71,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
     // With room for a matrix.
     let sums = || array(vec![UNTOUCHED; MOST]);
     Arguments {
-        screening: Screening {
+        screening: CScreening {
             ncouls: rows,
             ngpown: NGPOWN as i64,
             ng: rows,
@@ -84,7 +84,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
             indinv: array(vec![1, 2, 3, 4, 5, 6]),
             on_device: 0,
         },
-        bands: Bands {
+        bands: CBands {
             nbands: NBANDS as i64,
             aqsn: array(draw.complex(NCOULS * NBANDS, 0.1)),
             ld_aqsn: rows,
@@ -95,7 +95,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
             occ,
             on_device: 0,
         },
-        matrix: MatrixBands {
+        matrix: CMatrixBands {
             bands: BANDS as i64,
             nbands: NBANDS as i64,
             a: array(draw.complex(NCOULS * NBANDS * BANDS, 0.1)),
@@ -105,7 +105,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
             on_device: 0,
             at_bands: 0,
         },
-        formula: Formula { gamma: 0.5, sexcut: 4.0 },
+        formula: CFormula { gamma: 0.5, sexcut: 4.0 },
         nw: NW as i64,
         omega: array(vec![0.0, 0.5]),
         asx: sums(),
@@ -136,7 +136,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         4 => a.nw = draw.of(&[0, -1, i64::MIN, i64::MAX, 100_001]),
         5 => s.ld_wtilde = below_rows,
         6 => s.ld_eps = below_rows,
-        7 => a.asx = wrong_at(a.asx, draw).cast_mut(),
+        7 => a.asx = a.asx.wrapping_byte_add(1),
         8 => a.ach = wrong_at(a.ach, draw).cast_mut(),
         9 => a.ach = a.asx.wrapping_add(draw.below(NW)),
         10 => s.wtilde = wrong_at(s.wtilde, draw),
@@ -163,7 +163,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
     }
 }
 
-fn spoil_bands(b: &mut MatrixBands, draw: &mut Draw) {
+fn spoil_bands(b: &mut CMatrixBands, draw: &mut Draw) {
     match draw.below(8) {
         0 => b.bands = draw.of(&[0, -1, 8193, i64::MIN, i64::MAX]),
         1 => b.nbands = draw.of(&WRONG),

@@ -69,6 +69,12 @@ program arrays
   if (status /= gpp_ok .or. .not. all(abs(sx) + abs(ch) > 0)) error stop 'a matrix of allocatable arrays'
   asx_right = asx
   ach_right = ach
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, ach, status, &
+    sigma_alone=.true.)
+  if (status /= gpp_ok .or. any(abs(asx) > 0) .or. any(abs(ach - asx_right - ach_right) > 1e-12 * abs(ach))) &
+    error stop 'sigma alone'
+  asx = asx_right
+  ach = ach_right
   sx_right = sx
   ch_right = ch
   call gpp_place(c, w, eps, vcoul, inv_igp_index, indinv, status)

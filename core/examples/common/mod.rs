@@ -6,8 +6,8 @@ const NCOULS: usize = 40;
 const NGPOWN: usize = 12;
 const NBANDS: usize = 10;
 
-/// Arrays of one rank.
-pub struct Arrays {
+/// RankArrays of one rank.
+pub struct RankArrays {
     /// In eV, `(ncouls, ngpown)`.
     pub wtilde: Vec<Complex64>,
     /// `δ − ε⁻¹`, `(ncouls, ngpown)`.
@@ -24,14 +24,14 @@ pub struct Arrays {
     pub occ: Vec<f64>,
 }
 
-impl Arrays {
-    pub fn new() -> Arrays {
+impl RankArrays {
+    pub fn new() -> RankArrays {
         let pairs = || (0..NGPOWN).flat_map(|igp| (0..NCOULS).map(move |ig| (ig, igp)));
         let wtilde = |(ig, igp)| Complex64::new(8.0 + 0.3 * ig as f64 + 0.2 * igp as f64, 0.0);
         let eps = |(ig, igp): (usize, usize)| {
             Complex64::new(0.6 * (-0.2 * ig.abs_diff(3 * igp) as f64).exp(), 0.01)
         };
-        Arrays {
+        RankArrays {
             wtilde: pairs().map(wtilde).collect(),
             eps: pairs().map(eps).collect(),
             vcoul: (0..NCOULS).map(|ig| 4.0 / (1.0 + ig as f64)).collect(),
@@ -45,9 +45,12 @@ impl Arrays {
 
 /// Matrix elements `⟨n|exp(i(q+G)·r)|state⟩`, `(ncouls, nbands)`.
 pub fn elements(state: usize) -> Vec<Complex64> {
-    let of = |at: usize| {
-        let (ig, n) = (at % NCOULS, at / NCOULS);
-        Complex64::from_polar(1.0 / (1.0 + ig as f64 + n.abs_diff(state) as f64), 0.1 * at as f64)
+    let element = |offset: usize| {
+        let (ig, n) = (offset % NCOULS, offset / NCOULS);
+        Complex64::from_polar(
+            1.0 / (1.0 + ig as f64 + n.abs_diff(state) as f64),
+            0.1 * offset as f64,
+        )
     };
-    (0..NCOULS * NBANDS).map(of).collect()
+    (0..NCOULS * NBANDS).map(element).collect()
 }

@@ -1,16 +1,14 @@
 //! A caller's arrays, and the header that they make.
 
-use gpp_kernels::arrays::Layout;
 use num_complex::Complex64;
 
 use crate::calculator::on_gpu::DeviceMatrix;
-use crate::error::{Error, Result};
+use crate::error::{Quantity, Result};
 use crate::os::memory::{require, zeros};
-use crate::problem;
-use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, WX};
-use crate::problem::header::MOST_ENERGIES;
+use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER};
+use crate::problem::header::{MOST_ENERGIES, dimension};
 use crate::problem::range::LARGEST_CUTOFF;
-use crate::problem::{Header, Matrix, Unmasked};
+use crate::problem::{ComplexMatrix, Header, Unmasked};
 
 /// A column-major matrix of complex numbers.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +90,7 @@ pub fn screening_header(screening: &Screening) -> Result<Header> {
     }
     // A band and an energy that no problem has, for the check.
     let header = header_of(header, &[0.0], &[0.0], Formula::default());
-    header.validate().map_err(wrong)?;
+    header.validate()?;
     let rows = header.rows().map(|row| row.map_or(0, |row| row as i32 + 1)).collect();
     let inv_igp_index = (1..).take(ngpown).collect();
     Ok(Header { gvec_ng: ngpown, indinv: rows, inv_igp_index, ..header }.without_masked())
@@ -121,18 +119,22 @@ pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) 
 ///
 /// # Safety
 /// The result may refer to them, and is dropped before they are.
-pub unsafe fn aqsm_local(aqsm: &[Complex64], local: bool, header: &Header) -> Result<Matrix> {
+pub unsafe fn aqsm_local(
+    aqsm: &[Complex64],
+    local: bool,
+    header: &Header,
+) -> Result<ComplexMatrix> {
     let extents = header.extents();
     match &header.unmasked {
         _ if !local => {
-            AQSMTEMP.check(extents, aqsm.len()).map_err(wrong)?;
+            AQSMTEMP.check(extents, aqsm.len())?;
             let rows: Vec<_> = header.rows().collect();
             picked(aqsm.chunks_exact(header.ncouls), header, |igp| rows[igp])
         }
         // SAFETY: this function's own contract.
-        None => Ok(unsafe { Matrix::kept(aqsm) }),
-        Some(Unmasked { all, columns, .. }) => {
-            AQSM_LOCAL.check(Extents { ngpown: *all, ..extents }, aqsm.len()).map_err(wrong)?;
+        None => Ok(unsafe { ComplexMatrix::kept(aqsm) }),
+        Some(Unmasked { ngpown: all, columns, .. }) => {
+            AQSM_LOCAL.check(Extents { ngpown: *all, ..extents }, aqsm.len())?;
             picked(aqsm.chunks_exact(*all), header, |igp| Some(columns[igp]))
         }
     }
@@ -143,42 +145,24 @@ fn picked<'a>(
     bands: impl Iterator<Item = &'a [Complex64]>,
     header: &Header,
     row: impl Fn(usize) -> Option<usize>,
-) -> Result<Matrix> {
-    let mut all = zeros(AQSM_LOCAL.name, header.ngpown * header.nbands)?;
-    for (to, from) in all.chunks_exact_mut(header.ngpown).zip(bands) {
+) -> Result<ComplexMatrix> {
+    let mut elements = zeros(AQSM_LOCAL.name(), header.ngpown * header.nbands)?;
+    for (to, from) in elements.chunks_exact_mut(header.ngpown).zip(bands) {
         for (igp, to) in to.iter_mut().enumerate() {
             *to = row(igp).map_or(Complex64::ZERO, |row| from[row]);
         }
     }
-    Ok(all.into())
-}
-
-pub fn wrong(what: Error) -> Error {
-    problem::wrong(NAME, what)
+    Ok(elements.into())
 }
 
 pub fn check_omega(nw: usize) -> Result<()> {
-    let name = "the length of omega";
-    match nw {
-        0 => Err(Error::of(name, " must be at least 1, found 0")),
-        1..=MOST_ENERGIES => Ok(()),
-        _ => Err(Error::exceeds(name, nw, "the most energies", MOST_ENERGIES)),
-    }
+    dimension(Quantity::Nend, i64::try_from(nw).unwrap_or(i64::MAX), [1, MOST_ENERGIES])
 }
 
+/// Fails without memory for the small arrays of a call and its energies, in problem and batches.
 pub fn require_small(extents: Extents, ng: usize) -> Result<()> {
-    require(NAME, small(extents) + 8 * ng as u64)
-}
-
-/// Bytes of a call besides the caller's matrices: small arrays, and its energies in problem and batches.
-pub fn small(extents: Extents) -> u64 {
     let Extents { nbands, ngpown, ncouls, nw } = extents;
-    let energies = |of| WX.bytes(of, Layout::Original);
-    let numbers = [nbands, ngpown, ncouls, nw].iter().fold(0, |all: u64, n| all + *n as u64);
-    64 * numbers + 4 * energies(extents) + 12 * energies(batch(extents))
-}
-
-/// As many energies as a batch has at most.
-pub fn batch(extents: Extents) -> Extents {
-    Extents { nw: extents.nw.min(MOST_TOGETHER), ..extents }
+    let numbers = [nbands, ngpown, ncouls, nw, ng].iter().fold(0, |sum: u64, n| sum + *n as u64);
+    let energies = nbands as u64 * (4 * nw + 12 * nw.min(MOST_TOGETHER)) as u64;
+    require(NAME, 64 * numbers + 8 * energies)
 }

@@ -19,7 +19,7 @@ use crate::calculator::{Calculator, MatrixRef};
 pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
 use crate::devices::gpu::driver::{fetched, require_on};
 pub use crate::devices::gpu::uploads::DeviceMatrix;
-use crate::error::{Error, Result};
+use crate::error::{Result, invalid};
 
 impl Calculator {
     /// Fails if a matrix is not in this GPU's memory or aligned to 16 bytes, or has overlapping columns.
@@ -33,7 +33,7 @@ impl Calculator {
             return Ok(());
         }
         let index = self.index_of_gpu(name)?;
-        let wrong = |what: String| Err(Error::Input { origin: name.into(), what });
+        let wrong = |what: String| Err(invalid(name, what));
         if at == 0 || !at.is_multiple_of(16) {
             return wrong(format!("is at {at:#x}, which is null or not aligned to 16 bytes"));
         }
@@ -46,19 +46,20 @@ impl Calculator {
     }
 
     fn index_of_gpu(&self, name: &str) -> Result<usize> {
-        let found = match self.opened.gpu() {
+        let found = match self.session.gpu() {
             Some((_, index)) => return Ok(index),
-            None if self.opened.host.is_some() => "the CPU",
+            None if self.session.cpu().is_some() => "the CPU",
             None => "several GPUs",
         };
         let what = format!("is on a GPU, but the calculator uses {found}: pass host arrays");
-        Err(Error::Input { origin: name.into(), what })
+        Err(invalid(name, what))
     }
 
     /// A matrix on the host: in place, or a copy of one on the GPU without gaps, after the stream's work.
     ///
     /// # Errors
-    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`](crate::Error::Input) if it is not on this calculator's GPU;
+    /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     pub fn on_host<'a>(
         &self,
         name: &'static str,
@@ -78,7 +79,8 @@ impl Calculator {
     /// Copies a vector on the GPU to the host, after the stream's pending work.
     ///
     /// # Errors
-    /// [`Error::Input`] if it is not on this calculator's GPU; [`Error::Memory`], [`Error::Driver`].
+    /// [`Error::Input`](crate::Error::Input) if it is not on this calculator's GPU;
+    /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     ///
     /// # Safety
     /// It is valid, and only pending work of the stream writes it.
@@ -104,8 +106,8 @@ impl Calculator {
         if shape.contains(&0) {
             return Ok(Vec::new());
         }
-        let (gpu, _) = self.opened.gpu().expect("the array is on a GPU");
-        self.opened.here(|| {
+        let (gpu, _) = self.session.gpu().expect("the array is on a GPU");
+        self.session.here(|| {
             let stream = gpu.context.stream("arrays of a caller's")?;
             stream.wait_for_foreign(self.stream)?;
             // SAFETY: the caller's word.

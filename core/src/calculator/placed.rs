@@ -11,39 +11,39 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::calculator::arrays::{
-    NAME, aqsm_local, check_omega, header_of, require_small, screening_header, wrong,
+    NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
-use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Opened, Screening};
-use crate::devices::Watch;
-use crate::devices::gpu::uploads::{GpuElements, Rows};
+use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening};
+use crate::devices::Control;
+use crate::devices::gpu::uploads::{GpuElements, RowMap};
 use crate::devices::gpu::worker::Resident;
-use crate::engine::ordered_sum;
-use crate::error::{Error, Result};
+use crate::engine::Engine;
+use crate::error::{Error, Owner, Result, invalid};
 use crate::offdiag::{
-    At, Borrowed, Elements, Sums as MatrixSums, Task, on_cpu, on_gpus, once_each,
+    Borrowed, Elements, MatrixEnergies, MatrixSums, MatrixTask, MatrixWorkers, once_each, workers,
 };
 use crate::os::memory::require;
 use crate::problem;
 use crate::problem::arrays::{AQSN, OCC};
 use crate::problem::layout::preparation;
-use crate::problem::{CheckedPairs, Extents, Header, Id, Matrix, Outline, Problem, Sums};
+use crate::problem::{CheckedPairs, ComplexMatrix, Extents, Header, Id, Outline, Problem, Sums};
+use crate::ranks::Alone;
+use crate::session::Session;
 
 /// A screening for any number of calls. On one GPU ω̃ and eps stay from the first call on if all has room.
 pub struct Placed<'a> {
     pairs: CheckedPairs,
     /// Energies of the bands, occupations, ω and limits of the last call, and the identity that plans have of them.
     asked: Option<([Vec<f64>; 3], Formula, Id)>,
-    /// The problem of the last call, if all its matrices are on the GPU.
-    last: Option<Problem>,
     /// Rows of this rank's G′ among the rows of all G, and among the rows of its columns: made at first use.
-    rows: [Option<Rows>; 2],
+    rows: [Option<RowMap>; 2],
     /// With the bands of no problem.
     header: Header,
     resident: Option<Resident>,
     /// When it began to be placed, if it is for one call.
     once: Option<Instant>,
     begun: Instant,
-    opened: Arc<Opened>,
+    session: Arc<Session<'static>>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
 
@@ -58,18 +58,18 @@ impl Calculator {
     pub fn place<'a>(&self, screening: &Screening<'a>) -> Result<Placed<'a>> {
         let (once, begun) = (None, Instant::now());
         let say = |error| self.in_words_of_caller(error, None);
-        let header = self.opened.computed(|| screening_header(screening)).map_err(say)?;
+        let header = self.session.computed(|| screening_header(screening)).map_err(say)?;
         let shape @ [ncouls, _] = dimensions(&header);
-        let matrix = |name, matrix| -> Result<Matrix> {
+        let matrix = |name, matrix| -> Result<ComplexMatrix> {
             Ok(match self.on_host(name, matrix, shape)? {
                 Cow::Owned(fetched) => fetched.into(),
                 // SAFETY: what is placed holds the borrow.
-                Cow::Borrowed(array) => unsafe { Matrix::kept(array) },
+                Cow::Borrowed(array) => unsafe { ComplexMatrix::kept(array) },
             })
         };
         let (wtilde, eps) = (matrix("wtilde", screening.wtilde)?, matrix("eps", screening.eps)?);
-        let pairs = || CheckedPairs::new(&header, wtilde, eps).map_err(wrong);
-        let pairs = self.opened.computed(pairs).map_err(say)?;
+        let pairs = || CheckedPairs::new(&header, wtilde, eps);
+        let pairs = self.session.computed(pairs).map_err(say)?;
         let resident = match (screening.wtilde, screening.eps) {
             // Kernels read the caller's own matrices if they are as the problem has them.
             (MatrixRef::Device(wtilde), MatrixRef::Device(eps))
@@ -80,11 +80,11 @@ impl Calculator {
                 // SAFETY: the contract of `DeviceMatrix::new`.
                 Some(unsafe { Resident::on_gpu([wtilde.at, eps.at]) })
             }
-            _ => self.opened.gpu().map(|_| Resident::default()),
+            _ => self.session.gpu().map(|_| Resident::default()),
         };
-        let (rows, opened) = ([None, None], self.opened.clone());
-        let (asked, last, borrowed) = (None, None, PhantomData);
-        Ok(Placed { pairs, asked, last, rows, header, resident, once, begun, opened, borrowed })
+        let (rows, session) = ([None, None], self.session.clone());
+        let (asked, borrowed) = (None, PhantomData);
+        Ok(Placed { pairs, asked, rows, header, resident, once, begun, session, borrowed })
     }
 
     /// SX − X and CH at these energies ω in eV; zero without columns, bands or G vectors. Host arrays are read in
@@ -92,9 +92,10 @@ impl Calculator {
     /// below 1e-120, which count as zero, or with complex poles exactly on an energy.
     ///
     /// # Errors
-    /// [`Error::Input`] for an array of the wrong size or memory, an index out of range, or a number not finite or out
-    /// of [range](crate::problem::range), by name and place ([`Calculator::with_index_base`]). [`Error::Memory`],
-    /// [`Error::Driver`], [`Error::Stopped`]. The calculator stays usable.
+    /// [`Error::Data`] for an array of the wrong size, an index out of range, or a number not finite or out of
+    /// [range](crate::problem::range), by name and place ([`Calculator::with_index_base`]). [`Error::Input`] for an array
+    /// in the wrong memory, [`Error::Memory`], [`Error::Threads`], [`Error::Driver`], [`Error::Stopped`]. The calculator
+    /// stays usable.
     pub fn sums(
         &self,
         screening: &Screening,
@@ -121,7 +122,7 @@ impl Calculator {
             let [least, found] = [0, iw].map(|iw| iw + self.index_base);
             let needs = format!("needs an index of omega, {least} to {}", least + omega.len() - 1);
             let what = format!("{needs}; found {found}");
-            return Err(Error::Input { origin: "iw of ach_of_bands".into(), what });
+            return Err(invalid("iw of ach_of_bands", what));
         }
         let (nbands, [ncouls, ngpown]) = (bands.e.len(), placed.dimensions());
         if [nbands, ncouls, ngpown].contains(&0) {
@@ -129,14 +130,14 @@ impl Calculator {
         }
         let is_resident = placed.resident.is_some();
         let begin = placed.once.unwrap_or_else(Instant::now);
-        let mut sums = |watch: Watch| {
-            let found = self.sums_watched(placed, bands, omega, formula, watch)?;
+        let mut sums = |control: Control| {
+            let found = self.sums_of(placed, bands, omega, formula, control)?;
             Ok(Found { call_seconds: begin.elapsed().as_secs_f64(), ..found })
         };
         match &self.progress {
             // The caller's own thread is the fastest.
-            None if is_resident => self.opened.here(|| sums(Watch::none())),
-            progress => self.opened.called(progress.as_ref(), sums),
+            None if is_resident => self.session.here(|| sums(Control::none())),
+            progress => self.session.called(progress.as_ref(), sums),
         }
     }
 
@@ -150,30 +151,35 @@ impl Calculator {
                 MatrixRef::Device(_) => Ok(()),
             }
         };
-        check().map_err(|what| self.in_words_of_caller(wrong(what), None))?;
+        check().map_err(|error| self.in_words_of_caller(error, None))?;
         let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
         let outline = Outline { extents, poles, keeps_order, lists_once };
         let Extents { nbands, nw, .. } = extents;
-        self.found(self.version_for(outline), Watch::none(), |of_bands, _| {
-            Ok((Sums::zero(if of_bands.is_some() { nbands } else { nw }), 0.0))
+        let zeros = || vec![Complex64::ZERO; nbands];
+        Ok(Found {
+            sums: Sums::zero(nw),
+            static_ch: self.static_ch.then(zeros),
+            ach_of_bands: self.ach_of_bands.map(|_| zeros()),
+            version: self.version_for(outline).id(),
+            seconds: 0.0,
+            call_seconds: 0.0,
         })
     }
 
     pub(super) fn require_own(&self, placed: &Placed) -> Result<()> {
-        if Arc::ptr_eq(&self.opened, &placed.opened) {
+        if Arc::ptr_eq(&self.session, &placed.session) {
             return Ok(());
         }
-        let what = "was placed by another calculator: place it with this one".into();
-        Err(Error::Input { origin: "the screening".into(), what })
+        Err(invalid("the screening", "was placed by another calculator: place it with this one"))
     }
 
-    fn sums_watched(
+    fn sums_of(
         &self,
         placed: &mut Placed,
         bands: &Bands,
         omega: &[f64],
         formula: Formula,
-        watch: Watch,
+        control: Control,
     ) -> Result<Found> {
         let Bands { aqsn, aqsm, aqsm_local, e, occ } = *bands;
         let [ncouls, ngpown] = placed.dimensions();
@@ -190,30 +196,28 @@ impl Calculator {
             let rows = placed.rows(aqsm_local);
             if let Some(resident) = placed.resident_of(&problem) {
                 let elements = GpuElements { aqsn, aqsm, rows };
-                let found = self.in_place(resident, &problem, Some(&elements), watch);
-                placed.last = Some(problem);
-                return found;
+                return self.in_place(resident, &problem, Some(&elements), control);
             }
         }
         let (aqsn, aqsm) = (self.on_host("aqsn", aqsn, of_g)?, self.on_host("aqsm", aqsm, of_gp)?);
         let elements: HostElements = (&aqsn, &aqsm, aqsm_local);
         // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
         let problem = unsafe { placed.problem([e, occ], Some(elements), omega, formula) };
-        let whole = (!aqsm_local).then_some(&placed.header);
-        let problem = problem.map_err(|error| self.in_words_of_caller(error, whole))?;
+        let all_rows = (!aqsm_local).then_some(&placed.header);
+        let problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
         if placed.once.is_some()
             && placed.resident.as_ref().is_some_and(|resident| !resident.is_on_gpu())
         {
             placed.resident = None;
         }
         if let Some(resident) = placed.resident_of(&problem) {
-            match self.in_place(resident, &problem, None, watch) {
+            match self.in_place(resident, &problem, None, control) {
                 // The host has all of it: it goes to the GPU in slabs.
                 Err(error) if error.is_of_device_memory() => placed.resident = None,
                 found => return found,
             }
         }
-        self.summed(&problem, watch)
+        self.summed(&problem, control)
     }
 
     /// The sums of a problem whose pairs are on the GPU, and with `on_gpu` its matrix elements too.
@@ -222,23 +226,22 @@ impl Calculator {
         resident: &mut Resident,
         problem: &Problem,
         on_gpu: Option<&GpuElements>,
-        watch: Watch,
+        control: Control,
     ) -> Result<Found> {
-        let (gpu, _) = self.opened.gpu().expect("what stays in place is on a GPU");
-        let version = self.version_for(problem.outline());
+        let (gpu, _) = self.session.gpu().expect("what stays in place is on a GPU");
+        let kernels = self.kernels_for(problem.outline());
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
-        if on_gpu.is_none() || version.first(problem.outline()).is_some_and(sorts) {
-            self.require_laid(problem.outline())?;
+        if on_gpu.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
+            let igp = problem.extents().ngpown;
+            require("what versions lay out", self.session.host_bytes(problem, &kernels, igp))?;
         }
-        self.found(version, watch, |of_bands, watch| {
-            let whole = || (version, version.batches(problem));
-            let (kernel, at) =
-                of_bands.map_or_else(whole, |(kernel, iw)| (kernel, problem.batches_at(&[iw])));
-            let of = (problem, &at);
-            // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
-            let slab = unsafe { resident.sums(gpu, of, kernel, on_gpu, self.stream, watch) }?;
-            Ok((ordered_sum([&slab], kernel, problem, at.nw()), slab.seconds))
-        })
+        // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
+        let worker = unsafe { resident.worker(gpu, problem, on_gpu, self.stream) };
+        let engine =
+            worker.and_then(|worker| Engine::new(problem, problem.extents().ngpown, vec![worker]));
+        engine
+            .and_then(|mut engine| self.found(&mut engine, control))
+            .inspect_err(|_| resident.forget())
     }
 }
 
@@ -256,7 +259,7 @@ impl Placed<'_> {
         dimensions(&self.header)
     }
 
-    fn rows(&mut self, aqsm_local: bool) -> Rows {
+    fn rows(&mut self, aqsm_local: bool) -> RowMap {
         let header = &self.header;
         let rows = || match aqsm_local {
             true => (0..header.ngpown).map(|igp| header.column(igp) as u32).collect(),
@@ -270,8 +273,7 @@ impl Placed<'_> {
         self.resident.as_mut().filter(|_| self.pairs.are_of(problem.slab()))
     }
 
-    /// The problem of these energies, occupations and matrix elements; without these, which are elsewhere then, it is
-    /// the last one if nothing else has changed.
+    /// The problem of these energies, occupations and matrix elements, which are elsewhere if none are given.
     ///
     /// # Safety
     /// It refers to the caller's and the placed arrays, and is dropped before them.
@@ -287,33 +289,29 @@ impl Placed<'_> {
             Some((last, of_last, id)) if *last == asked && *of_last == formula => (*id, false),
             before => {
                 let (id, are_new) = (Id::unique(), before.is_some());
-                self.last = None;
                 self.asked = Some((asked.map(<[f64]>::to_vec), formula, id));
                 (id, are_new)
             }
         };
-        if elements.is_none()
-            && let Some(problem) = self.last.take()
-        {
-            return Ok(problem.with_other_elements());
-        }
-        check_omega(omega.len()).map_err(wrong)?;
+        check_omega(omega.len())?;
         let extents = self.header.extents();
         let extents = Extents { nbands: e.len(), nw: omega.len(), ..extents };
         require_small(extents, self.header.gvec_ng)?;
         let header = header_of(self.header.clone(), e, omega, formula);
-        header.validate().map_err(wrong)?;
+        header.validate()?;
         let (pairs, occ) = (&self.pairs, occ.to_vec());
-        let of = |bands: Result<problem::Bands>, aqsm_local| -> Result<Problem> {
-            let bands = bands.and_then(|bands| bands.with_occupations(occ)).map_err(wrong)?;
+        let problem_of = |bands: Result<problem::CheckedBands>, aqsm_local| -> Result<Problem> {
+            let bands = bands?.with_occupations(occ)?;
             pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
         };
         let Some((aqsn, aqsm, local)) = elements else {
-            return of(problem::Bands::elsewhere(header), None);
+            return problem_of(problem::CheckedBands::elsewhere(header), None);
         };
         // SAFETY: of both, this function's own contract.
-        let (aqsn, aqsm_local) = unsafe { (Matrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
-        self.opened.computed(|| of(problem::Bands::new(header, aqsn), Some(aqsm_local)))
+        let (aqsn, aqsm_local) =
+            unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
+        self.session
+            .computed(|| problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local)))
     }
 }
 
@@ -380,84 +378,49 @@ impl Calculator {
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
         let begin = placed.once.unwrap_or_else(Instant::now);
-        let whole = || begin.elapsed().as_secs_f64();
-        self.opened.called(self.progress.as_ref(), |Watch { done, stop }| {
+        let call_seconds = || begin.elapsed().as_secs_f64();
+        self.session.called(self.progress.as_ref(), |Control { advance, stop }| {
             let [ncouls, ngpown] = placed.dimensions();
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
             let (count, found) = (elements.bands(), omega.len());
             if bands.at_bands && found != count {
                 let needs = format!("at_bands needs an energy for each of {count} bands");
                 let what = format!("{needs}; found {found}");
-                return Err(Error::Input { origin: "omega".into(), what });
+                return Err(invalid("omega", what));
             }
             if ngpown == 0 {
                 let planes = if bands.at_bands { 2 } else { omega.len() };
                 let numbers = 2 * count * count * planes;
                 require("the matrices", (numbers * size_of::<Complex64>()) as u64)?;
-                let (sums, call_seconds) = (MatrixSums::zero(count, planes), whole());
+                let (sums, call_seconds) = (MatrixSums::zero(count, planes), call_seconds());
                 return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0, call_seconds });
             }
-            let own = bands.at_bands.then(|| once_each(omega));
-            let each = own.as_ref().map_or(omega, |(each, _)| each);
+            let of_bands = bands.at_bands.then(|| once_each(omega));
+            let each = of_bands.as_ref().map_or(omega, |(each, _)| each);
             let small = [bands.e, bands.occ];
             // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
             let problem = unsafe { placed.problem(small, None, each, formula) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
-            let at = own.as_ref().map_or(At::Energies, |(_, numbers)| At::Bands(numbers));
-            let task = Task { at, stop, ..Task::new(&problem, &elements) };
-            let gpus: Vec<_> = self.opened.gpus.iter().map(|(gpu, _)| gpu).collect();
-            let found = match &self.opened.host {
-                Some(host) => on_cpu(host, &task, done).map(|summed| (summed, "cpu")),
-                None => on_gpus(&gpus, &task, done),
-            };
+            let numbers = of_bands.as_ref().map(|(_, numbers)| &numbers[..]);
+            let energies = numbers.map_or(MatrixEnergies::Energies, MatrixEnergies::Bands);
+            let task = MatrixTask { at: energies, stop, ..MatrixTask::new(&problem, &elements) };
+            let summed =
+                workers(&self.session, task, None, &|_| ()).and_then(|(workers, version)| {
+                    Ok((MatrixWorkers::new(task, workers, &Alone).sum(advance)?, version))
+                });
             elements.check()?;
-            let (summed, version) = found?;
+            let (summed, version) = summed?;
             let (sums, seconds) = (summed.sums, summed.seconds);
-            Ok(FoundMatrix { sums, version, seconds, call_seconds: whole() })
+            Ok(FoundMatrix { sums, version, seconds, call_seconds: call_seconds() })
         })
     }
 
     /// An error in the caller's names and indices; `whole` is the screening's header if `aqsm` has all G.
-    pub(super) fn in_words_of_caller(&self, error: Error, whole: Option<&Header>) -> Error {
-        let Error::Input { origin, what } = error else { return error };
-        if origin != NAME {
-            return Error::Input { origin, what };
-        }
-        // Indices are the numbers in parentheses, `(3)` or `(3,5)`.
-        let indices_of = |part: &str| -> Option<String> {
-            let (inner, rest) = part.split_once(')')?;
-            let indices = inner.split(',').map(|index| index.parse().ok());
-            let mut indices: Vec<usize> = indices.collect::<Option<_>>()?;
-            if let Some(header) = whole.filter(|_| what.starts_with("aqsm_local")) {
-                indices[0] = header.row_of_column(indices[0] - 1).map_or(indices[0], |row| row + 1);
-            }
-            let of_caller = |i: &usize| (i + self.index_base).saturating_sub(1).to_string();
-            Some(format!("{}){rest}", indices.iter().map(of_caller).collect::<Vec<_>>().join(",")))
+    pub(super) fn in_words_of_caller(&self, error: Error, all_rows: Option<&Header>) -> Error {
+        let error = match all_rows {
+            Some(header) => error.in_rows_of_g(|column| header.row_of_column(column)),
+            None => error,
         };
-        let mut parts = what.split('(');
-        let mut said = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            said = said + "(" + &indices_of(part).unwrap_or_else(|| part.to_string());
-        }
-        let aqsm = if whole.is_some() { "aqsm(ig,n)" } else { "aqsm(igp,n)" };
-        let said = said.replace("aqsm_local(igp,n)", aqsm);
-        let what = NAMES.iter().fold(said, |said, [name, own]| said.replace(name, own));
-        Error::Input { origin, what }
+        error.owned_by(Owner::Caller { index_base: self.index_base })
     }
 }
-
-/// Names of arrays and numbers in files, and the caller's names for them.
-const NAMES: [[&str; 2]; 12] = [
-    ["wtilde_array(", "wtilde("],
-    ["I_eps_array(", "eps("],
-    ["aqsntemp(", "aqsn("],
-    ["aqsmtemp(", "aqsm("],
-    ["wfnkq_ekq", "e"],
-    ["energies(", "omega("],
-    ["sig_gamma", "gamma"],
-    ["sig_ntband", "the length of e"],
-    ["peinf_ntband_dist", "the length of e"],
-    ["gvec_ng", "the length of indinv"],
-    ["ncouls", "the length of vcoul"],
-    ["ngpown", "the length of inv_igp_index"],
-];

@@ -1,23 +1,21 @@
 //! The versions, in groups that build on each other, and the fastest version for a problem.
 //!
-//! A *version* is one way to compute Σ. A [`Kernel`] is a version with its back end, not the kernel of
+//! A *version* is one way to compute Σ. A [`Version`] is a version with its back end, not the kernel of
 //! [`gpp_kernels`]. A *series* is a list of versions with a baseline.
-
-pub mod sources;
 
 use std::ops::Range;
 
 use gpp_cpu::problem::CHUNK;
-use gpp_cpu::versions::{CPU, Cpu, SIGMA as SIGMA_ON_CPU};
+use gpp_cpu::versions::{CPU, CpuVersion, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Loops, Version};
+use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::versions::{BLOG, PAPER, PAST, SIGMA, TALK};
+use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, TALK};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::problem::plan::{BandPlan, Batches, batches};
+use crate::error::{Error, Named, Result, invalid};
+use crate::problem::plan::{Batches, batches};
 use crate::problem::{Extents, Outline, Problem};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +36,7 @@ pub struct Series {
     pub baseline: &'static str,
     /// The series whose last version its first one is compared with.
     pub continues: Option<&'static str>,
-    /// The fastest version on the series' back end under `condition`; in `past`, the fastest reproducible one.
+    /// The fastest version on the series' back end under `condition`; in `new`, the fastest reproducible one.
     pub best: &'static str,
     /// The hardware and problems for which `best` was measured, and exceptions.
     pub condition: &'static str,
@@ -48,7 +46,7 @@ pub struct Series {
 #[derive(Clone, Copy)]
 pub enum Versions {
     Gpu(&'static [&'static GpuVersion]),
-    Cpu(&'static [&'static Cpu]),
+    Cpu(&'static [&'static CpuVersion]),
 }
 
 pub static SERIES: &[Series] = &[
@@ -62,9 +60,9 @@ pub static SERIES: &[Series] = &[
         condition: "on an H100, si214; on the paper's V100 it is v8",
     },
     Series {
-        id: "past",
+        id: "new",
         source: "docs/versions.md",
-        versions: Versions::Gpu(PAST),
+        versions: Versions::Gpu(NEW),
         baseline: "v9",
         continues: Some("paper"),
         best: "v13",
@@ -126,7 +124,7 @@ pub static SERIES: &[Series] = &[
 /// takes by itself and, unless they are kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few
 /// energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
 /// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
-pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
+pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
     let Extents { nbands, nw, .. } = problem.extents;
     let is_real = problem.poles == Poles::Real;
     let found = |id| find(id).expect("a test looks it up");
@@ -135,7 +133,7 @@ pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     }
     let few = if is_real && nbands >= 256 { best(back_end) } else { found("cpu:paired") };
     let [terms, chunks] = [nbands.saturating_mul(nw), nbands.div_ceil(CHUNK)].map(|of| of as u64);
-    let batches = few.kernel.energies(problem).count() as u64;
+    let batches = few.energies(problem).count() as u64;
     let once = |lists: u64| if problem.lists_once { lists } else { 0 };
     let [of_term, of_chunk, of_lists, of_sorting] =
         if is_real { [10, 660, 450, 3000] } else { [18, 1450, 1300, 4700] };
@@ -147,8 +145,16 @@ pub fn best_for(back_end: BackEnd, problem: Outline) -> Listed {
     times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }
 
+/// The version for Σ alone: v15 for up to four energies on a GPU, else [`best_for`]'s, whose sums are added.
+pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
+    match (back_end, problem.extents.nw) {
+        (BackEnd::Gpu, 0..5) => find("v15").expect("a test looks it up"),
+        _ => best_for(back_end, problem),
+    }
+}
+
 /// The same for few energies, as the paper's problems have.
-pub fn best(back_end: BackEnd) -> Listed {
+pub fn best(back_end: BackEnd) -> Version {
     let id = match back_end {
         BackEnd::Gpu => "v13",
         BackEnd::Cpu => "cpu:static",
@@ -157,15 +163,15 @@ pub fn best(back_end: BackEnd) -> Listed {
 }
 
 impl Series {
-    pub fn versions(&self) -> Vec<Listed> {
+    pub fn versions(&self) -> Vec<Version> {
         match self.versions {
-            Versions::Gpu(list) => list.iter().map(|gpu| Listed::of(Kernel::Gpu(gpu))).collect(),
-            Versions::Cpu(list) => list.iter().map(|cpu| Listed::of(Kernel::Cpu(cpu))).collect(),
+            Versions::Gpu(list) => list.iter().map(|gpu| Version::Gpu(gpu)).collect(),
+            Versions::Cpu(list) => list.iter().map(|cpu| Version::Cpu(cpu)).collect(),
         }
     }
 
     pub fn ids(&self) -> Vec<&'static str> {
-        self.versions().iter().map(Listed::id).collect()
+        self.versions().iter().copied().map(Version::id).collect()
     }
 
     pub fn back_end(&self) -> BackEnd {
@@ -185,68 +191,65 @@ pub fn series_of(id: &str) -> Option<&'static Series> {
 }
 
 #[derive(Clone, Copy)]
-pub enum Kernel {
+pub enum Version {
     /// For GPUs; on a CPU its bodies run in an emulator.
     Gpu(&'static GpuVersion),
     /// In the vectors of a CPU.
-    Cpu(&'static Cpu),
+    Cpu(&'static CpuVersion),
 }
 
-impl Kernel {
-    pub fn version(self) -> &'static Version {
+impl Version {
+    pub fn label(self) -> &'static Label {
         match self {
-            Kernel::Gpu(gpu) => gpu.version,
-            Kernel::Cpu(cpu) => cpu.version,
+            Version::Gpu(gpu) => gpu.version,
+            Version::Cpu(cpu) => cpu.version,
         }
     }
 
     pub fn id(self) -> &'static str {
-        self.version().id
+        self.label().id
     }
 
     pub fn back_end(self) -> BackEnd {
         match self {
-            Kernel::Gpu(_) => BackEnd::Gpu,
-            Kernel::Cpu(_) => BackEnd::Cpu,
+            Version::Gpu(_) => BackEnd::Gpu,
+            Version::Cpu(_) => BackEnd::Cpu,
         }
     }
 
     /// Energies that a calculation of problems of these poles sums at most.
     pub fn holds(self, poles: Poles) -> usize {
         match self {
-            Kernel::Gpu(gpu) => gpu.kernel(poles).holds(),
-            Kernel::Cpu(cpu) => cpu.holds,
+            Version::Gpu(gpu) => gpu.kernel(poles).holds(),
+            Version::Cpu(cpu) => cpu.holds,
         }
     }
 
     /// Whether it sums problems of these poles by their pairs sorted, for all energies at once.
     pub fn sorts(self, poles: Poles) -> bool {
         match self {
-            Kernel::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
-            Kernel::Cpu(cpu) => cpu.needs.clusters,
+            Version::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
+            Version::Cpu(cpu) => cpu.needs.clusters,
         }
     }
 
     pub fn gpu(self) -> Option<&'static GpuVersion> {
         match self {
-            Kernel::Gpu(gpu) => Some(gpu),
-            Kernel::Cpu(_) => None,
+            Version::Gpu(gpu) => Some(gpu),
+            Version::Cpu(_) => None,
         }
     }
 
-    pub fn cpu(self) -> Option<&'static Cpu> {
+    pub fn cpu(self) -> Option<&'static CpuVersion> {
         match self {
-            Kernel::Gpu(_) => None,
-            Kernel::Cpu(cpu) => Some(cpu),
+            Version::Gpu(_) => None,
+            Version::Cpu(cpu) => Some(cpu),
         }
     }
 
     /// The kernels for GPUs, or an error that says how the version runs.
     pub fn require_gpu(self) -> Result<&'static GpuVersion> {
-        self.gpu().ok_or_else(|| Error::Input {
-            origin: self.id().into(),
-            what: "runs on CPUs only: use --device cpu".into(),
-        })
+        self.gpu().ok_or_else(|| invalid(self.id(), "runs on CPUs only: use --device cpu"))
     }
 
     /// Fails if such a device does not run it; a CPU runs all.
@@ -268,25 +271,30 @@ impl Kernel {
     }
 
     /// The kernel of a version for GPUs that sums the first batch, and the number of its energies.
-    pub(crate) fn first(self, problem: Outline) -> Option<(&'static GpuKernel, usize)> {
+    pub fn first(self, problem: Outline) -> Option<(&'static GpuKernel, usize)> {
         let nw = self.energies(problem).next()?.len();
         let gpu = self.gpu()?.holding(problem.extents.nbands * nw);
         Some((gpu.kernel(problem.poles), nw))
     }
 
-    /// The `igp` of the groups whose sums it keeps apart at energies of this plan; none if it has one sum of a slab.
-    pub fn igp_of_group(self, plan: &BandPlan) -> Option<usize> {
+    /// The `igp` of the groups whose sums it keeps apart; none if it has one sum of a slab.
+    pub fn igp_of_group(self, problem: Outline) -> Option<usize> {
         match self {
-            Kernel::Gpu(gpu) => plan.kernel(gpu).igp_of_group().map(|igp| igp as usize),
-            Kernel::Cpu(cpu) => cpu.igp_of_group(),
+            Version::Gpu(_) => self.first(problem)?.0.igp_of_group().map(|igp| igp as usize),
+            Version::Cpu(cpu) => cpu.igp_of_group(),
         }
+    }
+
+    /// Whether it sums Σ alone, in the place of CH.
+    pub fn is_sigma_alone(self) -> bool {
+        self.gpu().is_some_and(|gpu| gpu.kernels[0].is_sigma_alone)
     }
 
     /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].
     pub fn is_per_band(self) -> bool {
         match self {
-            Kernel::Gpu(gpu) => gpu.kernels[0].loops == Loops::PerBand,
-            Kernel::Cpu(cpu) => cpu.per_band,
+            Version::Gpu(gpu) => gpu.kernels[0].loops == Loops::PerBand,
+            Version::Cpu(cpu) => cpu.per_band,
         }
     }
 
@@ -297,51 +305,27 @@ impl Kernel {
 
     /// Bytes of the sums of all groups at all energies.
     pub fn bytes_of_sums(self, problem: Outline) -> u64 {
-        let group = match self {
-            Kernel::Gpu(_) => self.first(problem).and_then(|(kernel, _)| kernel.igp_of_group()),
-            Kernel::Cpu(cpu) => cpu.igp_of_group().map(|igp| igp as u32),
-        };
-        let groups = (problem.extents.ngpown as u64).div_ceil(group.unwrap_or(u32::MAX).into());
-        let Extents { nbands, nw, .. } = problem.extents;
+        let Extents { nbands, ngpown, nw, .. } = problem.extents;
+        let groups = ngpown.div_ceil(self.igp_of_group(problem).unwrap_or(ngpown).max(1)) as u64;
         groups * (self.values([nbands, nw]) * size_of::<f64>()) as u64
     }
 }
 
-#[derive(Clone, Copy)]
-pub struct Listed {
-    pub version: &'static Version,
-    pub kernel: Kernel,
-}
-
-impl Listed {
-    pub fn of(kernel: Kernel) -> Listed {
-        Listed { version: kernel.version(), kernel }
-    }
-
-    pub fn id(&self) -> &'static str {
-        self.version.id
-    }
-
-    pub fn gpu(&self) -> Option<&'static GpuVersion> {
-        self.kernel.gpu()
-    }
-}
-
-pub fn versions() -> impl Iterator<Item = Listed> {
+pub fn versions() -> impl Iterator<Item = Version> {
     SERIES.iter().flat_map(Series::versions)
 }
 
-pub fn find(id: &str) -> Option<Listed> {
+pub fn find(id: &str) -> Option<Version> {
     versions().find(|listed| listed.id() == id)
 }
 
 /// The kernel of CH of each band on a back end, or of the static CH; neither is a version.
-pub fn ch_of_bands(back_end: BackEnd, is_static: bool) -> Kernel {
+pub fn ch_of_bands(back_end: BackEnd, is_static: bool) -> Version {
     match (back_end, is_static) {
-        (BackEnd::Gpu, false) => Kernel::Gpu(&gpp_kernels::versions::per_band::CH),
-        (BackEnd::Gpu, true) => Kernel::Gpu(&gpp_kernels::versions::per_band::STATIC_CH),
-        (BackEnd::Cpu, false) => Kernel::Cpu(&gpp_cpu::versions::per_band::CH),
-        (BackEnd::Cpu, true) => Kernel::Cpu(&gpp_cpu::versions::per_band::STATIC_CH),
+        (BackEnd::Gpu, false) => Version::Gpu(&gpp_kernels::versions::per_band::CH),
+        (BackEnd::Gpu, true) => Version::Gpu(&gpp_kernels::versions::per_band::STATIC_CH),
+        (BackEnd::Cpu, false) => Version::Cpu(&gpp_cpu::versions::per_band::CH),
+        (BackEnd::Cpu, true) => Version::Cpu(&gpp_cpu::versions::per_band::STATIC_CH),
     }
 }
 
@@ -356,11 +340,11 @@ pub fn place(id: &str) -> Option<usize> {
 
 /// The version that one is compared with: the one before it, or the last of the series that its own continues.
 pub fn before(id: &str) -> Option<&'static str> {
-    let own = series_of(id)?;
-    let ids = own.ids();
-    match ids.iter().position(|own| *own == id)?.checked_sub(1) {
+    let own_series = series_of(id)?;
+    let ids = own_series.ids();
+    match ids.iter().position(|known| *known == id)?.checked_sub(1) {
         Some(before) => Some(ids[before]),
-        None => series(own.continues?)?.ids().last().copied(),
+        None => series(own_series.continues?)?.ids().last().copied(),
     }
 }
 
@@ -371,7 +355,7 @@ pub fn baseline(id: &str) -> Option<&'static str> {
 
 /// The first of the series that a version belongs to, following [`Series::continues`].
 pub fn first_series_of(id: &str) -> Option<&'static Series> {
-    let continued = |own: &&'static Series| own.continues.and_then(series);
+    let continued = |current: &&'static Series| current.continues.and_then(series);
     std::iter::successors(series_of(id), continued).last()
 }
 
@@ -383,23 +367,22 @@ pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The series that run if no version is named.
-pub const MAIN: &str = "paper,past";
+pub const MAIN: &str = "paper,new";
 
 pub const BEST: &str = "best";
 
 /// The versions in a comma-separated list of ids, ranges (`v0-v8`, `talk:V1-V9`), series, `best`, `SERIES:best` and
 /// `all`, each once, in order. `best` depends on the back end; `all` begins with the back end's own versions.
-pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
+pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Version>> {
     named_for(names, back_end, None)
 }
 
 /// As [`named`], with `best` for this problem, except as the end of a range.
-pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Result<Vec<Listed>> {
+pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Result<Vec<Version>> {
     if names.split([',', '-']).any(|name| name.trim().is_empty()) {
-        let (origin, what) = (format!("--version {names}"), "has an empty name".into());
-        return Err(Error::Input { origin, what });
+        return Err(invalid(format!("--version {names}"), "has an empty name"));
     }
-    let mut named: Vec<Listed> = Vec::new();
+    let mut named: Vec<Version> = Vec::new();
     for name in names.split(',').map(str::trim) {
         let versions = match (series(name), problem) {
             (Some(whole), _) => whole.versions(),
@@ -417,8 +400,8 @@ pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Re
 }
 
 /// A CPU runs all, a GPU what is made for it.
-fn all_on(back_end: BackEnd) -> Vec<Listed> {
-    let is_made_for = |listed: &Listed| listed.kernel.back_end() == back_end;
+fn all_on(back_end: BackEnd) -> Vec<Version> {
+    let is_made_for = |listed: &Version| listed.back_end() == back_end;
     let (mut run, others): (Vec<_>, Vec<_>) = versions().partition(is_made_for);
     if back_end == BackEnd::Cpu {
         run.extend(others);
@@ -427,18 +410,18 @@ fn all_on(back_end: BackEnd) -> Vec<Listed> {
 }
 
 /// The one version that a name is of.
-pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Listed> {
+pub fn single(flag: &str, names: &str, back_end: BackEnd) -> Result<Version> {
     match named(names, back_end)?[..] {
         [version] => Ok(version),
-        ref several => Err(Error::Input {
-            origin: format!("{flag} {names}"),
-            what: format!("needs one version, found {}", several.len()),
-        }),
+        ref several => {
+            let what = format!("needs one version, found {}", several.len());
+            Err(invalid(format!("{flag} {names}"), what))
+        }
     }
 }
 
 /// The versions of a range, whose last may be named without the first's series, or the one of another name.
-fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
+fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Version>> {
     let (first, last) = match (one(name, back_end), name.split_once('-')) {
         (Err(_), Some(ends)) => ends,
         (version, _) => return Ok(vec![version?]),
@@ -451,8 +434,8 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
     let [of_first, of_last] =
         [first, last].map(|version| first_series_of(version.id()).map_or("none", |own| own.id));
     let (first, last) = (first.id(), last.id());
-    let all: Vec<Listed> = versions().collect();
-    let range = place(first).zip(place(last)).and_then(|(first, last)| all.get(first..=last));
+    let listed: Vec<Version> = versions().collect();
+    let range = place(first).zip(place(last)).and_then(|(first, last)| listed.get(first..=last));
     let what = match range {
         Some(range) if of_first == of_last && !range.is_empty() => return Ok(range.to_vec()),
         _ if of_first == of_last => format!("{first} comes after {last}: write {last}-{first}"),
@@ -460,30 +443,28 @@ fn from_to(name: &str, back_end: BackEnd) -> Result<Vec<Listed>> {
             "a range needs two versions of one series: {first} is in {of_first}, {last} in {of_last}"
         ),
     };
-    Err(Error::Input { origin: format!("--version {name}"), what })
+    Err(invalid(format!("--version {name}"), what))
 }
 
-fn one(name: &str, back_end: BackEnd) -> Result<Listed> {
+fn one(name: &str, back_end: BackEnd) -> Result<Version> {
     if name == BEST {
         return Ok(best(back_end));
     }
     let of_series = name.strip_suffix(":best").and_then(series).map(|series| series.best);
     find(of_series.unwrap_or(name)).ok_or_else(|| {
         match OF_MATRICES.iter().any(|version| version.id == name) {
-            true => Error::Input {
-                origin: format!("version {name}"),
-                what: format!(
-                    "is of Σ as a matrix: type `gpp offdiag --version {name}` or `gpp explain {name}`"
-                ),
-            },
-            false => Error::unknown("version", name, known()),
+            true => invalid(
+                format!("version {name}"),
+                format!("is of Σ as a matrix: type `gpp offdiag --version {name}`"),
+            ),
+            false => Error::unknown(Named::Version, name, known()),
         }
     })
 }
 
 /// All names of versions: ids, series, `best` and `all`.
 fn known() -> Vec<&'static str> {
-    let ids = versions().map(|listed| listed.version.id);
+    let ids = versions().map(|listed| listed.id());
     let series = SERIES.iter().map(|series| series.id);
     ids.chain(series).chain(["best", "all"]).collect()
 }

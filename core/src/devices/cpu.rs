@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gpp_cpu::pool::{Pool, Room, Team, Threads};
-use gpp_cpu::problem::{BandPanels, IgPanels, Task};
+use gpp_cpu::pool::{CpuTeam, DefaultThreads, Pool, Room};
+use gpp_cpu::problem::{
+    BandPanels, BandSlices, FallbackSlices, IgPanels, PlanSlices, SlabSlices, SlabTask,
+};
 use gpp_cpu::simd::Level;
-use gpp_cpu::versions::{Cpu, Needs};
+use gpp_cpu::versions::{ArrayNeeds, CpuVersion};
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
@@ -18,19 +20,17 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry,
-    grid,
+    Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 use crate::error::{Error, Result};
-use crate::problem::arrays::AQSM_LOCAL;
 use crate::problem::layout::{self, Laid, SortedSlab, preparation};
-use crate::problem::{Batch, Extents, FallbackPairs, Id, KEPT_BATCHES, Outline, Problem, SlabView};
+use crate::problem::{Batch, FallbackPairs, Id, Problem, SlabView};
 
 /// The CPU with its threads and vectors.
 pub struct CpuDevice {
     info: DeviceInfo,
     level: Level,
-    team: Arc<Team>,
+    team: Arc<CpuTeam>,
 }
 
 impl CpuDevice {
@@ -42,13 +42,13 @@ impl CpuDevice {
 
     /// The CPU at a SIMD level.
     pub fn at(level: Level) -> CpuDevice {
-        CpuDevice::with_team(level, Arc::new(Team::new(Room::here())))
+        CpuDevice::with_team(level, Arc::new(CpuTeam::new(Room::here())))
     }
 
     /// The CPU at a SIMD level, with these threads.
-    pub fn with_team(level: Level, team: Arc<Team>) -> CpuDevice {
+    pub fn with_team(level: Level, team: Arc<CpuTeam>) -> CpuDevice {
         assert!(level.is_available(), "this CPU has no {level}");
-        CpuDevice { info: info(team.count(Threads::All)), level, team }
+        CpuDevice { info: info(team.count(DefaultThreads::All)), level, team }
     }
 
     /// This CPU with `threads` threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
@@ -62,12 +62,12 @@ impl CpuDevice {
         self.level
     }
 
-    pub fn team(&self) -> &Team {
+    pub fn team(&self) -> &CpuTeam {
         &self.team
     }
 
     /// The threads that versions run, started at the first use.
-    pub fn pool(&self, threads: Threads) -> Result<Arc<Pool>> {
+    pub fn pool(&self, threads: DefaultThreads) -> Result<Arc<Pool>> {
         self.team.pool(threads).map_err(Error::threads)
     }
 }
@@ -98,44 +98,12 @@ impl Device for CpuDevice {
         Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
     }
 
-    fn cpu(&self) -> Option<(Level, &Team)> {
+    fn cpu(&self) -> Option<(Level, &CpuTeam)> {
         Some((self.level, &self.team))
     }
 
-    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
-        let Extents { nbands, ncouls, .. } = slab;
-        let cpus = || versions.iter().filter_map(|version| version.cpu());
-        let of_sums = |cpu: &'static Cpu| {
-            let mut batches = catalogue::Kernel::Cpu(cpu).energies(problem);
-            let nw = batches.next().map_or(0, |batch| batch.len());
-            cpu.bytes_of_sums([nbands, slab.ngpown, ncouls], nw)
-        };
-        let if_any = |needs: fn(&Needs) -> bool, bytes: &dyn Fn() -> u64| {
-            if cpus().any(|cpu| needs(&cpu.needs)) { bytes() } else { 0 }
-        };
-        let chunks = if_any(|needs| needs.clusters, &|| BandPanels::bytes(nbands, ncouls));
-        let panels = cpus().filter_map(|cpu| cpu.needs.panels);
-        let panels = panels.map(|lanes| IgPanels::bytes(ncouls, nbands, lanes)).max().unwrap_or(0);
-        let sorted = || SortedSlab::bytes_while_made(slab, problem.poles);
-        let swapped = || AQSM_LOCAL.bytes(slab, Layout::Swapped);
-        let fallback = || {
-            let kept = slab.fallback_bytes().saturating_mul(KEPT_BATCHES as u64);
-            FallbackPairs::bytes_while_made(slab).saturating_add(kept)
-        };
-        let all = [
-            // Of both there is one at a time.
-            chunks.max(panels),
-            if_any(|needs| needs.clusters, &sorted),
-            if_any(|needs| needs.aqsm, &swapped),
-            if_any(|needs| needs.aqsm, &fallback),
-            cpus().map(of_sums).max().unwrap_or(0),
-            bytes_laid_out(problem, versions, slab),
-        ];
-        all.into_iter().fold(0, u64::saturating_add)
-    }
-
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnHost {
+        Ok(Box::new(CpuWorker {
             host: self,
             problem,
             panels: None,
@@ -147,7 +115,7 @@ impl Device for CpuDevice {
 }
 
 /// A worker. Arrays that a version for CPUs reads in addition to the problem's own are made at the first use.
-struct OnHost<'a> {
+struct CpuWorker<'a> {
     host: &'a CpuDevice,
     problem: &'a Problem,
     /// The matrix elements of G for versions for CPUs, and whether their bands are in another order, the plan's.
@@ -167,26 +135,26 @@ struct SlabArrays {
     sorted: Option<SortedSlab>,
 }
 
-impl Worker for OnHost<'_> {
+impl Worker for CpuWorker<'_> {
     fn begin(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        kernel: catalogue::Kernel,
-        watch: Watch,
+        kernel: catalogue::Version,
+        control: Control,
     ) -> Result<()> {
         assert!(self.summed.is_none(), "one slab is in flight at a time");
         if self.slab.of != Some(slab.id()) {
             self.slab = SlabArrays { of: Some(slab.id()), ..SlabArrays::default() };
         }
         let summed = match kernel {
-            catalogue::Kernel::Gpu(gpu) => {
-                let pool = self.host.pool(Threads::All)?;
-                pool.install(|| self.emulate(slab, batch, gpu, watch))?
+            catalogue::Version::Gpu(gpu) => {
+                let pool = self.host.pool(DefaultThreads::All)?;
+                pool.install(|| self.emulate(slab, batch, gpu, control))?
             }
-            catalogue::Kernel::Cpu(cpu) => self.sum(slab, batch, cpu, watch)?,
+            catalogue::Version::Cpu(cpu) => self.sum(slab, batch, cpu, control)?,
         };
-        watch.check()?;
+        control.check()?;
         self.summed = Some(summed);
         Ok(())
     }
@@ -196,25 +164,25 @@ impl Worker for OnHost<'_> {
     }
 }
 
-impl OnHost<'_> {
+impl CpuWorker<'_> {
     /// Runs a GPU version's kernels: the blocks of a grid in parallel, the threads of a block one after the other.
     fn emulate(
         &self,
         slab: SlabView<'_>,
         batch: &Batch,
         gpu: &GpuVersion,
-        watch: Watch,
+        control: Control,
     ) -> Result<SlabSums> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
         let kernel = batch.plan.kernel(gpu);
         let prepared = preparation(kernel.layout);
-        let of_bands = &prepared.of_bands(bands, order)?;
+        let (aqsn, occ) = (&prepared.aqsn(bands, order)?, &prepared.occ(bands, order));
         let wx = &prepared.energies(bands, batch);
         let aqsm_local = &prepared.aqsm_local(slab, order)?;
         let pairs = &prepared.pairs(problem, slab, batch, kernel)?;
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
-        let laid = Laid { bands, batch, slab, of_bands, wx, aqsm_local };
+        let laid = Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local };
         let constant = &batch.plan.wx;
 
         let begin = Instant::now();
@@ -226,14 +194,14 @@ impl OnHost<'_> {
         for iw in launches {
             let arguments = laid.arguments(kernel, pairs, iw, &mut partials);
             (0..blocks).into_par_iter().for_each(|block| {
-                if watch.stop.is_asked() {
+                if control.stop.is_asked() {
                     return;
                 }
                 // SAFETY: the launch contract. Bands and slab checked their arrays; `arguments` checked that they have the
                 // kernel's layout, and borrows them; `grid` checked the dimensions; the launches keep the entry's
                 // energies within nw; there is room for the sums of all blocks.
                 unsafe { (entry.body)(arguments.address(), constant.as_ptr(), block, grid) };
-                (watch.done)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
+                (control.advance)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
         }
         let of_groups = partials.chunks(grid.per_group() as usize);
@@ -247,8 +215,8 @@ impl OnHost<'_> {
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        cpu: &Cpu,
-        watch: Watch,
+        cpu: &CpuVersion,
+        control: Control,
     ) -> Result<SlabSums> {
         let (problem, host) = (self.problem, self.host);
         let (plan, needs) = (&batch.plan, cpu.needs);
@@ -260,16 +228,44 @@ impl OnHost<'_> {
         let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
         let fallback = made.fallback.as_ref().filter(|_| needs.plan);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
-        let task = Task {
-            bands: layout::bands_view(problem.bands(), batch),
+        let header = problem.header();
+        let task = SlabTask {
+            bands: BandSlices {
+                aqsn: problem.aqsn(),
+                wx: &batch.wx,
+                occ: problem.occ(),
+                nbands: header.nbands,
+                ncouls: header.ncouls,
+                nw: batch.nw(),
+                limits: problem.limits(),
+            },
             panels: panels.map(|(_, panels)| panels),
-            slab: layout::slab_view(slab, aqsm.map_or(&[], Vec::as_slice)),
-            plan: fallback.map(|(_, _, fallback)| layout::plan_view(plan, fallback)),
+            slab: SlabSlices {
+                wtilde: slab.wtilde(),
+                eps: slab.eps(),
+                aqsm: aqsm.map_or(&[], Vec::as_slice),
+                vcoul_loc: slab.vcoul_loc(),
+            },
+            plan: fallback.map(|(_, _, fallback)| {
+                let FallbackPairs { mask, pairs, begins } = &**fallback;
+                (
+                    PlanSlices {
+                        order: plan.order(),
+                        plain: plan.plain,
+                        occupied: plan.occupied(),
+                        far_begin: plan.far_begin,
+                        half: plan.half,
+                        poles: plan.poles,
+                        has_static: plan.has_static(),
+                    },
+                    FallbackSlices { mask, pairs, begins },
+                )
+            }),
             clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
-            stop: watch.stop,
+            stop: control.stop,
         };
         let begin = Instant::now();
-        let values = cpu.sum(&task, host.level(), &pool, watch.done);
+        let values = cpu.sum(&task, host.level(), &pool, control.advance);
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
         Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
@@ -279,7 +275,7 @@ impl OnHost<'_> {
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        needs: Needs,
+        needs: ArrayNeeds,
         poles: Poles,
     ) -> Result<()> {
         let (problem, made) = (self.problem, &mut self.slab);
@@ -305,7 +301,7 @@ impl OnHost<'_> {
             made.fallback = Some((batch.id(), poles, problem.fallback_kept(slab, batch, poles)));
         }
         if needs.clusters && made.sorted.is_none() {
-            made.sorted = Some(SortedSlab::of(problem, slab)?);
+            made.sorted = Some(SortedSlab::new(problem, slab)?);
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! What all devices do, and their workers.
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use gpp_cpu::pool::Team;
+use gpp_cpu::pool::CpuTeam;
 use gpp_cpu::simd::Level;
 use gpp_cpu::work::{NEVER, Stop};
 use gpp_kernels::kernel::{BELOW, Dimensions, Entry, Exceeded, GpuVersion, Kernel};
@@ -12,10 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue;
 use crate::catalogue::BackEnd;
 use crate::devices::gauge::Gauge;
-use crate::error::{Error, Result};
-use crate::problem::arrays::AQSM_LOCAL;
-use crate::problem::layout::{Pairs, preparation};
-use crate::problem::{Batch, Extents, Outline, Problem, SlabView};
+use crate::error::{Error, Result, invalid};
+use crate::problem::layout::PreparedPairs;
+use crate::problem::{Batch, Problem, SlabView};
 
 pub trait Device: Sync {
     fn info(&self) -> &DeviceInfo;
@@ -27,23 +27,13 @@ pub trait Device: Sync {
     /// Properties of one of a kernel's entries on this device.
     fn kernel(&self, kernel: &Kernel, entry: &Entry) -> Result<KernelInfo>;
 
-    /// Bytes that are free for arrays, on a device with separate memory.
-    fn free_memory(&self) -> Result<Option<u64>> {
-        Ok(None)
-    }
-
-    /// Host memory in bytes besides a problem's arrays, for runs of these versions on slabs of these dimensions.
-    fn workspace(&self, _: Outline, _versions: &[catalogue::Kernel], _slab: Extents) -> u64 {
-        0
-    }
-
     /// The source of its clock, power and temperature readings, if it has one.
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
         None
     }
 
     /// The SIMD level and the threads of a CPU.
-    fn cpu(&self) -> Option<(Level, &Team)> {
+    fn cpu(&self) -> Option<(Level, &CpuTeam)> {
         None
     }
 
@@ -53,8 +43,8 @@ pub trait Device: Sync {
 
 /// Sums slabs of one problem on one device. Slabs are finished in the order in which they were begun.
 pub trait Worker: Send {
-    /// Makes room for about `slabs` slabs of at most `igp` columns, as many as fit; otherwise there is room for one.
-    fn expect(&mut self, _igp: usize, _slabs: usize) -> Result<()> {
+    /// Drops the slabs in place, and keeps up to `slabs` from now on, as many as find room; otherwise one.
+    fn expect(&mut self, _slabs: usize) -> Result<()> {
         Ok(())
     }
 
@@ -68,28 +58,20 @@ pub trait Worker: Send {
         1
     }
 
-    /// Whether slabs displace each other, so that every calculation uploads them again.
-    fn streams(&self) -> bool {
-        false
-    }
-
     /// Begins to sum a slab at a batch of energies by a version, and uploads what is not in place; the arguments are
     /// not read afterwards. After a failure the slab is not in flight, those begun before still are.
     fn begin(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        kernel: catalogue::Kernel,
-        watch: Watch,
+        kernel: catalogue::Version,
+        control: Control,
     ) -> Result<()>;
 
     /// Places all that [`Worker::begin`] would place, kernels included, so that it only launches.
-    fn ready(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Kernel) -> Result<()> {
+    fn ready(&mut self, _: SlabView<'_>, _: &Batch, _: catalogue::Version) -> Result<()> {
         Ok(())
     }
-
-    /// Allows so many bytes of host memory for what is made of slabs and needed again, such as sorted pairs.
-    fn keep(&mut self, _bytes: u64) {}
 
     /// The sums of the slab that was begun first, which is then no longer in flight, even after a failure.
     fn finish(&mut self) -> Result<SlabSums>;
@@ -144,7 +126,7 @@ pub struct DeviceInfo {
     /// Driver version of a GPU.
     pub driver: Option<String>,
     /// Compute capability of a GPU.
-    pub compute_capability: Option<String>,
+    pub compute_capability: Option<ComputeCapability>,
     /// Streaming multiprocessors, or threads of the CPU.
     pub multiprocessors: u32,
     /// `GPU-…` of a GPU.
@@ -158,13 +140,51 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// Whether it has the instructions of a version.
     pub fn runs(&self, gpu: &GpuVersion) -> bool {
-        let capability = self.compute_capability.as_ref().and_then(|text| text.parse().ok());
-        capability.is_none_or(|capability: f64| capability >= gpu.capability)
+        self.compute_capability.is_none_or(|capability| capability >= gpu.capability.into())
     }
 
     /// The back end that the device runs.
     pub fn back_end(&self) -> BackEnd {
-        if self.id == HOST { BackEnd::Cpu } else { BackEnd::Gpu }
+        if self.compute_capability.is_none() { BackEnd::Cpu } else { BackEnd::Gpu }
+    }
+}
+
+/// Compute capability of a GPU; in JSON it is a text, as in `9.0`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[expect(missing_docs, reason = "their names say it")]
+pub struct ComputeCapability {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl From<(u32, u32)> for ComputeCapability {
+    fn from((major, minor): (u32, u32)) -> ComputeCapability {
+        ComputeCapability { major, minor }
+    }
+}
+
+impl Display for ComputeCapability {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl From<ComputeCapability> for String {
+    fn from(capability: ComputeCapability) -> String {
+        capability.to_string()
+    }
+}
+
+impl TryFrom<String> for ComputeCapability {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<ComputeCapability, String> {
+        let parts = text.split_once('.').map(|(major, minor)| (major.parse(), minor.parse()));
+        match parts {
+            Some((Ok(major), Ok(minor))) => Ok(ComputeCapability { major, minor }),
+            _ => Err(format!("a compute capability is as 9.0, found {text}")),
+        }
     }
 }
 
@@ -187,7 +207,7 @@ pub fn grid(
     problem: &Problem,
     batch: &Batch,
     slab: SlabView,
-    pairs: &Pairs,
+    pairs: &PreparedPairs,
 ) -> Result<Grid> {
     let kernel = batch.plan.kernel(gpu);
     let header = problem.header();
@@ -210,7 +230,7 @@ pub fn grid(
     if let Some(Exceeded { what, count }) = kernel.exceeded(&extents) {
         let origin = format!("{} on {}", gpu.id(), problem.name());
         let what = format!("the kernel takes fewer than {BELOW} {what}, found {count}");
-        return Err(Error::Input { origin, what });
+        return Err(invalid(origin, what));
     }
     Ok(kernel.grid(&extents))
 }
@@ -220,39 +240,25 @@ pub fn entry(kernel: &Kernel, nw: usize) -> &'static Entry {
     kernel.entry(nw).expect("every kernel has an entry for every number of energies")
 }
 
-/// Bytes of the arrays that these versions' kernels read, in one layout at a time, for slabs of these dimensions.
-pub fn bytes_laid_out(problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
-    let of_kernel = |(kernel, nw): (&Kernel, usize)| {
-        let (layout, slab) = (kernel.layout, Extents { nw, ..slab });
-        // The rows of a part of a slab are not contiguous, so that the original layout too is a copy.
-        let aqsm_local = AQSM_LOCAL.bytes(slab, layout);
-        let pairs = preparation(layout).bytes_while_made(slab, problem.poles);
-        let own = preparation(layout).own_of_bands(problem.keeps_order);
-        let bands = own.iter().map(|array| array.bytes(slab, layout));
-        bands.fold(aqsm_local.saturating_add(pairs), u64::saturating_add)
-    };
-    versions.iter().filter_map(|version| version.first(problem)).map(of_kernel).max().unwrap_or(0)
-}
-
 /// Called with the fraction of a calculation that is done, from any thread and in any order.
-pub type Done<'a> = &'a (dyn Fn(f64) + Sync);
+pub type Advance<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// Progress and stop of a calculation.
 #[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    pub done: Done<'a>,
+pub struct Control<'a> {
+    pub advance: Advance<'a>,
     /// Ends the calculation, within a slab too.
     pub stop: &'a Stop,
 }
 
-impl Watch<'_> {
-    pub fn none() -> Watch<'static> {
-        Watch { done: &|_| (), stop: &NEVER }
+impl Control<'_> {
+    pub fn none() -> Control<'static> {
+        Control { advance: &|_| (), stop: &NEVER }
     }
 
     /// Fails once the stop is asked.
     pub fn check(&self) -> Result<()> {
-        let stopped = |code| Error::Stopped { code, done: 0, all: 1, of: "parts" };
+        let stopped = |code| Error::Stopped { code, done: 0, total: 1, unit: "parts" };
         self.stop.asked().map_or(Ok(()), |code| Err(stopped(code)))
     }
 }

@@ -26,57 +26,57 @@ pub struct Reading {
     /// Energy in joules since some moment.
     pub energy_j: Option<f64>,
     /// The reasons that lower the clock.
-    pub held_back: Option<Vec<&'static str>>,
+    pub clock_limited_by: Option<Vec<&'static str>>,
 }
 
 /// A reading and when it was taken.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct GaugeSample {
     pub begin: Instant,
     pub end: Instant,
     pub reading: Reading,
 }
 
-impl Look {
-    fn at(gauge: &dyn Gauge) -> Look {
+impl GaugeSample {
+    fn at(gauge: &dyn Gauge) -> GaugeSample {
         let begin = Instant::now();
         let reading = gauge.read();
-        Look { begin, end: Instant::now(), reading }
+        GaugeSample { begin, end: Instant::now(), reading }
     }
 }
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A thread that samples a gauge until [`Watch::end`].
-pub struct Watch {
+/// A thread that samples a gauge until [`Sampler::end`].
+pub struct Sampler {
     gauge: Arc<dyn Gauge>,
-    first: Look,
+    first: GaugeSample,
     /// None if the system starts no thread.
-    thread: Option<JoinHandle<Vec<Look>>>,
+    thread: Option<JoinHandle<Vec<GaugeSample>>>,
     ends: Sender<()>,
 }
 
-impl Watch {
-    pub fn begin(gauge: Arc<dyn Gauge>) -> Watch {
-        let first = Look::at(gauge.as_ref());
+impl Sampler {
+    pub fn begin(gauge: Arc<dyn Gauge>) -> Sampler {
+        let first = GaugeSample::at(gauge.as_ref());
         let (ends, end) = channel();
         let sampled = Arc::clone(&gauge);
         let sample = move || {
-            let mut looks = Vec::new();
+            let mut samples = Vec::new();
             while end.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                looks.push(Look::at(sampled.as_ref()));
+                samples.push(GaugeSample::at(sampled.as_ref()));
             }
-            looks
+            samples
         };
         let thread = thread::Builder::new().name("gauge".into()).spawn(sample).ok();
-        Watch { gauge, first, thread, ends }
+        Sampler { gauge, first, thread, ends }
     }
 
     /// All samples in order, the last one taken now.
-    pub fn end(self) -> Vec<Look> {
+    pub fn end(self) -> Vec<GaugeSample> {
         drop(self.ends);
         let meanwhile = self.thread.map_or(Vec::new(), |thread| thread.join().unwrap_or_default());
-        let last = Look::at(self.gauge.as_ref());
+        let last = GaugeSample::at(self.gauge.as_ref());
         [self.first].into_iter().chain(meanwhile).chain([last]).collect()
     }
 }
@@ -95,27 +95,27 @@ pub mod nvml {
 
     use super::{Gauge, Reading};
 
-    pub struct OfNvml {
+    pub struct NvmlGauge {
         device: Device<'static>,
         /// Whether it reports the present power, not only the mean of up to a second.
         instant: bool,
     }
 
-    impl OfNvml {
+    impl NvmlGauge {
         /// The GPU with this UUID: NVML and CUDA number GPUs differently.
-        pub fn of(uuid: &str) -> Option<OfNvml> {
+        pub fn for_uuid(uuid: &str) -> Option<NvmlGauge> {
             static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
             let nvml = NVML.get_or_init(|| Nvml::init().ok()).as_ref()?;
             let device = nvml.device_by_uuid(uuid).ok()?;
             let instant = instant_power(&device).is_some();
-            let gauge = OfNvml { device, instant };
+            let gauge = NvmlGauge { device, instant };
             (gauge.read() != Reading::default()).then_some(gauge)
         }
     }
 
-    impl Gauge for OfNvml {
+    impl Gauge for NvmlGauge {
         fn read(&self) -> Reading {
-            let OfNvml { device, instant } = self;
+            let NvmlGauge { device, instant } = self;
             let milliwatts = match instant {
                 true => instant_power(device),
                 false => device.power_usage().ok().map(f64::from),
@@ -126,7 +126,7 @@ pub mod nvml {
                 power_w: milliwatts.map(|milliwatts| milliwatts / 1e3),
                 temperature_c: device.temperature(TemperatureSensor::Gpu).ok().map(f64::from),
                 energy_j: device.total_energy_consumption().ok().map(|mj| mj as f64 / 1e3),
-                held_back: device.current_throttle_reasons().ok().map(names),
+                clock_limited_by: device.current_throttle_reasons().ok().map(names),
             }
         }
 
@@ -148,7 +148,7 @@ pub mod nvml {
 
     /// The reasons that lower a clock below its setting; an idle GPU and clocks that a user set have none.
     fn names(reasons: ThrottleReasons) -> Vec<&'static str> {
-        let all = [
+        let reasons_and_names = [
             (ThrottleReasons::SW_POWER_CAP, "power cap"),
             (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
             (ThrottleReasons::SYNC_BOOST, "sync boost"),
@@ -157,7 +157,7 @@ pub mod nvml {
             (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
             (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display clocks"),
         ];
-        let named = all.into_iter().filter(|(reason, _)| reasons.contains(*reason));
+        let named = reasons_and_names.into_iter().filter(|(reason, _)| reasons.contains(*reason));
         named.map(|(_, name)| name).collect()
     }
 }

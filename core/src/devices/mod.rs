@@ -12,15 +12,18 @@ use gpp_cpu::pool::{STACK, starting};
 
 use crate::devices::device::HOST;
 pub use crate::devices::device::{
-    Device, DeviceInfo, Done, KernelInfo, SlabSums, Upload, Watch, Worker, entry, grid,
+    Advance, ComputeCapability, Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker,
+    entry, grid,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Named, Result, invalid};
 
 /// The devices that a user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The first GPU, or the CPU if there is none.
     Auto,
+    /// The first GPU, or of several processes of a host the next one each.
+    Gpu,
     /// These GPUs; one at least, each once.
     Gpus(Vec<usize>),
     /// All GPUs that this process sees.
@@ -34,17 +37,17 @@ impl FromStr for Choice {
     fn from_str(text: &str) -> Result<Choice> {
         let unknown = || {
             let known = ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST];
-            let mut error = Error::unknown("device", text, known);
+            let mut error = Error::unknown(Named::Device, text, known);
             if let Error::Unknown { nearest, .. } = &mut error
                 && let Some(index) = text.to_lowercase().strip_prefix("cuda")
             {
-                *nearest = format!("gpu{index}");
+                *nearest = Some(format!("gpu{index}"));
             }
             error
         };
         match text.split_once(':') {
             None if text == "auto" => Ok(Choice::Auto),
-            None if text == "gpu" => Ok(Choice::Gpus(vec![0])),
+            None if text == "gpu" => Ok(Choice::Gpu),
             None if text == HOST => Ok(Choice::Cpu),
             Some(("gpu", "all")) => Ok(Choice::AllGpus),
             Some(("gpu", list)) => {
@@ -52,9 +55,8 @@ impl FromStr for Choice {
                 for index in list.split(',') {
                     let index: usize = index.parse().map_err(|_| unknown())?;
                     if indices.contains(&index) {
-                        let (origin, what) =
-                            (format!("--device {text}"), format!("names gpu:{index} twice"));
-                        return Err(Error::Input { origin, what });
+                        let what = format!("names gpu:{index} twice");
+                        return Err(invalid(format!("--device {text}"), what));
                     }
                     indices.push(index);
                 }

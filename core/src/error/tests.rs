@@ -2,17 +2,42 @@ use super::*;
 
 #[test]
 fn the_nearest_name_is_what_was_meant() {
-    let nearest = |given, known: &[&str]| match Error::unknown("name", given, known.to_vec()) {
-        Error::Unknown { nearest, .. } => nearest,
-        other => panic!("{other}"),
-    };
+    let nearest =
+        |given, known: &[&str]| match Error::unknown(Named::Version, given, known.to_vec()) {
+            Error::Unknown { nearest, .. } => nearest.unwrap_or_default(),
+            other => panic!("{other}"),
+        };
     assert_eq!(nearest("8", &["v0", "v8", "v13", "best", "all"]), "v8");
     assert_eq!(nearest("GPU", &["auto", "gpu", "gpu:N", "cpu"]), "gpu");
     assert_eq!(nearest("V3", &["v0", "v3", "v13", "all"]), "v3");
     assert_eq!(nearest("al", &["v0", "v3", "v13", "all"]), "all");
     assert_eq!(nearest("si215", &["tiny", "si214", "si510"]), "si214");
-    let none = Error::unknown("system", "nope", ["tiny-complex", "demo", "si214"]);
+    let none = Error::unknown(Named::System, "nope", ["tiny-complex", "demo", "si214"]);
     assert_eq!(none.to_string(), "unknown system `nope`; known: tiny-complex, demo, si214");
-    let empty = Error::unknown("system", "", ["demo", "si214"]);
+    let empty = Error::unknown(Named::System, "", ["demo", "si214"]);
     assert_eq!(empty.to_string(), "system: the name is empty; known: demo, si214");
+}
+
+/// The same fault by a file's names and indices, and by a caller's.
+#[test]
+fn a_fault_is_told_to_whoever_has_the_array() {
+    let fault = Fault::Value { index: vec![2, 4], found: f64::NAN.into(), bounds: [-1e50, 1e50] };
+    let text = |owner: Owner, row| {
+        let error = Error::data(Quantity::AqsmLocal, fault.clone());
+        error.in_rows_of_g(|_| row).owned_by(owner).to_string()
+    };
+    let needs = "real and imaginary part must be finite and at most 1e50";
+    for (owner, expected) in [
+        (Owner::File("a.dat".into()), "a.dat: record 8: aqsmtemp(ig,n) is NaN+0e0i at (8,5); "),
+        (Owner::Problem("tiny".into()), "tiny: aqsmtemp(ig,n) is NaN+0e0i at (8,5); "),
+        (Owner::Caller { index_base: 1 }, "the caller's arrays: aqsm(ig,n) is NaN+0e0i at (8,5); "),
+        (Owner::Caller { index_base: 0 }, "the caller's arrays: aqsm(ig,n) is NaN+0e0i at (7,4); "),
+    ] {
+        assert_eq!(text(owner, Some(7)), format!("{expected}{needs}"));
+    }
+    let device = Error::device_memory("poles", 1 << 30, u64::MAX).on("gpu:1");
+    assert!(device.is_of_device_memory());
+    let expected =
+        "gpu:1: not enough device memory for poles: 1.0 GiB needed, an unknown amount free";
+    assert_eq!(device.to_string(), expected);
 }

@@ -10,18 +10,18 @@ use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f64::gemm::f64::get_gemm_fn;
-use gpp_cpu::definition::{self, Pairs};
-use gpp_cpu::pool::{Pool, Threads};
+use gpp_cpu::definition::{self, DefinitionPairs};
+use gpp_cpu::pool::{DefaultThreads, Pool};
 use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::devices::cpu::CpuDevice;
-use crate::devices::{Device, Done, Watch};
+use crate::devices::{Advance, Control, Device};
 use crate::error::Result;
 use crate::offdiag::images::together;
-use crate::offdiag::task::{Sums, Task, Worker, ranges};
-use crate::schedule::Pipeline;
+use crate::offdiag::task::{MatrixSums, MatrixTask, MatrixWorker, ranges};
+use crate::schedule::StepPipeline;
 
 /// igp of a block of P, and ig.
 const IGP: usize = 64;
@@ -39,8 +39,8 @@ const EACH: usize = 8;
 /// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied.
 const KINDS: usize = 2;
 
-pub struct OnCpu<'a> {
-    task: Task<'a>,
+pub struct MatrixOnCpu<'a> {
+    task: MatrixTask<'a>,
     name: &'a str,
     level: Level,
     pool: Arc<Pool>,
@@ -51,12 +51,12 @@ pub struct OnCpu<'a> {
     n_at_a_time: usize,
     iw_at_a_time: usize,
     together: usize,
-    sums: Option<Sums>,
+    sums: Option<MatrixSums>,
     seconds: f64,
 }
 
 /// A of a band n, in planes.
-struct Operands {
+struct BandOperands {
     /// `A_l(ig)`, l running fastest.
     a: Vec<f64>,
     /// `vcoul(igp) · conj(A_m(igp))`, igp running fastest.
@@ -65,7 +65,7 @@ struct Operands {
 
 type Blocks = [Vec<f64>; KINDS];
 
-impl Pipeline<Sums> for OnCpu<'_> {
+impl StepPipeline<MatrixSums> for MatrixOnCpu<'_> {
     fn device(&self) -> &str {
         self.name
     }
@@ -74,20 +74,20 @@ impl Pipeline<Sums> for OnCpu<'_> {
         self.sums.is_none()
     }
 
-    fn begin(&mut self, part: usize, done: Done) -> Result<bool> {
-        let (sums, seconds) = self.sum(self.task.part(part), done);
-        Watch { done, stop: self.task.stop }.check()?;
+    fn begin(&mut self, part: usize, advance: Advance) -> Result<bool> {
+        let (sums, seconds) = self.sum(self.task.part(part), advance);
+        Control { advance, stop: self.task.stop }.check()?;
         self.sums = Some(sums);
         self.seconds += seconds;
         Ok(true)
     }
 
-    fn finish(&mut self, _: Done) -> Result<Option<Sums>> {
+    fn finish(&mut self, _: Advance) -> Result<Option<MatrixSums>> {
         Ok(self.sums.take())
     }
 }
 
-impl Worker for OnCpu<'_> {
+impl MatrixWorker for MatrixOnCpu<'_> {
     fn start(&mut self) -> Result<()> {
         (self.sums, self.seconds) = (None, 0.0);
         Ok(())
@@ -102,13 +102,13 @@ impl Worker for OnCpu<'_> {
     }
 }
 
-impl<'a> OnCpu<'a> {
-    pub fn new(host: &'a CpuDevice, task: Task<'a>) -> Result<OnCpu<'a>> {
-        let pool = host.pool(Threads::Cores)?;
+impl<'a> MatrixOnCpu<'a> {
+    pub fn new(host: &'a CpuDevice, task: MatrixTask<'a>) -> Result<MatrixOnCpu<'a>> {
+        let pool = host.pool(DefaultThreads::Cores)?;
         let (header, nw) = (task.problem.header(), task.nw());
         let items = (EACH * pool.threads()).div_ceil(header.ngpown.div_ceil(IGP));
         let together = together(nw, 8 * 3 * KINDS * task.bands() * task.bands());
-        Ok(OnCpu {
+        Ok(MatrixOnCpu {
             name: &host.info().id,
             level: host.level(),
             pool,
@@ -125,7 +125,7 @@ impl<'a> OnCpu<'a> {
 
     /// Bytes of the host's memory in addition to the task's own arrays.
     pub fn needs(&self) -> u64 {
-        let OnCpu { task, n_at_a_time, iw_at_a_time, together, .. } = self;
+        let MatrixOnCpu { task, n_at_a_time, iw_at_a_time, together, .. } = self;
         let (bands, ngpown) = (task.bands(), self.rows.len());
         let ncouls = task.problem.header().ncouls;
         let operands = n_at_a_time * 3 * bands * (ncouls + ngpown) + 2 * bands * ncouls;
@@ -138,18 +138,18 @@ impl<'a> OnCpu<'a> {
     }
 
     /// The sums of bands n, and seconds of the products.
-    fn sum(&self, n: Range<usize>, done: Done) -> (Sums, f64) {
-        let OnCpu { task, pool, columns, .. } = self;
+    fn sum(&self, n: Range<usize>, advance: Advance) -> (MatrixSums, f64) {
+        let MatrixOnCpu { task, pool, columns, .. } = self;
         let nw = task.nw();
-        let mut sums = Sums::zero(task.bands(), task.planes());
+        let mut sums = MatrixSums::zero(task.bands(), task.planes());
         let (mut seconds, mut finished) = (0.0, 0);
         for energies in ranges(0..nw, self.together) {
             let mut totals: Vec<Vec<f64>> = (0..energies.len() * KINDS)
                 .flat_map(|_| columns.iter().map(|m| vec![0.0; 3 * task.bands() * m.len()]))
                 .collect();
-            let all = ranges(n.clone(), self.n_at_a_time);
-            for some in all.take_while(|_| !task.stop.is_asked()) {
-                let operands: Vec<Operands> =
+            let chunks = ranges(n.clone(), self.n_at_a_time);
+            for some in chunks.take_while(|_| !task.stop.is_asked()) {
+                let operands: Vec<BandOperands> =
                     pool.install(|| some.clone().map(|n| self.operands(n)).collect());
                 for iw in ranges(energies.clone(), self.iw_at_a_time) {
                     let products = Instant::now();
@@ -159,15 +159,15 @@ impl<'a> OnCpu<'a> {
                     });
                     seconds += products.elapsed().as_secs_f64();
                     finished += some.len() * iw.len();
-                    done(finished as f64 / (n.len() * nw) as f64);
+                    advance(finished as f64 / (n.len() * nw) as f64);
                 }
             }
             for (iw, totals) in energies.zip(totals.chunks_exact(KINDS * columns.len())) {
                 sums.take(task.at, iw, |l, m| {
-                    let at = l + task.bands() * (m % COLUMNS);
+                    let element = l + task.bands() * (m % COLUMNS);
                     let [hole, exchange] = [0, 1].map(|kind| {
                         let [re, im, both] = planes(&totals[kind * columns.len() + m / COLUMNS]);
-                        complex([re[at], im[at], both[at]])
+                        complex([re[element], im[element], both[element]])
                     });
                     [exchange, hole]
                 });
@@ -176,7 +176,7 @@ impl<'a> OnCpu<'a> {
         (sums, seconds)
     }
 
-    fn operands(&self, n: usize) -> Operands {
+    fn operands(&self, n: usize) -> BandOperands {
         let (problem, bands) = (self.task.problem, self.task.bands());
         let (ncouls, vcoul) = (problem.header().ncouls, problem.vcoul_loc());
         let mut columns = vec![Complex64::ZERO; bands * ncouls];
@@ -189,7 +189,7 @@ impl<'a> OnCpu<'a> {
             let a = self.rows[igp].map_or(Complex64::ZERO, |row| columns[m * ncouls + row]);
             a.conj() * vcoul[igp]
         };
-        Operands {
+        BandOperands {
             a: in_planes(bands, ncouls, |ig, l| columns[l * ncouls + ig]),
             v: in_planes(self.rows.len(), bands, of_igp),
         }
@@ -200,7 +200,7 @@ impl<'a> OnCpu<'a> {
         &self,
         n: &Range<usize>,
         iw: &Range<usize>,
-        operands: &[Operands],
+        operands: &[BandOperands],
         totals: &mut [Vec<f64>],
     ) {
         let columns = &self.columns;
@@ -235,7 +235,7 @@ impl<'a> OnCpu<'a> {
         scratch: &mut Blocks,
         n: usize,
         iw: usize,
-        operands: &Operands,
+        operands: &BandOperands,
         igp: &Range<usize>,
     ) -> [Vec<f64>; KINDS] {
         let (problem, bands) = (self.task.problem, self.task.bands());
@@ -247,7 +247,7 @@ impl<'a> OnCpu<'a> {
         let some = igp.start * ncouls..igp.end * ncouls;
         let (wtilde, eps) = (&problem.wtilde()[some.clone()], &problem.eps()[some]);
         for ig in ranges(0..ncouls, IG).take_while(|_| !self.task.stop.is_asked()) {
-            let pairs = Pairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
+            let pairs = DefinitionPairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
             let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
             let ssx = (kinds == KINDS).then_some(ssx);
             definition::make(self.level, &pairs, (w, self.task.problem.limits()), sch, ssx);
@@ -272,7 +272,7 @@ impl<'a> OnCpu<'a> {
         &self,
         total: &mut [f64],
         u: &[f64],
-        operands: &Operands,
+        operands: &BandOperands,
         igp: &Range<usize>,
         m: &Range<usize>,
     ) {
@@ -296,8 +296,8 @@ fn add_products(
     (b, ldb): ([&[f64]; 3], usize),
     [rows, k, columns]: [usize; 3],
 ) {
-    let fits = |of: &[f64], rows: usize, columns: usize, ld: usize| {
-        rows > 0 && columns > 0 && (columns - 1) * ld + rows <= of.len()
+    let fits = |matrix: &[f64], rows: usize, columns: usize, ld: usize| {
+        rows > 0 && columns > 0 && (columns - 1) * ld + rows <= matrix.len()
     };
     for ((to, a), b) in to.into_iter().zip(a).zip(b) {
         assert!(fits(to, rows, columns, rows) && fits(a, rows, k, lda) && fits(b, k, columns, ldb));
@@ -334,26 +334,26 @@ fn in_planes(
     columns: usize,
     of: impl Fn(usize, usize) -> Complex64 + Sync,
 ) -> Vec<f64> {
-    let mut all = vec![0.0; 3 * rows * columns];
-    let [re, im, both] = planes_mut(&mut all).map(|plane| plane.par_chunks_mut(rows));
+    let mut values = vec![0.0; 3 * rows * columns];
+    let [re, im, both] = planes_mut(&mut values).map(|plane| plane.par_chunks_mut(rows));
     re.zip(im).zip(both).enumerate().for_each(|(column, ((re, im), both))| {
         for row in 0..rows {
             let z = of(column, row);
             (re[row], im[row], both[row]) = (z.re, z.im, z.re + z.im);
         }
     });
-    all
+    values
 }
 
 /// Real parts, imaginary parts and their sums, one plane after the other in a slice.
-fn planes(all: &[f64]) -> [&[f64]; 3] {
-    let third = all.len() / 3;
-    [&all[..third], &all[third..2 * third], &all[2 * third..]]
+fn planes(values: &[f64]) -> [&[f64]; 3] {
+    let third = values.len() / 3;
+    [&values[..third], &values[third..2 * third], &values[2 * third..]]
 }
 
-fn planes_mut(all: &mut [f64]) -> [&mut [f64]; 3] {
-    let third = all.len() / 3;
-    let (re, rest) = all.split_at_mut(third);
+fn planes_mut(values: &mut [f64]) -> [&mut [f64]; 3] {
+    let third = values.len() / 3;
+    let (re, rest) = values.split_at_mut(third);
     let (im, both) = rest.split_at_mut(third);
     [re, im, both]
 }

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use gpp_kernels::arrays::{self, Arguments};
 use gpp_kernels::offdiag::mma::COLUMNS;
 use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
-use gpp_kernels::offdiag::poles::{FallbackPair, Limits};
+use gpp_kernels::offdiag::poles::{FallbackPair, MatrixLimits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
-pub use gpp_kernels::offdiag::{ALL, Version};
+pub use gpp_kernels::offdiag::{ALL, MatrixVersion};
 
 use crate::devices::gpu::Gpu;
-use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
+use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
 use crate::devices::gpu::modules::Loaded;
-use crate::devices::{Device, Done};
-use crate::error::{Error, Result};
-use crate::offdiag::images::{self, Shape};
-use crate::offdiag::task::{GROUP, Sums, Task, Worker};
-use crate::schedule::Pipeline;
+use crate::devices::{Advance, ComputeCapability, Device};
+use crate::error::{Result, invalid};
+use crate::offdiag::images::{self, ImageShape};
+use crate::offdiag::task::{GROUP, MatrixSums, MatrixTask, MatrixWorker};
+use crate::schedule::StepPipeline;
 
 /// While the last blocks of one stream's launch run, those of the other fill the device.
 const STREAMS: usize = 2;
@@ -34,14 +34,14 @@ const SPARE: u64 = 256 << 20;
 
 /// A task in place on a GPU. Two streams take steps (a part at some energies) alternately, each with its own sums. At a
 /// step's end a kernel adds up their slots and clears them; the result is copied while further steps run.
-pub struct OnGpu<'a> {
+pub struct MatrixOnGpu<'a> {
     /// First, so that what was launched is done before the rest goes.
-    in_flight: VecDeque<InFlight>,
-    task: Task<'a>,
-    shape: Shape,
+    in_flight: VecDeque<StepInFlight>,
+    task: MatrixTask<'a>,
+    shape: ImageShape,
     context: &'a Context,
     name: &'a str,
-    kernels: Kernels,
+    kernels: MatrixKernels,
     poles: Buffer<f64>,
     fallback: Buffer<u64>,
     begins: Buffer<u32>,
@@ -50,8 +50,8 @@ pub struct OnGpu<'a> {
     w: Buffer<f64>,
     weights: Buffer<f64>,
     together: usize,
-    slots: Vec<StreamSlot>,
-    uploads: Stream,
+    slots: Vec<MatrixSlot>,
+    uploads: GpuStream,
     /// A of the first parts that were summed, as many as find room.
     resident: BTreeMap<usize, Buffer<f64>>,
     most_resident: usize,
@@ -60,7 +60,7 @@ pub struct OnGpu<'a> {
     /// The slot and the first energy of the next step.
     next: (usize, usize),
     /// The sums of the part whose steps end.
-    sums: Option<Sums>,
+    sums: Option<MatrixSums>,
     spare: Vec<Pinned<f64>>,
     /// The begin of the calculation, the seconds that are covered by products, and when the last of these ended.
     begin: Event,
@@ -69,8 +69,8 @@ pub struct OnGpu<'a> {
 }
 
 /// A stream with room for a part's U and V, and its sums.
-struct StreamSlot {
-    stream: Stream,
+struct MatrixSlot {
+    stream: GpuStream,
     u: Buffer<f64>,
     v: Buffer<f64>,
     /// Of `sch` and `ssx` of each energy, in slots.
@@ -78,16 +78,20 @@ struct StreamSlot {
     folded: Buffer<f64>,
 }
 
-struct InFlight {
+struct StepInFlight {
     iw: Range<usize>,
     span: [Event; 2],
     copy: Transfer<f64>,
 }
 
-impl<'a> OnGpu<'a> {
+impl<'a> MatrixOnGpu<'a> {
     /// Brings all of a task but A, which comes with the parts, to a device that has the version's instructions.
-    pub fn new(gpu: &'a Gpu, task: Task<'a>, version: &'static Version) -> Result<OnGpu<'a>> {
-        let shape = Shape::of(&task, version);
+    pub fn new(
+        gpu: &'a Gpu,
+        task: MatrixTask<'a>,
+        version: &'static MatrixVersion,
+    ) -> Result<MatrixOnGpu<'a>> {
+        let shape = ImageShape::for_task(&task, version);
         let context = &gpu.context;
         let stream = context.stream("the images")?;
         let (image, fallback) = images::poles(&task, &shape);
@@ -96,7 +100,7 @@ impl<'a> OnGpu<'a> {
         let (w, weights) = images::energies(&task);
         let together = shape.together(task.nw());
         let slot = |_| {
-            Ok(StreamSlot {
+            Ok(MatrixSlot {
                 stream: context.stream("the products")?,
                 u: context.buffer("U", shape.u())?,
                 v: context.buffer("V", shape.v())?,
@@ -104,9 +108,9 @@ impl<'a> OnGpu<'a> {
                 folded: context.buffer("sums of the matrix", 2 * together * shape.folded())?,
             })
         };
-        let mut on_gpu = OnGpu {
+        let mut on_gpu = MatrixOnGpu {
             in_flight: VecDeque::new(),
-            kernels: Kernels::of(gpu, &shape)?,
+            kernels: MatrixKernels::load(gpu, &shape)?,
             poles: context.upload("poles", &image, &stream)?,
             fallback: context.upload("fallback pairs", &words, &stream)?,
             begins: context.upload("fallback pairs", &images::begins(&fallback), &stream)?,
@@ -141,8 +145,14 @@ impl<'a> OnGpu<'a> {
         Ok(on_gpu)
     }
 
-    fn launch(&self, slot: &StreamSlot, a: *const f64, batch: Batch, sums: *mut f64) -> Result<()> {
-        let place = Place {
+    fn launch(
+        &self,
+        slot: &MatrixSlot,
+        a: *const f64,
+        batch: PartAtEnergy,
+        sums: *mut f64,
+    ) -> Result<()> {
+        let place = ImageAddresses {
             a,
             poles: self.poles.pointer(),
             pairs: self.fallback.pointer().cast(),
@@ -156,8 +166,9 @@ impl<'a> OnGpu<'a> {
             v: slot.v.pointer(),
         };
         let Launches { first, fallback, gather, second } =
-            Launches::of(&self.task, &self.shape, &place, batch, sums);
-        let (kernels, Version { tile_u, tile_sigma, .. }) = (&self.kernels, self.shape.version);
+            Launches::for_batch(&self.task, &self.shape, &place, batch, sums);
+        let (kernels, MatrixVersion { tile_u, tile_sigma, .. }) =
+            (&self.kernels, self.shape.version);
         let of_u = &kernels.first[usize::from(batch.exchange)];
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
@@ -196,42 +207,42 @@ impl<'a> OnGpu<'a> {
     }
 }
 
-struct Kernel {
+struct MatrixKernel {
     loaded: Arc<Loaded>,
     threads: u32,
     /// Bytes of dynamic shared memory.
     shared: u32,
 }
 
-impl Kernel {
+impl MatrixKernel {
     /// # Safety
     /// The kernels' launch contract; the arguments are the kernel's.
-    unsafe fn launch(&self, on: &Stream, blocks: u32, arguments: &dyn Arguments) -> Result<()> {
+    unsafe fn launch(&self, on: &GpuStream, blocks: u32, arguments: &dyn Arguments) -> Result<()> {
         let grid = [blocks, self.threads, self.shared];
         // SAFETY: this function's own contract.
         unsafe { self.loaded.function.launch(on, grid, &arguments.pointers()) }
     }
 }
 
-struct Kernels {
+struct MatrixKernels {
     /// U of `sch` and of `ssx`.
-    first: [Kernel; 2],
-    fallback: Kernel,
-    gather: Kernel,
-    second: Kernel,
-    fold: Kernel,
+    first: [MatrixKernel; 2],
+    fallback: MatrixKernel,
+    gather: MatrixKernel,
+    second: MatrixKernel,
+    fold: MatrixKernel,
 }
 
-impl Kernels {
-    fn of(gpu: &Gpu, shape: &Shape) -> Result<Kernels> {
-        let kernel = |symbol, threads, shared| -> Result<Kernel> {
-            Ok(Kernel { loaded: gpu.load(symbol)?, threads, shared })
+impl MatrixKernels {
+    fn load(gpu: &Gpu, shape: &ImageShape) -> Result<MatrixKernels> {
+        let kernel = |symbol, threads, shared| -> Result<MatrixKernel> {
+            Ok(MatrixKernel { loaded: gpu.load(symbol)?, threads, shared })
         };
-        let Version { tile_u, tile_sigma, symbols_u, symbol_sigma, .. } = *shape.version;
+        let MatrixVersion { tile_u, tile_sigma, symbols_u, symbol_sigma, .. } = *shape.version;
         let of_u = shape.version.shared(tile_u, shape.words());
         let [hole, exchange] = symbols_u[usize::from(!shape.real)];
         let of_sigma = shape.version.shared(tile_sigma, 2);
-        Ok(Kernels {
+        Ok(MatrixKernels {
             first: [
                 kernel(hole, tile_u.threads(), of_u)?,
                 kernel(exchange, tile_u.threads(), of_u)?,
@@ -252,7 +263,7 @@ fn words(fallback: &FallbackPair) -> [u64; 5] {
 
 /// Addresses of the arrays of [`images`], on a device or here.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct ImageAddresses {
     pub a: *const f64,
     pub poles: *const f64,
     /// Fallback pairs, where those of an igp begin, and how many igp have any.
@@ -269,7 +280,7 @@ pub struct Place {
 
 /// Bands n of a part at an energy, of one kind of P.
 #[derive(Clone, Copy, Debug)]
-pub struct Batch {
+pub struct PartAtEnergy {
     pub group: usize,
     pub count: usize,
     pub iw: usize,
@@ -289,16 +300,22 @@ pub struct Launches {
 
 impl Launches {
     /// Of a batch whose sums are added to `sums`.
-    pub fn of(task: &Task, shape: &Shape, place: &Place, batch: Batch, sums: *mut f64) -> Launches {
-        let Place { a, poles, pairs, begins, columns, rows, vcoul, u, v, .. } = *place;
-        let Shape { fragments, steps, right, second, slots, .. } = *shape;
+    pub fn for_batch(
+        task: &MatrixTask,
+        shape: &ImageShape,
+        place: &ImageAddresses,
+        batch: PartAtEnergy,
+        sums: *mut f64,
+    ) -> Launches {
+        let ImageAddresses { a, poles, pairs, begins, columns, rows, vcoul, u, v, .. } = *place;
+        let ImageShape { fragments, steps, right, second, slots, .. } = *shape;
         let (nbands, nw, n) = (task.problem.occ().len(), task.nw(), batch.group * GROUP);
         let w = place.w.wrapping_add(batch.iw * nbands + n);
         let exact_w = w.wrapping_add(nw * nbands);
         let exchange = u32::from(batch.exchange);
         let weights = place.weights.wrapping_add(exchange as usize * nbands + n);
         let (count, group) = (batch.count as u32, shape.group());
-        let Limits { first, sexcut } = images::limits(task, shape);
+        let MatrixLimits { first, sexcut } = images::limits(task, shape);
         let of_u =
             ProductU { a, poles, w, u, steps, count, fragments, group, right, first, sexcut };
         let arrays::Limits { limittwo, limitone, sexcut } = task.problem.limits();
@@ -339,18 +356,18 @@ impl Launches {
 }
 
 /// The batches of a part in launch order: `sch` of all n at each energy, then `ssx` up to the last occupied.
-pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<Batch> {
-    let own = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
-    let occupied = own.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
-    let kinds = [(own.len(), false), (occupied, true)].into_iter().filter(|(count, _)| *count > 0);
+pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<PartAtEnergy> {
+    let part = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
+    let occupied = part.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
+    let kinds = [(part.len(), false), (occupied, true)].into_iter().filter(|(count, _)| *count > 0);
     let of_kind = |(count, exchange)| {
         let first = iw.start;
-        iw.clone().map(move |iw| Batch { group, count, iw, exchange, gathers: iw == first })
+        iw.clone().map(move |iw| PartAtEnergy { group, count, iw, exchange, gathers: iw == first })
     };
     kinds.flat_map(of_kind).collect()
 }
 
-impl Pipeline<Sums> for OnGpu<'_> {
+impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
     fn device(&self) -> &str {
         self.name
     }
@@ -359,7 +376,7 @@ impl Pipeline<Sums> for OnGpu<'_> {
         self.in_flight.len() < IN_FLIGHT
     }
 
-    fn begin(&mut self, part: usize, _: Done) -> Result<bool> {
+    fn begin(&mut self, part: usize, _: Advance) -> Result<bool> {
         let ((at, first), nw) = (self.next, self.task.nw());
         let iw = first..nw.min(first + self.together);
         let a = self.a(part, at)?;
@@ -371,8 +388,8 @@ impl Pipeline<Sums> for OnGpu<'_> {
         let span = [self.context.event()?, self.context.event()?];
         span[0].record(&slot.stream)?;
         for batch in batches(self.task.problem.occ(), iw.clone(), part) {
-            let at = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
-            let sums = slot.sums.pointer().wrapping_add(at * self.shape.sums());
+            let matrix = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
+            let sums = slot.sums.pointer().wrapping_add(matrix * self.shape.sums());
             self.launch(slot, a, batch, sums)?;
         }
         span[1].record(&slot.stream)?;
@@ -383,19 +400,20 @@ impl Pipeline<Sums> for OnGpu<'_> {
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;
         self.next = ((at + 1) % STREAMS, if is_last { 0 } else { iw.end });
-        self.in_flight.push_back(InFlight { iw, span, copy });
+        self.in_flight.push_back(StepInFlight { iw, span, copy });
         Ok(is_last)
     }
 
-    fn finish(&mut self, done: Done) -> Result<Option<Sums>> {
-        let InFlight { iw, span, copy } = self.in_flight.pop_front().expect("a step is in flight");
+    fn finish(&mut self, advance: Advance) -> Result<Option<MatrixSums>> {
+        let StepInFlight { iw, span, copy } =
+            self.in_flight.pop_front().expect("a step is in flight");
         let values = copy.wait()?;
         let [begin, end] = span.map(|event| event.seconds_since(&self.begin, "the products"));
         let (begin, end) = (begin?, end?);
         // Steps of two streams overlap: what the ones before cover is not counted again.
         self.seconds += (end - begin.max(self.until)).max(0.0);
         self.until = self.until.max(end);
-        let zero = || Sums::zero(self.task.bands(), self.task.planes());
+        let zero = || MatrixSums::zero(self.task.bands(), self.task.planes());
         let mut sums = self.sums.take().unwrap_or_else(zero);
         let last = iw.end;
         for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
@@ -406,12 +424,12 @@ impl Pipeline<Sums> for OnGpu<'_> {
             return Ok(Some(sums));
         }
         self.sums = Some(sums);
-        done(last as f64 / self.task.nw() as f64);
+        advance(last as f64 / self.task.nw() as f64);
         Ok(None)
     }
 }
 
-impl Worker for OnGpu<'_> {
+impl MatrixWorker for MatrixOnGpu<'_> {
     fn start(&mut self) -> Result<()> {
         self.in_flight.clear();
         (self.next, self.sums, self.seconds, self.until) = ((0, 0), None, 0.0, 0.0);
@@ -431,48 +449,19 @@ impl Worker for OnGpu<'_> {
     }
 }
 
-/// What a task takes in addition to the problem's own arrays, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// Of the device's memory, if A passes by in two buffers, but for fallback pairs, of which there are few.
-    pub least: u64,
-    /// The same with all of A.
-    pub all: u64,
-    /// Of the host's memory, for each device.
-    pub host: u64,
+/// Bytes of the host's memory that a task takes for each device in addition to the problem's own arrays.
+pub fn host_bytes(task: &MatrixTask, version: &'static MatrixVersion) -> u64 {
+    let shape = ImageShape::for_task(task, version);
+    let together = 2 * shape.together(task.nw());
+    let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
+    let matrices = 4 * task.planes() * task.bands() * task.bands();
+    let columns = 2 * task.problem.extents().ncouls * task.bands();
+    let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
+    // The image of poles is gone when those of A are made, one for each stream.
+    8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64
 }
 
-impl Needs {
-    pub fn of(task: &Task, version: &'static Version) -> Needs {
-        let shape = Shape::of(task, version);
-        let (nbands, nw) = (task.problem.extents().nbands, task.nw());
-        let together = 2 * shape.together(nw);
-        let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
-        let slot = shape.u() + shape.v() + together * (shape.sums() + shape.folded());
-        let small = nbands * (2 * nw + 2) + (shape.right * COLUMNS) as usize * 3 / 2;
-        let device = poles + STREAMS * slot + small;
-        let matrices = 4 * task.planes() * task.bands() * task.bands();
-        let columns = 2 * task.problem.extents().ncouls * task.bands();
-        let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
-        // The image of poles is gone when those of A are made, one for each stream.
-        let host = poles.max(STREAMS * shape.a() + columns) + parts;
-        Needs {
-            least: 8 * (device + shape.a() * task.parts().min(STREAMS)) as u64,
-            all: 8 * (device + shape.a() * task.parts()) as u64,
-            host: 8 * host as u64,
-        }
-    }
-
-    pub fn require_on(&self, gpu: &dyn Device, what: &str) -> Result<()> {
-        let free = gpu.free_memory()?.unwrap_or(u64::MAX);
-        if self.least <= free {
-            return Ok(());
-        }
-        Err(Error::memory("device", what, self.least, free, None))
-    }
-}
-
-pub fn find(id: &str) -> Option<&'static Version> {
+pub fn find(id: &str) -> Option<&'static MatrixVersion> {
     ALL.into_iter().find(|version| version.id == id)
 }
 
@@ -481,8 +470,8 @@ pub fn find(id: &str) -> Option<&'static Version> {
 const COSTS: [(&str, usize); 3] = [("ring", 40), ("m16n8k16", 34), ("wide", 35)];
 
 /// The fastest for a compute capability and so many bands l and m, the last of equals; none if none runs.
-pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
-    let cost = |version: &&Version| {
+pub fn fastest(capability: ComputeCapability, bands: usize) -> Option<&'static MatrixVersion> {
+    let cost = |version: &&MatrixVersion| {
         let cost = COSTS.iter().find(|(id, _)| *id == version.id);
         cost.map_or(usize::MAX, |(_, cost)| cost * version.fragments(bands))
     };
@@ -491,27 +480,27 @@ pub fn fastest(capability: f64, bands: usize) -> Option<&'static Version> {
 }
 
 /// From compute capability 12.0 on a block has 99 KiB of shared memory, too little for a ring.
-fn runs(version: &Version, capability: f64) -> bool {
-    capability >= version.capability && !(version.is_pipelined && capability >= 12.0)
+fn runs(version: &MatrixVersion, capability: ComputeCapability) -> bool {
+    capability >= version.capability.into() && !(version.is_pipelined && capability.major >= 12)
 }
 
 /// The version that is asked for, or else the fastest on a GPU.
 pub fn version_for(
     gpu: &Gpu,
-    asked: Option<&'static Version>,
+    asked: Option<&'static MatrixVersion>,
     bands: usize,
-) -> Result<&'static Version> {
-    let text = gpu.info().compute_capability.as_ref();
-    let capability = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+) -> Result<&'static MatrixVersion> {
+    let capability = gpu.info().compute_capability.unwrap_or_default();
     let found = match asked {
         Some(version) => Some(version).filter(|version| runs(version, capability)),
         None => fastest(capability, bands),
     };
     found.ok_or_else(|| {
-        let Version { id, capability: needed, is_pipelined, .. } = asked.unwrap_or(ALL[0]);
+        let MatrixVersion { id, capability: needed, is_pipelined, .. } = asked.unwrap_or(ALL[0]);
         let most = if *is_pipelined { ", below 12.0" } else { "" };
-        let what = format!("has compute capability {capability:.1}, {id} needs {needed:.1}{most}");
-        Error::Input { origin: gpu.info().id.clone(), what }
+        let needed = ComputeCapability::from(*needed);
+        let what = format!("has compute capability {capability}, {id} needs {needed}{most}");
+        invalid(&gpu.info().id, what)
     })
 }
 

@@ -1,15 +1,15 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::pack`].
 
-use gpp_kernels::offdiag::Version;
+use gpp_kernels::offdiag::MatrixVersion;
 use gpp_kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Fold, NO_ROW, packed_a, packed_b};
-use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, Limits, is_regular};
+use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, MatrixLimits, is_regular};
 use gpp_kernels::offdiag::product::WORDS;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::task::{At, GROUP, Sums, Task};
+use crate::offdiag::task::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
@@ -19,8 +19,8 @@ const MOST: usize = 1 << 30;
 
 /// Dimensions of the packed operands of a task.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    pub version: &'static Version,
+pub struct ImageShape {
+    pub version: &'static MatrixVersion,
     /// Left fragments of a band n, of all l.
     pub fragments: u32,
     pub steps: u32,
@@ -32,8 +32,8 @@ pub struct Shape {
     pub real: bool,
 }
 
-impl Shape {
-    pub fn of(task: &Task, version: &'static Version) -> Shape {
+impl ImageShape {
+    pub fn for_task(task: &MatrixTask, version: &'static MatrixVersion) -> ImageShape {
         let extents = task.problem.extents();
         let fragments = version.fragments(task.bands());
         let [igp, m] = [version.tile_u.b_fragments(), version.tile_sigma.b_fragments()];
@@ -43,7 +43,7 @@ impl Shape {
         // Divisors of a group, so that all slots of a full group have as many items.
         let slots = [1, 2, 3, 4, 6, 8, 12, GROUP];
         let slots = slots.into_iter().find(|slots| slots * blocks >= SECOND_BLOCKS);
-        Shape {
+        ImageShape {
             version,
             fragments: fragments as u32,
             steps: (extents.ncouls.div_ceil(DEPTH as usize) as u32)
@@ -96,11 +96,11 @@ impl Shape {
     }
 
     /// Takes the matrices of CH and SX at an energy from what was folded.
-    pub fn take(&self, sums: &mut Sums, at: At, iw: usize, folded: &[f64]) {
+    pub fn take(&self, sums: &mut MatrixSums, energies: MatrixEnergies, iw: usize, folded: &[f64]) {
         let (hole, exchange) = folded.split_at(self.folded());
-        sums.take(at, iw, |l, m| {
-            let at = 2 * (m * (self.fragments * ROWS) as usize + l);
-            [exchange, hole].map(|matrix| Complex64::new(matrix[at], matrix[at + 1]))
+        sums.take(energies, iw, |l, m| {
+            let element = 2 * (m * (self.fragments * ROWS) as usize + l);
+            [exchange, hole].map(|matrix| Complex64::new(matrix[element], matrix[element + 1]))
         });
     }
 
@@ -115,7 +115,7 @@ pub fn together(nw: usize, bytes: usize) -> usize {
 }
 
 /// Fills in A of a group of bands n, column by column, where another group's was, or zeros.
-pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
+pub fn fill(task: &MatrixTask, shape: &ImageShape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
     if (group + 1) * GROUP > extents.nbands {
@@ -141,7 +141,7 @@ pub fn fill(task: &Task, shape: &Shape, group: usize, image: &mut [f64]) {
 }
 
 /// The image of poles, and the fallback pairs, by their igp.
-pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
+pub fn poles(task: &MatrixTask, shape: &ImageShape) -> (Vec<f64>, Vec<FallbackPair>) {
     let (problem, limits) = (task.problem, task.problem.limits());
     let (wtilde, eps, extents) = (problem.wtilde(), problem.eps(), problem.extents());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
@@ -158,9 +158,9 @@ pub fn poles(task: &Task, shape: &Shape) -> (Vec<f64>, Vec<FallbackPair>) {
         {
             let ig = step * DEPTH as usize + k;
             let inside = igp < extents.ngpown && ig < extents.ncouls;
-            let at = igp * extents.ncouls + ig;
-            let pole = inside.then(|| wtilde[at]).filter(|&pole| fits(pole));
-            let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[at]);
+            let pair = igp * extents.ncouls + ig;
+            let pole = inside.then(|| wtilde[pair]).filter(|&pole| fits(pole));
+            let product = pole.map_or(Complex64::ZERO, |pole| pole * eps[pair]);
             // A pair without a term has a pole that is far from all energies.
             let far = product == Complex64::ZERO;
             let pole = if far { HUGE.into() } else { pole.unwrap_or_default() };
@@ -192,7 +192,7 @@ pub fn begins(fallback: &[FallbackPair]) -> Vec<u32> {
 }
 
 /// The row of A of each igp, and its Coulomb interaction, as far as U has igp.
-pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
+pub fn rows(task: &MatrixTask, shape: &ImageShape) -> (Vec<u32>, Vec<f64>) {
     let length = (shape.right * COLUMNS) as usize;
     let rows = task.problem.header().rows().map(|row| row.map_or(NO_ROW, |row| row as u32));
     let rows = rows.chain(std::iter::repeat(NO_ROW)).take(length).collect();
@@ -205,20 +205,20 @@ pub fn rows(task: &Task, shape: &Shape) -> (Vec<u32>, Vec<f64>) {
 const LARGEST: f64 = 1e70;
 
 /// `w` of each energy and n, n fastest: of P, then of fallback pairs; weights of each n, of `sch`, then of `ssx`.
-pub fn energies(task: &Task) -> (Vec<f64>, Vec<f64>) {
+pub fn energies(task: &MatrixTask) -> (Vec<f64>, Vec<f64>) {
     let (nw, wx, occ) = (task.nw(), task.problem.wx(), task.problem.occ());
-    let all = || (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied());
-    let made = all().map(|w| if w.abs() < LARGEST { w } else { 0.0 });
+    let energies_of_bands = || (0..nw).flat_map(|iw| wx.iter().skip(iw).step_by(nw).copied());
+    let made = energies_of_bands().map(|w| if w.abs() < LARGEST { w } else { 0.0 });
     let weights = occ.iter().map(|_| 0.5).chain(occ.iter().map(|occ| -occ));
-    (made.chain(all()).collect(), weights.collect())
+    (made.chain(energies_of_bands()).collect(), weights.collect())
 }
 
 /// The kernels' bounds: of `|w − ω̃|` and of `|ssx / eps|`, or of their squares for complex poles.
-pub fn limits(task: &Task, shape: &Shape) -> Limits {
+pub fn limits(task: &MatrixTask, shape: &ImageShape) -> MatrixLimits {
     let limits = task.problem.limits();
     if !shape.real {
         let first = limits.limittwo.next_up().to_bits();
-        return Limits { first, sexcut: (limits.sexcut * limits.sexcut).to_bits() };
+        return MatrixLimits { first, sexcut: (limits.sexcut * limits.sexcut).to_bits() };
     }
     // The smallest number whose square, rounded, is above the limit.
     let mut first = limits.limittwo.sqrt();
@@ -228,5 +228,5 @@ pub fn limits(task: &Task, shape: &Shape) -> Limits {
     while first * first <= limits.limittwo {
         first = first.next_up();
     }
-    Limits { first: first.to_bits(), sexcut: limits.sexcut.to_bits() }
+    MatrixLimits { first: first.to_bits(), sexcut: limits.sexcut.to_bits() }
 }

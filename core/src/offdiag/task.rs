@@ -7,24 +7,24 @@ use num_complex::Complex64;
 
 use crate::error::Result;
 use crate::problem::Problem;
-use crate::schedule::Pipeline;
+use crate::schedule::StepPipeline;
 
 /// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
 pub const GROUP: usize = 24;
 
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
+pub struct MatrixTask<'a> {
     /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
     pub problem: &'a Problem,
     /// `A_l(ig,n)` of all bands l.
     pub elements: &'a dyn Elements,
-    pub at: At<'a>,
+    pub at: MatrixEnergies<'a>,
     /// Ends the calculation, within a part too.
     pub stop: &'a Stop,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At<'a> {
+pub enum MatrixEnergies<'a> {
     /// All elements at all energies of the problem: a matrix for each.
     Energies,
     /// `Σ_lm(E_l)` and `Σ_lm(E_m)`: two matrices, the first of rows at the energies of their bands, the second of
@@ -32,27 +32,27 @@ pub enum At<'a> {
     Bands(&'a [usize]),
 }
 
-impl At<'_> {
+impl MatrixEnergies<'_> {
     /// In which of a task's matrices an element at an energy is.
     pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
         let planes = match self {
-            At::Energies => [Some(iw), None],
-            At::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
+            MatrixEnergies::Energies => [Some(iw), None],
+            MatrixEnergies::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
         };
         planes.into_iter().flatten()
     }
 }
 
-impl<'a> Task<'a> {
+impl<'a> MatrixTask<'a> {
     /// All elements at all energies of a problem.
-    pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> Task<'a> {
-        Task { problem, elements, at: At::Energies, stop: &NEVER }
+    pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> MatrixTask<'a> {
+        MatrixTask { problem, elements, at: MatrixEnergies::Energies, stop: &NEVER }
     }
 
     pub fn planes(&self) -> usize {
         match self.at {
-            At::Energies => self.nw(),
-            At::Bands(_) => 2,
+            MatrixEnergies::Energies => self.nw(),
+            MatrixEnergies::Bands(_) => 2,
         }
     }
 
@@ -83,15 +83,15 @@ impl<'a> Task<'a> {
     }
 }
 
-pub fn ranges(all: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = all.end;
-    all.step_by(most).map(move |begin| begin..end.min(begin + most))
+pub fn ranges(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(most).map(move |begin| begin..end.min(begin + most))
 }
 
 /// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
-/// `l + bands · (m + bands · iw)`. Of [`At::Bands`] rows come first, then columns, as of two energies.
+/// `l + bands · (m + bands · iw)`. Of [`MatrixEnergies::Bands`] rows come first, then columns, as of two energies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
+pub struct MatrixSums {
     /// Bands l and m.
     pub bands: usize,
     /// Screened exchange.
@@ -100,10 +100,10 @@ pub struct Sums {
     pub ch: Vec<Complex64>,
 }
 
-impl Sums {
-    pub fn zero(bands: usize, nw: usize) -> Sums {
+impl MatrixSums {
+    pub fn zero(bands: usize, nw: usize) -> MatrixSums {
         let zeros = vec![Complex64::ZERO; bands * bands * nw];
-        Sums { bands, sx: zeros.clone(), ch: zeros }
+        MatrixSums { bands, sx: zeros.clone(), ch: zeros }
     }
 
     pub fn nw(&self) -> usize {
@@ -111,15 +111,22 @@ impl Sums {
     }
 
     /// Takes what a task keeps of `SX_lm` and `CH_lm` at one of the problem's energies.
-    pub(super) fn take(&mut self, at: At, iw: usize, of: impl Fn(usize, usize) -> [Complex64; 2]) {
+    pub(super) fn take(
+        &mut self,
+        energies: MatrixEnergies,
+        iw: usize,
+        of: impl Fn(usize, usize) -> [Complex64; 2],
+    ) {
         let bands = self.bands;
         let mut set = |l, m, plane| {
-            let at = self.at(l, m, plane);
-            [self.sx[at], self.ch[at]] = of(l, m);
+            let energies = self.at(l, m, plane);
+            [self.sx[energies], self.ch[energies]] = of(l, m);
         };
-        match at {
-            At::Energies => (0..bands * bands).for_each(|at| set(at % bands, at / bands, iw)),
-            At::Bands(energies) => {
+        match energies {
+            MatrixEnergies::Energies => {
+                (0..bands * bands).for_each(|energies| set(energies % bands, energies / bands, iw))
+            }
+            MatrixEnergies::Bands(energies) => {
                 for own in (0..bands).filter(|&own| energies[own] == iw) {
                     (0..bands).for_each(|m| set(own, m, 0));
                     (0..bands).for_each(|l| set(l, own, 1));
@@ -128,7 +135,7 @@ impl Sums {
         }
     }
 
-    pub(super) fn add(&mut self, other: &Sums) {
+    pub(super) fn add(&mut self, other: &MatrixSums) {
         self.sx.iter_mut().zip(&other.sx).for_each(|(to, from)| to.add_assign(from));
         self.ch.iter_mut().zip(&other.ch).for_each(|(to, from)| to.add_assign(from));
     }
@@ -140,7 +147,7 @@ impl Sums {
 }
 
 /// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
-pub trait Worker: Pipeline<Sums> {
+pub trait MatrixWorker: StepPipeline<MatrixSums> {
     /// Begins a calculation, with nothing in flight, whatever became of an earlier one.
     fn start(&mut self) -> Result<()>;
 

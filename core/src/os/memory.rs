@@ -6,14 +6,14 @@ use std::path::{Component, Path, PathBuf};
 use bytemuck::{Zeroable, allocation};
 use rayon::prelude::*;
 
-use crate::error::{Error, Result, shown};
+use crate::error::{Error, LimitedBy, MemoryPlace, Result};
 
 /// Free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
     pub bytes: u64,
-    /// The limit of a control group or a flag that leaves no more; none if it is the machine's memory.
-    pub limit: Option<String>,
+    /// What leaves no more; none if it is the machine's memory.
+    pub limit: Option<LimitedBy>,
 }
 
 impl Free {
@@ -27,7 +27,12 @@ impl Free {
         if needed <= self.bytes {
             return Ok(());
         }
-        Err(Error::memory("host", what, needed, self.bytes, self.limit.as_deref()))
+        Err(self.clone().too_little(what, needed))
+    }
+
+    fn too_little(self, what: &str, needed: u64) -> Error {
+        let (what, free) = (what.into(), Some(self.bytes).filter(|&bytes| bytes != u64::MAX));
+        Error::Memory { place: MemoryPlace::Host, what, needed, free, limit: self.limit }
     }
 }
 
@@ -41,7 +46,11 @@ pub fn free() -> Option<Free> {
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
         bytes: limit.free,
-        limit: Some(format!("{} allows {}", limit.file.display(), shown(limit.bytes))),
+        limit: Some(LimitedBy::Set {
+            by: limit.file.display().to_string(),
+            bytes: limit.bytes,
+            ranks: 1,
+        }),
     });
     of_machine.into_iter().chain(of_group).reduce(Free::or_less)
 }
@@ -67,9 +76,9 @@ fn refused(what: &str, needed: u64) -> Error {
     let Free { bytes: free, limit } = free().unwrap_or(Free { bytes: 0, limit: None });
     let limit = match needed > free {
         true => limit,
-        false => Some("the system grants this process no more, as under `ulimit -v`".into()),
+        false => Some(LimitedBy::Refused),
     };
-    Error::memory("host", what, needed, free, limit.as_deref())
+    Free { bytes: free, limit }.too_little(what, needed)
 }
 
 /// Zeros for an array of a size that a caller chooses, so that the system may refuse it.

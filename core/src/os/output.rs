@@ -131,37 +131,5 @@ pub fn text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     // It may grow meanwhile.
     file.take(MOST_TEXT).read_to_end(&mut bytes)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let found = named(error.as_bytes()).unwrap_or("of bytes");
-        io::Error::other(format!("it is {found}, not text"))
-    })
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text"))
 }
-
-/// How many first bytes [`named`] needs.
-pub const ENOUGH: usize = 16;
-
-/// Length marker of the first record of the reference mini-app's files: five integers.
-pub const FIRST_RECORD: u32 = 20;
-
-/// The format of a file by its first bytes, for errors about files of another format.
-pub fn named(first: &[u8]) -> Option<&'static str> {
-    const MARKS: [(&[u8], &str); 5] = [
-        (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-        (b"CDF", "a NetCDF file"),
-        (b"\x1f\x8b", "compressed by gzip"),
-        (b"PK\x03\x04", "a ZIP archive"),
-        (&FIRST_RECORD.to_le_bytes(), "an input file in the reference mini-app's format"),
-    ];
-    let first = &first[..first.len().min(ENOUGH)];
-    if let Some((_, name)) = MARKS.iter().find(|(mark, _)| first.starts_with(mark)) {
-        return Some(name);
-    }
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    if first.is_empty() || !first.iter().all(is_text) {
-        return None;
-    }
-    Some(if first.trim_ascii_start().starts_with(b"{") { "JSON" } else { "text" })
-}
-
-#[cfg(test)]
-mod tests;

@@ -5,20 +5,18 @@ use std::ops::{Deref, Range};
 use std::slice;
 
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::kernel::{Dimensions, Kernel, Sizes};
-use gpp_kernels::versions;
+use gpp_kernels::kernel::ArraySizes;
 use num_complex::Complex64;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Quantity, Result};
 use crate::os::memory::zeros;
 
 #[derive(Debug)]
-pub struct Array {
-    /// Its name in a file with the names of its indices, the fastest first.
-    pub name: &'static str,
+pub struct ArraySpec {
+    pub quantity: Quantity,
     pub element: u64,
-    pub of: Of,
-    extents: fn(Extents, Sizes) -> [u64; 2],
+    pub belongs_to: Of,
+    extents: fn(Extents, ArraySizes) -> [u64; 2],
 }
 
 /// What an array belongs to.
@@ -28,73 +26,61 @@ pub enum Of {
     Slab,
 }
 
-pub static WTILDE: Array = Array {
-    name: "wtilde_array(ig,igp)",
+pub static WTILDE: ArraySpec = ArraySpec {
+    quantity: Quantity::Wtilde,
     element: 16,
-    of: Of::Slab,
+    belongs_to: Of::Slab,
     extents: |e, _| [e.ncouls as u64, e.ngpown as u64],
 };
 
 /// `δ − ε⁻¹`.
-pub static EPS: Array = Array { name: "I_eps_array(ig,igp)", ..WTILDE };
+pub static EPS: ArraySpec = ArraySpec { quantity: Quantity::IEps, ..WTILDE };
 
-pub static AQSN: Array =
-    Array { name: "aqsntemp(ig,n)", element: 16, of: Of::Bands, extents: |_, sizes| sizes.aqsn };
-
-pub static AQSM_LOCAL: Array = Array {
-    name: "aqsm_local(igp,n)",
+pub static AQSN: ArraySpec = ArraySpec {
+    quantity: Quantity::Aqsntemp,
     element: 16,
-    of: Of::Slab,
+    belongs_to: Of::Bands,
+    extents: |_, sizes| sizes.aqsn,
+};
+
+pub static AQSM_LOCAL: ArraySpec = ArraySpec {
+    quantity: Quantity::AqsmLocal,
+    element: 16,
+    belongs_to: Of::Slab,
     extents: |_, sizes| sizes.aqsm_local,
 };
 
-pub static WX: Array =
-    Array { name: "wx(iw,n)", element: 8, of: Of::Bands, extents: |_, sizes| sizes.wx };
-
-pub static VCOUL_LOC: Array = Array {
-    name: "vcoul_loc(igp)",
+pub static WX: ArraySpec = ArraySpec {
+    quantity: Quantity::Wx,
     element: 8,
-    of: Of::Slab,
+    belongs_to: Of::Bands,
+    extents: |_, sizes| sizes.wx,
+};
+
+pub static VCOUL_LOC: ArraySpec = ArraySpec {
+    quantity: Quantity::VcoulLoc,
+    element: 8,
+    belongs_to: Of::Slab,
     extents: |e, _| [e.ngpown as u64, 1],
 };
 
-pub static OCC: Array =
-    Array { name: "occ(n)", element: 8, of: Of::Bands, extents: |e, _| [e.nbands as u64, 1] };
+pub static OCC: ArraySpec = ArraySpec {
+    quantity: Quantity::Occ,
+    element: 8,
+    belongs_to: Of::Bands,
+    extents: |e, _| [e.nbands as u64, 1],
+};
 
 /// What `aqsm_local` is taken from; no kernel reads it.
-pub static AQSMTEMP: Array = Array { name: "aqsmtemp(ig,n)", ..AQSN };
+pub static AQSMTEMP: ArraySpec = ArraySpec { quantity: Quantity::Aqsmtemp, ..AQSN };
 
-pub static ARRAYS: [&Array; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
+pub static ARRAYS: [&ArraySpec; 7] = [&WTILDE, &EPS, &AQSN, &AQSM_LOCAL, &WX, &VCOUL_LOC, &OCC];
 
 /// Kernels index the elements of an array with 32 bits.
 const MOST_ELEMENTS: u64 = u32::MAX as u64;
 
 /// Energies of a batch at most, of any version.
 pub const MOST_TOGETHER: usize = 512;
-
-/// Bytes of the partial sums and sums of a slab at most, of any kernel.
-pub(crate) fn partial_sums(slab: Extents) -> u64 {
-    let Extents { nbands, ngpown, ncouls, nw } = slab;
-    // Fallback pairs are no more than one of 16.
-    let fallback = |igp: u64| (igp * ncouls as u64 / 16).min(u32::MAX.into()) as u32;
-    let fallback_begins: Vec<u32> = (0..=ngpown as u64).map(fallback).collect();
-    let dimensions = Dimensions {
-        nbands: nbands as u32,
-        ngpown: ngpown as u32,
-        ncouls: ncouls as u32,
-        nw: nw as u32,
-        fallback_begins: &fallback_begins,
-        clusters: u32::MAX,
-    };
-    let of_kernel = |kernel: &Kernel| {
-        let grid = kernel.grid(&dimensions);
-        let numbers = kernel.values([nbands, nw.min(kernel.holds())].map(|count| count as u64));
-        let numbers = numbers * size_of::<f64>() as u64;
-        (u64::from(grid.per_group()) + 1) * u64::from(grid.groups) * numbers
-    };
-    let kernels = versions::ALL.iter().chain(&versions::PER_BAND);
-    kernels.flat_map(|gpu| gpu.kernels).map(of_kernel).max().unwrap_or(0)
-}
 
 /// The dimensions that the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,46 +92,43 @@ pub struct Extents {
     pub nw: usize,
 }
 
-impl Array {
-    pub fn extents(&self, of: Extents, layout: Layout) -> [u64; 2] {
-        let Extents { nbands, ngpown, ncouls, nw } = of;
-        let sizes = layout.sizes([nbands, ngpown, ncouls, nw].map(|n| n as u64));
-        (self.extents)(of, sizes)
+impl ArraySpec {
+    /// Its name in a file with the names of its indices, the fastest first.
+    pub fn name(&self) -> &'static str {
+        self.quantity.array(false)
     }
 
-    pub fn elements(&self, of: Extents, layout: Layout) -> u64 {
-        let [first, second] = self.extents(of, layout);
+    pub fn extents(&self, extents: Extents, layout: Layout) -> [u64; 2] {
+        let Extents { nbands, ngpown, ncouls, nw } = extents;
+        let sizes = layout.sizes([nbands, ngpown, ncouls, nw].map(|n| n as u64));
+        (self.extents)(extents, sizes)
+    }
+
+    pub fn elements(&self, extents: Extents, layout: Layout) -> u64 {
+        let [first, second] = self.extents(extents, layout);
         first.saturating_mul(second)
     }
 
-    pub fn bytes(&self, of: Extents, layout: Layout) -> u64 {
-        self.elements(of, layout).saturating_mul(self.element)
+    pub fn bytes(&self, extents: Extents, layout: Layout) -> u64 {
+        self.elements(extents, layout).saturating_mul(self.element)
     }
 
     /// Checks the number of elements in the original layout.
-    pub fn check(&self, of: Extents, elements: usize) -> Result<()> {
-        let needed = self.elements(of, Layout::Original);
+    pub fn check(&self, extents: Extents, elements: usize) -> Result<()> {
+        let needed = self.elements(extents, Layout::Original);
         if elements as u64 != needed {
-            return Err(Error::length(self.name, needed, elements as u64));
+            let fault = Fault::Length { needed, found: elements as u64 };
+            return Err(Error::data(self.quantity, fault));
         }
-        self.check_most(of)
-    }
-
-    fn check_most(&self, of: Extents) -> Result<()> {
-        let found = self.elements(of, Layout::Original);
-        if found > MOST_ELEMENTS {
-            let text = format!(" has {found} elements; the kernels index at most {MOST_ELEMENTS}");
-            return Err(Error::of(self.name, text));
+        if needed > MOST_ELEMENTS {
+            let fault = Fault::TooLong { found: needed, most: MOST_ELEMENTS };
+            return Err(Error::data(self.quantity, fault));
         }
         Ok(())
     }
 }
 
 impl Extents {
-    pub(crate) fn check(self) -> Result<()> {
-        ARRAYS.into_iter().try_for_each(|array| array.check_most(self))
-    }
-
     /// Terms of the sum: (n, igp, ig, iw).
     pub fn terms(self) -> u64 {
         let Extents { nbands, ngpown, ncouls, nw } = self;
@@ -158,29 +141,24 @@ impl Extents {
     }
 
     /// Bytes of the arrays of the bands, or of a slab, in the original layout.
-    pub fn bytes_of(self, of: Of) -> u64 {
-        let of = ARRAYS.into_iter().filter(|array| array.of == of);
-        of.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
-    }
-
-    /// Bytes of the fallback pairs of a slab, if these are no more than one of 16 pairs.
-    pub fn fallback_bytes(self) -> u64 {
-        (self.ngpown as u64).saturating_mul(self.ncouls as u64 / 2 + 64)
+    pub fn bytes_of(self, part: Of) -> u64 {
+        let part = ARRAYS.into_iter().filter(|array| array.belongs_to == part);
+        part.fold(0, |sum, array| sum.saturating_add(array.bytes(self, Layout::Original)))
     }
 }
 
-/// A large array of a problem, column-major. What is borrowed has no lifetime: see [`Matrix::kept`].
+/// A large array of a problem, column-major. What is borrowed has no lifetime: see [`ComplexMatrix::kept`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matrix(Cow<'static, [Complex64]>);
+pub struct ComplexMatrix(Cow<'static, [Complex64]>);
 
-impl Matrix {
+impl ComplexMatrix {
     /// Borrows an array without a lifetime.
     ///
     /// # Safety
     /// It stays valid and unchanged until this and what is made of it are dropped, not forgotten.
-    pub unsafe fn kept(array: &[Complex64]) -> Matrix {
+    pub unsafe fn kept(array: &[Complex64]) -> ComplexMatrix {
         // SAFETY: this function's own contract.
-        Matrix(Cow::Borrowed(unsafe { slice::from_raw_parts(array.as_ptr(), array.len()) }))
+        ComplexMatrix(Cow::Borrowed(unsafe { slice::from_raw_parts(array.as_ptr(), array.len()) }))
     }
 
     /// The numbers, to change them; a borrowed array is copied.
@@ -197,13 +175,13 @@ impl Matrix {
         name: &'static str,
         rows: usize,
         columns: &[usize],
-    ) -> Result<Matrix> {
+    ) -> Result<ComplexMatrix> {
         self.to_mut(name)?;
-        let mut own = self.into_vec();
+        let mut elements = self.into_vec();
         let from = |column: usize| column * rows..(column + 1) * rows;
-        columns.iter().enumerate().for_each(|(to, &k)| own.copy_within(from(k), to * rows));
-        own.truncate(columns.len() * rows);
-        Ok(own.into())
+        columns.iter().enumerate().for_each(|(to, &k)| elements.copy_within(from(k), to * rows));
+        elements.truncate(columns.len() * rows);
+        Ok(elements.into())
     }
 
     pub fn into_vec(self) -> Vec<Complex64> {
@@ -217,7 +195,7 @@ pub(super) fn copied(name: &'static str, from: &[Complex64]) -> Result<Vec<Compl
     Ok(copy)
 }
 
-impl Deref for Matrix {
+impl Deref for ComplexMatrix {
     type Target = [Complex64];
 
     fn deref(&self) -> &[Complex64] {
@@ -225,30 +203,30 @@ impl Deref for Matrix {
     }
 }
 
-impl From<Vec<Complex64>> for Matrix {
-    fn from(own: Vec<Complex64>) -> Matrix {
-        Matrix(own.into())
+impl From<Vec<Complex64>> for ComplexMatrix {
+    fn from(elements: Vec<Complex64>) -> ComplexMatrix {
+        ComplexMatrix(elements.into())
     }
 }
 
 /// Neighbouring rows of a column-major matrix.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct MatrixRows<'a> {
     all: &'a [Complex64],
     stride: usize,
     begin: usize,
     end: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> MatrixRows<'a> {
     /// All rows of a matrix that has `rows` rows.
-    pub(super) fn of(all: &'a [Complex64], rows: usize) -> Rows<'a> {
-        Rows { all, stride: rows, begin: 0, end: rows }
+    pub(super) fn new(elements: &'a [Complex64], rows: usize) -> MatrixRows<'a> {
+        MatrixRows { all: elements, stride: rows, begin: 0, end: rows }
     }
 
     /// Some of these rows; `rows` counts from the first of these.
-    pub(super) fn part(self, rows: Range<usize>) -> Rows<'a> {
-        Rows { begin: self.begin + rows.start, end: self.begin + rows.end, ..self }
+    pub(super) fn part(self, rows: Range<usize>) -> MatrixRows<'a> {
+        MatrixRows { begin: self.begin + rows.start, end: self.begin + rows.end, ..self }
     }
 
     /// The rows of column `n` (0-based), next to each other.

@@ -7,8 +7,9 @@ use std::str::FromStr;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::LIMITONE;
 
-use crate::error::{Error, Result};
-use crate::problem::arrays::{Array, Extents, Matrix};
+use crate::error::{Error, Fault, Quantity, Result, invalid};
+use crate::problem::arrays::{ArraySpec, ComplexMatrix, Extents};
+use crate::problem::range::{LARGEST_FACTOR, within};
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,13 +63,13 @@ pub struct Header {
     pub sexcut: f64,
 }
 
-/// The columns of a problem that are summed: those that are not masked, or a sample of these.
+/// The columns of a problem that are summed: those that are not masked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasked {
     /// Columns with the masked ones.
-    pub all: usize,
+    pub ngpown: usize,
     /// Columns without the masked ones: more than are summed in a [sample](Header::sampled).
-    pub whole: usize,
+    pub count: usize,
     /// The number (0-based) of each of those that are summed.
     pub columns: Vec<usize>,
 }
@@ -90,60 +91,58 @@ impl Header {
 
     /// Checks dimensions, indices and values against each other.
     pub fn validate(&self) -> Result<()> {
-        for (name, dimension) in [
-            ("sig_ntband", self.sig_ntband),
-            ("gvec_ng", self.gvec_ng),
-            ("peinf_ntband_dist", self.nbands),
-            ("ngpown", self.ngpown),
-            ("ncouls", self.ncouls),
+        for (of, found) in [
+            (Quantity::SigNtband, self.sig_ntband),
+            (Quantity::GvecNg, self.gvec_ng),
+            (Quantity::PeinfNtbandDist, self.nbands),
+            (Quantity::Ngpown, self.ngpown),
+            (Quantity::Ncouls, self.ncouls),
         ] {
-            if dimension == 0 {
-                return Err(Error::of(name, " must be at least 1, found 0"));
-            }
+            dimension(of, found as i64, [1, i32::MAX as usize])?;
         }
-        at_most("peinf_ntband_dist", self.nbands, "peinf_ntband_max", self.peinf_ntband_max)?;
-        at_most("ngpown", self.ngpown, "epsmpi_ngpown_max", self.epsmpi_ngpown_max)?;
-        at_most("ncouls", self.ncouls, "ncoul", self.ncoul)?;
+        let ntband_max = (Quantity::PeinfNtbandMax, self.peinf_ntband_max);
+        at_most((Quantity::PeinfNtbandDist, self.nbands), ntband_max)?;
+        let ngpown_max = (Quantity::EpsmpiNgpownMax, self.epsmpi_ngpown_max);
+        at_most((Quantity::Ngpown, self.ngpown), ngpown_max)?;
+        at_most((Quantity::Ncouls, self.ncouls), (Quantity::Ncoul, self.ncoul))?;
         self.validate_energies()?;
         let bands = self.sig_ntband.min(self.wfnkq_ekq.len());
-        in_range("peinf_indext_dist", &self.peinf_indext_dist, self.nbands, "sig_ntband", bands)?;
+        let bands = (Quantity::SigNtband, bands);
+        let indices = &self.peinf_indext_dist;
+        in_range(Quantity::PeinfIndextDist, indices, self.nbands, bands)?;
         let rows = self.gvec_ng.min(self.indinv.len());
-        in_range("inv_igp_index", &self.inv_igp_index, self.ngpown, "gvec_ng", rows)?;
-        long_enough("vcoul", self.vcoul.len(), self.ncouls)?;
+        let rows = (Quantity::GvecNg, rows);
+        in_range(Quantity::InvIgpIndex, &self.inv_igp_index, self.ngpown, rows)?;
+        long_enough(Quantity::Vcoul, self.vcoul.len(), self.ncouls)?;
         let used = self.peinf_indext_dist[..self.nbands].iter().map(|&i| i as usize - 1);
-        finite("wfnkq_ekq", used.map(|i| (i, self.wfnkq_ekq[i])))?;
-        finite("vcoul", self.rows().flatten().map(|row| (row, self.vcoul[row])))
+        within(Quantity::WfnkqEkq, used.map(|i| (i, self.wfnkq_ekq[i])), FINITE)?;
+        let used = self.rows().flatten().map(|row| (row, self.vcoul[row]));
+        within(Quantity::Vcoul, used, [-LARGEST_FACTOR, LARGEST_FACTOR])
     }
 
     fn validate_energies(&self) -> Result<()> {
         let (nstart, nend) = (self.nstart, self.nend);
-        if !(1 <= nstart && nstart <= nend && nend <= MOST_ENERGIES) {
-            return Err(Error::new(format!(
-                "needs 1 <= nstart <= nend <= 100000, found {nstart} and {nend}"
-            )));
-        }
+        dimension(Quantity::Nstart, nstart as i64, [1, MOST_ENERGIES])?;
+        dimension(Quantity::Nend, nend as i64, [nstart, MOST_ENERGIES])?;
         if let Some(energies) = &self.energies {
             if energies.len() != self.nw() {
-                let (needed, found) = (self.nw() as u64, energies.len() as u64);
-                return Err(Error::length("energies", needed, found));
+                let fault =
+                    Fault::Length { needed: self.nw() as u64, found: energies.len() as u64 };
+                return Err(Error::data(Quantity::Energies, fault));
             }
-            finite("energies", energies.iter().copied().enumerate())?;
+            within(Quantity::Energies, energies.iter().copied().enumerate(), FINITE)?;
         }
-        for (name, found) in [
-            ("sig_dw", self.sig_dw),
-            ("sig_gamma", self.sig_gamma),
-            ("e_lk", self.e_lk),
-            ("tol", self.tol),
-            ("efermi", self.efermi),
-            ("sexcut", self.sexcut),
+        let not_negative = [0.0, f64::MAX];
+        for (of, found, bounds @ [low, high]) in [
+            (Quantity::SigDw, self.sig_dw, FINITE),
+            (Quantity::SigGamma, self.sig_gamma, not_negative),
+            (Quantity::ELk, self.e_lk, FINITE),
+            (Quantity::Tol, self.tol, FINITE),
+            (Quantity::Efermi, self.efermi, FINITE),
+            (Quantity::Sexcut, self.sexcut, not_negative),
         ] {
-            if !found.is_finite() {
-                return Err(Error::of(name, format!(" is {found}; it must be finite")));
-            }
-        }
-        for (name, found) in [("sig_gamma", self.sig_gamma), ("sexcut", self.sexcut)] {
-            if found < 0.0 {
-                return Err(Error::of(name, format!(" must not be negative, found {found:?}")));
+            if !(low..=high).contains(&found) {
+                return Err(Error::data(of, Fault::value(&[], found, bounds)));
             }
         }
         Ok(())
@@ -225,33 +224,50 @@ impl Header {
     }
 }
 
-pub(super) fn at_most(name: &str, found: usize, limit: &str, most: usize) -> Result<()> {
-    if found <= most { Ok(()) } else { Err(Error::exceeds(name, found, limit, most)) }
+const FINITE: [f64; 2] = [-f64::MAX, f64::MAX];
+
+/// Fails if a dimension is not within bounds.
+pub(crate) fn dimension(quantity: Quantity, found: i64, [least, most]: [usize; 2]) -> Result<()> {
+    let [least, most] = [least as i64, most as i64];
+    if (least..=most).contains(&found) {
+        return Ok(());
+    }
+    Err(Error::data(quantity, Fault::Dimension { found, least, most }))
 }
 
-fn in_range(name: &str, indices: &[i32], used: usize, of: &str, most: usize) -> Result<()> {
-    long_enough(name, indices.len(), used)?;
+/// Fails if the first dimension is larger than the second.
+pub(super) fn at_most(
+    (of, found): (Quantity, usize),
+    (limit, most): (Quantity, usize),
+) -> Result<()> {
+    if found <= most {
+        return Ok(());
+    }
+    Err(Error::data(of, Fault::Exceeds { found, limit, most }))
+}
+
+/// Fails if there are fewer than `used` indices, or if one of these is not from 1 to a dimension.
+fn in_range(
+    quantity: Quantity,
+    indices: &[i32],
+    used: usize,
+    (dimension, most): (Quantity, usize),
+) -> Result<()> {
+    long_enough(quantity, indices.len(), used)?;
     match indices[..used].iter().position(|&index| index < 1 || index as usize > most) {
-        Some(at) => {
-            let (found, at) = (indices[at], at + 1);
-            Err(Error::new(format!("{name}({at}) = {found} is outside 1..={most} ({of})")))
-        }
+        Some(index) => Err(Error::data(
+            quantity,
+            Fault::Index { index, found: indices[index], dimension, most },
+        )),
         None => Ok(()),
     }
 }
 
-fn long_enough(name: &str, found: usize, needed: usize) -> Result<()> {
+fn long_enough(quantity: Quantity, found: usize, needed: usize) -> Result<()> {
     if found >= needed {
         return Ok(());
     }
-    Err(Error::length(name, needed as u64, found as u64))
-}
-
-fn finite(name: &str, mut values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
-    match values.find(|(_, found)| !found.is_finite()) {
-        Some((at, found)) => Err(Error::new(format!("{name}({}) is {found}", at + 1))),
-        None => Ok(()),
-    }
+    Err(Error::data(quantity, Fault::Length { needed: needed as u64, found: found as u64 }))
 }
 
 impl Header {
@@ -278,42 +294,47 @@ impl Header {
         if columns.is_empty() {
             columns.push(0);
         }
-        let whole = columns.len();
-        if whole == self.ngpown { self } else { self.with_igp(&columns, whole) }
+        let unmasked = columns.len();
+        if unmasked == self.ngpown { self } else { self.with_igp(&columns, unmasked) }
     }
 
     /// A sample of `count` of these columns, 1 to `ngpown`: the middle one of each of as many equal parts.
     #[must_use]
     pub fn sampled(self, count: usize) -> Header {
-        let whole = self.ngpown;
-        let igp: Vec<usize> = (0..count).map(|at| (2 * at + 1) * whole / (2 * count)).collect();
-        self.with_igp(&igp, whole)
+        let unmasked = self.ngpown;
+        let igp: Vec<usize> = (0..count).map(|at| (2 * at + 1) * unmasked / (2 * count)).collect();
+        self.with_igp(&igp, unmasked)
     }
 
-    fn with_igp(self, igp: &[usize], whole: usize) -> Header {
+    fn with_igp(self, igp: &[usize], count: usize) -> Header {
         let inv_igp_index = igp.iter().map(|&k| self.inv_igp_index[k]).collect();
         let columns = igp.iter().map(|&k| self.column(k)).collect();
-        let (ngpown, unmasked) = (igp.len(), Unmasked { all: self.all_ngpown(), whole, columns });
+        let (ngpown, unmasked) =
+            (igp.len(), Unmasked { ngpown: self.all_ngpown(), count, columns });
         let unmasked = Some(unmasked);
         Header { ngpown, epsmpi_ngpown_max: ngpown, inv_igp_index, unmasked, ..self }
     }
 
     /// Columns of this rank, masked ones included.
     pub fn all_ngpown(&self) -> usize {
-        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.all)
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.ngpown)
     }
 
     /// Columns of this rank without the masked ones: more than `ngpown` if these are a sample.
     pub fn whole_ngpown(&self) -> usize {
-        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.whole)
+        self.unmasked.as_ref().map_or(self.ngpown, |unmasked| unmasked.count)
     }
 
     /// A matrix of all columns, `(ncouls, ngpown)`, without the masked ones.
-    pub(crate) fn unmasked_columns(&self, of: &Array, all: Matrix) -> Result<Matrix> {
-        of.check(Extents { ngpown: self.all_ngpown(), ..self.extents() }, all.len())?;
+    pub(crate) fn unmasked_columns(
+        &self,
+        array: &ArraySpec,
+        matrix: ComplexMatrix,
+    ) -> Result<ComplexMatrix> {
+        array.check(Extents { ngpown: self.all_ngpown(), ..self.extents() }, matrix.len())?;
         Ok(match &self.unmasked {
-            Some(unmasked) => all.with_columns(of.name, self.ncouls, &unmasked.columns)?,
-            None => all,
+            Some(unmasked) => matrix.with_columns(array.name(), self.ncouls, &unmasked.columns)?,
+            None => matrix,
         })
     }
 
@@ -360,11 +381,12 @@ impl Even {
         }
         match count {
             1 if from == to => Ok(Even { from, to, count }),
-            1 => Err(Error::new(format!("one energy needs FROM = TO, found {from} and {to}"))),
+            1 => Err(invalid("", format!("one energy needs FROM = TO, found {from} and {to}"))),
             2..=MOST_ENERGIES if from < to => Ok(Even { from, to, count }),
-            2..=MOST_ENERGIES => Err(Error::new(format!(
-                "several energies need FROM below TO, found {from} and {to}"
-            ))),
+            2..=MOST_ENERGIES => Err(invalid(
+                "",
+                format!("several energies need FROM below TO, found {from} and {to}"),
+            )),
             _ => Err(no_count(count)),
         }
     }
@@ -377,13 +399,13 @@ impl Even {
             |unit: &f64| [from, to].iter().all(|end| (end * unit).round() / unit == *end);
         let unit = (0..16).map(|digits| 10_u64.pow(digits) as f64).find(is_whole);
         let [low, high] = [from, to].map(|end| unit.map_or(end, |unit| (end * unit).round()));
-        let at = |i: usize| match i {
+        let energy = |i: usize| match i {
             0 => from,
             i if i == last => to,
             // A single operation rounds, the last one.
             i => (low * (last - i) as f64 + high * i as f64) / (last as f64 * unit.unwrap_or(1.0)),
         };
-        (0..count).map(at).collect()
+        (0..count).map(energy).collect()
     }
 }
 
@@ -394,11 +416,11 @@ impl Display for Even {
 }
 
 fn no_number(name: &str, found: impl Display) -> Error {
-    Error::new(format!("{name} needs a finite number, found `{found}`"))
+    invalid("", format!("{name} needs a finite number, found `{found}`"))
 }
 
 fn no_count(found: impl Display) -> Error {
-    Error::new(format!("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{found}`"))
+    invalid("", format!("COUNT needs a whole number from 1 to {MOST_ENERGIES}, found `{found}`"))
 }
 
 impl FromStr for Even {
@@ -416,7 +438,7 @@ impl FromStr for Even {
                 let count = count.trim().parse().map_err(|_| no_count(count))?;
                 Even::new(from, to, count)
             }
-            _ => Err(Error::new("needs FROM:TO:COUNT or one energy, in eV above the state's")),
+            _ => Err(invalid("", "needs FROM:TO:COUNT or one energy, in eV above the state's")),
         }
     }
 }
@@ -432,7 +454,7 @@ impl EnergyGrid {
 
     /// A header with these energies.
     #[must_use]
-    pub fn of(&self, header: &Header) -> Header {
+    pub fn apply_to(&self, header: &Header) -> Header {
         let header = Header { energies: None, ..header.clone() };
         let listed = |energies: Vec<f64>| Header {
             nstart: 1,

@@ -13,15 +13,15 @@ use bytemuck::{Pod, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Owner, Quantity, Result, invalid};
 use crate::os::memory::{self, zeros};
 use crate::os::output::{self, replace};
 use crate::problem::arrays::{Extents, Of};
-use crate::problem::header::{Header, at_most};
+use crate::problem::header::{Header, at_most, dimension};
 use crate::problem::{
-    Bands, EnergyGrid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis, wrong,
+    CheckedBands, EnergyGrid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis,
 };
-use crate::progress::{Bar, Progress};
+use crate::progress::{Bars, StepBar};
 
 #[cfg(target_endian = "big")]
 compile_error!("the file format is little-endian and is read into memory as it stands");
@@ -56,11 +56,14 @@ const WTILDE: usize = 12;
 const EPS: usize = 13;
 const AQSN: usize = 14;
 
+/// Bytes of the first record: five integers.
+const FIRST_RECORD: u64 = 20;
+
 /// Bytes of a subrecord, gfortran's default.
 const MAX_SUBRECORD: u64 = 2_147_483_639;
 
 fn of_file(path: &Path, what: impl Display) -> Error {
-    Error::Input { origin: path.display().to_string(), what: what.to_string() }
+    invalid(path.display(), what.to_string())
 }
 
 /// The error of a record that begins at this byte.
@@ -69,7 +72,7 @@ fn of_record(path: &Path, record: usize, offset: u64, fault: impl Display) -> Er
     of_file(path, format!("record {record} ({name}) at byte {offset}: {fault}"))
 }
 
-struct Record {
+struct FileRecord {
     /// Byte offset of its first marker.
     offset: u64,
     /// Byte offset and length of each subrecord.
@@ -80,7 +83,7 @@ struct Reader {
     path: PathBuf,
     file: File,
     size: u64,
-    records: Arc<Vec<Record>>,
+    records: Arc<Vec<FileRecord>>,
 }
 
 impl Reader {
@@ -93,40 +96,40 @@ impl Reader {
         }
         let mut reader = Reader { path: path.to_path_buf(), file, size, records: Arc::default() };
         let mut records = Vec::new();
-        let mut at = 0;
+        let mut next = 0;
         while records.len() < RECORDS.len() {
-            let (record, offset) = (records.len() + 1, at);
+            let (record, offset) = (records.len() + 1, next);
             let error = |fault| of_record(path, record, offset, fault);
             let mut subrecords = Vec::new();
             loop {
-                let opening = reader.marker(at).map_err(error)?;
+                let opening = reader.marker(next).map_err(error)?;
                 let length = u64::from(opening.unsigned_abs());
-                let first = u64::from(output::FIRST_RECORD);
-                if at == 0 && (length > first || opening >= 0 && length < first) {
+                let first = FIRST_RECORD;
+                if next == 0 && (length > first || opening >= 0 && length < first) {
                     return Err(reader.not_first(opening));
                 }
-                let closing = reader.marker(at + 4 + length).map_err(error)?;
+                let closing = reader.marker(next + 4 + length).map_err(error)?;
                 let sign = if subrecords.is_empty() { 1 } else { -1 };
                 let needed = sign * length as i64;
                 if i64::from(closing) != needed {
-                    let at = at + 4 + length;
+                    let next = next + 4 + length;
                     return Err(error(format!(
-                        "needs {needed} as its closing marker at byte {at}, found {closing}"
+                        "needs {needed} as its closing marker at byte {next}, found {closing}"
                     )));
                 }
-                subrecords.push((at + 4, length));
-                at += length + 8;
+                subrecords.push((next + 4, length));
+                next += length + 8;
                 if opening >= 0 {
                     break;
                 }
             }
-            records.push(Record { offset, subrecords });
+            records.push(FileRecord { offset, subrecords });
         }
-        if size > at {
-            let left = size - at;
+        if size > next {
+            let left = size - next;
             return Err(of_file(
                 path,
-                format!("{left} bytes follow the last record, at byte {at}"),
+                format!("{left} bytes follow the last record, at byte {next}"),
             ));
         }
         reader.records = records.into();
@@ -134,42 +137,30 @@ impl Reader {
     }
 
     fn not_first(&self, found: i32) -> Error {
-        let first = output::FIRST_RECORD as i32;
-        let is_big_endian = found.swap_bytes() == first;
-        let mut begin = vec![0u8; output::ENOUGH.min(self.size as usize)];
-        let format = self.exact(0, &mut begin).ok().and_then(|()| output::named(&begin));
-        match format.filter(|_| !is_big_endian) {
-            Some(format) => of_file(
-                &self.path,
-                format!(
-                    "is {format}, not an input file; gpp's docs/berkeleygw.md describes the format, Fortran records with 4-byte \
-                     little-endian length markers"
-                ),
-            ),
-            None => {
-                let why = if is_big_endian { ": the file is big-endian" } else { "" };
-                let fault = format!("needs a length marker of {first}, found {found}{why}");
-                of_record(&self.path, 1, 0, fault)
-            }
-        }
+        let why = match found.swap_bytes() == FIRST_RECORD as i32 {
+            true => "the file is big-endian",
+            false => "gpp's docs/berkeleygw.md describes the format",
+        };
+        let fault = format!("needs a length marker of {FIRST_RECORD}, found {found}: {why}");
+        of_record(&self.path, 1, 0, fault)
     }
 
-    fn exact(&self, at: u64, bytes: &mut [u8]) -> std::result::Result<(), String> {
+    fn exact(&self, offset: u64, bytes: &mut [u8]) -> std::result::Result<(), String> {
         let needed = bytes.len() as u64;
-        if at + needed > self.size {
-            let (size, needed) = (self.size, at + needed);
+        if offset + needed > self.size {
+            let (size, needed) = (self.size, offset + needed);
             return Err(format!(
                 "the file is cut off: it ends after {size} bytes, and {needed} or more are needed"
             ));
         }
         let mut file = &self.file;
-        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes));
-        read.map_err(|reason| format!("cannot read at byte {at}: {reason}"))
+        let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes));
+        read.map_err(|reason| format!("cannot read at byte {offset}: {reason}"))
     }
 
-    fn marker(&self, at: u64) -> std::result::Result<i32, String> {
+    fn marker(&self, offset: u64) -> std::result::Result<i32, String> {
         let mut bytes = [0; 4];
-        self.exact(at, &mut bytes)?;
+        self.exact(offset, &mut bytes)?;
         Ok(i32::from_le_bytes(bytes))
     }
 
@@ -216,45 +207,45 @@ impl Reader {
     }
 }
 
-pub fn read(path: &Path, progress: impl Into<Progress>) -> Result<Problem> {
-    Input::open(path, progress)?.load()
+pub fn read(path: &Path, progress: impl Into<Bars>) -> Result<Problem> {
+    InputFile::open(path, progress)?.load()
 }
 
 /// An input file, read whole or slab by slab. Dimensions are checked before memory is taken for them.
-pub struct Input {
+pub struct InputFile {
     path: PathBuf,
     name: String,
     size: u64,
-    records: Arc<Vec<Record>>,
-    progress: Progress,
+    records: Arc<Vec<FileRecord>>,
+    progress: Bars,
     header: Arc<Header>,
     start: Sums,
     stored: Option<Sums>,
     pairs: [usize; 2],
 }
 
-impl Input {
+impl InputFile {
     /// Reads the small records and all markers.
-    pub fn open(path: &Path, progress: impl Into<Progress>) -> Result<Input> {
+    pub fn open(path: &Path, progress: impl Into<Bars>) -> Result<InputFile> {
         let file = Reader::open(path)?;
         let ([sig_ntband, gvec_ng, ncoul, ngpown_max, ntband_max], ()) =
             file.values::<[i32; 5], ()>(1)?;
         let ([nbands, ipe, ispin, ngpown, ncouls], ()) = file.values::<[i32; 5], ()>(2)?;
-        let at_least = |least: i32, name, found: i32| match found >= least {
-            true => Ok(found as usize),
-            false => Err(of_file(path, format!("{name} must be at least {least}, found {found}"))),
-        };
-        let sig_ntband = at_least(1, "sig_ntband", sig_ntband)?;
-        let gvec_ng = at_least(1, "gvec_ng", gvec_ng)?;
-        let ncoul = at_least(1, "ncoul", ncoul)?;
-        let epsmpi_ngpown_max = at_least(1, "epsmpi_ngpown_max", ngpown_max)?;
-        let peinf_ntband_max = at_least(1, "peinf_ntband_max", ntband_max)?;
-        let nbands = at_least(0, "peinf_ntband_dist", nbands)?;
-        let ngpown = at_least(0, "ngpown", ngpown)?;
-        let ncouls = at_least(1, "ncouls", ncouls)?;
         let name = path.display().to_string();
-        let of_header = |what| wrong(&name, what);
-        at_most("ncouls", ncouls, "ncoul", ncoul).map_err(of_header)?;
+        let of_file = |error: Error| error.owned_by(Owner::File(name.clone()));
+        let at_least = |least: usize, of, found: i32| -> Result<usize> {
+            dimension(of, found.into(), [least, i32::MAX as usize]).map_err(of_file)?;
+            Ok(found as usize)
+        };
+        let sig_ntband = at_least(1, Quantity::SigNtband, sig_ntband)?;
+        let gvec_ng = at_least(1, Quantity::GvecNg, gvec_ng)?;
+        let ncoul = at_least(1, Quantity::Ncoul, ncoul)?;
+        let epsmpi_ngpown_max = at_least(1, Quantity::EpsmpiNgpownMax, ngpown_max)?;
+        let peinf_ntband_max = at_least(1, Quantity::PeinfNtbandMax, ntband_max)?;
+        let nbands = at_least(0, Quantity::PeinfNtbandDist, nbands)?;
+        let ngpown = at_least(0, Quantity::Ngpown, ngpown)?;
+        let ncouls = at_least(1, Quantity::Ncouls, ncouls)?;
+        at_most((Quantity::Ncouls, ncouls), (Quantity::Ncoul, ncoul)).map_err(of_file)?;
         let peinf_indext_dist = file.array(3, peinf_ntband_max)?;
         let wfnkq_ekq = file.array(4, sig_ntband)?;
         let ([nstart, nend, sig_fdf], [sig_dw, sig_gamma, e_lk]) =
@@ -291,33 +282,32 @@ impl Input {
             wfnkq_ekq,
             nstart: nstart.max(0) as usize,
             nend: nend.max(0) as usize,
-            energies: None,
             sig_fdf,
             sig_dw,
             sig_gamma,
             e_lk,
             inv_igp_index,
-            unmasked: None,
             indinv,
             nvband,
             tol,
             efermi,
             vcoul,
             sexcut,
+            ..Header::default()
         }
         .with_work();
-        header.validate().map_err(of_header)?;
+        header.validate().map_err(of_file)?;
         let header = header.without_masked();
 
         let of_energies = |record| -> Result<Vec<Complex64>> {
-            let all = file.array::<Complex64>(record, header.nend.max(MINI_APPS_ENERGIES))?;
-            Ok(all[header.nstart - 1..header.nend].to_vec())
+            let sums = file.array::<Complex64>(record, header.nend.max(MINI_APPS_ENERGIES))?;
+            Ok(sums[header.nstart - 1..header.nend].to_vec())
         };
         let start = Sums { asx: of_energies(15)?, ach: of_energies(16)? };
         let stored = Sums { asx: of_energies(17)?, ach: of_energies(18)? };
         for (name, found) in start.named(header.nstart).chain(stored.named(header.nstart)) {
             if !(found.re.is_finite() && found.im.is_finite()) {
-                return Err(of_file(path, format!("the stored {name} is {found}")));
+                return Err(invalid(&name, format!("the stored {name} is {found}")));
             }
         }
         // A file whose reference was never filled in holds zeros.
@@ -327,7 +317,13 @@ impl Input {
         let pairs = if ngpown == 0 { [AQSMTEMP; 2] } else { [WTILDE, EPS] };
         let (path, progress, header) = (path.into(), progress.into(), header.into());
         let Reader { size, records, .. } = file;
-        Ok(Input { path, name, size, records, progress, header, start, stored, pairs })
+        Ok(InputFile { path, name, size, records, progress, header, start, stored, pairs })
+    }
+
+    /// Names the file in an error, and what it holds.
+    fn wrong(&self, error: Error) -> Error {
+        let error = error.in_rows_of_g(|column| self.header.row_of_column(column));
+        error.owned_by(Owner::File(self.name.clone()))
     }
 
     fn reopened(&self, record: usize) -> Result<Reader> {
@@ -345,20 +341,20 @@ impl Input {
         &self,
         record: usize,
         numbers: impl ExactSizeIterator<Item = usize>,
-        bar: &dyn Bar,
+        bar: &StepBar,
     ) -> Result<Vec<Complex64>> {
         let ncouls = self.header.ncouls;
         let file = self.reopened(record)?;
         let mut elements = vec![Complex64::ZERO; ncouls * numbers.len()];
         for (column, k) in elements.chunks_exact_mut(ncouls).zip(numbers) {
             file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
-            bar.step();
+            bar();
         }
         Ok(elements)
     }
 
     /// The rows of `aqsmtemp` that belong to some igp, `(igp.len(), nbands)`.
-    fn aqsm_local(&self, igp: Range<usize>, bar: &dyn Bar) -> Result<Vec<Complex64>> {
+    fn aqsm_local(&self, igp: Range<usize>, bar: &StepBar) -> Result<Vec<Complex64>> {
         let Header { nbands, ncouls, .. } = *self.header;
         let mut aqsm_local = vec![Complex64::ZERO; igp.len() * nbands];
         let rows: Vec<Option<usize>> = self.header.rows_of(igp.clone()).collect();
@@ -374,13 +370,13 @@ impl Input {
             for (element, row) in band.iter_mut().zip(&rows) {
                 *element = row.map_or(Complex64::ZERO, |igp| column[igp - first]);
             }
-            bar.step();
+            bar();
         }
         Ok(aqsm_local)
     }
 }
 
-impl Source for Input {
+impl Source for InputFile {
     fn name(&self) -> &str {
         &self.name
     }
@@ -399,7 +395,7 @@ impl Source for Input {
             // Relative to no state, they are ω.
             header.e_lk = 0.0;
         }
-        self.header = grid.of(&header).into();
+        self.header = grid.apply_to(&header).into();
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
     }
 
@@ -416,26 +412,26 @@ impl Source for Input {
         self.stored.clone()
     }
 
-    fn bands(&self) -> Result<Bands> {
+    fn bands(&self) -> Result<CheckedBands> {
         let extents = self.extents();
         memory::require(&self.name, extents.bytes_of(Of::Bands))?;
         let bar = self.progress.bar("reading", extents.nbands as u64);
-        let aqsn = self.columns(AQSN, 0..extents.nbands, &*bar)?;
+        let aqsn = self.columns(AQSN, 0..extents.nbands, &bar)?;
         drop(bar);
-        Bands::new(self.header.clone(), aqsn).map_err(|what| wrong(&self.name, what))
+        CheckedBands::new(self.header.clone(), aqsn).map_err(|error| self.wrong(error))
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab> {
+    fn slab(&self, bands: &CheckedBands, igp: Range<usize>) -> Result<Slab> {
         check_slab(self, &igp)?;
         let steps = 2 * igp.len() + self.header.nbands;
         let bar = self.progress.bar("reading", steps as u64);
-        let aqsm_local = self.aqsm_local(igp.clone(), &*bar)?;
+        let aqsm_local = self.aqsm_local(igp.clone(), &bar)?;
         let numbers = || igp.clone().map(|igp| self.header.column(igp));
         let [wtilde, eps] = self.pairs;
-        let wtilde = self.columns(wtilde, numbers(), &*bar)?;
-        let eps = self.columns(eps, numbers(), &*bar)?;
+        let wtilde = self.columns(wtilde, numbers(), &bar)?;
+        let eps = self.columns(eps, numbers(), &bar)?;
         drop(bar);
-        Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|what| wrong(&self.name, what))
+        Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|error| self.wrong(error))
     }
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {
@@ -459,7 +455,7 @@ pub fn write(
     path: &Path,
     problem: &Problem,
     reference: &Sums,
-    progress: impl Into<Progress>,
+    progress: impl Into<Bars>,
 ) -> Result<()> {
     write_with_subrecords(path, problem, reference, progress, MAX_SUBRECORD)
 }
@@ -469,7 +465,7 @@ pub fn write_with_subrecords(
     path: &Path,
     problem: &Problem,
     reference: &Sums,
-    progress: impl Into<Progress>,
+    progress: impl Into<Bars>,
     max_subrecord: u64,
 ) -> Result<()> {
     assert!(max_subrecord > 0 && max_subrecord <= MAX_SUBRECORD);
@@ -477,7 +473,7 @@ pub fn write_with_subrecords(
     if problem.header().energies.is_some() {
         let what = "its energies are not a grid e_lk + sig_dw·(iw − 2), and a file holds nstart, nend, sig_dw and \
                     e_lk only";
-        return Err(wrong(problem.name(), Error::new(what)));
+        return Err(invalid(problem.name(), what));
     }
     replace(path, |file| {
         let to = BufWriter::with_capacity(1 << 20, file);
@@ -515,12 +511,7 @@ struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    fn records(
-        &mut self,
-        problem: &Problem,
-        reference: &Sums,
-        progress: Progress,
-    ) -> io::Result<()> {
+    fn records(&mut self, problem: &Problem, reference: &Sums, progress: Bars) -> io::Result<()> {
         let h = problem.header();
         let bar = progress.bar("writing", h.peinf_ntband_max as u64);
         let dimensions =
@@ -541,7 +532,7 @@ impl<W: Write> Writer<W> {
             if n < h.nbands {
                 aqsmtemp_column(problem, n, &mut column);
             }
-            bar.step();
+            bar();
             cast_slice(&column).to_vec()
         });
         self.record(of_bands, columns)?;
@@ -557,9 +548,9 @@ impl<W: Write> Writer<W> {
         self.record(of_bands, once(cast_slice(problem.aqsn())).chain(unused))?;
         for sums in [problem.start(), reference] {
             for part in [&sums.asx, &sums.ach] {
-                let mut all = vec![Complex64::ZERO; h.nend.max(MINI_APPS_ENERGIES)];
-                all[h.nstart - 1..h.nend].copy_from_slice(part);
-                self.whole(&all)?;
+                let mut padded = vec![Complex64::ZERO; h.nend.max(MINI_APPS_ENERGIES)];
+                padded[h.nstart - 1..h.nend].copy_from_slice(part);
+                self.whole(&padded)?;
             }
         }
         Ok(())

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use gpp_cpu::problem as cpu;
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, PlannedArguments};
 use gpp_kernels::kernel::{self, Kernel};
-use gpp_kernels::lists;
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use num_complex::Complex64;
@@ -19,11 +18,9 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::os::memory::{self, zeros};
-use crate::problem::arrays::{
-    AQSM_LOCAL, AQSN, ARRAYS, Array, EPS, Extents, MOST_TOGETHER, OCC, Of, WTILDE, WX, partial_sums,
-};
-use crate::problem::plan::{BandOrder, BandPlan, Batch, Cells, Evaluator, FallbackPairs, Lists};
-use crate::problem::{Bands, Id, Problem, SlabView};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, EPS, Extents, OCC, WTILDE, WX};
+use crate::problem::plan::{BandOrder, Batch, Evaluator, FallbackPairs, Lists, SortedCells};
+use crate::problem::{CheckedBands, Id, Problem, SlabView};
 
 /// How a problem is prepared for the kernels of a layout.
 ///
@@ -39,15 +36,9 @@ pub fn preparation(layout: Layout) -> Preparation {
     Preparation(layout)
 }
 
-/// Bytes of a sorted pair besides its pole and its `eps`.
-const SORTED: u64 = 8;
-
-/// Bytes of the host's memory that are taken for fallback pairs at a part of the energies.
-const MOST_BYTES: u64 = 1 << 30;
-
 impl Preparation {
     /// The arrays of the bands not shared with the original layout; `keeps_order`: the plan's order is the problem's.
-    pub fn own_of_bands(self, keeps_order: bool) -> Vec<&'static Array> {
+    pub fn own_of_bands(self, keeps_order: bool) -> Vec<&'static ArraySpec> {
         match self.0 {
             Layout::Original => Vec::new(),
             Layout::Planned | Layout::Listed if !keeps_order => vec![&WX, &AQSN, &OCC],
@@ -57,7 +48,11 @@ impl Preparation {
     }
 
     /// Matrix elements of G; borrowed if the layout is the original.
-    pub fn aqsn<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<Cow<'a, [Complex64]>> {
+    pub fn aqsn<'a>(
+        self,
+        bands: &'a CheckedBands,
+        order: &BandOrder,
+    ) -> Result<Cow<'a, [Complex64]>> {
         let ncouls = bands.header().ncouls;
         Ok(match self.0 {
             Layout::Planned | Layout::Listed if !order.is_kept() => {
@@ -74,19 +69,15 @@ impl Preparation {
     }
 
     /// Occupations.
-    pub fn occ<'a>(self, bands: &'a Bands, order: &BandOrder) -> Cow<'a, [f64]> {
+    pub fn occ<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Cow<'a, [f64]> {
         if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
         }
         bands.occ().into()
     }
 
-    pub fn of_bands<'a>(self, bands: &'a Bands, order: &BandOrder) -> Result<BandArrays<'a>> {
-        Ok(BandArrays { aqsn: self.aqsn(bands, order)?, occ: self.occ(bands, order) })
-    }
-
     /// Whether bands are fastest in an array of matrix elements.
-    pub fn has_bands_fastest(self, array: &'static Array) -> bool {
+    pub fn has_bands_fastest(self, array: &'static ArraySpec) -> bool {
         match self.0 {
             Layout::Original | Layout::Planned | Layout::Listed => false,
             Layout::Swapped => ptr::eq(array, &AQSM_LOCAL),
@@ -103,7 +94,7 @@ impl Preparation {
     }
 
     /// The energies of a batch.
-    pub fn energies<'a>(self, bands: &Bands, batch: &'a Batch) -> Cow<'a, [f64]> {
+    pub fn energies<'a>(self, bands: &CheckedBands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
             Layout::Original | Layout::Clusters => batch.wx[..].into(),
             Layout::Swapped => {
@@ -127,21 +118,21 @@ impl Preparation {
         slab: SlabView<'a>,
         order: &BandOrder,
     ) -> Result<Cow<'a, [Complex64]>> {
-        let all = slab.aqsm_local();
-        if let (Layout::Original, Some(whole)) = (self.0, all.whole()) {
+        let elements = slab.aqsm_local();
+        if let (Layout::Original, Some(whole)) = (self.0, elements.whole()) {
             return Ok(whole.into());
         }
-        let (nbands, columns) = (slab.nbands(), || all.columns().collect());
+        let (nbands, columns) = (slab.nbands(), || elements.columns().collect());
         let laid = match self.0 {
-            Layout::Swapped => bands_fastest(&AQSM_LOCAL, columns(), all.rows(), nbands)?,
+            Layout::Swapped => bands_fastest(&AQSM_LOCAL, columns(), elements.rows(), nbands)?,
             Layout::Clusters => {
                 let padded = nbands.next_multiple_of(BANDS as usize);
-                bands_fastest(&AQSM_LOCAL, columns(), all.rows(), padded)?
+                bands_fastest(&AQSM_LOCAL, columns(), elements.rows(), padded)?
             }
             Layout::Original | Layout::Planned | Layout::Listed => {
                 let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
                 let padded = AQSM_LOCAL.extents(of_band, self.0)[0] as usize;
-                reordered(&AQSM_LOCAL, padded, &self.bands(order), |n| all.column(n))?
+                reordered(&AQSM_LOCAL, padded, &self.bands(order), |n| elements.column(n))?
             }
         };
         Ok(laid.into())
@@ -154,15 +145,20 @@ impl Preparation {
         slab: SlabView,
         batch: &Batch,
         kernel: &Kernel,
-    ) -> Result<Arc<Pairs>> {
+    ) -> Result<Arc<PreparedPairs>> {
         Ok(Arc::new(match self.0 {
-            Layout::Original | Layout::Swapped => Pairs::Original,
-            Layout::Planned => Pairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
+            Layout::Original | Layout::Swapped => PreparedPairs::Original,
+            Layout::Planned => PreparedPairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
-                Pairs::Listed(Lists::of(slab, &fallback, batch.plan.has_static()), fallback)
+                PreparedPairs::Listed(
+                    Lists::new(slab, &fallback, batch.plan.has_static()),
+                    fallback,
+                )
             }
-            Layout::Clusters => Pairs::Sorted(problem.cells(slab, Evaluator::Gpu)?),
+            Layout::Clusters => {
+                PreparedPairs::Sorted(SortedCells::for_slab(problem, slab, Evaluator::Gpu)?)
+            }
         }))
     }
 
@@ -171,41 +167,6 @@ impl Preparation {
         let planned = matches!(self.0, Layout::Planned | Layout::Listed);
         let depends = planned && kernel.poles != Poles::Unread;
         depends.then(|| (batch.id(), kernel.poles))
-    }
-
-    fn bytes_of_pairs(self, slab: Extents) -> u64 {
-        match self.0 {
-            Layout::Original | Layout::Swapped => 0,
-            Layout::Planned => slab.fallback_bytes(),
-            Layout::Listed => slab.fallback_bytes().saturating_add(slab.list_bytes()),
-            Layout::Clusters => {
-                SORTED.saturating_mul(slab.ncouls as u64).saturating_mul(slab.ngpown as u64)
-            }
-        }
-    }
-
-    /// Bytes of the host's memory while the pairs are made.
-    pub fn bytes_while_made(self, slab: Extents, poles: Poles) -> u64 {
-        match self.0 {
-            Layout::Original | Layout::Swapped => 0,
-            Layout::Planned => FallbackPairs::bytes_while_made(slab),
-            // The records before they are put together.
-            Layout::Listed => FallbackPairs::bytes_while_made(slab)
-                .saturating_add(slab.list_bytes().saturating_mul(3)),
-            Layout::Clusters => Cells::bytes_while_made(slab, poles),
-        }
-    }
-
-    /// Most bytes of pairs of all slabs that stay on the host for the next calculation; `granted` are a run's.
-    pub fn bytes_kept(self, problem: Extents, batches: usize, granted: u64) -> u64 {
-        match self.0 {
-            Layout::Original | Layout::Swapped => 0,
-            Layout::Planned | Layout::Listed if batches == 1 => self.bytes_of_pairs(problem),
-            Layout::Planned | Layout::Listed => {
-                problem.fallback_bytes().saturating_mul(batches as u64).min(MOST_BYTES)
-            }
-            Layout::Clusters => granted,
-        }
     }
 
     /// Whether the pairs replace `wtilde` and `eps`, so that on a device nothing of other layouts stays with them.
@@ -218,13 +179,13 @@ impl Preparation {
 pub type PairsAt = ((Id, Range<usize>), Poles);
 
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
-pub enum Pairs {
+pub enum PreparedPairs {
     /// Nothing.
     Original,
     Fallback(FallbackPairs),
     /// The pairs of lists, and the others.
     Listed(Lists, FallbackPairs),
-    Sorted(Cells),
+    Sorted(SortedCells),
 }
 
 /// An array as it is copied to a device.
@@ -236,48 +197,50 @@ pub struct Words<'a> {
     pub spare: usize,
 }
 
-impl Pairs {
+impl PreparedPairs {
     pub fn arrays(&self) -> Vec<Words<'_>> {
-        let of = |name, words, spare| Words { name, words, spare };
+        let array = |name, words, spare| Words { name, words, spare };
         match self {
-            Pairs::Original => Vec::new(),
-            Pairs::Fallback(FallbackPairs { mask, pairs, begins }) => vec![
-                of("mask of fallback pairs", mask, 0),
-                of("fallback pairs", pairs, pairs.len() / 8),
-                of("begins of fallback pairs", begins, 0),
+            PreparedPairs::Original => Vec::new(),
+            PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins }) => vec![
+                array("mask of fallback pairs", mask, 0),
+                array("fallback pairs", pairs, pairs.len() / 8),
+                array("begins of fallback pairs", begins, 0),
             ],
-            Pairs::Listed(Lists { words, .. }, FallbackPairs { pairs, begins, .. }) => vec![
-                of("lists of pairs", words, words.len() / 8),
-                of("fallback pairs", pairs, pairs.len() / 8),
-                of("begins of fallback pairs", begins, 0),
-            ],
-            Pairs::Sorted(cells) => {
+            PreparedPairs::Listed(Lists { words, .. }, FallbackPairs { pairs, begins, .. }) => {
+                vec![
+                    array("lists of pairs", words, words.len() / 8),
+                    array("fallback pairs", pairs, pairs.len() / 8),
+                    array("begins of fallback pairs", begins, 0),
+                ]
+            }
+            PreparedPairs::Sorted(cells) => {
                 let (poles, parts) = cells.words();
                 vec![
-                    of("sorted pairs", poles, poles.len() / 64),
-                    of("parts of sorted pairs", parts, parts.len() / 8),
+                    array("sorted pairs", poles, poles.len() / 64),
+                    array("parts of sorted pairs", parts, parts.len() / 8),
                 ]
             }
         }
     }
 
     /// Dimensions of a grid, with those that depend on the pairs.
-    pub fn counted<'a>(&'a self, of: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
+    pub fn counted<'a>(&'a self, grid: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
         match self {
-            Pairs::Original => of,
-            Pairs::Fallback(fallback) => {
-                kernel::Dimensions { fallback_begins: &fallback.begins, ..of }
+            PreparedPairs::Original => grid,
+            PreparedPairs::Fallback(fallback) => {
+                kernel::Dimensions { fallback_begins: &fallback.begins, ..grid }
             }
-            Pairs::Listed(lists, fallback) => kernel::Dimensions {
+            PreparedPairs::Listed(lists, fallback) => kernel::Dimensions {
                 fallback_begins: &fallback.begins,
                 clusters: lists.records,
-                ..of
+                ..grid
             },
-            Pairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..of },
+            PreparedPairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..grid },
         }
     }
 
-    /// The arguments of a kernel at a batch: those that all have, and where [`Pairs::arrays`] are.
+    /// The arguments of a kernel at a batch: those that all have, and where [`PreparedPairs::arrays`] are.
     ///
     /// # Panics
     /// If these are of another slab.
@@ -288,8 +251,8 @@ impl Pairs {
         arrays: &[*const c_void],
     ) -> Box<dyn Arguments> {
         match self {
-            Pairs::Original => Box::new(common),
-            Pairs::Fallback(fallback) | Pairs::Listed(_, fallback) => {
+            PreparedPairs::Original => Box::new(common),
+            PreparedPairs::Fallback(fallback) | PreparedPairs::Listed(_, fallback) => {
                 assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
                 let plan = Plan {
                     fallback_mask: arrays[0].cast(),
@@ -299,7 +262,7 @@ impl Pairs {
                 };
                 Box::new(PlannedArguments::new(common, plan))
             }
-            Pairs::Sorted(cells) => {
+            PreparedPairs::Sorted(cells) => {
                 let PaperArguments { aqsn, aqsm_local, wx, vcoul_loc, occ, partials, .. } = common;
                 let PaperArguments { nbands, nw, limittwo, limitone, sexcut, .. } = common;
                 Box::new(ClusterArguments {
@@ -324,41 +287,14 @@ impl Pairs {
     }
 }
 
-impl Extents {
-    fn list_bytes(self) -> u64 {
-        lists::words(self.ngpown as u64, self.ncouls as u64).saturating_mul(4)
-    }
-
-    /// Most bytes that a device needs for the arrays of the bands or of a slab in one layout, with one batch
-    /// of energies. A slab's include sums, and fallback pairs up to one in 16 or indices of sorted ones.
-    pub fn device_bytes(self, of: Of) -> u64 {
-        let batch = Extents { nw: self.nw.min(MOST_TOGETHER), ..self };
-        let most = |bytes: &dyn Fn(Layout) -> u64| Layout::ALL.map(bytes).into_iter().max();
-        let arrays = ARRAYS.into_iter().filter(|array| array.of == of);
-        let arrays = arrays.filter_map(|array| most(&|layout| array.bytes(batch, layout)));
-        let pairs = most(&|layout| preparation(layout).bytes_of_pairs(batch)).unwrap_or(0);
-        let besides = match of {
-            Of::Bands => 0,
-            Of::Slab => pairs.saturating_add(partial_sums(batch)),
-        };
-        arrays.fold(besides, u64::saturating_add)
-    }
-}
-
-/// The arrays of a problem's bands in one layout.
-#[derive(Clone, Debug)]
-pub struct BandArrays<'a> {
-    pub aqsn: Cow<'a, [Complex64]>,
-    pub occ: Cow<'a, [f64]>,
-}
-
 /// All that the kernels of one layout read of a slab at some energies, in that layout.
 #[derive(Clone, Copy)]
 pub struct Laid<'a> {
-    pub bands: &'a Bands,
+    pub bands: &'a CheckedBands,
     pub batch: &'a Batch,
     pub slab: SlabView<'a>,
-    pub of_bands: &'a BandArrays<'a>,
+    pub aqsn: &'a [Complex64],
+    pub occ: &'a [f64],
     pub wx: &'a [f64],
     pub aqsm_local: &'a [Complex64],
 }
@@ -371,11 +307,11 @@ impl<'a> Laid<'a> {
     pub fn arguments(
         self,
         kernel: &Kernel,
-        pairs: &'a Pairs,
+        pairs: &'a PreparedPairs,
         iw: u32,
         partials: &'a mut [f64],
-    ) -> Shared<'a> {
-        let Laid { bands, batch, slab, of_bands: BandArrays { aqsn, occ }, wx, aqsm_local } = self;
+    ) -> SharedArguments<'a> {
+        let Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local } = self;
         let extents = Extents { ngpown: slab.len(), nw: batch.nw(), ..bands.extents() };
         for (array, length) in [
             (&WTILDE, slab.wtilde().len()),
@@ -386,7 +322,7 @@ impl<'a> Laid<'a> {
             (&OCC, occ.len()),
         ] {
             let needed = array.elements(extents, kernel.layout);
-            assert_eq!(length as u64, needed, "{}", array.name);
+            assert_eq!(length as u64, needed, "{}", array.name());
         }
         let limits = bands.limits();
         let common = PaperArguments {
@@ -407,23 +343,24 @@ impl<'a> Laid<'a> {
             limitone: limits.limitone,
             sexcut: limits.sexcut,
         };
-        let own: Vec<_> = pairs.arrays().iter().map(|array| array.words.as_ptr().cast()).collect();
-        let arguments = pairs.arguments(common, (batch, kernel), &own);
-        Shared { arguments, borrowed: PhantomData }
+        let pointers: Vec<_> =
+            pairs.arrays().iter().map(|array| array.words.as_ptr().cast()).collect();
+        let arguments = pairs.arguments(common, (batch, kernel), &pointers);
+        SharedArguments { arguments, borrowed: PhantomData }
     }
 }
 
 /// The arguments of a kernel, for threads to share, while what they point to is borrowed.
-pub struct Shared<'a> {
+pub struct SharedArguments<'a> {
     arguments: Box<dyn Arguments>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
 
 // SAFETY: each block writes its own sums; the other pointers are only read through, and what they point to is
 // borrowed for `'a`.
-unsafe impl Sync for Shared<'_> {}
+unsafe impl Sync for SharedArguments<'_> {}
 
-impl Shared<'_> {
+impl SharedArguments<'_> {
     pub fn address(&self) -> *const () {
         self.arguments.address()
     }
@@ -431,12 +368,12 @@ impl Shared<'_> {
 
 /// The columns of an array in the order of these bands, each with zeros added up to `padded` rows.
 fn reordered<'a>(
-    array: &Array,
+    array: &ArraySpec,
     padded: usize,
     bands: &[usize],
     column: impl Fn(usize) -> &'a [Complex64] + Sync,
 ) -> Result<Vec<Complex64>> {
-    let mut columns = zeros(array.name, padded * bands.len())?;
+    let mut columns = zeros(array.name(), padded * bands.len())?;
     columns.par_chunks_mut(padded).zip(bands).for_each(|(to, &n)| {
         let from = column(n);
         to[..from.len()].copy_from_slice(from);
@@ -446,93 +383,54 @@ fn reordered<'a>(
 
 /// A matrix of `rows` rows, by its columns, one for each band, transposed, with zeros added up to `padded` bands.
 fn bands_fastest(
-    array: &Array,
+    array: &ArraySpec,
     columns: Vec<&[Complex64]>,
     rows: usize,
     padded: usize,
 ) -> Result<Vec<Complex64>> {
     /// Rows at a time, so that a cache line is used before it is evicted.
     const TILE: usize = 32;
-    let mut all = zeros(array.name, padded * rows)?;
-    all.par_chunks_mut(padded * TILE).enumerate().for_each(|(tile, out)| {
+    let mut transposed = zeros(array.name(), padded * rows)?;
+    transposed.par_chunks_mut(padded * TILE).enumerate().for_each(|(tile, out)| {
         for (n, column) in columns.iter().enumerate() {
-            let own = &column[tile * TILE..rows.min((tile + 1) * TILE)];
-            own.iter().enumerate().for_each(|(row, value)| out[row * padded + n] = *value);
+            let chunk = &column[tile * TILE..rows.min((tile + 1) * TILE)];
+            chunk.iter().enumerate().for_each(|(row, value)| out[row * padded + n] = *value);
         }
     });
-    Ok(all)
+    Ok(transposed)
 }
 
-// The arrays for versions made for CPUs, borrowed from a problem; see [`gpp_cpu::problem`].
-
-/// The bands at some energies, in the problem's order.
-pub fn bands_view<'a>(bands: &'a Bands, batch: &'a Batch) -> cpu::Bands<'a> {
-    let h = bands.header();
-    cpu::Bands {
-        aqsn: bands.aqsn(),
-        wx: &batch.wx,
-        occ: bands.occ(),
-        nbands: h.nbands,
-        ncouls: h.ncouls,
-        nw: batch.nw(),
-        limits: bands.limits(),
-    }
-}
-
-/// A slab, with its matrix elements of G′ in [`gpp_kernels::arrays::Layout::Swapped`].
-pub fn slab_view<'a>(slab: SlabView<'a>, aqsm: &'a [Complex64]) -> cpu::Slab<'a> {
-    cpu::Slab { wtilde: slab.wtilde(), eps: slab.eps(), aqsm, vcoul_loc: slab.vcoul_loc() }
-}
-
-/// The plan and the fallback pairs that go with it.
-pub fn plan_view<'a>(
-    plan: &'a BandPlan,
-    fallback: &'a FallbackPairs,
-) -> (cpu::Plan<'a>, cpu::FallbackPairs<'a>) {
-    let plan = cpu::Plan {
-        order: plan.order(),
-        plain: plan.plain,
-        occupied: plan.occupied(),
-        far_begin: plan.far_begin,
-        half: plan.half,
-        poles: plan.poles,
-        has_static: plan.has_static(),
-    };
-    let FallbackPairs { mask, pairs, begins } = fallback;
-    (plan, cpu::FallbackPairs { mask, pairs, begins })
-}
+// Arrays for versions made for CPUs; see [`gpp_cpu::problem`].
 
 /// Packs the matrix elements of G, their bands in the plan's order or in their own.
-pub fn ig_panels(problem: &Problem, planned: bool, lanes: cpu::Lanes) -> Result<cpu::IgPanels> {
+pub fn ig_panels(
+    problem: &Problem,
+    planned: bool,
+    lanes: cpu::LaneLayout,
+) -> Result<cpu::IgPanels> {
     let h = problem.header();
-    let what = format!("{} in blocks for vectors", AQSN.name);
+    let what = format!("{} in blocks for vectors", AQSN.name());
     memory::require(&what, cpu::IgPanels::bytes(h.ncouls, h.nbands, lanes))?;
     let order = planned.then(|| problem.order().bands());
-    Ok(cpu::IgPanels::of(problem.aqsn(), h.ncouls, order, lanes))
+    Ok(cpu::IgPanels::from_aqsn(problem.aqsn(), h.ncouls, order, lanes))
 }
 
 /// The matrix elements of G in chunks of bands.
 pub fn band_panels(problem: &Problem) -> cpu::BandPanels {
     let ncouls = problem.header().ncouls;
-    cpu::BandPanels::of(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
+    cpu::BandPanels::from_columns(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
 }
 
 /// A slab for kernels of sorted pairs.
 pub struct SortedSlab {
-    cells: Arc<Cells>,
+    cells: Arc<SortedCells>,
     aqsm: cpu::BandPanels,
 }
 
 impl SortedSlab {
-    /// Bytes of what it is made of and in, for a slab of these dimensions.
-    pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
-        let aqsm = cpu::BandPanels::bytes(slab.nbands, slab.ngpown);
-        Cells::bytes_while_made(slab, poles).saturating_add(aqsm)
-    }
-
-    pub fn of(problem: &Problem, slab: SlabView) -> Result<SortedSlab> {
+    pub fn new(problem: &Problem, slab: SlabView) -> Result<SortedSlab> {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
-        let aqsm = cpu::BandPanels::of(&columns, slab.len());
+        let aqsm = cpu::BandPanels::from_columns(&columns, slab.len());
         Ok(SortedSlab { cells: problem.cells_kept(slab)?, aqsm })
     }
 

@@ -1,6 +1,6 @@
 //! One problem: the arrays that the kernels read, and where they come from.
 //!
-//! `ig` counts G vectors, `igp` the G′ of this rank: the rows and columns of `wtilde` and `eps`. [`Bands`] are
+//! `ig` counts G vectors, `igp` the G′ of this rank: the rows and columns of `wtilde` and `eps`. [`CheckedBands`] are
 //! what all columns share. A [`Slab`] is a range of `igp` with its columns. A [`Source`] makes or reads both. A
 //! [`Problem`] has the bands in memory, and slabs in memory or from its source.
 
@@ -14,7 +14,7 @@ pub mod slab;
 pub mod synthesis;
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,17 +25,17 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Owner, Quantity, Result};
 use crate::os::memory;
-use crate::problem::arrays::{AQSM_LOCAL, EPS, Of, WTILDE};
-pub use crate::problem::arrays::{Extents, Matrix};
+pub use crate::problem::arrays::{ComplexMatrix, Extents};
+use crate::problem::arrays::{EPS, Of, WTILDE};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
 pub use crate::problem::plan::{
-    BandOrder, BandPlan, Batch, Batches, Cells, Evaluator, FallbackPairs, Lists,
+    BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
 use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::check_part;
-pub use crate::problem::slab::{Bands, Id, Slab, SlabView};
+pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
 
 /// A built-in system, as `data/systems.json` has it.
@@ -91,10 +91,10 @@ pub trait Source: Send + Sync {
     }
 
     /// What all igp share; [`Error::Memory`] before anything is allocated.
-    fn bands(&self) -> Result<Bands>;
+    fn bands(&self) -> Result<CheckedBands>;
 
     /// The `igp` (0-based) of the problem with these bands. The source keeps nothing of them.
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab>;
+    fn slab(&self, bands: &CheckedBands, igp: Range<usize>) -> Result<Slab>;
 
     /// What poles of some `igp` (0-based) with `eps` not zero have in common; real if none. Few columns' memory.
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
@@ -113,7 +113,7 @@ pub trait Source: Send + Sync {
         memory::require(self.name(), self.extents().bytes())?;
         let bands = self.bands()?;
         let slab = self.slab(&bands, 0..self.extents().ngpown)?;
-        let problem = Problem::of(self.name(), self.origin(), bands.into(), slab)?;
+        let problem = Problem::from_slab(self.name(), self.origin(), bands.into(), slab)?;
         Ok(Problem { start: self.start(), stored: self.stored(), ..problem })
     }
 }
@@ -125,20 +125,15 @@ impl fmt::Debug for dyn Source {
 }
 
 fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
-    let whole = source.extents();
-    check_part(igp, whole.ngpown).map_err(|what| wrong(source.name(), what))?;
-    let slab = Extents { ngpown: igp.len(), ..whole };
+    let extents = source.extents();
+    check_part(igp, extents.ngpown).map_err(|what| wrong(source.name(), what))?;
+    let slab = Extents { ngpown: igp.len(), ..extents };
     memory::require(source.name(), slab.bytes_of(Of::Slab))
 }
 
-/// Names the problem in an error that has no origin yet.
+/// Names the problem in an error.
 pub(crate) fn wrong(name: &str, what: Error) -> Error {
-    match what {
-        Error::Input { origin, what } if origin.is_empty() => {
-            Error::Input { origin: name.into(), what }
-        }
-        other => other,
-    }
+    what.owned_by(Owner::Problem(name.into()))
 }
 
 /// One problem, checked. All arrays are column-major, the first index named fastest.
@@ -146,7 +141,7 @@ pub(crate) fn wrong(name: &str, what: Error) -> Error {
 pub struct Problem {
     name: String,
     origin: Origin,
-    bands: Arc<Bands>,
+    bands: Arc<CheckedBands>,
     poles: Poles,
     order: Arc<BandOrder>,
     start: Sums,
@@ -172,11 +167,11 @@ struct Made {
     /// The identity of the energies.
     of: Option<Id>,
     fallback: Vec<(Range<usize>, Poles, Arc<FallbackPairs>)>,
-    cells: Option<Arc<Cells>>,
+    cells: Option<Arc<SortedCells>>,
 }
 
 /// As many batches of energies keep their fallback pairs.
-pub const KEPT_BATCHES: usize = 4;
+const KEPT_BATCHES: usize = 4;
 
 #[derive(Clone, Debug)]
 struct Streamed {
@@ -213,55 +208,53 @@ impl Problem {
     pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
         let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
         let of_name = |what| wrong(name, what);
-        let bands = Bands::new(header, aqsn).map_err(of_name)?;
+        let bands = CheckedBands::new(header, aqsn).map_err(of_name)?;
         let igp = 0..bands.header().ngpown;
         let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local).map_err(of_name)?;
-        Problem::of(name, origin, bands.into(), slab)
+        Problem::from_slab(name, origin, bands.into(), slab)
     }
 
     /// A problem from its bands and the slab of all igp that was made with them.
-    pub fn of(name: &str, origin: Origin, bands: Arc<Bands>, slab: Slab) -> Result<Problem> {
+    pub fn from_slab(
+        name: &str,
+        origin: Origin,
+        bands: Arc<CheckedBands>,
+        slab: Slab,
+    ) -> Result<Problem> {
         let Extents { nbands, ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
         let (igp, found) = (view.igp(), [view.ncouls(), view.nbands()]);
         if igp != (0..ngpown) || found != [ncouls, nbands] {
-            return Err(wrong(name, Error::igp(&igp, ngpown)));
+            let fault = Fault::Igp { igp, ngpown };
+            return Err(wrong(name, Error::data(Quantity::Ngpown, fault)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
     }
 
-    /// A problem that these processes share; bands, and igp that are to stay, are made now. Collective.
+    /// A problem that these processes share; bands are made now, igp that are to stay by [`Problem::with_share`]. Collective.
     pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
         let bands = source.bands()?;
-        let share = ranks.share(source.extents().ngpown);
-        let keeps = keeps_share && !share.is_empty();
-        let slab = if keeps { Some(source.slab(&bands, share.clone())?) } else { None };
-        let own = match &slab {
-            Some(slab) => range::poles_of(slab.view().wtilde(), slab.view().eps()),
-            None => source.poles(share)?,
-        };
-        let are_real = ranks.least((own == Poles::Real).into()) == 1;
+        let local = source.poles(ranks.share(source.extents().ngpown))?;
+        let are_real = ranks.least((local == Poles::Real).into()) == 1;
         let poles = if are_real { Poles::Real } else { Poles::Any };
         let (start, stored) = (source.start(), source.stored());
         let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles);
         let (source, id) = (source.into(), Id::unique());
         let source = Some(Streamed { source, id, has_share: keeps_share });
-        Ok(Problem { slab, source, start, stored, ..problem })
+        Ok(Problem { source, start, stored, ..problem })
     }
 
-    fn without_slabs(name: &str, origin: Origin, bands: Arc<Bands>, poles: Poles) -> Problem {
-        let order = Arc::new(BandOrder::of(&bands));
+    fn without_slabs(
+        name: &str,
+        origin: Origin,
+        bands: Arc<CheckedBands>,
+        poles: Poles,
+    ) -> Problem {
+        let order = Arc::new(BandOrder::new(&bands));
         let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
         let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
         Problem { name, origin, bands, poles, order, start, stored, slab, source, kept, lists_once }
-    }
-
-    /// The same with other matrix elements, which are elsewhere.
-    #[must_use]
-    pub(crate) fn with_other_elements(mut self) -> Problem {
-        Arc::make_mut(&mut self.bands).change_elements();
-        Problem { slab: self.slab.map(Slab::with_other_elements), ..self }
     }
 
     /// Drops `asxtempref` and `achtempref`.
@@ -269,15 +262,10 @@ impl Problem {
         Problem { stored: None, ..self }
     }
 
-    /// Takes the igp of this process into memory if its share is to stay there; those that are there stay.
+    /// Takes the igp of this process into memory if its share is to stay there.
     pub fn with_share(self, igp: Range<usize>) -> Result<Problem> {
         let Some(Streamed { source, has_share: true, .. }) = &self.source else { return Ok(self) };
-        let make = |igp: Range<usize>| source.slab(&self.bands, igp);
-        let slab = match self.slab {
-            _ if igp.is_empty() => None,
-            Some(slab) => Some(slab.moved(&self.bands, igp, make)?),
-            None => Some(make(igp)?),
-        };
+        let slab = (!igp.is_empty()).then(|| source.slab(&self.bands, igp)).transpose()?;
         Ok(Problem { slab, ..self })
     }
 
@@ -285,7 +273,7 @@ impl Problem {
         self.source.is_none()
     }
 
-    /// Whether the igp that this process sums are in memory.
+    /// Whether the igp that this process sums are to stay in memory.
     pub fn stays(&self) -> bool {
         self.source.as_ref().is_none_or(|source| source.has_share)
     }
@@ -304,7 +292,7 @@ impl Problem {
             return Ok(SlabRef::Borrowed(view.part(igp)));
         }
         let Streamed { source, id, .. } = self.source.as_ref().expect("not all is in memory");
-        Ok(SlabRef::Owned(source.slab(&self.bands, igp)?.of(*id)))
+        Ok(SlabRef::Owned(source.slab(&self.bands, igp)?.with_id(*id)))
     }
 
     /// All igp.
@@ -340,7 +328,7 @@ impl Problem {
         &self.origin
     }
 
-    pub fn bands(&self) -> &Bands {
+    pub fn bands(&self) -> &CheckedBands {
         &self.bands
     }
 
@@ -367,11 +355,6 @@ impl Problem {
         Batches { bands, order, poles: *poles, ranges: ranges.collect() }
     }
 
-    /// The pairs of a slab sorted by their poles for all of its energies.
-    pub fn cells(&self, slab: SlabView, by: Evaluator) -> Result<Cells> {
-        Cells::of(&self.bands, self.poles, slab, by)
-    }
-
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
@@ -393,9 +376,9 @@ impl Problem {
         found
     }
 
-    /// [`Problem::cells`] for a CPU, kept if the screening is placed.
-    pub fn cells_kept(&self, slab: SlabView) -> Result<Arc<Cells>> {
-        let sort = || self.cells(slab, Evaluator::Cpu).map(Arc::new);
+    /// The pairs of a slab sorted by their poles for a CPU, kept if the screening is placed.
+    pub fn cells_kept(&self, slab: SlabView) -> Result<Arc<SortedCells>> {
+        let sort = || SortedCells::for_slab(self, slab, Evaluator::Cpu).map(Arc::new);
         let Some(kept) = self.kept(slab) else { return sort() };
         let mut made = self.made(kept);
         if made.cells.is_none() {
@@ -414,12 +397,12 @@ impl Problem {
     }
 
     fn kept(&self, slab: SlabView) -> Option<&Kept> {
-        let of = self.slab.as_ref()?.view().pairs_id();
-        self.kept.as_deref().filter(|_| of == slab.pairs_id())
+        let kept_id = self.slab.as_ref()?.view().pairs_id();
+        self.kept.as_deref().filter(|_| kept_id == slab.pairs_id())
     }
 
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
-        self.kept(slab)?.by_size.of(slab)
+        self.kept(slab)?.by_size.sorted(slab)
     }
 
     pub fn start(&self) -> &Sums {
@@ -430,42 +413,18 @@ impl Problem {
         self.stored.as_ref()
     }
 
-    pub fn header(&self) -> &Header {
-        self.bands.header()
-    }
-
-    pub fn aqsn(&self) -> &[Complex64] {
-        self.bands.aqsn()
-    }
-
-    pub fn wx(&self) -> &[f64] {
-        self.bands.wx()
-    }
-
-    pub fn occ(&self) -> &[f64] {
-        self.bands.occ()
-    }
-
-    pub fn nw(&self) -> usize {
-        self.bands.nw()
-    }
-
-    pub fn limits(&self) -> Limits {
-        self.bands.limits()
-    }
-
-    pub fn extents(&self) -> Extents {
-        self.bands.extents()
-    }
-
     pub fn outline(&self) -> Outline {
         let (extents, keeps_order) = (self.extents(), self.order.is_kept());
         Outline { extents, poles: self.poles, keeps_order, lists_once: self.lists_once }
     }
+}
 
-    /// Terms of the sum: (n, igp, ig, iw).
-    pub fn terms(&self) -> u64 {
-        self.extents().terms()
+/// What all columns share is read as of the bands.
+impl Deref for Problem {
+    type Target = CheckedBands;
+
+    fn deref(&self) -> &CheckedBands {
+        &self.bands
     }
 }
 
@@ -512,9 +471,9 @@ impl<'a> Slabs<'a> {
     }
 
     /// The igp of slab `at`; none past the last one.
-    pub fn range(self, at: usize) -> Option<Range<usize>> {
+    pub fn range(self, number: usize) -> Option<Range<usize>> {
         let ngpown = self.problem.header().ngpown;
-        (at < self.count()).then(|| at * self.igp..ngpown.min((at + 1) * self.igp))
+        (number < self.count()).then(|| number * self.igp..ngpown.min((number + 1) * self.igp))
     }
 
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
@@ -534,8 +493,8 @@ pub struct CheckedPairs {
     id: Id,
     ncouls: usize,
     ngpown: usize,
-    wtilde: Arc<Matrix>,
-    eps: Arc<Matrix>,
+    wtilde: Arc<ComplexMatrix>,
+    eps: Arc<ComplexMatrix>,
     poles: Poles,
     care: range::Care,
     /// False if some `eps` were below 1e-120, which is replaced by zero.
@@ -548,16 +507,16 @@ impl CheckedPairs {
     /// From all columns, of which the masked ones are dropped.
     pub fn new(
         header: &Header,
-        wtilde: impl Into<Matrix>,
-        eps: impl Into<Matrix>,
+        wtilde: impl Into<ComplexMatrix>,
+        eps: impl Into<ComplexMatrix>,
     ) -> Result<CheckedPairs> {
         let Header { ncouls, ngpown, .. } = *header;
-        let pair = |at: usize| (at % ncouls + 1, header.column(at / ncouls) + 1);
+        let pair = |offset: usize| [offset % ncouls, header.column(offset / ncouls)];
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
         range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
         let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
-        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::of(&wtilde));
+        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, kept) = (Id::unique(), Some(Arc::default()));
         Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
@@ -569,7 +528,7 @@ impl CheckedPairs {
     }
 
     /// `wtilde` and `eps`.
-    pub fn matrices(&self) -> [&Arc<Matrix>; 2] {
+    pub fn matrices(&self) -> [&Arc<ComplexMatrix>; 2] {
         [&self.wtilde, &self.eps]
     }
 
@@ -579,35 +538,33 @@ impl CheckedPairs {
     }
 
     /// The problem of these with bands of the same screening and `aqsm_local(ngpown, nbands)`; none if that is elsewhere,
-    /// as [`Bands::elsewhere`] has it. Poles are copied if some are next to real at an energy. `are_new`: the energies
+    /// as [`CheckedBands::elsewhere`] has it. Poles are copied if some are next to real at an energy. `are_new`: the energies
     /// are not those of the last call.
     pub fn problem(
         &self,
         name: &str,
-        (bands, are_new): (Bands, bool),
-        aqsm_local: Option<Matrix>,
+        (bands, are_new): (CheckedBands, bool),
+        aqsm_local: Option<ComplexMatrix>,
     ) -> Result<Problem> {
-        let slab = self.slab(&bands, aqsm_local).map_err(|what| wrong(name, what))?;
+        let slab = self.slab(&bands, aqsm_local)?;
         let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
         let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles);
         let lists_once = are_new || kept.is_none();
         Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
     }
 
-    fn slab(&self, bands: &Bands, aqsm_local: Option<Matrix>) -> Result<Slab> {
+    fn slab(&self, bands: &CheckedBands, aqsm_local: Option<ComplexMatrix>) -> Result<Slab> {
         let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
         if (extents.ncouls, extents.ngpown) != (ncouls, ngpown) {
-            return Err(Error::igp(&(0..ngpown), extents.ngpown));
+            let fault = Fault::Igp { igp: 0..ngpown, ngpown: extents.ngpown };
+            return Err(Error::data(Quantity::Ngpown, fault));
         }
-        let column = |k: usize| bands.header().column(k) + 1;
-        let element = |at: usize| (column(at % ngpown), at / ngpown + 1);
-        let pair = |at: usize| (at % ncouls + 1, column(at / ncouls));
-        let mut local = Matrix::from(Vec::new());
-        if let Some(own) = aqsm_local {
-            local = own;
-            AQSM_LOCAL.check(extents, local.len())?;
-            range::check_factors(&AQSM_LOCAL, &mut local, element)?;
-        }
+        let column = |k: usize| bands.header().column(k);
+        let pair = |offset: usize| [offset % ncouls, column(offset / ncouls)];
+        let elements = match aqsm_local {
+            Some(elements) => Slab::checked_elements(bands, 0..ngpown, elements)?,
+            None => Vec::new().into(),
+        };
         let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
         if self.care.is_needed(bands.header(), bands.wx())
             && let Some(resolved) =
@@ -615,7 +572,7 @@ impl CheckedPairs {
         {
             (id, wtilde) = (Id::unique(), Arc::new(resolved));
         }
-        Ok(Slab::of_pairs(bands, 0..ngpown, id, [wtilde, self.eps.clone()], local))
+        Ok(Slab::of_pairs(bands, 0..ngpown, id, [wtilde, self.eps.clone()], elements))
     }
 }
 
@@ -642,6 +599,14 @@ impl Sums {
             asx: energies.iter().map(|v| Complex64::new(v[0], v[1])).collect(),
             ach: energies.iter().map(|v| Complex64::new(v[2], v[3])).collect(),
         }
+    }
+
+    /// Their sum, Σ, in the place of `ach`.
+    #[must_use]
+    pub fn alone(&self) -> Sums {
+        let zero = Sums::zero(self.ach.len());
+        let swapped = Sums { asx: zero.asx.clone(), ach: self.asx.clone() };
+        Sums { asx: zero.asx, ach: self.ach.clone() }.plus(&swapped)
     }
 
     pub fn plus(&self, other: &Sums) -> Sums {
@@ -706,6 +671,3 @@ pub fn digest(problem: &Problem) -> Result<u64> {
 pub fn hash(numbers: &[impl bytemuck::NoUninit]) -> u64 {
     XxHash64::oneshot(0, bytemuck::cast_slice(numbers))
 }
-
-#[cfg(test)]
-mod tests;

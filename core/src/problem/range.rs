@@ -7,8 +7,8 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::problem::arrays::{Array, Matrix, WTILDE, copied};
+use crate::error::{EnergyAt, Error, Fault, Quantity, Result};
+use crate::problem::arrays::{ArraySpec, ComplexMatrix, WTILDE, copied};
 use crate::problem::header::Header;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
@@ -32,55 +32,41 @@ const SMALLEST_IMAGINARY: f64 = 1e-40;
 /// Largest cutoff under which a term behind such a pole is cut off for certain.
 pub(crate) const LARGEST_CUTOFF: f64 = 1e39;
 
-/// Fails at the first element that is not finite or too large; `index` gives an element's indices (1-based).
+/// Fails at the first element that is not finite or too large; `index` gives an element's indices (0-based).
 pub(super) fn check_size(
-    array: &Array,
+    array: &ArraySpec,
     elements: &[Complex64],
     most: f64,
-    index: impl Fn(usize) -> (usize, usize),
+    index: impl Fn(usize) -> [usize; 2],
 ) -> Result<()> {
     let Some(at) = first(elements, |z| !is_within(most, z)) else { return Ok(()) };
-    let ((a, b), found, name) = (index(at), elements[at], array.name);
-    Err(Error::new(format!(
-        "{name} is {found:e} at ({a},{b}); real and imaginary part must be finite and at most {most:e}"
-    )))
+    let (index, found, bounds) = (index(at).into(), elements[at], [-most, most]);
+    Err(Error::data(array.quantity, Fault::Value { index, found, bounds }))
 }
 
 /// Checks factors and replaces those below 1e-120 by zero. Returns whether it replaced any.
 pub(super) fn check_factors(
-    array: &Array,
-    factors: &mut Matrix,
-    index: impl Fn(usize) -> (usize, usize),
+    array: &ArraySpec,
+    factors: &mut ComplexMatrix,
+    index: impl Fn(usize) -> [usize; 2],
 ) -> Result<bool> {
     check_size(array, factors, LARGEST_FACTOR, index)?;
     let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
     if first(factors, changes).is_none() {
         return Ok(false);
     }
-    factors.to_mut(array.name)?.par_chunks_mut(AT_ONCE).for_each(|factors| {
+    factors.to_mut(array.name())?.par_chunks_mut(AT_ONCE).for_each(|factors| {
         factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
     });
     Ok(true)
 }
 
-pub(super) fn check_vcoul(header: &Header) -> Result<()> {
-    for row in header.rows().flatten() {
-        let found = header.vcoul[row];
-        if !(0.0..=LARGEST_FACTOR).contains(&found.abs()) {
-            return Err(Error::new(format!(
-                "vcoul({}) is {found:e}; its absolute value must be at most {LARGEST_FACTOR:e}",
-                row + 1
-            )));
-        }
-    }
-    Ok(())
-}
-
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
     let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
-    let found = energy(header, wx, at);
-    Err(Error::new(format!("{found}; its absolute value must be at most {LARGEST_ENERGY:e}")))
+    let EnergyAt { index, w } = energy(header, wx, at);
+    let bounds = [-LARGEST_ENERGY, LARGEST_ENERGY];
+    Err(Error::data(Quantity::Wx, Fault::value(&index, w, bounds)))
 }
 
 /// Whether poles have to be checked with the energies of each problem.
@@ -93,7 +79,7 @@ pub(super) struct Care {
 }
 
 impl Care {
-    pub(super) fn of(wtilde: &[Complex64]) -> Care {
+    pub(super) fn for_poles(wtilde: &[Complex64]) -> Care {
         let is_large = |z: &Complex64| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z);
         let is_thin = |z: &Complex64| is_thin(z) && (z.im != 0.0 || z.re <= 0.0);
         Care { large: first(wtilde, is_large).is_some(), thin: first(wtilde, is_thin).is_some() }
@@ -112,37 +98,36 @@ pub(super) fn resolved_poles(
     header: &Header,
     wx: &[f64],
     wtilde: &[Complex64],
-    index: impl Fn(usize) -> (usize, usize),
-) -> Result<Option<Matrix>> {
+    index: impl Fn(usize) -> [usize; 2],
+) -> Result<Option<ComplexMatrix>> {
     check_size(&WTILDE, wtilde, LARGEST_POLE, &index)?;
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {
-        return Err(Error::new(format!(
-            "{}, above {LARGEST_POLE:e}, and {}; for such energies poles must be at most \
-             {LARGEST_POLE_OF_LARGE_ENERGY:e}",
-            energy(header, wx, at),
-            pole(index(large), wtilde[large])
-        )));
+        let (index, found, energy) = (index(large).into(), wtilde[large], energy(header, wx, at));
+        let most = Some(LARGEST_POLE_OF_LARGE_ENERGY);
+        let fault = Fault::Pole { index, found, energy, most };
+        return Err(Error::data(Quantity::Wtilde, fault));
     }
-    let lookup = Lookup::of(wx.iter().copied());
+    let lookup = Lookup::from_energies(wx.iter().copied());
     let unbounded = first(wtilde, |z| {
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
         is_thin(z) && !(z.re > 0.0 && certain) && lookup.contains(-z.re)
     });
     if let Some(thin) = unbounded {
-        let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
-        return Err(Error::new(format!(
-            "{} and {}, its negative: their term is not bounded, not even by the cutoff",
-            pole(index(thin), wtilde[thin]),
-            energy(header, wx, at)
-        )));
+        let first_energy = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
+        let (index, found, energy) =
+            (index(thin).into(), wtilde[thin], energy(header, wx, first_energy));
+        return Err(Error::data(
+            Quantity::Wtilde,
+            Fault::Pole { index, found, energy, most: None },
+        ));
     }
     let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.contains(z.re);
     if first(wtilde, changes).is_none() {
         return Ok(None);
     }
-    let mut resolved = copied(WTILDE.name, wtilde)?;
+    let mut resolved = copied(WTILDE.name(), wtilde)?;
     resolved.par_chunks_mut(AT_ONCE).for_each(|wtilde| {
         wtilde
             .iter_mut()
@@ -184,14 +169,21 @@ fn is_within(limit: f64, z: &Complex64) -> bool {
     z.re.abs() <= limit && z.im.abs() <= limit
 }
 
-/// Energy `at` of `wx(nw, nbands)` with its indices.
-fn energy(header: &Header, wx: &[f64], at: usize) -> String {
-    let (iw, n) = (at % header.nw() + header.nstart, at / header.nw() + 1);
-    format!("wx(iw,n) = ω(iw) − e(n) is {:e} eV at ({iw},{n})", wx[at])
+/// Fails at the first of these elements, with their indices (0-based), that is not within bounds.
+pub(super) fn within(
+    quantity: Quantity,
+    mut values: impl Iterator<Item = (usize, f64)>,
+    bounds @ [low, high]: [f64; 2],
+) -> Result<()> {
+    match values.find(|(_, found)| !(low..=high).contains(found)) {
+        Some((at, found)) => Err(Error::data(quantity, Fault::value(&[at], found, bounds))),
+        None => Ok(()),
+    }
 }
 
-fn pole((ig, igp): (usize, usize), wtilde: Complex64) -> String {
-    format!("the pole is {wtilde:e} eV at (ig,igp) = ({ig},{igp})")
+/// Energy `at` of `wx(nw, nbands)`.
+fn energy(header: &Header, wx: &[f64], index: usize) -> EnergyAt {
+    EnergyAt { index: [index % header.nw() + header.nstart - 1, index / header.nw()], w: wx[index] }
 }
 
 fn is_thin(z: &Complex64) -> bool {
@@ -213,7 +205,7 @@ const MOST_CELLS: usize = 1 << 18;
 
 impl Lookup {
     /// From finite energies in any order, or none.
-    pub fn of(energies: impl IntoIterator<Item = f64>) -> Lookup {
+    pub fn from_energies(energies: impl IntoIterator<Item = f64>) -> Lookup {
         let mut sorted: Vec<f64> = energies.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         sorted.dedup();

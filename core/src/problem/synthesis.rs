@@ -26,13 +26,13 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Named, Result};
 use crate::os::memory;
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
-    Bands, EnergyGrid, Header, Origin, Problem, Slab, Source, System, check_slab, range, wrong,
+    CheckedBands, EnergyGrid, Header, Origin, Slab, Source, System, check_slab, range, wrong,
 };
-use crate::progress::{Bar, Progress};
+use crate::progress::{Bars, StepBar};
 
 /// The usual seed of the built-in systems.
 pub const DEFAULT_SEED: u64 = 214;
@@ -50,7 +50,7 @@ pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
 impl System {
     pub fn find(name: &str) -> Result<&'static System> {
         SYSTEMS.iter().find(|system| system.name == name).ok_or_else(|| {
-            Error::unknown("system", name, SYSTEMS.iter().map(|system| system.name.as_str()))
+            Error::unknown(Named::System, name, SYSTEMS.iter().map(|system| system.name.as_str()))
         })
     }
 
@@ -64,14 +64,14 @@ impl System {
 pub struct Synthesis {
     system: System,
     seed: u64,
-    progress: Progress,
+    progress: Bars,
     /// `|G|²` of each row.
     rows: Vec<f64>,
     header: Arc<Header>,
 }
 
 impl Synthesis {
-    pub fn new(system: &System, seed: u64, progress: impl Into<Progress>) -> Synthesis {
+    pub fn new(system: &System, seed: u64, progress: impl Into<Bars>) -> Synthesis {
         let (rows, header) = (rows(system), header(system, seed).into());
         Synthesis { system: system.clone(), seed, progress: progress.into(), rows, header }
     }
@@ -80,14 +80,14 @@ impl Synthesis {
     fn modes(&self, igp: usize, wtilde: &mut [Complex64], eps: &mut [Complex64]) {
         let k = self.header.column(igp);
         let Some(igp) = row(&self.system, self.seed, k) else { return };
-        let mut uniform = Uniform::new(self.seed, Stream::Modes, k);
+        let mut uniform = Uniform::new(self.seed, RandomStream::Modes, k);
         for (ig, g2) in self.rows.iter().enumerate() {
             let (is_diagonal, complex) = (ig == igp, self.system.complex_modes);
             (wtilde[ig], eps[ig]) = mode(is_diagonal, complex, [*g2, self.rows[igp]], &mut uniform);
         }
     }
 
-    fn bar(&self, steps: usize) -> Box<dyn Bar> {
+    fn bar(&self, steps: usize) -> StepBar {
         self.progress.bar(&format!("making {}", self.system.name), steps as u64)
     }
 }
@@ -106,27 +106,27 @@ impl Source for Synthesis {
     }
 
     fn set_energies(&mut self, grid: &EnergyGrid) {
-        self.header = grid.of(&self.header).into();
+        self.header = grid.apply_to(&self.header).into();
     }
 
     fn sample(&mut self, columns: usize) {
         self.header = Header::clone(&self.header).sampled(columns).into();
     }
 
-    fn bands(&self) -> Result<Bands> {
+    fn bands(&self) -> Result<CheckedBands> {
         let System { nbands, ncouls, .. } = self.system;
         memory::require(self.name(), self.extents().bytes_of(Of::Bands))?;
         let bar = self.bar(nbands);
         let mut aqsn = vec![Complex64::ZERO; ncouls * nbands];
         aqsn.par_chunks_mut(ncouls).enumerate().for_each(|(n, aqsn)| {
-            matrix_elements(self.seed, Stream::Aqsn, n, &self.rows, aqsn);
-            bar.step();
+            matrix_elements(self.seed, RandomStream::Aqsn, n, &self.rows, aqsn);
+            bar();
         });
         drop(bar);
-        Bands::new(self.header.clone(), aqsn).map_err(|what| wrong(self.name(), what))
+        CheckedBands::new(self.header.clone(), aqsn).map_err(|what| wrong(self.name(), what))
     }
 
-    fn slab(&self, bands: &Bands, igp: Range<usize>) -> Result<Slab> {
+    fn slab(&self, bands: &CheckedBands, igp: Range<usize>) -> Result<Slab> {
         check_slab(self, &igp)?;
         let System { nbands, ncouls, .. } = self.system;
         let n = igp.len();
@@ -138,18 +138,18 @@ impl Source for Synthesis {
         wtilde.par_chunks_mut(ncouls).zip(eps.par_chunks_mut(ncouls)).zip(igp.clone()).for_each(
             |((wtilde, eps), k)| {
                 self.modes(k, wtilde, eps);
-                bar.step();
+                bar();
             },
         );
         let mut aqsm_local = vec![Complex64::ZERO; n * nbands];
         aqsm_local.par_chunks_mut(n).enumerate().for_each(|(n, aqsm_local)| {
-            let mut uniform = Uniform::new(self.seed, Stream::Aqsm, n);
+            let mut uniform = Uniform::new(self.seed, RandomStream::Aqsm, n);
             for (aqsm, row) in aqsm_local.iter_mut().zip(&rows) {
                 let Some(row) = *row else { continue };
                 uniform.pass_to_square(row);
                 *aqsm = matrix_element(self.rows[row], &mut uniform);
             }
-            bar.step();
+            bar();
         });
         drop(bar);
         Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|what| wrong(self.name(), what))
@@ -173,17 +173,9 @@ pub(crate) fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
-/// A built-in system with all its arrays in memory.
-///
-/// # Errors
-/// Of memory, before anything is allocated; of a system that breaks its own rules.
-pub fn synthesise(system: &System, seed: u64, progress: impl Into<Progress>) -> Result<Problem> {
-    Synthesis::new(system, seed, progress).load()
-}
-
 /// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
 pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
-    matrix_elements(seed, Stream::Aqsm, n, &rows(system), column);
+    matrix_elements(seed, RandomStream::Aqsm, n, &rows(system), column);
 }
 
 /// Ranks that share the G′ columns.
@@ -222,7 +214,7 @@ const ANGLES: [f64; 2] = [0.93, 1.52];
 
 /// Array of a stream, its high word; the column is the low word.
 #[derive(Clone, Copy)]
-pub(crate) enum Stream {
+pub(crate) enum RandomStream {
     Modes = 1,
     Aqsn = 2,
     Aqsm = 3,
@@ -233,7 +225,7 @@ pub(crate) enum Stream {
 struct Uniform(ChaCha8Rng);
 
 impl Uniform {
-    fn new(seed: u64, stream: Stream, column: usize) -> Uniform {
+    fn new(seed: u64, stream: RandomStream, column: usize) -> Uniform {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream((stream as u64) << 32 | column as u64);
         Uniform(rng)
@@ -245,9 +237,9 @@ impl Uniform {
     }
 
     /// Goes to where `at` squares have been drawn and nothing else.
-    fn pass_to_square(&mut self, at: usize) {
+    fn pass_to_square(&mut self, square: usize) {
         // Two numbers of two words each.
-        self.0.set_word_pos(4 * at as u128);
+        self.0.set_word_pos(4 * square as u128);
     }
 
     /// In the square [−1, 1)².
@@ -274,7 +266,7 @@ fn vector(k: usize, ncouls: usize) -> usize {
 
 /// Row (0-based) of this rank's G′ `k` (0-based); none if it is masked.
 fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
-    let is_masked = Uniform::new(seed, Stream::Masked, k).unit() < system.masked;
+    let is_masked = Uniform::new(seed, RandomStream::Masked, k).unit() < system.masked;
     (!is_masked).then(|| vector(k, system.ncouls))
 }
 
@@ -324,16 +316,16 @@ fn complex_pole(height: f64, turn: f64) -> Complex64 {
 }
 
 /// Between numbers that are evenly spaced quantiles, at `unit` in [0, 1).
-fn quantile(of: &[f64], unit: f64) -> f64 {
-    let at = unit * (of.len() - 1) as f64;
-    let [low, high] = [of[at as usize], of[at as usize + 1]];
-    low + (high - low) * at.fract()
+fn quantile(quantiles: &[f64], unit: f64) -> f64 {
+    let position = unit * (quantiles.len() - 1) as f64;
+    let [low, high] = [quantiles[position as usize], quantiles[position as usize + 1]];
+    low + (high - low) * position.fract()
 }
 
 /// Column `n` of `aqsn` or `aqsm`, or of the elements of bands, no element above one.
 pub(crate) fn matrix_elements(
     seed: u64,
-    stream: Stream,
+    stream: RandomStream,
     n: usize,
     rows: &[f64],
     column: &mut [Complex64],
@@ -351,8 +343,8 @@ fn matrix_element(g2: f64, uniform: &mut Uniform) -> Complex64 {
 /// The small records of a system made with this seed, at its own energies and without masked columns.
 pub fn header(system: &System, seed: u64) -> Header {
     let System { nbands, nvband, ngpown, ncouls, nstart, nend, .. } = *system;
-    let between = |low: f64, high: f64, at: usize, last: usize| {
-        if at == last { high } else { low + (high - low) * (at as f64 / last as f64) }
+    let between = |low: f64, high: f64, index: usize, last: usize| {
+        if index == last { high } else { low + (high - low) * (index as f64 / last as f64) }
     };
     let wfnkq_ekq = (0..nbands)
         .map(|n| {
@@ -383,13 +375,11 @@ pub fn header(system: &System, seed: u64) -> Header {
         wfnkq_ekq,
         nstart,
         nend,
-        energies: None,
         sig_fdf: 2,
         sig_dw: 1.0,
         sig_gamma: 0.5,
         e_lk: VALENCE_TOP,
         inv_igp_index: (0..ngpown).map(|k| vector(k, ncouls) as i32 + 1).collect(),
-        unmasked: None,
         indinv,
         nvband: nvband as i32,
         tol: 1e-6,
@@ -397,6 +387,7 @@ pub fn header(system: &System, seed: u64) -> Header {
         // Rydberg units; the head is held finite as by a small q.
         vcoul: rows(system).iter().map(|g2| 8.0 * std::f64::consts::PI / (g2 + 0.01)).collect(),
         sexcut: 4.0,
+        ..Header::default()
     }
     .without_masked()
 }

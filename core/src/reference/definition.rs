@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use twofloat::TwoFloat;
 
 use crate::error::Result;
-use crate::problem::{Bands, Problem, SlabView, Slabs, Sums};
-use crate::progress::Progress;
+use crate::problem::{CheckedBands, Problem, SlabView, Slabs, Sums};
+use crate::progress::Bars;
 
 // One term by the definition, in any precision, with what rounding may decide about it: `ssx` and `sch` are products of
 // `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
@@ -66,7 +66,7 @@ pub struct Energy {
 }
 
 #[derive(Clone, Copy)]
-pub struct Term<T> {
+pub struct ReferenceTerm<T> {
     pub ssx: Complex<T>,
     pub sch: Complex<T>,
     /// Sizes of what rounding may add to either, or take away.
@@ -77,7 +77,7 @@ pub struct Term<T> {
 
 impl Energy {
     /// An energy under the limits of the formula.
-    pub fn of(w: f64, limits: Limits) -> Energy {
+    pub fn new(w: f64, limits: Limits) -> Energy {
         let Limits { limittwo, limitone, sexcut } = limits;
         let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
         Energy { w, limittwo, limitone, cutoff }
@@ -85,7 +85,7 @@ impl Energy {
 
     /// The term of one pair, with selects for the branches.
     #[inline(always)]
-    pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> Term<T> {
+    pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
         let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
         let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
         let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
@@ -119,7 +119,7 @@ impl Energy {
         } else {
             0.0
         };
-        Term {
+        ReferenceTerm {
             ssx: select((first | second) & kept, times(quotient, eps), zero),
             sch: select(first, sch, zero),
             undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
@@ -221,15 +221,16 @@ impl<'a> Terms<'a> {
     }
 
     pub fn count(&self) -> u64 {
-        let whole = self.slabs.problem().extents();
-        let extents = [whole.nbands, self.igp(), whole.ncouls, self.energies.len()];
+        let problem_extents = self.slabs.problem().extents();
+        let extents =
+            [problem_extents.nbands, self.igp(), problem_extents.ncouls, self.energies.len()];
         extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
     }
 
     /// The result of `column` for each `igp`, in order; it is called with the number within the slab.
     pub(super) fn columns<T: Send>(
         &self,
-        column: impl Fn(&Bands, SlabView, usize) -> T + Sync,
+        column: impl Fn(&CheckedBands, SlabView, usize) -> T + Sync,
     ) -> Result<Vec<T>> {
         let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
         for igp in self.slabs.ranges() {
@@ -249,17 +250,17 @@ impl<'a> Terms<'a> {
     /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
     pub(super) fn total<S: Sum>(
         &self,
-        column: impl Fn(&Bands, SlabView, usize, &[usize]) -> Vec<[Part<S>; 2]> + Sync,
-        progress: Progress,
+        column: impl Fn(&CheckedBands, SlabView, usize, &[usize]) -> Vec<[BoundedSum<S>; 2]> + Sync,
+        progress: Bars,
     ) -> Result<Evaluation> {
         let bar = progress.bar("serial reference", self.igp() as u64);
         let columns = self.columns(|bands, slab, igp| {
             let column = column(bands, slab, igp, &self.energies);
-            bar.step();
+            bar();
             column
         })?;
         drop(bar);
-        let mut totals = vec![[Part::<S>::default(); 2]; self.energies.len()];
+        let mut totals = vec![[BoundedSum::<S>::default(); 2]; self.energies.len()];
         for column in &columns {
             for (total, parts) in totals.iter_mut().zip(column) {
                 total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
@@ -269,29 +270,36 @@ impl<'a> Terms<'a> {
             asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
             ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
         };
-        let sizes = |of: fn(&Part<S>) -> f64| {
-            totals.iter().map(|[ssx, sch]| [of(ssx), 0.5 * of(sch)]).collect()
+        let sizes = |size_of_sum: fn(&BoundedSum<S>) -> f64| {
+            totals.iter().map(|[ssx, sch]| [size_of_sum(ssx), 0.5 * size_of_sum(sch)]).collect()
         };
         let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
         Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
     }
 }
 
-pub(super) trait Sum: Copy + Default + Send {
+/// A sum in more digits than its value has.
+pub trait Sum: Copy + Default + Send {
+    /// Adds another sum.
     fn merge(&mut self, other: &Self);
+    /// The sum, rounded.
     fn value(&self) -> Complex<f64>;
 }
 
 /// A sum, how large its terms are, and what rounding may decide of it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Part<S> {
+pub struct BoundedSum<S> {
+    /// The sum itself.
     pub sum: S,
+    /// Σ|terms| by the 1-norm, with what products below the smallest normal number may lose.
     pub magnitude: f64,
+    /// What rounding may add or take away.
     pub undecided: f64,
 }
 
-impl<S: Sum> Part<S> {
-    pub fn merge(&mut self, other: &Part<S>) {
+impl<S: Sum> BoundedSum<S> {
+    /// Adds another sum and its bounds.
+    pub fn merge(&mut self, other: &BoundedSum<S>) {
         self.sum.merge(&other.sum);
         self.magnitude += other.magnitude;
         self.undecided += other.undecided;
@@ -313,4 +321,13 @@ pub struct Scale {
     pub magnitudes: Vec<[f64; 2]>,
     /// What rounding may add or take away, if it decides about a branch or the cutoff.
     pub undecided: Vec<[f64; 2]>,
+}
+
+impl Scale {
+    /// That of Σ in the place of CH.
+    #[must_use]
+    pub fn alone(&self) -> Scale {
+        let add = |parts: &[[f64; 2]]| parts.iter().map(|[sx, ch]| [0.0, sx + ch]).collect();
+        Scale { magnitudes: add(&self.magnitudes), undecided: add(&self.undecided) }
+    }
 }

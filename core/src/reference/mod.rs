@@ -7,12 +7,12 @@ use num_complex::{Complex, Complex64};
 use twofloat::TwoFloat;
 
 use crate::error::Result;
-use crate::problem::{Bands, Extents, Header, SlabView, Slabs};
-use crate::progress::Progress;
+use crate::problem::{CheckedBands, Extents, Header, SlabView, Slabs};
+use crate::progress::Bars;
 pub use crate::reference::definition::{
-    Energy, Evaluation, Number, Scale, Term, Terms, UNDERFLOW, VANISHING, growth, size, times,
+    BoundedSum, Energy, Evaluation, Number, ReferenceTerm, Scale, Sum, Terms,
 };
-use crate::reference::definition::{Part, Sum};
+use crate::reference::definition::{UNDERFLOW, VANISHING, growth, size, times};
 
 /// The most terms that are evaluated in double-double numbers: a second on two cores.
 pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
@@ -21,10 +21,7 @@ pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
 ///
 /// # Errors
 /// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
-pub fn evaluate<'a>(
-    terms: impl Into<Terms<'a>>,
-    progress: impl Into<Progress>,
-) -> Result<Evaluation> {
+pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> Result<Evaluation> {
     let terms = terms.into();
     if terms.count() <= MAX_PRECISE_TERMS { precisely(terms) } else { serially(terms, progress) }
 }
@@ -61,34 +58,34 @@ type Precise = Complex<TwoFloat>;
 
 /// [`evaluate`] in double-double numbers: terms and sums have some 30 digits.
 pub fn precisely(terms: Terms) -> Result<Evaluation> {
-    terms.total(precise_column, Progress::NONE)
+    terms.total(precise_column, Bars::NONE)
 }
 
 fn precise_column(
-    bands: &Bands,
+    bands: &CheckedBands,
     slab: SlabView,
     igp: usize,
     energies: &[usize],
-) -> Vec<[Part<Precise>; 2]> {
+) -> Vec<[BoundedSum<Precise>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
     let scaled = |z: Precise, x: f64| Complex { re: z.re * x, im: z.im * x };
 
     let vcoul = slab.vcoul_loc()[igp];
-    let mut sums = vec![[Part::default(); 2]; energies.len()];
+    let mut sums = vec![[BoundedSum::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
         let of_igp = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
         for ig in 0..ncouls {
-            let at = igp * ncouls + ig;
-            let (wtilde, eps) = (slab.wtilde()[at], slab.eps()[at]);
+            let pair = igp * ncouls + ig;
+            let (wtilde, eps) = (slab.wtilde()[pair], slab.eps()[pair]);
             let aqsn = number(bands.aqsn()[n * ncouls + ig]);
             let ach = scaled(times(aqsm, aqsn), vcoul);
             let grown = of_igp * growth(size(aqsn)) * growth(size(eps));
             let asx = scaled(ach, bands.occ()[n]);
             for (&iw, sum) in energies.iter().zip(&mut sums) {
-                let energy = Energy::of(bands.wx()[n * nw + iw], limits);
+                let energy = Energy::new(bands.wx()[n * nw + iw], limits);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
                 let values = [(term.ssx, asx), (term.sch, ach)];
                 for (part, (value, factor)) in values.into_iter().enumerate() {
@@ -96,7 +93,7 @@ fn precise_column(
                     let underflow = UNDERFLOW * grown * growth(term.quotients[part]);
                     let magnitude = size(value) + VANISHING[part] * factor * size(eps) + underflow;
                     let undecided = factor * term.undecided[part];
-                    sum[part].merge(&Part { sum: value, magnitude, undecided });
+                    sum[part].merge(&BoundedSum { sum: value, magnitude, undecided });
                 }
             }
         }
@@ -121,53 +118,73 @@ const LANES: usize = 8;
 ///
 /// For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, of 8 interleaved
 /// compensated sums. Columns are added in order and nothing is fused: bits depend on neither threads nor vectors.
-pub fn serially(terms: Terms, progress: impl Into<Progress>) -> Result<Evaluation> {
+pub fn serially(terms: Terms, progress: impl Into<Bars>) -> Result<Evaluation> {
     terms.total(column, progress.into())
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
 fn column(
-    bands: &Bands,
+    bands: &CheckedBands,
     slab: SlabView,
     igp: usize,
     energies: &[usize],
-) -> Vec<[Part<ComplexSum>; 2]> {
+) -> Vec<[BoundedSum<ComplexSum>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
-    let mut sums = vec![[Part::<ComplexSum>::default(); 2]; energies.len()];
+    let mut sums = vec![[BoundedSum::<ComplexSum>::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        let aqsm = slab.aqsm_local().column(n)[igp].conj();
-        let factor = aqsm * vcoul;
-        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
+        let aqsm = slab.aqsm_local().column(n)[igp];
         for (&iw, sum) in energies.iter().zip(&mut sums) {
-            let at = Energy::of(bands.wx()[n * nw + iw], limits);
-            let (sums, sizes) = sum_over_ig(at, wtilde, eps, aqsn);
-            let occ = bands.occ()[n];
-            let factors = [(factor * occ, size(factor) * occ), (factor, size(factor))];
-            for (part, (factor, factor_size)) in factors.into_iter().enumerate() {
-                let underflow = UNDERFLOW * grown * sizes[4];
-                let over_ig = Complex64::new(sums[2 * part], sums[2 * part + 1]);
-                sum[part].sum.add(factor * over_ig);
-                sum[part].magnitude += factor_size * sizes[part] + underflow;
-                sum[part].undecided += factor_size * sizes[2 + part];
-            }
+            let energy = Energy::new(bands.wx()[n * nw + iw], limits);
+            add_sums_over_ig(
+                sum,
+                &sums_over_ig(energy, wtilde, eps, aqsn),
+                aqsm,
+                vcoul,
+                bands.occ()[n],
+            );
         }
     }
     sums
 }
 
-/// `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`, the 1-norms and undecided parts of terms, and the growth of their factors.
-fn sum_over_ig(
-    at: Energy,
+/// Adds what a band gives to the sums of `ssx` and of `sch` for one `igp`, by its [`sums_over_ig`], `aqsm`, `vcoul` and
+/// occupation.
+pub fn add_sums_over_ig(
+    totals: &mut [BoundedSum<ComplexSum>; 2],
+    (sums, sizes): &SumsOverG,
+    aqsm: Complex64,
+    vcoul: f64,
+    occ: f64,
+) {
+    let factor = aqsm.conj() * vcoul;
+    let underflow = UNDERFLOW * (growth(vcoul.abs()) * growth(size(aqsm)) * growth(occ)) * sizes[4];
+    let factors = [(factor * occ, size(factor) * occ), (factor, size(factor))];
+    for (part, (factor, factor_size)) in factors.into_iter().enumerate() {
+        let over_ig = Complex64::new(sums[2 * part], sums[2 * part + 1]);
+        let term = factor * over_ig;
+        totals[part].sum.add(&[term.re, term.im]);
+        totals[part].magnitude += factor_size * sizes[part] + underflow;
+        totals[part].undecided += factor_size * sizes[2 + part];
+    }
+}
+
+/// Real and imaginary parts of `Σ ssx·aqsn` and `Σ sch·aqsn` over `ig`; the 1-norms of both and what rounding may decide
+/// of them, and the growth of the terms' factors.
+pub type SumsOverG = ([f64; 4], [f64; 5]);
+
+/// The sums over `ig` for one band, `igp` and energy, of these columns: `(ncouls)`.
+pub fn sums_over_ig(
+    energy: Energy,
     wtilde: &[Complex64],
     eps: &[Complex64],
     aqsn: &[Complex64],
-) -> ([f64; 4], [f64; 5]) {
+) -> SumsOverG {
     widest(
         #[inline(always)]
         || {
@@ -175,7 +192,7 @@ fn sum_over_ig(
                 [wtilde, eps, aqsn],
                 #[inline(always)]
                 |[wtilde, eps, aqsn]| {
-                    let term = at.term::<f64>(wtilde, eps);
+                    let term = energy.term::<f64>(wtilde, eps);
                     let (asx, ach) = (times(term.ssx, aqsn), times(term.sch, aqsn));
                     let factor = size(aqsn);
                     let vanishing = VANISHING.map(|part| part * factor * size(eps));
@@ -227,34 +244,34 @@ fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
 ) -> ([f64; P], [f64; S]) {
     let chunks = arrays.map(|array| array.as_chunks::<LANES>());
     let filled = chunks.map(|(_, rest)| {
-        let mut all = [Complex64::ZERO; LANES];
-        all[..rest.len()].copy_from_slice(rest);
-        all
+        let mut padded = [Complex64::ZERO; LANES];
+        padded[..rest.len()].copy_from_slice(rest);
+        padded
     });
-    let rest = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
-    let whole = (0..chunks[0].0.len()).map(|at| chunks.map(|(whole, _)| &whole[at]));
+    let remaining = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
+    let full = (0..chunks[0].0.len()).map(|at| chunks.map(|(full, _)| &full[at]));
 
-    let mut sums = [Lanes::default(); P];
+    let mut sums = [CompensatedSums::<LANES>::default(); P];
     let mut sizes = [[0.0; LANES]; S];
-    for all in whole.chain(rest) {
+    for all in full.chain(remaining) {
         // Parts of complex numbers apart: so the compiler makes vectors of the lanes.
         let lanes = all.map(|array| (array.map(|z| z.re), array.map(|z| z.im)));
         let mut parts = [[0.0; LANES]; P];
         for lane in 0..LANES {
-            let number = |at: usize| Complex64::new(lanes[at].0[lane], lanes[at].1[lane]);
+            let number = |array: usize| Complex64::new(lanes[array].0[lane], lanes[array].1[lane]);
             let (of_parts, of_sizes) = term(std::array::from_fn(number));
-            for at in 0..P {
-                parts[at][lane] = of_parts[at];
+            for array in 0..P {
+                parts[array][lane] = of_parts[array];
             }
-            for at in 0..S {
-                sizes[at][lane] += of_sizes[at];
+            for array in 0..S {
+                sizes[array][lane] += of_sizes[array];
             }
         }
         for (sum, part) in sums.iter_mut().zip(&parts) {
             sum.add(part);
         }
     }
-    (sums.map(Lanes::value), sizes.map(|lanes| lanes.iter().sum()))
+    (sums.map(CompensatedSums::total), sizes.map(|lanes| lanes.iter().sum()))
 }
 
 /// `a + b` and what rounding it lost (Knuth).
@@ -265,73 +282,56 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
-#[derive(Clone, Copy, Default)]
-struct Lanes {
-    sum: [f64; LANES],
-    lost: [f64; LANES],
+/// Compensated sums, side by side.
+#[derive(Clone, Copy)]
+pub struct CompensatedSums<const N: usize> {
+    sums: [f64; N],
+    lost: [f64; N],
 }
 
-impl Lanes {
+impl<const N: usize> Default for CompensatedSums<N> {
+    fn default() -> Self {
+        CompensatedSums { sums: [0.0; N], lost: [0.0; N] }
+    }
+}
+
+impl<const N: usize> CompensatedSums<N> {
     #[inline(always)]
-    fn add(&mut self, terms: &[f64; LANES]) {
-        for ((sum, lost), term) in self.sum.iter_mut().zip(&mut self.lost).zip(terms) {
+    fn add(&mut self, terms: &[f64; N]) {
+        for ((sum, lost), term) in self.sums.iter_mut().zip(&mut self.lost).zip(terms) {
             let (rounded, error) = two_sum(*sum, *term);
             *sum = rounded;
             *lost += error;
         }
     }
 
-    fn value(self) -> f64 {
-        let mut total = Compensated::default();
-        for lane in 0..LANES {
-            total.add(self.sum[lane]);
-            total.add(self.lost[lane]);
+    fn values(self) -> [f64; N] {
+        std::array::from_fn(|sum| self.sums[sum] + self.lost[sum])
+    }
+
+    /// All sums together.
+    fn total(self) -> f64 {
+        let mut total = CompensatedSums::<1>::default();
+        for parts in self.sums.into_iter().zip(self.lost) {
+            total.add(&[parts.0]);
+            total.add(&[parts.1]);
         }
-        total.value()
+        total.values()[0]
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Compensated {
-    sum: f64,
-    lost: f64,
-}
-
-impl Compensated {
-    fn add(&mut self, x: f64) {
-        let (sum, lost) = two_sum(self.sum, x);
-        self.sum = sum;
-        self.lost += lost;
-    }
-
-    fn value(self) -> f64 {
-        self.sum + self.lost
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct ComplexSum {
-    re: Compensated,
-    im: Compensated,
-}
-
-impl ComplexSum {
-    fn add(&mut self, z: Complex64) {
-        self.re.add(z.re);
-        self.im.add(z.im);
-    }
-}
+/// Sums of real and imaginary parts.
+pub type ComplexSum = CompensatedSums<2>;
 
 impl Sum for ComplexSum {
     fn merge(&mut self, other: &ComplexSum) {
-        for (to, from) in [(&mut self.re, other.re), (&mut self.im, other.im)] {
-            to.add(from.sum);
-            to.add(from.lost);
-        }
+        self.add(&other.sums);
+        self.add(&other.lost);
     }
 
     fn value(&self) -> Complex64 {
-        Complex64::new(self.re.value(), self.im.value())
+        let [re, im] = self.values();
+        Complex64::new(re, im)
     }
 }
 
@@ -339,7 +339,7 @@ impl Sum for ComplexSum {
 
 /// A static CH and how large its terms are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StaticCh {
+pub struct StaticChReference {
     /// The sum that a kernel must find, in the unit of `vcoul`.
     pub sum: Complex64,
     /// Σ|terms|.
@@ -348,26 +348,26 @@ pub struct StaticCh {
 
 pub fn static_ch<'a>(
     problem: impl Into<Slabs<'a>>,
-    progress: impl Into<Progress>,
-) -> Result<StaticCh> {
+    progress: impl Into<Bars>,
+) -> Result<StaticChReference> {
     let terms = Terms::from(problem.into());
     let bar = progress.into().bar("static CH, to compare with", terms.igp() as u64);
     let columns = terms.columns(|bands, slab, igp| {
         let column = static_column(bands, slab, igp);
-        bar.step();
+        bar();
         column
     })?;
     drop(bar);
     let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
     for column in columns {
-        sum.add(column.sum);
+        sum.add(&[column.sum.re, column.sum.im]);
         magnitude += column.magnitude;
     }
-    Ok(StaticCh { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
+    Ok(StaticChReference { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, without the factor −½.
-fn static_column(bands: &Bands, slab: SlabView, igp: usize) -> StaticCh {
+fn static_column(bands: &CheckedBands, slab: SlabView, igp: usize) -> StaticChReference {
     let Extents { nbands, ncouls, .. } = bands.extents();
     let eps = &slab.eps()[igp * ncouls..(igp + 1) * ncouls];
     let vcoul = slab.vcoul_loc()[igp];
@@ -390,9 +390,10 @@ fn static_column(bands: &Bands, slab: SlabView, igp: usize) -> StaticCh {
                 )
             },
         );
-        sum.add(factor * Complex64::new(re, im));
+        let over_ig = factor * Complex64::new(re, im);
+        sum.add(&[over_ig.re, over_ig.im]);
         let grown = growth(vcoul.abs()) * growth(size(aqsm)) * grown;
         magnitude += size(factor) * size_over_ig + UNDERFLOW * grown;
     }
-    StaticCh { sum: sum.value(), magnitude }
+    StaticChReference { sum: sum.value(), magnitude }
 }

@@ -1,20 +1,20 @@
 use std::collections::VecDeque;
 
-use gpp_cpu::work::NEVER;
+use gpp_cpu::work::{NEVER, Stop};
 
 use super::*;
 
 fn queue<'r>(
-    homes: &'r mut Homes,
+    homes: &'r mut Affinity,
     items: Vec<usize>,
     ahead: usize,
     workers: usize,
 ) -> WorkQueue<'r> {
-    WorkQueue::new(Run { items, homes, ahead, done: &|_| (), stop: &NEVER }, workers)
+    WorkQueue::new(Dispatch { items, homes, ahead, control: Control::none() }, workers)
 }
 
-fn homes(items: usize, workers: usize, moves: bool) -> Homes {
-    Homes { of: (0..items).map(|at| (at < workers).then_some(at)).collect(), moves }
+fn homes(items: usize, workers: usize, moves: bool) -> Affinity {
+    Affinity { of: (0..items).map(|at| (at < workers).then_some(at)).collect(), moves }
 }
 
 /// The items that each worker takes when workers come in this order, again and again.
@@ -70,7 +70,7 @@ struct Steps {
     in_flight: VecDeque<(usize, bool)>,
 }
 
-impl Pipeline<usize> for Steps {
+impl StepPipeline<usize> for Steps {
     fn device(&self) -> &str {
         "a device"
     }
@@ -79,18 +79,18 @@ impl Pipeline<usize> for Steps {
         self.in_flight.len() < self.depth
     }
 
-    fn begin(&mut self, item: usize, done: Done) -> Result<bool> {
+    fn begin(&mut self, item: usize, advance: Advance) -> Result<bool> {
         if self.fails_at == Some(item) {
             return Err(Error::threads(format!("item {item}")));
         }
         let is_last = self.is_begun;
         self.is_begun = !is_last;
         self.in_flight.push_back((item, is_last));
-        done(if is_last { 0.5 } else { 0.0 });
+        advance(if is_last { 0.5 } else { 0.0 });
         Ok(is_last)
     }
 
-    fn finish(&mut self, _: Done) -> Result<Option<usize>> {
+    fn finish(&mut self, _: Advance) -> Result<Option<usize>> {
         let (item, is_last) = self.in_flight.pop_front().unwrap();
         // Items take turns to be slow.
         thread::sleep(std::time::Duration::from_micros(item as u64 * 37 % 5 * 40));
@@ -109,9 +109,10 @@ fn run(
     let new =
         |at| Steps { depth: 1 + at % 3, fails_at, is_begun: false, in_flight: VecDeque::new() };
     let mut workers: Vec<_> = (0..workers).map(new).collect();
-    let mut homes = Homes { of: vec![None; 40], moves: false };
+    let mut homes = Affinity { of: vec![None; 40], moves: false };
     let items = (0..40).collect();
-    let run = Run { items, homes: &mut homes, ahead, done: &|part| assert!(part <= 1.0), stop };
+    let control = Control { advance: &|part| assert!(part <= 1.0), stop };
+    let run = Dispatch { items, homes: &mut homes, ahead, control };
     let mut sums = Vec::new();
     let workers = workers.iter_mut().map(|worker| worker as _).collect();
     let ended = each(workers, run, &mut |own| {

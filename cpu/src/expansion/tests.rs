@@ -5,13 +5,14 @@ use std::fmt::Debug;
 
 use fearless_simd::Fallback;
 use gpp_kernels::sigma::FarField as OneFarField;
+use gpp_kernels::sigma::complex;
 use gpp_kernels::sigma::real::far_field;
 
 use super::*;
 
 const LIMITS: Limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
 
-fn way_of(far: FarField<Fallback>) -> Option<OneFarField> {
+fn way_of(far: FarFieldMask<Fallback>) -> Option<OneFarField> {
     far.holds.test(0).then(|| OneFarField { q: far.first.test(0), ssx: far.ssx.test(0) })
 }
 
@@ -49,13 +50,13 @@ fn discs() -> impl Iterator<Item = Disc> {
 }
 
 /// Compares a cluster's far field in vectors with that of one number, and counts what it is.
-fn compare<E: Expansion<Fallback, Cluster: Debug>>(
+fn compare<E: ClusterExpansion<Fallback, Cluster: Debug>>(
     cluster: &E::Cluster,
     energies: impl Iterator<Item = f64>,
     one: impl Fn(f64, bool) -> Option<OneFarField>,
     seen: &mut [usize; 5],
 ) {
-    let vectors = E::of(Fallback::new(), cluster, LIMITS).unwrap();
+    let vectors = E::for_cluster(Fallback::new(), cluster, LIMITS).unwrap();
     for (w, occupied) in energies.flat_map(|w| [(w, false), (w, true)]) {
         let found = way_of(vectors.far_field(splat(Fallback::new(), w), occupied));
         assert_eq!(found, one(w, occupied), "{w:e} {cluster:?} {occupied}");
@@ -71,7 +72,7 @@ fn far_fields_are_those_of_one_number() {
         compare::<Chebyshev<_>>(&part, energies(0.25, 280), one, &mut real);
     }
     for disc in discs() {
-        let one = complex::Acceptance::of(&disc, &LIMITS);
+        let one = complex::Acceptance::for_disc(&disc, &LIMITS);
         let one = |w, occupied| one.far_field(w, occupied);
         compare::<Powers<_>>(&disc, energies(0.5, 140), one, &mut any);
     }
@@ -88,7 +89,7 @@ fn poles(of: &Disc) -> impl Iterator<Item = Complex64> + use<> {
 fn where_the_first_branch_is_said_to_hold_it_does_for_every_pole() {
     let mut seen = [0; 3];
     for disc in discs().chain([Disc { middle: (-3.0).into(), radius: 0.2, begin: 0, end: 1 }]) {
-        let bounds = Powers::of(Fallback::new(), &disc, LIMITS).unwrap();
+        let bounds = Powers::for_cluster(Fallback::new(), &disc, LIMITS).unwrap();
         for w in energies(0.5, 140).chain([2.9, 3.1, 1e99, -1e101]) {
             for occupied in [false, true] {
                 if !bounds.is_first(splat(Fallback::new(), w), occupied).test(0) {

@@ -14,10 +14,12 @@ fn a_list_is_taken_as_openmp_takes_it() {
 #[test]
 fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
     let room = Room { cores: 2, all: 3 };
-    let counts = |team: &Team| [Threads::Cores, Threads::All].map(|threads| team.count(threads));
-    let team = Team { asked: None, ..Team::new(room) };
+    let counts = |team: &CpuTeam| {
+        [DefaultThreads::Cores, DefaultThreads::All].map(|threads| team.count(threads))
+    };
+    let team = CpuTeam { asked: None, ..CpuTeam::new(room) };
     assert_eq!(counts(&team), [2, 3]);
-    let team = Team { asked: Some(5), ..team };
+    let team = CpuTeam { asked: Some(5), ..team };
     assert_eq!(counts(&team), [5, 5]);
     team.set(4);
     assert_eq!(counts(&team), [4, 4]);

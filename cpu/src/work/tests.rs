@@ -1,7 +1,7 @@
 use super::*;
 
 fn total(terms: &[f64]) -> f64 {
-    let mut total = Compensated::default();
+    let mut total = CompensatedSum::default();
     terms.iter().for_each(|&term| total.add(term));
     total.value()
 }

@@ -19,7 +19,7 @@ macro_rules! special_registers {
 
 special_registers! {
     /// The calling thread of its block.
-    lane: _thread_idx_x;
+    thread_in_block: _thread_idx_x;
     /// The calling thread's block.
     block: _block_idx_x;
     /// Threads of a block.
@@ -28,12 +28,12 @@ special_registers! {
     blocks: _grid_dim_x;
 }
 
-/// As [`lane`], held in a register: ptxas reads [`lane`] again in a loop, and waits some 20 cycles for it. All lanes of
+/// As [`thread_in_block`], held in a register: ptxas reads that one again in a loop, and waits some 20 cycles. All lanes of
 /// the warp come here.
 #[inline(always)]
-pub unsafe fn lane_in_register() -> u32 {
+pub unsafe fn thread_in_register() -> u32 {
     let value;
-    asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) value, in(reg32) lane(),
+    asm!("shfl.sync.idx.b32 {0}, {1}, {1}, 31, 0xffffffff;", out(reg32) value, in(reg32) thread_in_block(),
         options(pure, nomem, nostack, preserves_flags));
     value
 }
@@ -158,29 +158,29 @@ pub fn opt_barrier_u32(x: u32) -> u32 {
 #[derive(Clone, Copy)]
 struct Aligned(f64, f64);
 
-/// Reads element `at` in one 16-byte load.
+/// Reads element `index` in one 16-byte load.
 #[inline(always)]
-pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
-    let Aligned(re, im) = *array.cast::<Aligned>().add(at as usize);
+pub unsafe fn load(array: *const Complex64, index: u32) -> Complex64 {
+    let Aligned(re, im) = *array.cast::<Aligned>().add(index as usize);
     Complex64::new(re, im)
 }
 
-/// Reads pair `at` through L2 only; never merged with another read.
+/// Reads pair `index` through L2 only; never merged with another read.
 #[inline(always)]
-pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+pub unsafe fn load_from_l2(tile: *const [f64; 2], index: u32) -> [f64; 2] {
     let (low, high);
     asm!("ld.global.cg.v2.f64 {{{}, {}}}, [{}];",
-         out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+         out(reg64) low, out(reg64) high, in(reg64) tile.add(index as usize),
          options(readonly, nostack, preserves_flags));
     [low, high]
 }
 
-/// Reads pair `at` through L1; never merged with another read.
+/// Reads pair `index` through L1; never merged with another read.
 #[inline(always)]
-pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
+pub unsafe fn load_from_l1(tile: *const [f64; 2], index: u32) -> [f64; 2] {
     let (low, high);
     asm!("ld.global.ca.v2.f64 {{{}, {}}}, [{}];",
-         out(reg64) low, out(reg64) high, in(reg64) tile.add(at as usize),
+         out(reg64) low, out(reg64) high, in(reg64) tile.add(index as usize),
          options(readonly, nostack, preserves_flags));
     [low, high]
 }
@@ -221,9 +221,9 @@ pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
 /// # Safety
 /// As [`store_shared_pair`] and [`load`]; what is there is read after [`copied`] of the thread that copies.
 #[inline(always)]
-pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, at: u32) {
+pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, index: u32) {
     asm!("cp.async.cg.shared.global [{}], [{}], 16;",
-         in(reg32) address, in(reg64) array.add(at as usize),
+         in(reg32) address, in(reg64) array.add(index as usize),
          options(nostack, preserves_flags));
 }
 

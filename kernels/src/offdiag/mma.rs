@@ -10,6 +10,8 @@
 //! ```
 
 use crate::intrinsics::WARP;
+#[cfg(target_arch = "nvptx64")]
+use crate::threads::each;
 
 /// Operands of A and C.
 pub const ROWS: u32 = 16;
@@ -34,7 +36,7 @@ pub trait Instruction {
     #[cfg(target_arch = "nvptx64")]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]);
 
-    /// The same on the host, for all lanes.
+    /// The same on the CPU, for all lanes.
     #[cfg(not(target_arch = "nvptx64"))]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
         for (a, b) in a.iter().zip(b) {
@@ -90,9 +92,9 @@ impl Instruction for M8N8K4 {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
-        unroll::<K>(|of| {
-            unroll::<2>(|k| {
-                unroll::<2>(|half| {
+        each::<K>(|of| {
+            each::<2>(|k| {
+                each::<2>(|half| {
                     core::arch::asm!(
                         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{0}, {1}}}, {{{2}}}, {{{3}}}, {{{0}, {1}}};",
                         inout(reg64) c[2 * half][0], inout(reg64) c[2 * half + 1][0],
@@ -109,15 +111,15 @@ impl Instruction for Vector {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn multiply<const K: usize>(c: &mut FragmentC, a: &[FragmentA; K], b: &[FragmentB; K]) {
-        unroll::<K>(|of| {
+        each::<K>(|of| {
             let (a, b) = (&a[of], &b[of]);
-            unroll::<2>(|half| {
-                let lane = crate::intrinsics::lane() % crate::intrinsics::WARP;
+            each::<2>(|half| {
+                let lane = crate::intrinsics::thread_in_block() % crate::intrinsics::WARP;
                 let mut k = 0;
                 while k < 4 {
                     let from = |x: f64, lane| crate::intrinsics::shuffle(x, lane + k);
                     let [first, second] = [0, 4].map(|next| from(b[half][0], lane % 4 * 8 + next));
-                    unroll::<2>(|below| {
+                    each::<2>(|below| {
                         let element = from(a[2 * half + below][0], lane / 4 * 4);
                         c[2 * below][0] = element * first + c[2 * below][0];
                         c[2 * below + 1][0] = element * second + c[2 * below + 1][0];
@@ -129,46 +131,23 @@ impl Instruction for Vector {
     }
 }
 
-// Values of the lanes of a warp: on the GPU that of the calling lane, on the host those of all lanes.
+// Values of the lanes of a warp: on the GPU that of the calling lane, on the CPU those of all lanes.
 
 pub const LANES: usize = if cfg!(target_arch = "nvptx64") { 1 } else { WARP as usize };
 
 pub type PerLane<T> = [T; LANES];
 
 #[inline(always)]
-pub fn lane(at: usize) -> u32 {
+pub fn lane(index: usize) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    let (_, at) = (at, crate::intrinsics::lane() % WARP);
-    at as u32
+    let (_, index) = (index, crate::intrinsics::thread_in_block() % WARP);
+    index as u32
 }
 
-/// Warp `at` of a block: on the GPU the calling one.
+/// Warp `index` of a block: on the GPU the calling one.
 #[inline(always)]
-pub unsafe fn warp(at: u32) -> u32 {
+pub unsafe fn warp(index: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    let (_, at) = (at, crate::intrinsics::lane_in_register() / WARP);
-    at
-}
-
-#[inline(always)]
-pub fn each<T: Copy>(make: impl Fn(usize) -> T) -> PerLane<T> {
-    core::array::from_fn(make)
-}
-
-/// Calls `run` with 0 to `N − 1`, unrolled by hand, so that what it indexes stays in registers.
-#[inline(always)]
-pub fn unroll<const N: usize>(mut run: impl FnMut(usize)) {
-    const { assert!(N <= 4) };
-    if N > 0 {
-        run(0);
-    }
-    if N > 1 {
-        run(1);
-    }
-    if N > 2 {
-        run(2);
-    }
-    if N > 3 {
-        run(3);
-    }
+    let (_, index) = (index, crate::intrinsics::thread_in_register() / WARP);
+    index
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! An *item* is one P: a band n, an energy and one of `ssx` and `sch`. P is never stored: a warp makes the elements
-//! of its next product in the registers in which the matrix instruction wants them. On the host a warp is all of its
+//! of its next product in the registers in which the matrix instruction wants them. On the CPU a warp is all of its
 //! lanes at once, so that tests run this source.
 //!
 //! - [`product`]: the kernels of both products and their main loop.
@@ -26,40 +26,40 @@ pub mod product;
 
 use mma::ROWS;
 use pack::{FallbackPairs, Fold, PackV, THREADS};
-use pipeline::{Tile, TileConfig};
+use pipeline::{BlockTile, TileConfig};
 use poles::{ComplexSch, ComplexSsx, Sch, Ssx};
 use product::{ProductSigma, ProductU};
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
     let common = [FallbackPairs::SYMBOL, PackV::SYMBOL, Fold::SYMBOL].map(|own| (own, THREADS));
-    ALL.into_iter().flat_map(Version::kernels).chain(common)
+    ALL.into_iter().flat_map(MatrixVersion::kernels).chain(common)
 }
 
 /// A version of the products, of one idea. All give the same bits.
 #[derive(Debug)]
-pub struct Version {
+pub struct MatrixVersion {
     pub id: &'static str,
     pub change: &'static str,
     pub from: Option<&'static str>,
-    pub capability: f64,
+    pub capability: (u32, u32),
     /// Whether operands are staged in shared memory.
     pub is_pipelined: bool,
     /// Whether an item may end within a warp's tile.
     pub splits: bool,
-    pub tile_u: Tile,
-    pub tile_sigma: Tile,
+    pub tile_u: BlockTile,
+    pub tile_sigma: BlockTile,
     /// Symbols of U: of real poles and of complex ones, for `sch` and for `ssx`.
     pub symbols_u: [[&'static str; 2]; 2],
     pub symbol_sigma: &'static str,
-    /// A warp of a block of each kernel on the host, in the order of the symbols.
+    /// A warp of a block of each kernel on the CPU, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
     pub warp_u: [[unsafe fn(&ProductU, u32, u32); 2]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
     pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
 }
 
-impl Version {
+impl MatrixVersion {
     /// Fragments of l that a band n takes for so many bands l.
     pub fn fragments(&self, bands: usize) -> usize {
         let (needed, tile) = (bands.div_ceil(ROWS as usize), self.tile_u.m as usize);
@@ -68,7 +68,7 @@ impl Version {
     }
 
     /// Bytes of shared memory of a block of a tile, with so many words in an element of B.
-    pub const fn shared(&self, tile: Tile, words: u32) -> u32 {
+    pub const fn shared(&self, tile: BlockTile, words: u32) -> u32 {
         if self.is_pipelined { tile.stages(words).bytes() } else { 0 }
     }
 
@@ -80,8 +80,8 @@ impl Version {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-impl Version {
-    /// Runs a kernel of U on the host: of real or complex poles, for `sch` or `ssx`.
+impl MatrixVersion {
+    /// Runs a kernel of U on the CPU: of real or complex poles, for `sch` or `ssx`.
     pub unsafe fn run_u(&self, complex: bool, exchange: bool, arguments: &ProductU) {
         let warp = self.warp_u[usize::from(complex)][usize::from(exchange)];
         self.tile_u.run(arguments.blocks(self.tile_u), |block, at| warp(arguments, block, at));
@@ -96,7 +96,7 @@ impl Version {
 /// Fails to compile if the tiles of a version do not go together.
 const fn check<W: TileConfig>() {
     let (u, sigma) = (W::TILE_U, W::TILE_SIGMA);
-    // What a version's fragments of l are a multiple of: see `Version::fragments`.
+    // What a version's fragments of l are a multiple of: see `MatrixVersion::fragments`.
     let multiple = if W::SPLITS { 1 } else { u.m };
     assert!(multiple.is_multiple_of(sigma.a_fragments()));
     // k-tiles of U are whole tiles of the first product.
@@ -106,11 +106,20 @@ const fn check<W: TileConfig>() {
     assert!(!W::PIPELINED || !few);
 }
 
-/// A version, its entries, and its kernels on the host. Tiles are `m`, `n` and `k_tiles`, then warps.
+macro_rules! pipeline {
+    (true) => {
+        pipeline::Staged
+    };
+    (false) => {
+        pipeline::Direct
+    };
+}
+
+/// A version, its entries, and its kernels on the CPU. Tiles are `m`, `n` and `k_tiles`, then warps.
 macro_rules! version {
     (
-        $id:literal, $change:literal, from $from:expr, capability $capability:literal;
-        instruction $instruction:ty, pipelined $pipelined:literal, splits $splits:literal;
+        $id:literal, $change:literal, from $from:expr, capability $capability:expr;
+        instruction $instruction:ty, pipelined $pipelined:tt, splits $splits:literal;
         tile_u { m: $um:literal, n: $un:literal, k_tiles: $uk:literal, $($u_warps:tt)* }
         tile_sigma { m: $sm:literal, n: $sn:literal, k_tiles: $sk:literal, $($s_warps:tt)* }
         $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
@@ -121,13 +130,14 @@ macro_rules! version {
 
         impl TileConfig for Config {
             type Instruction = $instruction;
-            const TILE_U: Tile = Tile { m: $um, n: $un, k_tiles: $uk, $($u_warps)* };
-            const TILE_SIGMA: Tile = Tile { m: $sm, n: $sn, k_tiles: $sk, $($s_warps)* };
+            type Pipeline = pipeline!($pipelined);
+            const TILE_U: BlockTile = BlockTile { m: $um, n: $un, k_tiles: $uk, $($u_warps)* };
+            const TILE_SIGMA: BlockTile = BlockTile { m: $sm, n: $sn, k_tiles: $sk, $($s_warps)* };
             const SPLITS: bool = $splits;
             const PIPELINED: bool = $pipelined;
         }
 
-        pub static VERSION: Version = Version {
+        pub static VERSION: MatrixVersion = MatrixVersion {
             id: $id,
             change: $change,
             from: $from,
@@ -176,7 +186,7 @@ macro_rules! product {
 }
 
 /// All, each after the one before it.
-pub static ALL: [&Version; 6] = [
+pub static ALL: [&MatrixVersion; 6] = [
     &vector::VERSION,
     &m8n8k4::VERSION,
     &m16n8k8::VERSION,
@@ -192,7 +202,7 @@ pub mod vector {
     //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
     version! {
-        "vector", "P computed in registers, FMAs of vectors", from None, capability 7.0;
+        "vector", "P computed in registers, FMAs of vectors", from None, capability (7, 0);
         instruction mma::Vector, pipelined false, splits false;
         tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -209,7 +219,7 @@ pub mod m8n8k4 {
     //! It is the version for compute capability 8.0.
 
     version! {
-        "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability 8.0;
+        "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability (8, 0);
         instruction mma::M8N8K4, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -225,7 +235,7 @@ pub mod m16n8k8 {
     //! Operands come from L1, where each warp reads them on its own and waits for them.
 
     version! {
-        "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability 9.0;
+        "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability (9, 0);
         instruction mma::M16N8, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -242,7 +252,7 @@ pub mod ring {
     //! twice.
 
     version! {
-        "ring", "bulk copies ahead of time, tiles of 96 bands l", from Some("m16n8k8"), capability 9.0;
+        "ring", "bulk copies ahead of time, tiles of 96 bands l", from Some("m16n8k8"), capability (9, 0);
         instruction mma::M16N8, pipelined true, splits true;
         tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -259,7 +269,7 @@ pub mod m16n8k16 {
     //! operands would not fit into the registers. P of two bands n would not either: bands are filled up to a multiple of 48.
 
     version! {
-        "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability 9.0;
+        "m16n8k16", "a matrix instruction twice as deep", from Some("ring"), capability (9, 0);
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 3, n: 2, k_tiles: 2, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -276,7 +286,7 @@ pub mod wide {
     //! for numbers of bands that fill it.
 
     version! {
-        "wide", "tiles of 128 l", from Some("ring"), capability 9.0;
+        "wide", "tiles of 128 l", from Some("ring"), capability (9, 0);
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }

@@ -36,14 +36,14 @@ pub const fn packed_b(k: usize, column: usize, fragments: usize, words: usize) -
 }
 
 /// The packed operands of a block: those of a k-tile are adjacent, those of the next a stride further on.
-pub struct Operands {
+pub struct PackedOperands {
     pub a: *const f64,
     pub b: *const f64,
     pub a_stride: usize,
     pub b_stride: usize,
 }
 
-impl Operands {
+impl PackedOperands {
     #[inline(always)]
     pub fn at(&self, k_tile: u32) -> (*const f64, *const f64) {
         let a = self.a.wrapping_add(k_tile as usize * self.a_stride);
@@ -79,7 +79,7 @@ arguments! {
         limitone: f64,
         sexcut: f64,
     }
-    gpp_offdiag_odd = |pairs| pairs.thread(crate::intrinsics::block(), crate::intrinsics::lane());
+    gpp_offdiag_odd = |pairs| pairs.thread(crate::intrinsics::block(), crate::intrinsics::thread_in_block());
 }
 
 impl FallbackPairs {
@@ -111,8 +111,8 @@ impl FallbackPairs {
             while pair < end {
                 let fallback = &*self.pairs.add(pair as usize);
                 let p = fallback.element(self.exchange != 0, *self.w.add(item as usize), &limits);
-                let at = before + packed_a(column as usize, fallback.ig as usize, row as usize);
-                let (re, im) = (*self.a.add(at), *self.a.add(at + A_FRAGMENT as usize / 2));
+                let offset = before + packed_a(column as usize, fallback.ig as usize, row as usize);
+                let (re, im) = (*self.a.add(offset), *self.a.add(offset + A_FRAGMENT as usize / 2));
                 sum[0] += re * p.re - im * p.im;
                 sum[1] += re * p.im + im * p.re;
                 pair += 1;
@@ -155,7 +155,7 @@ arguments! {
         /// Fragments of V.
         right: u32,
     }
-    gpp_offdiag_gather = |pack| pack.element(crate::intrinsics::block() * THREADS + crate::intrinsics::lane());
+    gpp_offdiag_gather = |pack| pack.element(crate::intrinsics::block() * THREADS + crate::intrinsics::thread_in_block());
 }
 
 /// The row of an igp that is not among the G.
@@ -182,10 +182,12 @@ impl PackV {
         let mut element = [0.0, 0.0];
         if ig != NO_ROW && m < each * ROWS {
             let column = (first % row) * ROWS + m;
-            let at = before + packed_a(column as usize, ig as usize, row as usize);
+            let offset = before + packed_a(column as usize, ig as usize, row as usize);
             let weight = *self.vcoul.add(igp as usize) * *self.weights.add(item as usize);
-            element =
-                [weight * *self.a.add(at), -weight * *self.a.add(at + A_FRAGMENT as usize / 2)];
+            element = [
+                weight * *self.a.add(offset),
+                -weight * *self.a.add(offset + A_FRAGMENT as usize / 2),
+            ];
         }
         let packed = item as usize * (igps / 8 * self.right * 2 * B_FRAGMENT) as usize;
         let to = self.v.add(packed + packed_b(igp as usize, m as usize, self.right as usize, 2));
@@ -212,7 +214,7 @@ arguments! {
         /// Sums.
         count: u32,
     }
-    gpp_offdiag_fold = |fold| fold.number(crate::intrinsics::block() * THREADS + crate::intrinsics::lane());
+    gpp_offdiag_fold = |fold| fold.number(crate::intrinsics::block() * THREADS + crate::intrinsics::thread_in_block());
 }
 
 impl Fold {

@@ -2,15 +2,18 @@
 //! thread is the producer of a stage: it starts bulk copies, which arrive at the stage's *full* barrier. All warps are its
 //! consumers, and arrive at its *empty* barrier. A stage holds the k-tiles that a product takes at a time.
 
+use core::array::from_fn;
+
 use crate::intrinsics::{WARP, load_from_l1};
-use crate::offdiag::mma::{Instruction, PerLane, each, lane};
-use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands};
+use crate::offdiag::mma::{Instruction, PerLane, lane};
+use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, PackedOperands};
 
 /// Compile-time parameters of the kernels of a version.
 pub trait TileConfig {
     type Instruction: Instruction;
-    const TILE_U: Tile;
-    const TILE_SIGMA: Tile;
+    type Pipeline: OperandPipeline;
+    const TILE_U: BlockTile;
+    const TILE_SIGMA: BlockTile;
     /// Whether an item may end within a warp's tile.
     const SPLITS: bool;
     const PIPELINED: bool;
@@ -18,7 +21,7 @@ pub trait TileConfig {
 
 /// The tile of a block: fragments of a warp, and warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct BlockTile {
     /// Fragments of 16 l of a warp.
     pub m: u32,
     /// Fragments of 8 igp of a warp.
@@ -31,7 +34,7 @@ pub struct Tile {
     pub k_tiles: u32,
 }
 
-impl Tile {
+impl BlockTile {
     pub const fn warps(self) -> u32 {
         self.warps_m * self.warps_n
     }
@@ -66,7 +69,7 @@ impl Tile {
         Stages { count, ..one }
     }
 
-    /// Runs all warps of so many blocks on the host, one after the other.
+    /// Runs all warps of so many blocks on the CPU, one after the other.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn run(self, blocks: u32, warp: impl Fn(u32, u32)) {
         for block in 0..blocks {
@@ -110,37 +113,37 @@ const SHARED: u32 = 227 << 10;
 /// Bytes before the first stage, for the full and the empty barrier of each, of 8 bytes.
 pub const BARRIERS: u32 = 256;
 
-pub trait Pipeline {
+pub trait OperandPipeline {
     /// Of so many k-tiles, a multiple of a stage's, with so many words in an element of B. All threads of a block come
     /// here, once; for [`Staged`] with [`Stages::bytes`] of dynamic shared memory.
-    unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Self;
+    unsafe fn start(operands: PackedOperands, tile: BlockTile, words: u32, k_tiles: u32) -> Self;
 
     /// Waits for the operands of `stage`, one after the other. Those of the stage before are released.
     unsafe fn consume(&mut self, stage: u32);
 
-    /// A pair of numbers for each lane, of 32 neighbouring pairs from `at` on, of A in k-tile `k` of the stage.
-    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+    /// A pair of numbers for each lane, of 32 neighbouring pairs from `first` on, of A in k-tile `k` of the stage.
+    unsafe fn a(&self, k: u32, first: u32) -> [PerLane<f64>; 2];
 
     /// The same of B.
-    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2];
+    unsafe fn b(&self, k: u32, first: u32) -> [PerLane<f64>; 2];
 }
 
 /// No stages: each warp reads global memory.
 pub struct Direct {
-    operands: Operands,
+    operands: PackedOperands,
     k_tiles: u32,
     now: (*const f64, *const f64),
 }
 
 #[inline(always)]
-unsafe fn pair(from: *const f64, at: u32) -> [PerLane<f64>; 2] {
-    let pairs = each(|of| load_from_l1(from.cast(), at + lane(of)));
-    [0, 1].map(|half| each(|of| pairs[of][half]))
+unsafe fn pair(from: *const f64, first: u32) -> [PerLane<f64>; 2] {
+    let pairs: PerLane<[f64; 2]> = from_fn(|of| load_from_l1(from.cast(), first + lane(of)));
+    [0, 1].map(|half| from_fn(|of| pairs[of][half]))
 }
 
-impl Pipeline for Direct {
+impl OperandPipeline for Direct {
     #[inline(always)]
-    unsafe fn start(operands: Operands, tile: Tile, _words: u32, _k_tiles: u32) -> Self {
+    unsafe fn start(operands: PackedOperands, tile: BlockTile, _words: u32, _k_tiles: u32) -> Self {
         Direct { operands, k_tiles: tile.k_tiles, now: (core::ptr::null(), core::ptr::null()) }
     }
 
@@ -150,17 +153,17 @@ impl Pipeline for Direct {
     }
 
     #[inline(always)]
-    unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
-        pair(self.now.0.wrapping_add(k as usize * self.operands.a_stride), at)
+    unsafe fn a(&self, k: u32, first: u32) -> [PerLane<f64>; 2] {
+        pair(self.now.0.wrapping_add(k as usize * self.operands.a_stride), first)
     }
 
     #[inline(always)]
-    unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
-        pair(self.now.1.wrapping_add(k as usize * self.operands.b_stride), at)
+    unsafe fn b(&self, k: u32, first: u32) -> [PerLane<f64>; 2] {
+        pair(self.now.1.wrapping_add(k as usize * self.operands.b_stride), first)
     }
 }
 
-/// On the host nothing is staged.
+/// On the CPU nothing is staged.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Staged = Direct;
 #[cfg(target_arch = "nvptx64")]
@@ -170,18 +173,18 @@ pub use gpu::Staged;
 mod gpu {
     use core::arch::{asm, global_asm};
 
-    use super::{BARRIERS, Pipeline, Stages, Tile};
+    use super::{BARRIERS, BlockTile, OperandPipeline, Stages};
     use crate::intrinsics::{
-        WARP, barrier, lane, lane_in_register, load_shared_pair, warp_barrier,
+        WARP, barrier, load_shared_pair, thread_in_block, thread_in_register, warp_barrier,
     };
     use crate::offdiag::mma::PerLane;
-    use crate::offdiag::pack::Operands;
+    use crate::offdiag::pack::PackedOperands;
 
     global_asm!(".extern .shared .align 128 .b8 gpp_offdiag_stages[];");
 
     /// The pipeline of a block in shared memory, a ring of stages.
     pub struct Staged {
-        operands: Operands,
+        operands: PackedOperands,
         stages: Stages,
         base: u32,
         /// Stages of the whole product.
@@ -237,17 +240,22 @@ mod gpu {
         /// Address of the calling lane's first pair in the stage that is consumed.
         #[inline(always)]
         unsafe fn at(&self) -> u32 {
-            self.address(self.now) + lane_in_register() % WARP * 16
+            self.address(self.now) + thread_in_register() % WARP * 16
         }
     }
 
-    impl Pipeline for Staged {
+    impl OperandPipeline for Staged {
         #[inline(always)]
-        unsafe fn start(operands: Operands, tile: Tile, words: u32, k_tiles: u32) -> Staged {
+        unsafe fn start(
+            operands: PackedOperands,
+            tile: BlockTile,
+            words: u32,
+            k_tiles: u32,
+        ) -> Staged {
             let (stages, warps) = (tile.stages(words), tile.warps());
             let base: u32;
             asm!("mov.u32 {}, gpp_offdiag_stages;", out(reg32) base, options(pure, nomem, nostack));
-            if lane() == 0 {
+            if thread_in_block() == 0 {
                 let mut stage = 0;
                 while stage < stages.count {
                     make_barrier(base + 16 * stage, 1);
@@ -259,7 +267,7 @@ mod gpu {
             barrier();
             let count = k_tiles / stages.k_tiles;
             let pipeline = Staged { operands, stages, base, count, warps, now: 0 };
-            if lane() == 0 {
+            if thread_in_block() == 0 {
                 let mut stage = 0;
                 while stage < Self::ahead(stages) && stage < count {
                     pipeline.produce(stage);
@@ -279,7 +287,7 @@ mod gpu {
             }
             // Warps take turns as producers: one that produced all stages would be the last in each, and the others wait.
             let next = stage + Self::ahead(self.stages);
-            if lane_in_register() == next % self.warps * WARP && next < self.count {
+            if thread_in_register() == next % self.warps * WARP && next < self.count {
                 self.produce(next);
             }
             warp_barrier();
@@ -288,33 +296,33 @@ mod gpu {
         }
 
         #[inline(always)]
-        unsafe fn a(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+        unsafe fn a(&self, k: u32, first: u32) -> [PerLane<f64>; 2] {
             let operand = k * self.stages.a_bytes();
-            let pair = load_shared_pair(self.at() + operand + 16 * at);
+            let pair = load_shared_pair(self.at() + operand + 16 * first);
             [[pair.re], [pair.im]]
         }
 
         #[inline(always)]
-        unsafe fn b(&self, k: u32, at: u32) -> [PerLane<f64>; 2] {
+        unsafe fn b(&self, k: u32, first: u32) -> [PerLane<f64>; 2] {
             let stages = self.stages;
             let operand = stages.k_tiles * stages.a_bytes() + k * stages.b_bytes();
-            let pair = load_shared_pair(self.at() + operand + 16 * at);
+            let pair = load_shared_pair(self.at() + operand + 16 * first);
             [[pair.re], [pair.im]]
         }
     }
 
     #[inline(always)]
-    unsafe fn make_barrier(at: u32, count: u32) {
-        asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) at, in(reg32) count, options(nostack));
+    unsafe fn make_barrier(address: u32, count: u32) {
+        asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) address, in(reg32) count, options(nostack));
     }
 
     /// Waits until a barrier has left the phase of this parity.
     #[inline(always)]
-    unsafe fn wait(at: u32, phase: u32) {
+    unsafe fn wait(address: u32, phase: u32) {
         loop {
             let done: u32;
             asm!("{{ .reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [{1}], {2}; selp.u32 {0}, 1, 0, done; }}",
-                out(reg32) done, in(reg32) at, in(reg32) phase, options(nostack));
+                out(reg32) done, in(reg32) address, in(reg32) phase, options(nostack));
             if done != 0 {
                 return;
             }

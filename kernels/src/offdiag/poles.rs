@@ -11,7 +11,7 @@ use crate::intrinsics::approximate_reciprocal;
 
 /// Bounds of the branch and of the cutoff.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct MatrixLimits {
     /// Bits of the smallest `|w − ω̃|` of the first branch, or of its square for complex poles.
     pub first: u64,
     /// Bits of `sexcut`, or of its square for complex poles: for `w < 0` an `ssx` is cut off if the bits of
@@ -54,25 +54,25 @@ pub fn is_regular(wtilde: Complex64, limits: &arrays::Limits, largest: f64) -> b
 pub const HUGE: f64 = 1e15;
 
 /// An element of B from the words of the packed operand.
-pub trait Element<const WORDS: usize> {
+pub trait ElementB<const WORDS: usize> {
     /// Whether the cutoff is tested for `w < 0`.
     const CUTS: bool = false;
 
     /// The same without the cutoff, for `w ≥ 0`.
-    type Uncut: Element<WORDS>;
+    type Uncut: ElementB<WORDS>;
 
     /// Real and imaginary part.
-    fn element(words: [f64; WORDS], w: f64, limits: Limits) -> [f64; 2];
+    fn element(words: [f64; WORDS], w: f64, limits: MatrixLimits) -> [f64; 2];
 }
 
 /// V, which is packed as it is.
 pub struct PackedV;
 
-impl Element<2> for PackedV {
+impl ElementB<2> for PackedV {
     type Uncut = PackedV;
 
     #[inline(always)]
-    fn element(words: [f64; 2], _: f64, _: Limits) -> [f64; 2] {
+    fn element(words: [f64; 2], _: f64, _: MatrixLimits) -> [f64; 2] {
         words
     }
 }
@@ -80,11 +80,11 @@ impl Element<2> for PackedV {
 /// `sch` of a real pole: of the words ω̃ and ω̃·eps.
 pub struct Sch;
 
-impl Element<3> for Sch {
+impl ElementB<3> for Sch {
     type Uncut = Sch;
 
     #[inline(always)]
-    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: MatrixLimits) -> [f64; 2] {
         let wdiff = w - wtilde;
         let inverse = reciprocal(wdiff);
         let inverse = if size(wdiff) < limits.first { 0.0 } else { inverse };
@@ -95,12 +95,12 @@ impl Element<3> for Sch {
 /// `ssx` of a real pole: of the words ω̃ and ω̃·eps; for `w < 0` only if `CUT`.
 pub struct Ssx<const CUT: bool>;
 
-impl<const CUT: bool> Element<3> for Ssx<CUT> {
+impl<const CUT: bool> ElementB<3> for Ssx<CUT> {
     const CUTS: bool = CUT;
     type Uncut = Ssx<false>;
 
     #[inline(always)]
-    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: MatrixLimits) -> [f64; 2] {
         let (wdiff, wsum) = (w - wtilde, w + wtilde);
         let near = size(wdiff) < limits.first;
         // ω̃ / ((w − ω̃)(w + ω̃)), or −ω̃ / (2ω̃(w + ω̃)).
@@ -115,11 +115,11 @@ impl<const CUT: bool> Element<3> for Ssx<CUT> {
 /// `sch` of any pole: of the words of ω̃ and ω̃·eps.
 pub struct ComplexSch;
 
-impl Element<4> for ComplexSch {
+impl ElementB<4> for ComplexSch {
     type Uncut = ComplexSch;
 
     #[inline(always)]
-    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: MatrixLimits) -> [f64; 2] {
         let wdiff = w - re;
         let square = fma(wdiff, wdiff, im * im);
         let inverse = reciprocal(square);
@@ -132,12 +132,12 @@ impl Element<4> for ComplexSch {
 /// `ssx` of any pole; for `w < 0` only if `CUT`.
 pub struct ComplexSsx<const CUT: bool>;
 
-impl<const CUT: bool> Element<4> for ComplexSsx<CUT> {
+impl<const CUT: bool> ElementB<4> for ComplexSsx<CUT> {
     const CUTS: bool = CUT;
     type Uncut = ComplexSsx<false>;
 
     #[inline(always)]
-    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: Limits) -> [f64; 2] {
+    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: MatrixLimits) -> [f64; 2] {
         let (wdiff, wsum) = (w - re, w + re);
         let square = fma(wdiff, wdiff, im * im);
         let near = size(square) < limits.first;

@@ -3,13 +3,15 @@
 //! A complex product is three real ones: with `t1 = Ar·Pr`, `t2 = Ai·Pi` and `t3 = (Ar + Ai)·(Pr + Pi)`, the real
 //! part is `t1 − t2` and the imaginary one `t3 − t1 − t2`.
 
+use core::array::from_fn;
+
 use crate::offdiag::mma::{
-    COLUMNS, FragmentA, FragmentB, FragmentC, Instruction, LANES, ROWS, each, lane, position_c,
-    unroll, warp,
+    COLUMNS, FragmentA, FragmentB, FragmentC, Instruction, LANES, ROWS, lane, position_c, warp,
 };
-use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Operands, packed_a};
-use crate::offdiag::pipeline::{Direct, Pipeline, Staged, Tile, TileConfig};
-use crate::offdiag::poles::{Element, Limits, PackedV};
+use crate::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, PackedOperands, packed_a};
+use crate::offdiag::pipeline::{BlockTile, OperandPipeline, TileConfig};
+use crate::offdiag::poles::{ElementB, MatrixLimits, PackedV};
+use crate::threads::each;
 
 /// The three real products of a warp's tile.
 pub type Accumulators<const M: usize, const N: usize> = [[[FragmentC; 3]; N]; M];
@@ -19,16 +21,16 @@ pub type Accumulators<const M: usize, const N: usize> = [[[FragmentC; 3]; N]; M]
 #[inline(always)]
 pub unsafe fn main_loop<
     I: Instruction,
-    P: Element<WORDS>,
+    P: ElementB<WORDS>,
     const WORDS: usize,
     const M: usize,
     const N: usize,
     const K: usize,
     const SPLIT: usize,
 >(
-    pipeline: &mut impl Pipeline,
+    pipeline: &mut impl OperandPipeline,
     k_tiles: u32,
-    limits: Limits,
+    limits: MatrixLimits,
     w: [f64; 2],
     l: u32,
     igp: u32,
@@ -38,7 +40,7 @@ pub unsafe fn main_loop<
     while stage < k_tiles / K as u32 {
         pipeline.consume(stage);
         let mut operands = [[[[[0.0; LANES]; 2]; K]; 3]; N];
-        unroll::<M>(|m| {
+        each::<M>(|m| {
             if m == 0 || m == SPLIT {
                 operands = load_b::<P, WORDS, N, K>(pipeline, w[usize::from(m > 0)], limits, igp);
             }
@@ -51,22 +53,22 @@ pub unsafe fn main_loop<
 
 /// B of a stage: P of `N` fragments of igp from `igp` on, made in registers.
 #[inline(always)]
-unsafe fn load_b<P: Element<WORDS>, const WORDS: usize, const N: usize, const K: usize>(
-    pipeline: &impl Pipeline,
+unsafe fn load_b<P: ElementB<WORDS>, const WORDS: usize, const N: usize, const K: usize>(
+    pipeline: &impl OperandPipeline,
     w: f64,
-    limits: Limits,
+    limits: MatrixLimits,
     igp: u32,
 ) -> [[[FragmentB; K]; 3]; N] {
     let mut b = [[[[[0.0; LANES]; 2]; K]; 3]; N];
-    unroll::<N>(|n| {
-        unroll::<K>(|k| {
+    each::<N>(|n| {
+        each::<K>(|k| {
             let mut words = [[[0.0; LANES]; 2]; WORDS];
             let first = (igp + n as u32) * WORDS as u32;
-            unroll::<WORDS>(|word| {
+            each::<WORDS>(|word| {
                 words[word] = pipeline.b(k as u32, (first + word as u32) * 32);
             });
-            let all = elements_b::<P, WORDS>(&words, w, limits);
-            unroll::<3>(|of| b[n][of][k] = all[of]);
+            let parts = elements_b::<P, WORDS>(&words, w, limits);
+            each::<3>(|of| b[n][of][k] = parts[of]);
         });
     });
     b
@@ -75,40 +77,40 @@ unsafe fn load_b<P: Element<WORDS>, const WORDS: usize, const N: usize, const K:
 /// Adds the products of fragment `l` of A in a stage with B.
 #[inline(always)]
 unsafe fn multiply_a<I: Instruction, const N: usize, const K: usize>(
-    pipeline: &impl Pipeline,
+    pipeline: &impl OperandPipeline,
     l: u32,
     operands: &[[[FragmentB; K]; 3]; N],
     sums: &mut [[FragmentC; 3]; N],
 ) {
     let [mut re, mut im, mut both] = [[[[0.0; LANES]; 4]; K]; 3];
-    unroll::<K>(|k| re[k] = load_a(pipeline, k, l * 128));
-    unroll::<N>(|n| I::multiply(&mut sums[n][0], &re, &operands[n][0]));
-    unroll::<K>(|k| im[k] = load_a(pipeline, k, l * 128 + 64));
-    unroll::<N>(|n| I::multiply(&mut sums[n][1], &im, &operands[n][1]));
-    unroll::<K>(|k| {
-        unroll::<4>(|i| both[k][i] = each(|lane| re[k][i][lane] + im[k][i][lane]));
+    each::<K>(|k| re[k] = load_a(pipeline, k, l * 128));
+    each::<N>(|n| I::multiply(&mut sums[n][0], &re, &operands[n][0]));
+    each::<K>(|k| im[k] = load_a(pipeline, k, l * 128 + 64));
+    each::<N>(|n| I::multiply(&mut sums[n][1], &im, &operands[n][1]));
+    each::<K>(|k| {
+        each::<4>(|i| both[k][i] = from_fn(|lane| re[k][i][lane] + im[k][i][lane]));
     });
-    unroll::<N>(|n| I::multiply(&mut sums[n][2], &both, &operands[n][2]));
+    each::<N>(|n| I::multiply(&mut sums[n][2], &both, &operands[n][2]));
 }
 
 /// The real or the imaginary part of a fragment of A in k-tile `k` of the stage.
 #[inline(always)]
-unsafe fn load_a(pipeline: &impl Pipeline, k: usize, at: u32) -> FragmentA {
-    let [[a0, a1], [a2, a3]] = [pipeline.a(k as u32, at), pipeline.a(k as u32, at + 32)];
+unsafe fn load_a(pipeline: &impl OperandPipeline, k: usize, first: u32) -> FragmentA {
+    let [[a0, a1], [a2, a3]] = [pipeline.a(k as u32, first), pipeline.a(k as u32, first + 32)];
     [a0, a1, a2, a3]
 }
 
 /// Real part, imaginary part and their sum of the elements of a fragment of B.
 #[inline(always)]
-fn elements_b<P: Element<WORDS>, const WORDS: usize>(
+fn elements_b<P: ElementB<WORDS>, const WORDS: usize>(
     words: &[[[f64; LANES]; 2]; WORDS],
     w: f64,
-    limits: Limits,
+    limits: MatrixLimits,
 ) -> [FragmentB; 3] {
     let mut b = [[[0.0; LANES]; 2]; 3];
-    unroll::<2>(|k| {
+    each::<2>(|k| {
         for lane in 0..LANES {
-            let [re, im] = P::element(core::array::from_fn(|word| words[word][k][lane]), w, limits);
+            let [re, im] = P::element(from_fn(|word| words[word][k][lane]), w, limits);
             b[0][k][lane] = re;
             b[1][k][lane] = im;
             b[2][k][lane] = re + im;
@@ -167,13 +169,13 @@ pub const WORDS: [u32; 2] = [3, 4];
 const NEIGHBOURS: u32 = 12;
 
 impl ProductU {
-    pub fn blocks(&self, tile: Tile) -> u32 {
+    pub fn blocks(&self, tile: BlockTile) -> u32 {
         self.right / tile.b_fragments() * self.columns(tile)
     }
 
     /// Tiles of l, of all items.
     #[inline(always)]
-    fn columns(&self, tile: Tile) -> u32 {
+    fn columns(&self, tile: BlockTile) -> u32 {
         (self.count * self.fragments).div_ceil(tile.a_fragments())
     }
 
@@ -183,7 +185,7 @@ impl ProductU {
         clippy::manual_clamp,
         reason = "of a clamped width the compiler does not see that it is not zero"
     )]
-    fn tile(&self, tile: Tile, block: u32) -> (u32, u32) {
+    fn tile(&self, tile: BlockTile, block: u32) -> (u32, u32) {
         let (tiles, columns) = (self.right / tile.b_fragments(), self.columns(tile).max(1));
         let before = block / columns / NEIGHBOURS * NEIGHBOURS;
         let (at, width) = (block - before * columns, (tiles - before).min(NEIGHBOURS).max(1));
@@ -191,11 +193,11 @@ impl ProductU {
     }
 
     #[inline(always)]
-    fn operands(&self, tile: Tile, words: u32, block: u32) -> Operands {
+    fn operands(&self, tile: BlockTile, words: u32, block: u32) -> PackedOperands {
         let (igp, column) = self.tile(tile, block);
         let (first, row) = (column * tile.a_fragments(), self.group.max(1));
         let before = (first / row) as usize * self.steps as usize * row as usize;
-        Operands {
+        PackedOperands {
             a: self.a.wrapping_add((before + (first % row) as usize) * A_FRAGMENT as usize),
             b: self.poles.wrapping_add((igp * tile.b_fragments() * words * B_FRAGMENT) as usize),
             a_stride: (self.group * A_FRAGMENT) as usize,
@@ -207,7 +209,7 @@ impl ProductU {
     #[inline(always)]
     pub(super) unsafe fn warp<
         W: TileConfig,
-        P: Element<WORDS>,
+        P: ElementB<WORDS>,
         const WORDS: usize,
         const M: usize,
         const N: usize,
@@ -215,62 +217,43 @@ impl ProductU {
     >(
         &self,
         block: u32,
-        at: u32,
+        index: u32,
     ) {
         let (tile, words) = (W::TILE_U, WORDS as u32);
         let operands = self.operands(tile, words, block);
-        if W::PIPELINED {
-            let mut pipeline = Staged::start(operands, tile, words, self.steps);
-            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
-        } else {
-            let mut pipeline = Direct::start(operands, tile, words, self.steps);
-            self.sum::<W, P, WORDS, M, N, K>(&mut pipeline, block, warp(at));
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn sum<
-        W: TileConfig,
-        P: Element<WORDS>,
-        const WORDS: usize,
-        const M: usize,
-        const N: usize,
-        const K: usize,
-    >(
-        &self,
-        pipeline: &mut impl Pipeline,
-        block: u32,
-        warp: u32,
-    ) {
-        let (igp, column) = self.tile(W::TILE_U, block);
-        let (across, along) = W::TILE_U.warp_position(warp);
+        let mut pipeline = W::Pipeline::start(operands, tile, words, self.steps);
+        let pipeline = &mut pipeline;
+        let warp = warp(index);
+        let (igp, column) = self.tile(tile, block);
+        let (across, along) = tile.warp_position(warp);
         let (m0, n0) = (across * M as u32, along * N as u32);
         let first = column * W::TILE_U.a_fragments() + m0;
-        let each = self.fragments.max(1);
+        let fragments = self.fragments.max(1);
         // What is behind the last item is summed with its poles, and not stored.
-        let of = |fragment: u32| (fragment / each).min(self.count - 1) as usize;
-        let w = [*self.w.add(of(first)), *self.w.add(of(first + M as u32 - 1))];
-        let own = if W::SPLITS { each - first % each } else { M as u32 };
+        let item_of = |fragment: u32| (fragment / fragments).min(self.count - 1) as usize;
+        let w = [*self.w.add(item_of(first)), *self.w.add(item_of(first + M as u32 - 1))];
+        let of_first_item = if W::SPLITS { fragments - first % fragments } else { M as u32 };
         let sums = if P::CUTS && (w[0] < 0.0 || w[1] < 0.0) {
-            self.split::<W, P, WORDS, M, N, K>(pipeline, own, w, m0, n0)
+            self.split::<W, P, WORDS, M, N, K>(pipeline, of_first_item, w, m0, n0)
         } else {
-            self.split::<W, P::Uncut, WORDS, M, N, K>(pipeline, own, w, m0, n0)
+            self.split::<W, P::Uncut, WORDS, M, N, K>(pipeline, of_first_item, w, m0, n0)
         };
         let igp = (igp * W::TILE_U.b_fragments() + n0) * COLUMNS;
-        unroll::<M>(|m| {
+        each::<M>(|m| {
             let fragment = first + m as u32;
-            let item = fragment / each;
+            let item = fragment / fragments;
             if item < self.count {
-                let packed = (item * self.right) as usize * (each * A_FRAGMENT) as usize;
-                let l = fragment % each * ROWS;
-                unroll::<N>(|n| {
-                    unroll::<4>(|element| {
-                        for of in 0..LANES {
-                            let (row, column) = position_c(lane(of), element as u32);
+                let packed = (item * self.right) as usize * (fragments * A_FRAGMENT) as usize;
+                let l = fragment % fragments * ROWS;
+                each::<N>(|n| {
+                    each::<4>(|element| {
+                        for which in 0..LANES {
+                            let (row, column) = position_c(lane(which), element as u32);
                             let igp = igp + n as u32 * COLUMNS + column;
-                            let at = packed_a((l + row) as usize, igp as usize, each as usize);
-                            let to = self.u.add(packed + at);
-                            let [re, im] = complex(&sums[m][n], element, of);
+                            let offset =
+                                packed_a((l + row) as usize, igp as usize, fragments as usize);
+                            let to = self.u.add(packed + offset);
+                            let [re, im] = complex(&sums[m][n], element, which);
                             *to = re;
                             *to.add(A_FRAGMENT as usize / 2) = im;
                         }
@@ -280,25 +263,25 @@ impl ProductU {
         });
     }
 
-    /// The products of a warp's tile, whose first `own` fragments of l are of the item of `w[0]`.
+    /// The products of a warp's tile, whose first `of_first_item` fragments of l are of the item of `w[0]`.
     #[inline(always)]
     unsafe fn split<
         W: TileConfig,
-        P: Element<WORDS>,
+        P: ElementB<WORDS>,
         const WORDS: usize,
         const M: usize,
         const N: usize,
         const K: usize,
     >(
         &self,
-        pipeline: &mut impl Pipeline,
-        own: u32,
+        pipeline: &mut impl OperandPipeline,
+        of_first_item: u32,
         w: [f64; 2],
         l: u32,
         igp: u32,
     ) -> Accumulators<M, N> {
-        let limits = Limits { first: self.first, sexcut: self.sexcut };
-        match own {
+        let limits = MatrixLimits { first: self.first, sexcut: self.sexcut };
+        match of_first_item {
             1 if W::SPLITS => main_loop::<W::Instruction, P, WORDS, M, N, K, 1>(
                 pipeline, self.steps, limits, w, l, igp,
             ),
@@ -351,13 +334,13 @@ fn split(block: u32, tiles: u32, columns: u32) -> (u32, u32, u32) {
 }
 
 impl ProductSigma {
-    pub fn blocks(&self, tile: Tile) -> u32 {
+    pub fn blocks(&self, tile: BlockTile) -> u32 {
         self.right / tile.b_fragments() * (self.left / tile.a_fragments()) * self.slots
     }
 
     /// Tile of m, tile of l, and slot of a block.
     #[inline(always)]
-    fn tile(&self, tile: Tile, block: u32) -> (u32, u32, u32) {
+    fn tile(&self, tile: BlockTile, block: u32) -> (u32, u32, u32) {
         split(block, self.right / tile.b_fragments(), self.left / tile.a_fragments())
     }
 
@@ -372,11 +355,11 @@ impl ProductSigma {
     }
 
     #[inline(always)]
-    fn operands(&self, tile: Tile, block: u32) -> Operands {
+    fn operands(&self, tile: BlockTile, block: u32) -> PackedOperands {
         let (m, l, slot) = self.tile(tile, block);
         let (a, b) = ((self.left * A_FRAGMENT) as usize, (self.right * 2 * B_FRAGMENT) as usize);
         let first = self.first(slot) as usize * self.steps as usize;
-        Operands {
+        PackedOperands {
             a: self.u.wrapping_add(first * a + (l * tile.a_fragments() * A_FRAGMENT) as usize),
             b: self.v.wrapping_add(first * b + (m * tile.b_fragments() * 2 * B_FRAGMENT) as usize),
             a_stride: a,
@@ -388,26 +371,19 @@ impl ProductSigma {
     pub(super) unsafe fn warp<W: TileConfig, const M: usize, const N: usize, const K: usize>(
         &self,
         block: u32,
-        at: u32,
+        index: u32,
     ) {
-        let tile = W::TILE_SIGMA;
-        let operands = self.operands(tile, block);
-        let (_, _, slot) = self.tile(tile, block);
-        let steps = self.steps(slot);
-        if W::PIPELINED {
-            let mut pipeline = Staged::start(operands, tile, 2, steps);
-            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
-        } else {
-            let mut pipeline = Direct::start(operands, tile, 2, steps);
-            self.sum::<W, M, N, K>(&mut pipeline, block, warp(at));
-        }
+        let operands = self.operands(W::TILE_SIGMA, block);
+        let (_, _, slot) = self.tile(W::TILE_SIGMA, block);
+        let mut pipeline = W::Pipeline::start(operands, W::TILE_SIGMA, 2, self.steps(slot));
+        self.sum::<W, M, N, K>(&mut pipeline, block, warp(index));
     }
 
     /// Sums the tile of a warp, and adds it to what is stored.
     #[inline(always)]
     unsafe fn sum<W: TileConfig, const M: usize, const N: usize, const K: usize>(
         &self,
-        pipeline: &mut impl Pipeline,
+        pipeline: &mut W::Pipeline,
         block: u32,
         warp: u32,
     ) {
@@ -415,7 +391,7 @@ impl ProductSigma {
         let (m, l, slot) = self.tile(tile, block);
         let (across, along) = tile.warp_position(warp);
         let (m0, n0) = (across * M as u32, along * N as u32);
-        let none = Limits { first: 0, sexcut: 0 };
+        let none = MatrixLimits { first: 0, sexcut: 0 };
         let steps = self.steps(slot);
         let sums = main_loop::<W::Instruction, PackedV, 2, M, N, K, M>(
             pipeline, steps, none, [0.0; 2], m0, n0,
@@ -424,9 +400,9 @@ impl ProductSigma {
         let to = self.sums.add(slot as usize * ls * ms * 2);
         let (l, m) =
             ((l * tile.a_fragments() + m0) * ROWS, (m * tile.b_fragments() + n0) * COLUMNS);
-        unroll::<M>(|i| {
-            unroll::<N>(|j| {
-                unroll::<4>(|element| {
+        each::<M>(|i| {
+            each::<N>(|j| {
+                each::<4>(|element| {
                     for of in 0..LANES {
                         let (row, column) = position_c(lane(of), element as u32);
                         let l = (l + i as u32 * ROWS + row) as usize;

@@ -55,32 +55,32 @@ const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
 shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
 
 #[inline(always)]
-const fn factor_at(buffer: u32, at: u32, which: usize) -> u32 {
-    FACTORS + ((buffer * STAGE + at) * PER_PAIR + which as u32) * 2
+const fn factor_at(buffer: u32, pair: u32, which: usize) -> u32 {
+    FACTORS + ((buffer * STAGE + pair) * PER_PAIR + which as u32) * 2
 }
 
 /// The bounds that decide on the far field of a disc, for any energy.
 #[derive(Clone, Copy, Debug)]
 pub struct Acceptance {
-    middle: Complex64,
-    radius: f64,
+    pub middle: Complex64,
+    pub radius: f64,
     /// Squares of the least and the largest `|w ∓ z₀|` at which the expansion of a quotient holds.
-    far: [f64; 2],
+    pub far: [f64; 2],
     /// Square of `|w − z₀|` above which the first branch holds for all poles.
-    first: f64,
+    pub first: f64,
     /// Square of `|w − z₀|` below which it holds for none.
-    second: f64,
+    pub second: f64,
     /// Square of `|w − z₀|` above which no pole is `w` itself.
-    outside: f64,
+    pub outside: f64,
     /// The least and the largest `|ω̃|`.
-    sizes: [f64; 2],
-    sexcut: f64,
+    pub sizes: [f64; 2],
+    pub sexcut: f64,
 }
 
 impl Acceptance {
     /// Of a disc; if its radius is NaN, nothing holds.
     #[inline(always)]
-    pub fn of(disc: &Disc, limits: &Limits) -> Acceptance {
+    pub fn for_disc(disc: &Disc, limits: &Limits) -> Acceptance {
         let (middle, radius) = (disc.middle, disc.radius);
         let size = sqrt(middle.norm_sqr());
         let sizes = [size - radius, size + radius];
@@ -128,9 +128,9 @@ impl Acceptance {
                 let sum = self.sexcut * (opposite + margin);
                 if q { sum * (away + margin) } else { sum + sum }
             };
-            let of = |size: f64| if q { size * size } else { size };
-            let is_cut = of(small) > bound(self.radius) * (1.0 + MARGIN);
-            let is_below = of(large) < bound(-self.radius) * (1.0 - MARGIN);
+            let numerator = |size: f64| if q { size * size } else { size };
+            let is_cut = numerator(small) > bound(self.radius) * (1.0 + MARGIN);
+            let is_below = numerator(large) < bound(-self.radius) * (1.0 - MARGIN);
             if !is_cut && !is_below {
                 return None;
             }
@@ -144,30 +144,30 @@ impl Acceptance {
 
     /// The expansion of `1/(w − ω̃)`.
     #[inline(always)]
-    pub fn expansion(&self, w: f64) -> Expansion {
+    pub fn expansion(&self, w: f64) -> DiscExpansion {
         let d = Complex::new(w - self.middle.re, -self.middle.im);
         let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
-        Expansion { first, step: first * self.radius }
+        DiscExpansion { first, step: first * self.radius }
     }
 
     /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
     #[inline(always)]
-    pub fn difference(&self, q: &Expansion, opposite: &Expansion) -> Complex64 {
+    pub fn difference(&self, q: &DiscExpansion, opposite: &DiscExpansion) -> Complex64 {
         -(self.middle + self.middle) * (q.first * opposite.first)
     }
 }
 
 /// The weights of the moments for `1/(w − ω̃)`: `first`, and `step` times as much for each that follows.
 #[derive(Clone, Copy, Debug)]
-pub struct Expansion {
+pub struct DiscExpansion {
     /// `1/(w − z₀)`.
     pub first: Complex64,
     /// `r/(w − z₀)`.
     step: Complex64,
 }
 
-impl Expansion {
-    /// The sum over all moments but the first, without the factor [`Expansion::first`].
+impl DiscExpansion {
+    /// The sum over all moments but the first, without the factor [`DiscExpansion::first`].
     #[inline(always)]
     pub fn tail(&self, moment: impl Fn(usize) -> Complex64) -> Complex64 {
         let mut sum = moment(MOMENTS - 1);
@@ -209,13 +209,13 @@ impl Cluster for Disc {
     }
 
     #[inline(always)]
-    unsafe fn load(a: &ClusterArguments, at: u32) -> Disc {
-        *a.clusters.cast::<Disc>().add(at as usize)
+    unsafe fn load(a: &ClusterArguments, index: u32) -> Disc {
+        *a.clusters.cast::<Disc>().add(index as usize)
     }
 
     #[inline(always)]
-    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64> {
-        *a.poles.cast::<Pole<Complex64>>().add(at as usize)
+    unsafe fn pole(a: &ClusterArguments, index: u32) -> Pole<Complex64> {
+        *a.poles.cast::<Pole<Complex64>>().add(index as usize)
     }
 
     #[inline(always)]
@@ -225,7 +225,7 @@ impl Cluster for Disc {
 
     #[inline(always)]
     fn far_fields(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<FarField> {
-        let acceptance = Acceptance::of(self, &limits);
+        let acceptance = Acceptance::for_disc(self, &limits);
         move |w, occupied| acceptance.far_field(w, occupied)
     }
 
@@ -234,18 +234,18 @@ impl Cluster for Disc {
         let end = self.end;
         let zero = Complex::new(0.0, 0.0);
         let (middle, scale) = (self.middle, 1.0 / self.radius);
-        let pole = |at: u32| Disc::pole(a, at.min(end - 1));
-        let fetch = |at: u32| {
-            let pole = pole(at);
+        let pole = |index: u32| Disc::pole(a, index.min(end - 1));
+        let fetch = |index: u32| {
+            let pole = pole(index);
             (pole, *a.vcoul_loc.add(pole.igp as usize))
         };
-        let set = |at: u32, value: Complex64| team.set_pair(at, [value.re, value.im]);
-        let get = |at: u32| {
-            let [re, im] = team.pair(at);
+        let set = |offset: u32, value: Complex64| team.set_pair(offset, [value.re, value.im]);
+        let get = |offset: u32| {
+            let [re, im] = team.pair(offset);
             Complex::new(re, im)
         };
-        let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
-            let scaled = if at < end { 0.5 * vcoul } else { 0.0 };
+        let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
+            let scaled = if pair < end { 0.5 * vcoul } else { 0.0 };
             let wtilde = pole.wtilde;
             set(factor_at(buffer, thread, 0), wtilde * pole.eps * scaled);
             let zeta = (wtilde - middle) * scale;
@@ -269,8 +269,8 @@ impl Cluster for Disc {
             team.all(|thread| {
                 let ahead = next < end;
                 let fetched = fetch(if ahead { next + thread } else { begin });
-                let elements = |at: u32| -> [[Complex64; 2]; PREFETCH as usize] {
-                    core::array::from_fn(|i| a.elements(&pole(at + i as u32), first + thread))
+                let elements = |index: u32| -> [[Complex64; 2]; PREFETCH as usize] {
+                    core::array::from_fn(|i| a.elements(&pole(index + i as u32), first + thread))
                 };
                 // Sums of a stage are added to the moments at its end: fewer additions in a row.
                 let mut moments = [zero; MOMENTS];
@@ -287,8 +287,8 @@ impl Cluster for Disc {
                     at += PREFETCH;
                 }
                 for (k, &moment) in moments.iter().enumerate() {
-                    let at = moment_at(thread, k);
-                    set(at, get(at) + moment);
+                    let offset = moment_at(thread, k);
+                    set(offset, get(offset) + moment);
                 }
                 if ahead {
                     put(buffer ^ 1, thread, next + thread, fetched);
@@ -306,11 +306,11 @@ impl Cluster for Disc {
         first: u32,
         target: u32,
     ) {
-        let Target { iw, begin, step } = Target::of(target, a);
+        let Target { iw, begin, step } = Target::from_index(target, a);
         if iw >= a.nw {
             return;
         }
-        let (acceptance, bands) = (Acceptance::of(self, &a.limits()), a.bands(first));
+        let (acceptance, bands) = (Acceptance::for_disc(self, &a.limits()), a.bands(first));
         let zero = Complex::new(0.0, 0.0);
         let (mut asx, mut ach) = (zero, zero);
         let mut b = begin;

@@ -31,10 +31,10 @@ use crate::threads::split;
 pub mod complex;
 pub mod real;
 
-#[cfg(target_arch = "nvptx64")]
-pub use gpu::Block;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::Emulated;
+pub use cpu::Emulated;
+#[cfg(target_arch = "nvptx64")]
+pub use gpu::BlockOnGpu;
 
 /// Bands of a block, one for each of its threads.
 pub const BANDS: u32 = 64;
@@ -159,9 +159,9 @@ pub trait Cluster: Copy {
     #[cfg(target_arch = "nvptx64")]
     fn shared_memory() -> u32;
 
-    unsafe fn load(a: &ClusterArguments, at: u32) -> Self;
+    unsafe fn load(a: &ClusterArguments, index: u32) -> Self;
 
-    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64>;
+    unsafe fn pole(a: &ClusterArguments, index: u32) -> Pole<Complex64>;
 
     fn pairs(&self) -> Range<u32>;
 
@@ -230,10 +230,10 @@ pub unsafe fn block<C: Cluster, T: Team>(
 
 #[inline(always)]
 fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
-    let mut at = first;
-    while at < count {
-        each(at);
-        at += BANDS;
+    let mut index = first;
+    while index < count {
+        each(index);
+        index += BANDS;
     }
 }
 
@@ -249,9 +249,9 @@ struct Target {
 
 impl Target {
     #[inline(always)]
-    fn of(at: u32, a: &ClusterArguments) -> Target {
+    fn from_index(index: u32, a: &ClusterArguments) -> Target {
         let bits = a.targets().trailing_zeros();
-        Target { iw: at & (a.targets() - 1), begin: at >> bits, step: MAX_ENERGIES >> bits }
+        Target { iw: index & (a.targets() - 1), begin: index >> bits, step: MAX_ENERGIES >> bits }
     }
 }
 
@@ -268,10 +268,10 @@ const fn sums_of<C: Cluster>(target: u32) -> u32 {
 
 #[inline(always)]
 fn add<C: Cluster, T: Team>(team: &T, target: u32, values: [f64; VALUES]) {
-    let at = sums_of::<C>(target);
-    let ([a, b], [c, d]) = (team.pair(at), team.pair(at + 2));
-    team.set_pair(at, [a + values[0], b + values[1]]);
-    team.set_pair(at + 2, [c + values[2], d + values[3]]);
+    let offset = sums_of::<C>(target);
+    let ([a, b], [c, d]) = (team.pair(offset), team.pair(offset + 2));
+    team.set_pair(offset, [a + values[0], b + values[1]]);
+    team.set_pair(offset + 2, [c + values[2], d + values[3]]);
 }
 
 impl ClusterArguments {
@@ -330,7 +330,7 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
     let mut from = 0;
     while from < bands {
         let band = |lane: u32| {
-            let Target { iw, begin, .. } = Target::of(targets + lane, a);
+            let Target { iw, begin, .. } = Target::from_index(targets + lane, a);
             (iw, from + begin)
         };
         let mut near = team.ballot(|lane| {
@@ -349,18 +349,18 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
                 let (w, occ) = (a.wx(iw, n), a.occ(n));
                 let mut sums = [0.0; VALUES];
                 let pairs = cluster.pairs();
-                let mut at = pairs.start + lane;
-                while at < pairs.end {
-                    let pole = C::pole(a, at);
+                let mut index = pairs.start + lane;
+                while index < pairs.end {
+                    let pole = C::pole(a, index);
                     let term = term(&Pair::new(pole.wtilde, pole.eps), w, &limits);
                     add_term(a, &pole, n, occ, term, &mut sums);
-                    at += WARP;
+                    index += WARP;
                 }
                 sums
             });
             team.first(|| add::<C, T>(team, targets + target, sums));
         }
-        from += Target::of(targets, a).step;
+        from += Target::from_index(targets, a).step;
     }
 }
 
@@ -382,7 +382,7 @@ unsafe fn add_term<W>(
     (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
 }
 
-/// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the host.
+/// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the CPU.
 pub trait Team {
     /// Runs `each` for each thread, then a barrier.
     fn all(&self, each: impl FnMut(u32));
@@ -402,14 +402,14 @@ pub trait Team {
     /// Runs `once` for the first thread of a warp, which alone reads what it stores; within [`Team::warps`].
     fn first(&self, once: impl FnMut());
 
-    fn get(&self, at: u32) -> f64;
+    fn get(&self, offset: u32) -> f64;
 
-    fn set(&self, at: u32, value: f64);
+    fn set(&self, offset: u32, value: f64);
 
     /// Two shared numbers, the first of them even.
-    fn pair(&self, at: u32) -> [f64; 2];
+    fn pair(&self, offset: u32) -> [f64; 2];
 
-    fn set_pair(&self, at: u32, values: [f64; 2]);
+    fn set_pair(&self, offset: u32, values: [f64; 2]);
 }
 
 #[cfg(target_arch = "nvptx64")]
@@ -419,62 +419,62 @@ mod gpu {
     use super::Team;
     use crate::formula::VALUES;
     use crate::intrinsics::{
-        WARP, barrier, lane, load_shared, load_shared_pair, shuffle_down, store_shared,
-        store_shared_pair, vote, warp_barrier,
+        WARP, barrier, load_shared, load_shared_pair, shuffle_down, store_shared,
+        store_shared_pair, thread_in_block, vote, warp_barrier,
     };
 
     /// The block of the calling thread, all of whose threads do the same with it, and its shared numbers.
-    pub struct Block {
+    pub struct BlockOnGpu {
         base: u32,
     }
 
-    impl Block {
+    impl BlockOnGpu {
         /// With shared numbers from this address on. All threads of a block of whole warps come here, once a launch.
         #[inline(always)]
         pub unsafe fn at(base: u32) -> Self {
-            Block { base }
+            BlockOnGpu { base }
         }
 
         #[inline(always)]
-        fn address(&self, at: u32) -> u32 {
-            self.base + at * 8
+        fn address(&self, offset: u32) -> u32 {
+            self.base + offset * 8
         }
     }
 
-    impl Team for Block {
+    impl Team for BlockOnGpu {
         #[inline(always)]
         fn all(&self, mut each: impl FnMut(u32)) {
-            each(lane());
-            // SAFETY: all threads are here, by `Block::at`.
+            each(thread_in_block());
+            // SAFETY: all threads are here, by `BlockOnGpu::at`.
             unsafe { barrier() }
         }
 
         #[inline(always)]
         fn warps(&self, mut each: impl FnMut(u32)) {
-            each(lane() / WARP);
-            // SAFETY: all threads are here, by `Block::at`.
+            each(thread_in_block() / WARP);
+            // SAFETY: all threads are here, by `BlockOnGpu::at`.
             unsafe { barrier() }
         }
 
         #[inline(always)]
         fn lanes(&self, mut each: impl FnMut(u32)) {
-            each(lane() % WARP);
-            // SAFETY: the whole warp is here, by `Block::at`.
+            each(thread_in_block() % WARP);
+            // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
             unsafe { warp_barrier() }
         }
 
         #[inline(always)]
         fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
-            // SAFETY: the whole warp is here, by `Block::at`.
-            unsafe { vote(each(lane() % WARP)) }
+            // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
+            unsafe { vote(each(thread_in_block() % WARP)) }
         }
 
         #[inline(always)]
         fn sum(&self, mut each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
-            each(lane() % WARP).map(|mut sum| {
+            each(thread_in_block() % WARP).map(|mut sum| {
                 let mut width = WARP / 2;
                 while width > 0 {
-                    // SAFETY: the whole warp is here, by `Block::at`.
+                    // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
                     sum += unsafe { shuffle_down(sum, width) };
                     width /= 2;
                 }
@@ -484,40 +484,40 @@ mod gpu {
 
         #[inline(always)]
         fn first(&self, mut once: impl FnMut()) {
-            if lane() % WARP == 0 {
+            if thread_in_block() % WARP == 0 {
                 once();
             }
         }
 
         #[inline(always)]
-        fn get(&self, at: u32) -> f64 {
+        fn get(&self, offset: u32) -> f64 {
             // SAFETY: within the shared numbers of a cluster.
-            unsafe { load_shared(self.address(at)) }
+            unsafe { load_shared(self.address(offset)) }
         }
 
         #[inline(always)]
-        fn set(&self, at: u32, value: f64) {
+        fn set(&self, offset: u32, value: f64) {
             // SAFETY: within the shared numbers of a cluster.
-            unsafe { store_shared(self.address(at), value) }
+            unsafe { store_shared(self.address(offset), value) }
         }
 
         #[inline(always)]
-        fn pair(&self, at: u32) -> [f64; 2] {
+        fn pair(&self, offset: u32) -> [f64; 2] {
             // SAFETY: within the shared numbers of a cluster, aligned.
-            let pair = unsafe { load_shared_pair(self.address(at)) };
+            let pair = unsafe { load_shared_pair(self.address(offset)) };
             [pair.re, pair.im]
         }
 
         #[inline(always)]
-        fn set_pair(&self, at: u32, [re, im]: [f64; 2]) {
+        fn set_pair(&self, offset: u32, [re, im]: [f64; 2]) {
             // SAFETY: within the shared numbers of a cluster, aligned.
-            unsafe { store_shared_pair(self.address(at), Complex64::new(re, im)) }
+            unsafe { store_shared_pair(self.address(offset), Complex64::new(re, im)) }
         }
     }
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-mod host {
+mod cpu {
     use core::cell::Cell;
     use std::vec;
     use std::vec::Vec;
@@ -580,23 +580,23 @@ mod host {
             once();
         }
 
-        fn get(&self, at: u32) -> f64 {
-            self.shared[at as usize].get()
+        fn get(&self, offset: u32) -> f64 {
+            self.shared[offset as usize].get()
         }
 
-        fn set(&self, at: u32, value: f64) {
-            self.shared[at as usize].set(value);
+        fn set(&self, offset: u32, value: f64) {
+            self.shared[offset as usize].set(value);
         }
 
-        fn pair(&self, at: u32) -> [f64; 2] {
-            assert!(at.is_multiple_of(2), "pairs are aligned");
-            [self.get(at), self.get(at + 1)]
+        fn pair(&self, offset: u32) -> [f64; 2] {
+            assert!(offset.is_multiple_of(2), "pairs are aligned");
+            [self.get(offset), self.get(offset + 1)]
         }
 
-        fn set_pair(&self, at: u32, [one, other]: [f64; 2]) {
-            assert!(at.is_multiple_of(2), "pairs are aligned");
-            self.set(at, one);
-            self.set(at + 1, other);
+        fn set_pair(&self, offset: u32, [one, other]: [f64; 2]) {
+            assert!(offset.is_multiple_of(2), "pairs are aligned");
+            self.set(offset, one);
+            self.set(offset + 1, other);
         }
     }
 }

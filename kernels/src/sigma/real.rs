@@ -34,12 +34,12 @@ pub const MOMENTS: usize = 7;
 pub const MIN_DISTANCE: f64 = 100.0;
 
 impl Pole {
-    /// Loads pair `at` by two loads of 16 bytes.
+    /// Loads pair `index` by two loads of 16 bytes.
     #[inline(always)]
-    unsafe fn load(poles: *const Pole, at: u32) -> Pole {
+    unsafe fn load(poles: *const Pole, index: u32) -> Pole {
         const { assert!(cfg!(target_endian = "little"), "indices of pairs are loaded as one number") };
         let halves: *const Complex64 = poles.cast();
-        let [first, eps] = [load(halves, 2 * at), load(halves, 2 * at + 1)];
+        let [first, eps] = [load(halves, 2 * index), load(halves, 2 * index + 1)];
         let indices = first.im.to_bits();
         Pole { wtilde: first.re, ig: indices as u32, igp: (indices >> 32) as u32, eps }
     }
@@ -63,14 +63,14 @@ shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
 
 /// The polynomials `k + 1` and `k + 2` of a pair of a stage.
 #[inline(always)]
-const fn polynomials_at(buffer: u32, at: u32, k: usize) -> u32 {
-    POLYNOMIALS + (buffer * STAGE + at) * PER_PAIR + k as u32
+const fn polynomials_at(buffer: u32, pair: u32, k: usize) -> u32 {
+    POLYNOMIALS + (buffer * STAGE + pair) * PER_PAIR + k as u32
 }
 
 /// `c` of a pair of a stage.
 #[inline(always)]
-const fn weight_at(buffer: u32, at: u32) -> u32 {
-    WEIGHTS + (buffer * STAGE + at) * 2
+const fn weight_at(buffer: u32, pair: u32) -> u32 {
+    WEIGHTS + (buffer * STAGE + pair) * 2
 }
 
 /// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
@@ -144,14 +144,14 @@ fn is_far(w: f64, interval: &Interval) -> bool {
 
 /// The weights of the moments in a cluster's sum of `c·M/(w − ω̃)`.
 #[derive(Clone, Copy, Debug)]
-pub struct Expansion {
+pub struct IntervalExpansion {
     pub weights: [f64; MOMENTS],
     root: f64,
 }
 
-impl Expansion {
+impl IntervalExpansion {
     #[inline(always)]
-    pub fn of(w: f64, interval: &Interval) -> Expansion {
+    pub fn at_energy(w: f64, interval: &Interval) -> IntervalExpansion {
         let (mid, half) = interval.middle();
         let x = w - mid;
         let s = x * (1.0 / half);
@@ -165,12 +165,17 @@ impl Expansion {
             power = power * step;
             *weight = power;
         }
-        Expansion { weights, root }
+        IntervalExpansion { weights, root }
     }
 
     /// The weights for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
     #[inline(always)]
-    pub fn minus(&self, opposite: &Expansion, w: f64, interval: &Interval) -> [f64; MOMENTS] {
+    pub fn minus(
+        &self,
+        opposite: &IntervalExpansion,
+        w: f64,
+        interval: &Interval,
+    ) -> [f64; MOMENTS] {
         let (mid, half) = interval.middle();
         let mut both = self.weights;
         for (weight, other) in both.iter_mut().zip(&opposite.weights) {
@@ -197,13 +202,13 @@ impl Cluster for Interval {
     }
 
     #[inline(always)]
-    unsafe fn load(a: &ClusterArguments, at: u32) -> Interval {
-        *a.clusters.add(at as usize)
+    unsafe fn load(a: &ClusterArguments, index: u32) -> Interval {
+        *a.clusters.add(index as usize)
     }
 
     #[inline(always)]
-    unsafe fn pole(a: &ClusterArguments, at: u32) -> Pole<Complex64> {
-        let Pole { wtilde, ig, igp, eps } = Pole::load(a.poles, at);
+    unsafe fn pole(a: &ClusterArguments, index: u32) -> Pole<Complex64> {
+        let Pole { wtilde, ig, igp, eps } = Pole::load(a.poles, index);
         Pole { wtilde: Complex::new(wtilde, 0.0), ig, igp, eps }
     }
 
@@ -222,13 +227,13 @@ impl Cluster for Interval {
         let (mid, half) = self.middle();
         let scale = 1.0 / half;
         let zero = Complex::new(0.0, 0.0);
-        let pole = |at: u32| Pole::load(a.poles, at.min(self.end - 1));
-        let fetch = |at: u32| {
-            let pole = pole(at);
+        let pole = |pair: u32| Pole::load(a.poles, pair.min(self.end - 1));
+        let fetch = |pair: u32| {
+            let pole = pole(pair);
             (pole, *a.vcoul_loc.add(pole.igp as usize))
         };
-        let put = |buffer: u32, thread: u32, at: u32, (pole, vcoul): (Pole, f64)| {
-            let scaled = if at < self.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
+        let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole, f64)| {
+            let scaled = if pair < self.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
             let weight = pole.eps * scaled;
             team.set_pair(weight_at(buffer, thread), [weight.re, weight.im]);
             let t = (pole.wtilde - mid) * scale;
@@ -252,8 +257,8 @@ impl Cluster for Interval {
             team.all(|thread| {
                 let ahead = next < self.end;
                 let fetched = fetch(if ahead { next + thread } else { begin });
-                let elements = |at: u32| -> [[Complex64; 2]; PREFETCH as usize] {
-                    core::array::from_fn(|i| a.elements(&pole(at + i as u32), first + thread))
+                let elements = |pair: u32| -> [[Complex64; 2]; PREFETCH as usize] {
+                    core::array::from_fn(|i| a.elements(&pole(pair + i as u32), first + thread))
                 };
                 // Sums of a stage are added to the moments at its end: fewer additions in a row.
                 let mut moments = [zero; MOMENTS];
@@ -296,7 +301,7 @@ impl Cluster for Interval {
         first: u32,
         target: u32,
     ) {
-        let Target { iw, begin, step } = Target::of(target, a);
+        let Target { iw, begin, step } = Target::from_index(target, a);
         let (limits, bands) = (a.limits(), a.bands(first));
         if iw >= a.nw {
             return;
@@ -315,13 +320,13 @@ impl Cluster for Interval {
                     }
                     sum
                 };
-                let q = Expansion::of(w, self);
+                let q = IntervalExpansion::at_energy(w, self);
                 if far.q {
                     ach = ach + weighted(&q.weights);
                 }
                 if far.ssx {
                     // 1/(w + ω̃) is −1/(−w − ω̃).
-                    let p = Expansion::of(-w, self);
+                    let p = IntervalExpansion::at_energy(-w, self);
                     let weights = if far.q { q.minus(&p, w, self) } else { p.weights };
                     asx = asx - weighted(&weights) * occ;
                 }

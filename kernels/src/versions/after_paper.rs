@@ -10,13 +10,13 @@ use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Layout};
 use crate::formula::{
-    Sums, first_denominator, reciprocal, reciprocal_unless, second_denominator, term, wdiff,
+    ThreadSums, first_denominator, reciprocal, reciprocal_unless, second_denominator, term, wdiff,
 };
 use crate::intrinsics::{sqrt, upper};
 use crate::kernel::{Kernel, Loops, entries};
 use crate::plan::{EnergiesFrom, Plan, Poles};
 use crate::threads::each;
-use crate::tiling::{Place, Shape, add, direct, staged};
+use crate::tiling::{DirectPairs, PairSource, StagedPairs, TilePlace, TileShape, add};
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
@@ -48,7 +48,7 @@ pub mod v9 {
     }
 
     /// One `igp` a thread, eight warps a block.
-    pub const SHAPE: Shape = Shape { tile: 1, warps: 8 };
+    pub const SHAPE: TileShape = TileShape { tile: 1, warps: 8 };
 
     pub const ANY: Kernel = Kernel {
         entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
@@ -56,15 +56,16 @@ pub mod v9 {
     };
 
     #[inline(always)]
-    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let wtilde = place.wtilde(a, 0);
+    unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        let pairs = DirectPairs::<1>(place);
+        let wtilde = pairs.wtilde(a, 0);
         let wtilde2 = wtilde * wtilde;
         let near = near2(a, wtilde);
         // |Ω²·y| > sexcut·|eps| is |y|² above this.
         let cutoff = a.limits.sexcut * a.limits.sexcut / wtilde2.norm_sqr();
         let (mut q, mut y) = ([ZERO; NW], [ZERO; NW]);
 
-        direct::<1, true>(a, place, 0..a.plan.occupied, |n, band| {
+        pairs.bands(a, 0..a.plan.occupied, |n, band| {
             let (m, occ) = (band.matngmatmgp(0), a.occ(n));
             each::<NW>(|e| {
                 let w = band.wx[e];
@@ -83,7 +84,7 @@ pub mod v9 {
                 }
             });
         });
-        direct::<1, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+        pairs.bands(a, a.plan.occupied..a.nbands, |_, band| {
             let m = band.matngmatmgp(0);
             each::<NW>(|e| {
                 let d = wdiff(band.wx[e], wtilde);
@@ -93,8 +94,8 @@ pub mod v9 {
                 }
             });
         });
-        let mut sums = Sums::zero();
-        let weight = place.weight(a, 0);
+        let mut sums = ThreadSums::zero();
+        let weight = pairs.weight(a, 0);
         let (omega2, half) = (weight * wtilde2, weight * (wtilde * 0.5));
         each::<NW>(|e| {
             sums.asx[e] = sums.asx[e] - omega2 * y[e];
@@ -133,10 +134,10 @@ pub mod v10 {
 
     /// What the loops need of one pole.
     #[derive(Clone, Copy)]
-    pub struct Pole {
-        re: f64,
+    pub struct ComplexPole {
+        pub re: f64,
         /// Square of the imaginary part.
-        im2: f64,
+        pub im2: f64,
         /// Upper 32 bits of the largest |w − ω̃|² of the second branch. Pairs for which the lower 32 would matter are
         /// fallback pairs.
         near: f32,
@@ -145,10 +146,16 @@ pub mod v10 {
     /// `Im f / Im ω̃` and `Re f` of a factor `f`.
     pub type Factor = [f64; 2];
 
-    impl Pole {
+    impl ComplexPole {
         #[inline(always)]
-        pub fn of(a: &Arrays, wtilde: Complex64) -> Pole {
-            Pole { re: wtilde.re, im2: wtilde.im * wtilde.im, near: upper(near2(a, wtilde)) }
+        pub fn from_wtilde(a: &Arrays, wtilde: Complex64) -> ComplexPole {
+            ComplexPole { re: wtilde.re, im2: wtilde.im * wtilde.im, near: upper(near2(a, wtilde)) }
+        }
+
+        /// Whether the second branch takes `|w − ω̃|²`.
+        #[inline(always)]
+        pub fn is_near(&self, d2: f64) -> bool {
+            upper(d2) <= self.near
         }
 
         /// `q` and `q − p` of an energy that nothing cuts off.
@@ -204,18 +211,28 @@ pub mod v10 {
 
     /// The factors ω̃ and ½·vcoul·ω̃·eps, read again after the loops, which do not hold them.
     #[inline(always)]
-    pub unsafe fn factors(a: &Arrays, place: Place, t: usize) -> (Complex64, Complex64) {
-        let wtilde = place.wtilde(a, t);
-        (wtilde, place.weight(a, t) * (wtilde * 0.5))
+    pub unsafe fn factors<const T: usize>(
+        a: &Arrays,
+        pairs: impl PairSource<T>,
+        t: usize,
+    ) -> (Complex64, Complex64) {
+        let wtilde = pairs.wtilde(a, t);
+        (wtilde, pairs.weight(a, t) * (wtilde * 0.5))
     }
 
     #[inline(always)]
-    unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let pole = Pole::of(a, place.wtilde(a, 0));
-        let (mut q, mut y) = ([[ZERO; 2]; NW], [[ZERO; 2]; NW]);
-        let mut sums = Sums::zero();
+    unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        sums(a, DirectPairs::<1>(place))
+    }
 
-        direct::<1, true>(a, place, 0..a.plan.plain, |_, band| {
+    /// The sums of a thread's pair, whose bands are read in either way.
+    #[inline(always)]
+    pub unsafe fn sums<const NW: usize>(a: &Arrays, pairs: impl PairSource<1>) -> ThreadSums<NW> {
+        let pole = ComplexPole::from_wtilde(a, pairs.wtilde(a, 0));
+        let (mut q, mut y) = ([[ZERO; 2]; NW], [[ZERO; 2]; NW]);
+        let mut sums = ThreadSums::zero();
+
+        pairs.bands(a, 0..a.plan.plain, |_, band| {
             let m = band.matngmatmgp(0);
             each::<NW>(|e| {
                 let [of_q, of_y] = pole.quotients(band.wx[e]);
@@ -224,7 +241,7 @@ pub mod v10 {
             });
         });
         if a.plan.plain < a.plan.occupied {
-            direct::<1, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+            pairs.bands(a, a.plan.plain..a.plan.occupied, |n, band| {
                 let (m, occ) = (band.matngmatmgp(0), a.occ(n));
                 each::<NW>(|e| {
                     let ([of_q, of_y], cut) = pole.cut_quotients(a, band.wx[e]);
@@ -233,13 +250,13 @@ pub mod v10 {
                 });
             });
         }
-        let (wtilde, half) = factors(a, place, 0);
+        let (wtilde, half) = factors(a, pairs, 0);
         each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[e], wtilde.im));
-        direct::<1, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+        pairs.bands(a, a.plan.occupied..a.nbands, |_, band| {
             let m = band.matngmatmgp(0);
             each::<NW>(|e| add(&mut q[e], m, pole.quotient(band.wx[e])));
         });
-        let (wtilde, half) = factors(a, place, 0);
+        let (wtilde, half) = factors(a, pairs, 0);
         each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
         sums
     }
@@ -255,7 +272,6 @@ pub mod v11 {
     //! Lines of the nest: 5, 6.
 
     use super::v9::SHAPE;
-    use super::v10::{Pole, factors, joined};
     use super::*;
 
     version! {
@@ -269,38 +285,8 @@ pub mod v11 {
     };
 
     #[inline(always)]
-    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let pole = Pole::of(a, place.wtilde(a, 0));
-        let (mut q, mut y) = ([[ZERO; 2]; NW], [[ZERO; 2]; NW]);
-        let mut sums = Sums::zero();
-
-        staged::<1, 8, true>(a, place, 0..a.plan.plain, |_, band| {
-            let m = band.matngmatmgp(0);
-            each::<NW>(|e| {
-                let [of_q, of_y] = pole.quotients(band.wx[e]);
-                add(&mut q[e], m, of_q);
-                add(&mut y[e], m, of_y);
-            });
-        });
-        if a.plan.plain < a.plan.occupied {
-            staged::<1, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
-                let (m, occ) = (band.matngmatmgp(0), a.occ(n));
-                each::<NW>(|e| {
-                    let ([of_q, of_y], cut) = pole.cut_quotients(a, band.wx[e]);
-                    add(&mut q[e], m, of_q);
-                    add(&mut y[e], m * select_unpredictable(cut, 0.0, occ), of_y);
-                });
-            });
-        }
-        let (wtilde, half) = factors(a, place, 0);
-        each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[e], wtilde.im));
-        staged::<1, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
-            let m = band.matngmatmgp(0);
-            each::<NW>(|e| add(&mut q[e], m, pole.quotient(band.wx[e])));
-        });
-        let (wtilde, half) = factors(a, place, 0);
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[e], wtilde.im));
-        sums
+    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        v10::sums(a, StagedPairs::<1, 8, true>(place))
     }
 }
 
@@ -325,7 +311,7 @@ pub mod v12 {
     }
 
     /// Two `igp` a thread.
-    pub const SHAPE: Shape = Shape { tile: 2, warps: 8 };
+    pub const SHAPE: TileShape = TileShape { tile: 2, warps: 8 };
 
     pub const REAL: Kernel = Kernel {
         poles: Poles::Real,
@@ -343,13 +329,14 @@ pub mod v12 {
     };
 
     #[inline(always)]
-    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
-        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
+    unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        let pairs = StagedPairs::<2, 8, true>(place);
+        let poles: [RealPole; 2] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
+        let weight = |t: usize| pairs.weight(a, t) * poles[t].wtilde;
         let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
-        let mut sums = Sums::zero();
+        let mut sums = ThreadSums::zero();
 
-        staged::<2, 8, true>(a, place, 0..a.plan.plain, |_, band| {
+        pairs.bands(a, 0..a.plan.plain, |_, band| {
             let w: [f64; NW] = from_fn(|e| band.wx[e]);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -358,7 +345,7 @@ pub mod v12 {
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-        staged::<2, 8, true>(a, place, a.plan.plain..a.plan.occupied, |n, band| {
+        pairs.bands(a, a.plan.plain..a.plan.occupied, |n, band| {
             let occ = a.occ(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -373,7 +360,7 @@ pub mod v12 {
             let omega2 = weight(t) * poles[t].wtilde;
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
-        staged::<2, 8, true>(a, place, a.plan.occupied..a.nbands, |_, band| {
+        pairs.bands(a, a.plan.occupied..a.nbands, |_, band| {
             let w: [f64; NW] = from_fn(|e| band.wx[e]);
             each::<2>(|t| {
                 add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
@@ -388,21 +375,21 @@ pub mod v12 {
 
     /// What the loops need of one pole.
     #[derive(Clone, Copy)]
-    pub struct Pole {
+    pub struct RealPole {
         pub wtilde: f64,
         /// Upper 32 bits of the largest |w − ω̃| of the second branch, as in v10.
         near: f32,
     }
 
-    impl Pole {
+    impl RealPole {
         #[inline(always)]
-        pub fn of(a: &Arrays, wtilde: Complex64) -> Pole {
-            Pole { wtilde: wtilde.re, near: upper(sqrt(near2(a, wtilde))) }
+        pub fn from_wtilde(a: &Arrays, wtilde: Complex64) -> RealPole {
+            RealPole { wtilde: wtilde.re, near: upper(sqrt(near2(a, wtilde))) }
         }
 
         /// `d`, `s`, `z`, and whether `d` is near.
         #[inline(always)]
-        fn denominators(&self, w: f64) -> (f64, f64, f64, bool) {
+        pub fn denominators(&self, w: f64) -> (f64, f64, f64, bool) {
             let (d, s) = (w - self.wtilde, w + self.wtilde);
             let near = upper(d) <= self.near;
             (d, s, select_unpredictable(near, self.wtilde * -2.0, d) * s, near)
@@ -465,12 +452,12 @@ pub mod v13 {
     //! Lines of the nest: 6, 7.
 
     use super::any_poles::tile as any;
-    use super::v12::{Pole, SHAPE, flushed};
+    use super::v12::{RealPole, SHAPE, flushed};
     use super::*;
 
     version! {
         id: "v13", change: "energies from constant memory, one reciprocal for two of them",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 7.0
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (7, 0)
     }
 
     pub const REAL: Kernel = Kernel {
@@ -497,14 +484,20 @@ pub mod v13 {
     };
 
     #[inline(always)]
-    unsafe fn real<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let plan = &a.plan;
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
-        let weight = |t: usize| place.weight(a, t) * poles[t].wtilde;
-        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
-        let mut sums = Sums::zero();
+    unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        sums(a, StagedPairs::<2, 8, false>(place))
+    }
 
-        staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
+    /// The sums of a thread's two pairs, whose bands are read in either way.
+    #[inline(always)]
+    pub unsafe fn sums<const NW: usize>(a: &Arrays, pairs: impl PairSource<2>) -> ThreadSums<NW> {
+        let plan = &a.plan;
+        let poles: [RealPole; 2] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
+        let weight = |t: usize| pairs.weight(a, t) * poles[t].wtilde;
+        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
+        let mut sums = ThreadSums::zero();
+
+        pairs.bands(a, 0..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -513,7 +506,7 @@ pub mod v13 {
                 add(&mut q[t], m, both.map(|(_, q)| q));
             });
         });
-        staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
+        pairs.bands(a, plan.plain..plan.occupied, |n, band| {
             let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -528,14 +521,14 @@ pub mod v13 {
             let omega2 = weight(t) * poles[t].wtilde;
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
         });
-        staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
             });
         });
         let mut far = [[ZERO; NW]; 2];
-        staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 add(&mut far[t], band.matngmatmgp(t), self::far(w, poles[t].wtilde, plan));
@@ -591,17 +584,17 @@ pub mod v13 {
 pub mod any_poles {
     //! What v13 and v14 do for any poles: v10's formulas for two `igp` a thread, with energies as operands.
 
-    use super::v10::{Pole, factors, joined};
+    use super::v10::{ComplexPole, factors, joined};
     use super::*;
 
     #[inline(always)]
-    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: Place) -> Sums<NW> {
-        let plan = &a.plan;
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, place.wtilde(a, t)));
+    pub unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, false>(place));
+        let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let (mut q, mut y) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
-        let mut sums = Sums::zero();
+        let mut sums = ThreadSums::zero();
 
-        staged::<2, 8, false>(a, place, 0..plan.plain, |n, band| {
+        pairs.bands(a, 0..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -613,7 +606,7 @@ pub mod any_poles {
             });
         });
         if plan.plain < plan.occupied {
-            staged::<2, 8, false>(a, place, plan.plain..plan.occupied, |n, band| {
+            pairs.bands(a, plan.plain..plan.occupied, |n, band| {
                 let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
                 each::<2>(|t| {
                     let m = band.matngmatmgp(t);
@@ -626,17 +619,17 @@ pub mod any_poles {
             });
         }
         each::<2>(|t| {
-            let (wtilde, half) = factors(a, place, t);
+            let (wtilde, half) = factors(a, pairs, t);
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[t][e], wtilde.im));
         });
-        staged::<2, 8, false>(a, place, plan.occupied..plan.far_begin, |n, band| {
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
                 each::<NW>(|e| add(&mut q[t][e], m, poles[t].quotient(w[e])));
             });
         });
-        staged::<2, 8, false>(a, place, plan.far_begin..a.nbands, |n, band| {
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -644,7 +637,7 @@ pub mod any_poles {
             });
         });
         each::<2>(|t| {
-            let (wtilde, half) = factors(a, place, t);
+            let (wtilde, half) = factors(a, pairs, t);
             each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * joined(q[t][e], wtilde.im));
         });
         sums
@@ -665,21 +658,20 @@ pub mod v14 {
     //! Lines of the nest: 2, 5.
 
     use super::any_poles::tile as any;
-    use super::v12::{Pole, SHAPE, flushed};
-    use super::v13::joined;
+    use super::v12::SHAPE;
+    use super::v13::sums;
     use super::*;
-    use crate::lists::{Listed, TILE};
 
     version! {
         id: "v14", change: "lists of the pairs that have terms, static ones apart",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: 8.0
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
     pub const REAL: Kernel = Kernel {
         loops: Loops::Listed,
         layout: Layout::Listed,
         entries: entries!(
-            listed pairs, term:
+            listed sums, term:
             gpp_v14_real_nw1 = 1,
             gpp_v14_real_nw2 = 2,
             gpp_v14_real_nw3 = 3,
@@ -696,57 +688,4 @@ pub mod v14 {
         ),
         ..v13::ANY
     };
-
-    #[inline(always)]
-    unsafe fn pairs<const NW: usize>(a: &Arrays, list: Listed<TILE>) -> Sums<NW> {
-        let plan = &a.plan;
-        let poles: [Pole; 2] = from_fn(|t| Pole::of(a, list.wtilde(a, t)));
-        let weight = |t: usize| list.weight(a, t) * poles[t].wtilde;
-        let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
-        let mut sums = Sums::zero();
-
-        list.bands(a, 0..plan.plain, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                let both = w.map(|w| poles[t].quotients(w));
-                add(&mut y[t], m, both.map(|(y, _)| y));
-                add(&mut q[t], m, both.map(|(_, q)| q));
-            });
-        });
-        list.bands(a, plan.plain..plan.occupied, |n, band| {
-            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                each::<NW>(|e| {
-                    let (one, quotient) = poles[t].cut_quotients(a, w[e]);
-                    add(from_mut(&mut y[t][e]), m, [one * occ]);
-                    add(from_mut(&mut q[t][e]), m, [quotient]);
-                });
-            });
-        });
-        each::<2>(|t| {
-            let omega2 = weight(t) * poles[t].wtilde;
-            each::<NW>(|e| sums.asx[e] = sums.asx[e] - omega2 * y[t][e]);
-        });
-        list.bands(a, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                add(&mut q[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
-            });
-        });
-        let mut far = [[ZERO; NW]; 2];
-        list.bands(a, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                add(&mut far[t], band.matngmatmgp(t), v13::far(w, poles[t].wtilde, plan));
-            });
-        });
-        each::<2>(|t| {
-            let half = weight(t) * 0.5;
-            let q = joined(q[t].map(flushed), far[t], plan);
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * q[e]);
-        });
-        sums
-    }
 }

@@ -2,7 +2,8 @@
 
 use crate::arrays::{Arrays, Limits, Order, Original};
 use crate::formula::{
-    Pair, Sums, TOL_ZERO, Term, abs2, first_denominator, reciprocal, second_denominator, wdiff,
+    Pair, TOL_ZERO, Term, ThreadSums, abs2, first_denominator, reciprocal, second_denominator,
+    wdiff,
 };
 use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops, entries};
@@ -17,8 +18,8 @@ pub unsafe fn collapse2<const NW: usize, L: Order>(
     thread: Thread,
     cutoff: impl Fn(&Pair) -> f64,
     term: impl Fn(&Pair, f64, f64) -> Term,
-) -> Sums<NW> {
-    let mut sums = Sums::zero();
+) -> ThreadSums<NW> {
+    let mut sums = ThreadSums::zero();
     for index in thread.strided(a.ngpown * a.ncouls) {
         let (igp, ig) = split(index, a.ncouls);
         let pair = Pair::load(a, ig, igp);
@@ -84,7 +85,7 @@ pub mod step1 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let term = |pair: &Pair, _, w: f64| v0::term(pair, w, &a.limits);
         collapse2::<NW, Original>(a, iw, thread, |_| 0.0, term)
     }
@@ -133,7 +134,7 @@ pub mod step3 {
         Kernel { entries: entries!(body: gpp_blog_step3 = 1), ..super::step2::KERNEL };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let term = |pair: &Pair, _, w: f64| term(pair, w, &a.limits);
         collapse2::<NW, Original>(a, iw, thread, |_| 0.0, term)
     }

@@ -5,9 +5,9 @@ use crate::kernel::{Entry, GpuVersion, Kernel};
 /// What a version is, and how a GPU does it: `VERSION` and `GPU`.
 macro_rules! version {
     (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr
-     $(, beyond: $beyond:expr, capability: $capability:literal)?) => {
-        pub static VERSION: $crate::kernel::Version =
-            $crate::kernel::Version { id: $id, change: $change, source: $source };
+     $(, beyond: $beyond:expr, capability: $capability:expr)?) => {
+        pub static VERSION: $crate::kernel::Label =
+            $crate::kernel::Label { id: $id, change: $change, source: $source };
 
         pub static GPU: $crate::kernel::GpuVersion = $crate::kernel::GpuVersion {
             $(beyond: Some($beyond), capability: $capability,)?
@@ -20,10 +20,12 @@ mod after_paper;
 pub mod blog;
 mod paper;
 pub mod per_band;
+mod sigma_alone;
 pub mod talk;
 
 pub use after_paper::*;
 pub use paper::*;
+pub use sigma_alone::*;
 
 /// Makes the list of each series, and that of all.
 macro_rules! series {
@@ -48,13 +50,14 @@ series! {
         v7,
         v8;
     /// After the paper.
-    PAST:
+    NEW:
         v9,
         v10,
         v11,
         v12,
         v13,
-        v14;
+        v14,
+        v15;
     /// The blog's steps.
     BLOG:
         blog::baseline,
@@ -106,6 +109,7 @@ pub mod blocks {
         energies: Energies::UpTo(MAX_ENERGIES),
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Clusters,
+        is_sigma_alone: false,
         threads: BANDS,
         max_registers: Some(128),
         entries: entries!(clusters Interval: gpp_sigma_blocks_real),

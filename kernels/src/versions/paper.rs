@@ -6,7 +6,7 @@
 
 use crate::arrays::{Arrays, Layout, Limits, Order, Original, Swapped};
 use crate::formula::{
-    Pair, Sums, TOL_ZERO, Term, TermFn, abs, abs2, first_denominator, reciprocal,
+    Pair, TOL_ZERO, Term, TermFn, ThreadSums, abs, abs2, first_denominator, reciprocal,
     second_denominator, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
@@ -34,13 +34,14 @@ pub mod v0 {
         energies: Energies::Together,
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Original,
+        is_sigma_alone: false,
         threads: 128,
         max_registers: None,
         entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse3(a, iw, thread, term)
     }
 
@@ -51,13 +52,13 @@ pub mod v0 {
         iw: u32,
         thread: Thread,
         term: impl TermFn,
-    ) -> Sums<NW> {
+    ) -> ThreadSums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
+        let mut sums = ThreadSums::zero();
         let stride = Collapsed::split(thread.count, ngpown, ncouls);
-        let mut at = Collapsed::split(thread.index, ngpown, ncouls);
-        while at.outer < nbands {
-            let Collapsed { outer: n, middle: igp, inner: ig } = at;
+        let mut indices = Collapsed::split(thread.index, ngpown, ncouls);
+        while indices.outer < nbands {
+            let Collapsed { outer: n, middle: igp, inner: ig } = indices;
             let pair = Pair::load(a, ig, igp);
             let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
             let (vcoul, occ) = (a.vcoul_loc(igp), a.occ(n));
@@ -65,7 +66,7 @@ pub mod v0 {
                 let w = a.wx::<Original>(iw + e as u32, n);
                 sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
             });
-            at = at.advance(stride, ngpown, ncouls);
+            indices = indices.advance(stride, ngpown, ncouls);
         }
         sums
     }
@@ -112,7 +113,7 @@ pub mod v1 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse3(a, iw, thread, term)
     }
 
@@ -158,7 +159,7 @@ pub mod v2 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse3(a, iw, thread, term)
     }
 
@@ -210,7 +211,7 @@ pub mod v3 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse3(a, iw, thread, term)
     }
 
@@ -267,9 +268,9 @@ pub mod v4 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
+        let mut sums = ThreadSums::zero();
         for index in thread.strided(ngpown * ncouls) {
             let (igp, ig) = split(index, ncouls);
             let pair = Pair::load(a, ig, igp);
@@ -311,8 +312,8 @@ pub mod v5 {
 pub mod v6 {
     //! v6: cache blocking over `ig` and `n`.
     //!
-    //! For its `n_blk`, `igp` and `ig_blk` a thread takes every 128th `ig` from `ig_blk` on and, for
-    //! each, every 64th band from `n_blk` on. `N_BLK` and `IG_BLK` are the strides, so neighbouring
+    //! For its `band_block`, `igp` and `ig_block` a thread takes every 128th `ig` from `ig_block` on and, for
+    //! each, every 64th band from `band_block` on. `BAND_BLOCKS` and `IG_BLOCKS` are the strides, so neighbouring
     //! threads still hold neighbouring `ig`, and the same parts of `wtilde`, `eps` and `aqsn` are used
     //! again while they are in cache (paper, section III, v6).
     //!
@@ -322,10 +323,10 @@ pub mod v6 {
     use super::*;
 
     /// Band blocks, the stride of the band loop.
-    pub const N_BLK: u32 = 64;
+    pub const BAND_BLOCKS: u32 = 64;
 
     /// Blocks of `ig`, the stride of the `ig` loop.
-    pub const IG_BLK: u32 = 128;
+    pub const IG_BLOCKS: u32 = 128;
 
     version! {
         id: "v6", change: "cache blocking: 64 band blocks, 128 ig blocks",
@@ -333,14 +334,14 @@ pub mod v6 {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        loops: Loops::Blocked { n_blk: N_BLK, ig_blk: IG_BLK },
+        loops: Loops::Blocked { band_blocks: BAND_BLOCKS, ig_blocks: IG_BLOCKS },
         max_registers: Some(64),
         entries: entries!(body: gpp_v6 = 1),
         ..super::v5::KERNEL
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         blocked::<NW, Original>(a, iw, thread)
     }
 
@@ -350,18 +351,18 @@ pub mod v6 {
         a: &Arrays,
         iw: u32,
         thread: Thread,
-    ) -> Sums<NW> {
+    ) -> ThreadSums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
-        let mut sums = Sums::zero();
-        for index in thread.strided(N_BLK * ngpown * IG_BLK) {
-            let (rest, ig_blk) = split(index, IG_BLK);
-            let (n_blk, igp) = split(rest, ngpown);
+        let mut sums = ThreadSums::zero();
+        for index in thread.strided(BAND_BLOCKS * ngpown * IG_BLOCKS) {
+            let (rest, ig_block) = split(index, IG_BLOCKS);
+            let (band_block, igp) = split(rest, ngpown);
             let igp = opt_barrier_u32(igp);
             let vcoul = a.vcoul_loc(igp);
-            let mut ig = ig_blk;
+            let mut ig = ig_block;
             while ig < ncouls {
                 let pair = Pair::load(a, ig, igp);
-                let mut n = n_blk;
+                let mut n = band_block;
                 while n < nbands {
                     let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
                     let occ = a.occ(n);
@@ -369,9 +370,9 @@ pub mod v6 {
                         let w = a.wx::<L>(iw + e as u32, n);
                         sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
                     });
-                    n += N_BLK;
+                    n += BAND_BLOCKS;
                 }
-                ig += IG_BLK;
+                ig += IG_BLOCKS;
             }
         }
         sums
@@ -398,7 +399,7 @@ pub mod v7 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         blocked::<NW, Swapped>(a, iw, thread)
     }
 }

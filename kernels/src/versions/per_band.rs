@@ -17,18 +17,18 @@ use num_complex::Complex64;
 use crate::arrays::{Arrays, Layout, Planned};
 use crate::formula::{Pair, branches, plus_product, reciprocal_unless};
 use crate::intrinsics::{WARP, load, sqrt, uniform};
-use crate::kernel::{Energies, Entry, GpuVersion, Kernel, Loops, Version};
+use crate::kernel::{Energies, Entry, GpuVersion, Kernel, Label, Loops};
+use crate::per_band_grid::{BANDS, CHUNK, IGP, OWN, STAGE, THREADS, TILE, WARPS, grid};
 use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{each, split};
-use crate::tiling::Grid;
 
-pub static CH_VERSION: Version = Version {
+pub static CH_VERSION: Label = Label {
     id: "ch_of_bands",
     change: "CH of each band at one energy, in addition to the sums of a version",
     source: "docs/library.md",
 };
 
-pub static STATIC_CH_VERSION: Version = Version {
+pub static STATIC_CH_VERSION: Label = Label {
     id: "static_ch",
     change: "the static CH of each band, in addition to the sums of a version",
     source: "docs/library.md",
@@ -44,6 +44,7 @@ const CH_KERNEL: Kernel = Kernel {
     energies: Energies::Together,
     energies_from: EnergiesFrom::Arrays,
     layout: Layout::Planned,
+    is_sigma_alone: false,
     threads: THREADS,
     max_registers: Some(128),
     entries: &[entry!(gpp_ch_of_bands, false)],
@@ -74,7 +75,7 @@ macro_rules! entry {
                 unsafe {
                     let arguments = &*arguments.cast::<$crate::arrays::PlannedArguments>();
                     let (a, partials) = (arguments.arrays(constant), arguments.partials);
-                    host::block::<$is_static>(&a, partials, block, grid);
+                    cpu::block::<$is_static>(&a, partials, block, grid);
                 }
             },
         }
@@ -82,29 +83,7 @@ macro_rules! entry {
 }
 use entry;
 
-/// `igp` of a thread, and its bands.
-const TILE: usize = 4;
-const OWN: usize = 2;
-
-const WARPS: u32 = 8;
-const THREADS: u32 = WARPS * WARP;
-
-/// `igp` of a block, which are a group, and its bands.
-pub const IGP: u32 = WARPS * TILE as u32;
-const BANDS: u32 = WARP * OWN as u32;
-
-/// `ig` of a block, and those that are in shared memory at a time.
-const CHUNK: u32 = 512;
-const STAGE: u32 = 8;
-
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
-
-pub const fn grid(nbands: u32, ngpown: u32, ncouls: u32) -> Grid {
-    let (groups, ig_blocks) = (ngpown.div_ceil(IGP), ncouls.div_ceil(CHUNK));
-    let band_blocks = nbands.div_ceil(BANDS);
-    let (threads, fallback_blocks, take_turns) = (THREADS, 0, false);
-    Grid { threads, groups, ig_blocks, fallback_blocks, take_turns, band_blocks }
-}
 
 /// What a block sums, and between which energies its bands are.
 #[derive(Clone, Copy)]
@@ -166,10 +145,10 @@ impl Block {
         if IS_STATIC {
             return [-eps, ZERO, ZERO, ZERO];
         }
-        let of = |kind: u32, first, ratio: f64, rest: [Complex64; 2]| {
-            [first, Complex64::new(ratio, f64::from_bits(kind.into())), rest[0], rest[1]]
+        let factors = |kind: u32, first, ratio: f64, last: [Complex64; 2]| {
+            [first, Complex64::new(ratio, f64::from_bits(kind.into())), last[0], last[1]]
         };
-        let left_out = |kind| of(kind, Complex64::new(0.0, NOWHERE), 0.0, [ZERO; 2]);
+        let left_out = |kind| factors(kind, Complex64::new(0.0, NOWHERE), 0.0, [ZERO; 2]);
         let c = wtilde * eps;
         if c == ZERO {
             return left_out(0);
@@ -185,11 +164,11 @@ impl Block {
         }
         if wtilde.im != 0.0 {
             let k = Complex64::new(-wtilde.im * c.im, wtilde.im * c.re);
-            return of(ANY, wtilde, 0.0, [c, k]);
+            return factors(ANY, wtilde, 0.0, [c, k]);
         }
         let least = c.im.abs() * 1e-18;
         let one = reciprocal_unless(false, if c.re.abs() > least { c.re } else { least });
-        of(REAL, Complex64::new(one, wtilde.re * one), c.im * one, [ZERO; 2])
+        factors(REAL, Complex64::new(one, wtilde.re * one), c.im * one, [ZERO; 2])
     }
 }
 
@@ -205,7 +184,7 @@ trait Stage {
     unsafe fn fill(&mut self, ig: u32) -> u32;
 
     /// `aqsn` of a staged `ig` and a band of the thread.
-    unsafe fn aqsn(&self, ig: u32, own: usize) -> Complex64;
+    unsafe fn aqsn(&self, ig: u32, which: usize) -> Complex64;
 
     /// Part `part` of the factors of a staged `ig` and an `igp` of the thread.
     unsafe fn factors(&self, ig: u32, tile: usize, part: usize) -> Complex64;
@@ -219,11 +198,11 @@ unsafe fn sums<const IS_STATIC: bool>(
     [warp, lane]: [u32; 2],
     stage: &mut impl Stage,
 ) -> [Complex64; OWN] {
-    let n = |own: usize| (block.n + lane + own as u32 * WARP).min(a.nbands - 1);
+    let n = |which: usize| (block.n + lane + which as u32 * WARP).min(a.nbands - 1);
     let igp = |t: usize| (block.group * IGP + warp * TILE as u32 + t as u32).min(a.ngpown - 1);
     let w: [f64; OWN] = from_fn(|own| if IS_STATIC { 0.0 } else { a.wx::<Planned>(0, n(own)) });
-    let half_aqsm = |t: usize, own: usize| {
-        let aqsm = load(a.aqsm_local, n(own) * Planned::rows(a.ngpown) + igp(t));
+    let half_aqsm = |t: usize, which: usize| {
+        let aqsm = load(a.aqsm_local, n(which) * Planned::rows(a.ngpown) + igp(t));
         aqsm.conj() * (0.5 * a.vcoul_loc(igp(t)))
     };
     let (mut sum, mut total) = ([[ZERO; OWN]; TILE], [ZERO; OWN]);
@@ -275,8 +254,8 @@ unsafe fn sums<const IS_STATIC: bool>(
             }
         }
         while near != 0 {
-            let at = near.trailing_zeros();
-            let (t, i) = ((at / STAGE) as usize, at % STAGE);
+            let bit = near.trailing_zeros();
+            let (t, i) = ((bit / STAGE) as usize, bit % STAGE);
             let pair = Pair::load(a, ig + i, igp(t));
             each::<OWN>(|own| {
                 let sch = branches(&pair, w[own], &a.limits).sch;
@@ -312,7 +291,7 @@ const _: () = assert!(STAGE * TILE as u32 == WARP);
 mod gpu {
     use super::*;
     use crate::intrinsics::{
-        barrier, block as block_number, lane, load_shared_pair, store_shared_pair, vote,
+        barrier, block as block_number, load_shared_pair, store_shared_pair, thread_in_block, vote,
     };
 
     /// A padded row of `aqsn`, so that threads store without bank conflicts.
@@ -331,7 +310,7 @@ mod gpu {
     impl<const IS_STATIC: bool> Stage for Shared<'_, IS_STATIC> {
         #[inline(always)]
         unsafe fn fill(&mut self, ig: u32) -> u32 {
-            let (a, thread) = (self.a, lane());
+            let (a, thread) = (self.a, thread_in_block());
             let [ig, end] = [ig + thread % STAGE, self.block.ig(a)[1]];
             let igp = self.block.group * IGP + thread / STAGE;
             let in_range = ig < end && igp < a.ngpown;
@@ -344,28 +323,28 @@ mod gpu {
             // All have read what was staged before.
             barrier();
             each::<4>(|part| {
-                let at = part as u32 * THREADS + thread;
-                store_shared_pair(gpp_bands() + at * ELEMENT, factors[part]);
+                let index = part as u32 * THREADS + thread;
+                store_shared_pair(gpp_bands() + index * ELEMENT, factors[part]);
             });
-            let at = AQSN + thread % STAGE * ROW + thread / STAGE;
-            store_shared_pair(gpp_bands() + at * ELEMENT, one);
-            store_shared_pair(gpp_bands() + (at + WARP) * ELEMENT, other);
+            let index = AQSN + thread % STAGE * ROW + thread / STAGE;
+            store_shared_pair(gpp_bands() + index * ELEMENT, one);
+            store_shared_pair(gpp_bands() + (index + WARP) * ELEMENT, other);
             barrier();
             // A warp stages its own pairs.
             vote(!IS_STATIC && is_near(&factors))
         }
 
         #[inline(always)]
-        unsafe fn aqsn(&self, ig: u32, own: usize) -> Complex64 {
-            let at = AQSN + ig * ROW + lane() % WARP + own as u32 * WARP;
-            load_shared_pair(gpp_bands() + at * ELEMENT)
+        unsafe fn aqsn(&self, ig: u32, which: usize) -> Complex64 {
+            let index = AQSN + ig * ROW + thread_in_block() % WARP + which as u32 * WARP;
+            load_shared_pair(gpp_bands() + index * ELEMENT)
         }
 
         #[inline(always)]
         unsafe fn factors(&self, ig: u32, tile: usize, part: usize) -> Complex64 {
-            let igp = lane() / WARP * TILE as u32 + tile as u32;
-            let at = part as u32 * THREADS + igp * STAGE + ig;
-            load_shared_pair(gpp_bands() + at * ELEMENT)
+            let igp = thread_in_block() / WARP * TILE as u32 + tile as u32;
+            let index = part as u32 * THREADS + igp * STAGE + ig;
+            load_shared_pair(gpp_bands() + index * ELEMENT)
         }
     }
 
@@ -373,12 +352,12 @@ mod gpu {
     pub unsafe fn block<const IS_STATIC: bool>(a: &Arrays, partials: *mut f64) {
         let block = Block::of::<IS_STATIC>(a, block_number());
         let mut stage = Shared::<IS_STATIC> { a, block };
-        let (warp, lane) = (lane() / WARP, lane() % WARP);
+        let (warp, lane) = (thread_in_block() / WARP, thread_in_block() % WARP);
         let sums = sums::<IS_STATIC>(a, block, [warp, lane], &mut stage);
         barrier();
         each::<OWN>(|own| {
-            let at = warp * BANDS + lane + own as u32 * WARP;
-            store_shared_pair(gpp_bands() + at * ELEMENT, sums[own]);
+            let index = warp * BANDS + lane + own as u32 * WARP;
+            store_shared_pair(gpp_bands() + index * ELEMENT, sums[own]);
         });
         barrier();
         let band = warp * WARP + lane;
@@ -394,8 +373,9 @@ mod gpu {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-mod host {
+mod cpu {
     use super::*;
+    use crate::tiling::Grid;
 
     /// As in shared memory, computed where it is read. The threads of a block run one after the other.
     struct Computed<'a, const IS_STATIC: bool> {
@@ -408,15 +388,15 @@ mod host {
     impl<const IS_STATIC: bool> Stage for Computed<'_, IS_STATIC> {
         unsafe fn fill(&mut self, ig: u32) -> u32 {
             self.ig = ig;
-            let is_near = |at: &u32| {
-                let (t, i) = ((at / STAGE) as usize, at % STAGE);
+            let is_near = |bit: &u32| {
+                let (t, i) = ((bit / STAGE) as usize, bit % STAGE);
                 !IS_STATIC && is_near(&from_fn(|part| self.factors(i, t, part)))
             };
             (0..WARP).filter(is_near).fold(0, |near, at| near | 1 << at)
         }
 
-        unsafe fn aqsn(&self, ig: u32, own: usize) -> Complex64 {
-            let n = (self.block.n + self.place[1] + own as u32 * WARP).min(self.a.nbands - 1);
+        unsafe fn aqsn(&self, ig: u32, which: usize) -> Complex64 {
+            let n = (self.block.n + self.place[1] + which as u32 * WARP).min(self.a.nbands - 1);
             load(self.a.aqsn, n * self.a.ncouls + (self.ig + ig).min(self.a.ncouls - 1))
         }
 

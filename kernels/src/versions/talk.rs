@@ -2,7 +2,8 @@
 
 use crate::arrays::{Arrays, Layout, Limits, Swapped};
 use crate::formula::{
-    Pair, Sums, TOL_ZERO, Term, abs, abs2, branches, first_denominator, second_denominator, wdiff,
+    Pair, TOL_ZERO, Term, ThreadSums, abs, abs2, branches, first_denominator, second_denominator,
+    wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops, entries};
@@ -10,26 +11,26 @@ use crate::threads::{Thread, each, split};
 use crate::versions::blog::collapse2;
 use crate::versions::paper::v0;
 
-/// V9 and BerkeleyGW: `n_blk`, `igp` and `ig_blk` collapsed, then strided `ig`, then strided `n`, with V8's term.
+/// V9 and BerkeleyGW: `band_block`, `igp` and `ig_block` collapsed, then strided `ig`, then strided `n`, with V8's term.
 #[inline(always)]
-unsafe fn blocked<const NW: usize, const N_BLK: u32, const IG_BLK: u32>(
+unsafe fn blocked<const NW: usize, const BAND_BLOCKS: u32, const IG_BLOCKS: u32>(
     a: &Arrays,
     iw: u32,
     thread: Thread,
-) -> Sums<NW> {
+) -> ThreadSums<NW> {
     let cutoff = |pair: &Pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps);
     let term = |pair: &Pair, cutoff, w: f64| branches(pair, w, &a.limits).cut(w, abs2, cutoff);
-    let mut sums = Sums::zero();
-    for index in thread.strided(N_BLK * a.ngpown * IG_BLK) {
-        let (rest, ig_blk) = split(index, IG_BLK);
-        let (n_blk, igp) = split(rest, a.ngpown);
+    let mut sums = ThreadSums::zero();
+    for index in thread.strided(BAND_BLOCKS * a.ngpown * IG_BLOCKS) {
+        let (rest, ig_block) = split(index, IG_BLOCKS);
+        let (band_block, igp) = split(rest, a.ngpown);
         let igp = opt_barrier_u32(igp);
         let vcoul = a.vcoul_loc(igp);
-        let mut ig = ig_blk;
+        let mut ig = ig_block;
         while ig < a.ncouls {
             let pair = Pair::load(a, ig, igp);
             let cutoff = cutoff(&pair);
-            let mut n = n_blk;
+            let mut n = band_block;
             while n < a.nbands {
                 let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
                 let occ = a.occ(n);
@@ -37,9 +38,9 @@ unsafe fn blocked<const NW: usize, const N_BLK: u32, const IG_BLK: u32>(
                     let w = a.wx::<Swapped>(iw + e as u32, n);
                     sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
                 });
-                n += N_BLK;
+                n += BAND_BLOCKS;
             }
-            ig += IG_BLK;
+            ig += IG_BLOCKS;
         }
     }
     sums
@@ -171,7 +172,7 @@ pub mod v5 {
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse2::<NW, Swapped>(a, iw, thread, |_| 0.0, |pair, _, w| v0::term(pair, w, &a.limits))
     }
 }
@@ -196,7 +197,7 @@ pub mod v6 {
         Kernel { entries: entries!(body: gpp_talk_v6 = 1), ..super::v5::KERNEL };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let cutoff = |pair: &Pair| a.limits.sexcut * abs(pair.eps);
         collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
             divisions(pair, w, &a.limits).cut(w, abs, cutoff)
@@ -219,7 +220,7 @@ pub mod v7 {
         Kernel { entries: entries!(body: gpp_talk_v7 = 1), ..super::v6::KERNEL };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let cutoff = |pair: &Pair| a.limits.sexcut * abs(pair.eps);
         collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
             branches(pair, w, &a.limits).cut(w, abs, cutoff)
@@ -242,7 +243,7 @@ pub mod v8 {
         Kernel { entries: entries!(body: gpp_talk_v8 = 1), ..super::v7::KERNEL };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         let cutoff = |pair: &Pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps);
         collapse2::<NW, Swapped>(a, iw, thread, cutoff, |pair, cutoff, w| {
             branches(pair, w, &a.limits).cut(w, abs2, cutoff)
@@ -267,13 +268,13 @@ pub mod v9 {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        loops: Loops::Blocked { n_blk: 16, ig_blk: 256 },
+        loops: Loops::Blocked { band_blocks: 16, ig_blocks: 256 },
         entries: entries!(body: gpp_talk_v9 = 1),
         ..super::v8::KERNEL
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         blocked::<NW, 16, 256>(a, iw, thread)
     }
 }
@@ -295,13 +296,13 @@ pub mod bgw {
     }
 
     pub const KERNEL: Kernel = Kernel {
-        loops: Loops::Blocked { n_blk: 16, ig_blk: 512 },
+        loops: Loops::Blocked { band_blocks: 16, ig_blocks: 512 },
         entries: entries!(body: gpp_talk_bgw = 1),
         ..super::v9::KERNEL
     };
 
     #[inline(always)]
-    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> Sums<NW> {
+    pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         blocked::<NW, 16, 512>(a, iw, thread)
     }
 }

@@ -3,7 +3,7 @@
 use gpp::kernels::sigma::Interval as Part;
 use gpp::kernels::sigma::real::far_field as way;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Cells, EnergyGrid, Evaluator, Even, Problem, Source, System};
+use gpp::problem::{EnergyGrid, Evaluator, Even, Problem, SortedCells, Source, System};
 
 use super::{at, even};
 use crate::common::{Kind, QUIET};
@@ -11,7 +11,9 @@ use crate::common::{Kind, QUIET};
 /// Which part of a problem's terms is summed one by one where pairs are sorted, and how many parts there are.
 fn one_by_one(problem: &Problem) -> (f64, usize) {
     let nw = problem.nw();
-    let Cells::Real(cells) = problem.cells(problem.slab(), Evaluator::Gpu).unwrap() else {
+    let SortedCells::Real(cells) =
+        SortedCells::for_slab(problem, problem.slab(), Evaluator::Gpu).unwrap()
+    else {
         panic!("the poles are real")
     };
     let (every, mut left) = (problem.wx().len().div_ceil(997), 0);

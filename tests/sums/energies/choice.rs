@@ -6,7 +6,7 @@ use gpp::catalogue::best_for;
 use gpp::kernels::plan::Poles;
 use gpp::problem::{Extents, Outline, System};
 use gpp::record;
-use gpp::record::run::{Measurement, Run};
+use gpp::record::run::{Measurement, RunRecord};
 
 use crate::common::{json, repository};
 
@@ -18,7 +18,7 @@ fn the_choice_is_the_fastest_of_archived_runs() {
         ["energies", "energies-complex", "energies-demo-complex"].map(|name| run.join(name))
     });
     for path in folders.filter(|folder| folder.exists()).flat_map(|folder| json(&folder)) {
-        let Ok(run) = record::read::<Run>(&path) else { continue };
+        let Ok(run) = record::read::<RunRecord>(&path) else { continue };
         let system = &run.system;
         let is_any = System::find(&system.name).unwrap().complex_modes;
         let extents = Extents { nw: system.nw(), ..System::find(&system.name).unwrap().extents() };

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use gpp::catalogue::Kernel;
+use gpp::catalogue::Version;
 use gpp::devices::cpu::CpuDevice;
-use gpp::devices::{Device, SlabSums, Watch, Worker};
+use gpp::devices::{Control, Device, SlabSums, Worker};
 use gpp::error::Result;
 use gpp::problem::{Batch, Problem, SlabView};
 
@@ -34,10 +34,10 @@ impl Worker for Hooked<'_> {
         self.depth
     }
 
-    fn begin(&mut self, slab: SlabView, batch: &Batch, kernel: Kernel, _: Watch) -> Result<()> {
+    fn begin(&mut self, slab: SlabView, batch: &Batch, kernel: Version, _: Control) -> Result<()> {
         assert!(self.under_way.len() < self.depth, "as many slabs are under way as may be");
         (self.begins)(slab.igp())?;
-        self.worker.begin(slab, batch, kernel, Watch::none())?;
+        self.worker.begin(slab, batch, kernel, Control::none())?;
         self.under_way.push_back(self.worker.finish()?);
         Ok(())
     }

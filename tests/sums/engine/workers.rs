@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
-use gpp::error::Error;
+use gpp::error::invalid;
 use gpp::measure::same_bits;
 
 use super::hooked::Hooked;
@@ -19,14 +19,14 @@ use super::problems;
 fn after_a_step_that_fails_the_next_run_has_the_same_bits() {
     let problem = &problems()[0];
     let device = CpuDevice::new();
-    let v9 = catalogue::find("v9").unwrap().kernel;
+    let v9 = catalogue::find("v9").unwrap();
     let (mut failed, mut went_well) = (0, false);
     for (panics, step) in [false, true].into_iter().flat_map(|p| (1..16).map(move |at| (p, at))) {
         let left = Arc::new(AtomicUsize::new(0));
         let of_worker = left.clone();
         let next = move || match of_worker.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) {
             Ok(1) if panics => panic!("a step panics"),
-            Ok(1) => Err(Error::Input { origin: "worker".into(), what: "a step fails".into() }),
+            Ok(1) => Err(invalid("worker", "a step fails")),
             _ => Ok(()),
         };
         let mut worker = Hooked { depth: 2, ..Hooked::of(&device, problem) };

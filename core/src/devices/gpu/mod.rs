@@ -17,16 +17,16 @@ use gpp_kernels::peaks::{
 };
 use gpp_kernels::versions;
 
-use crate::devices::device::DeviceInfo;
+use crate::devices::device::{ComputeCapability, DeviceInfo};
 #[cfg(feature = "nvml")]
-use crate::devices::gauge::nvml::OfNvml;
+use crate::devices::gauge::nvml::NvmlGauge;
 use crate::devices::gpu::driver::{
     Context, DeviceAttribute as Attribute, Function, driver_version,
 };
 use crate::devices::gpu::modules::Loaded;
 pub use crate::devices::gpu::modules::Ptx;
 use crate::devices::gpu::uploads::FreeChunks;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::os::output;
 
 /// The PTX outside of kernels, and the kernels by symbol, packed; none if the build found no compiler for them.
@@ -46,10 +46,9 @@ pub fn own() -> Ptx {
 /// The kernels to load: those in the program, or in the file that `GPP_PTX` names.
 pub fn kernels() -> Result<Ptx> {
     let Some(path) = std::env::var_os("GPP_PTX") else { return Ok(own()) };
-    let text = output::text(path.as_ref()).map_err(|e| Error::Input {
-        origin: path.to_string_lossy().into_owned(),
-        what: format!("named by GPP_PTX, cannot be read: {e}"),
-    })?;
+    let unreadable = |e| format!("named by GPP_PTX, cannot be read: {e}");
+    let text =
+        output::text(path.as_ref()).map_err(|e| invalid(path.to_string_lossy(), unreadable(e)))?;
     Ok(Ptx::new(text))
 }
 
@@ -67,7 +66,7 @@ pub struct Gpu {
     loaded: Mutex<HashMap<String, Arc<Loaded>>>,
     pub(crate) free: FreeChunks,
     #[cfg(feature = "nvml")]
-    gauge: OnceLock<Option<Arc<OfNvml>>>,
+    gauge: OnceLock<Option<Arc<NvmlGauge>>>,
 }
 
 impl Gpu {
@@ -90,13 +89,12 @@ impl Gpu {
         }
         let context = Context::open(index)?;
         let context = most.map_or(context.clone(), |most| context.limited(most));
-        let major = context.attribute(Attribute::ComputeCapabilityMajor)?;
-        let minor = context.attribute(Attribute::ComputeCapabilityMinor)?;
+        let capability = compute_capability(&context)?;
         let info = DeviceInfo {
             id: format!("gpu:{index}"),
             name: context.name()?,
             driver: Some(format!("CUDA {}", driver_version()?)),
-            compute_capability: Some(format!("{major}.{minor}")),
+            compute_capability: Some(capability),
             multiprocessors: context.attribute(Attribute::MultiprocessorCount)?,
             uuid: Some(context.uuid()?),
             clock_mhz: Some(context.attribute(Attribute::ClockRate)? / 1000),
@@ -123,6 +121,11 @@ impl Gpu {
         Ok(Gpu { context, ..self })
     }
 
+    /// Bytes that are free for arrays.
+    pub fn free_memory(&self) -> Result<u64> {
+        Ok(self.context.memory()?.0)
+    }
+
     pub fn count() -> Result<usize> {
         let count = driver::devices()?;
         match NO_KERNELS {
@@ -133,17 +136,17 @@ impl Gpu {
 
     /// A kernel, loaded if it is not yet. Fails if this GPU lacks its instructions.
     pub(crate) fn load(&self, symbol: &str) -> Result<Arc<Loaded>> {
-        if let Some((gpu, ..)) = versions::find(symbol)
-            && !self.info.runs(gpu)
-        {
-            let has = self.info.compute_capability.as_deref().unwrap_or_default();
-            let what =
-                format!("has compute capability {has}, {} needs {:.1}", gpu.id(), gpu.capability);
-            return Err(Error::Input { origin: self.info.id.clone(), what });
-        }
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded.get(symbol) {
             return Ok(kernel.clone());
+        }
+        if let Some((gpu, ..)) = versions::find(symbol)
+            && !self.info.runs(gpu)
+        {
+            let has = self.info.compute_capability.unwrap_or_default();
+            let needs = ComputeCapability::from(gpu.capability);
+            let what = format!("has compute capability {has}, {} needs {needs}", gpu.id());
+            return Err(invalid(&self.info.id, what));
         }
         let ptx = self.ptx.module(symbol).ok_or_else(|| {
             Error::driver(format!("look-up of kernel {symbol}"), "the PTX lacks this kernel")
@@ -161,12 +164,6 @@ const BLOCKS: u32 = 8;
 /// Timed runs, of which the fastest counts.
 const RUNS: usize = 5;
 
-/// Seconds of FMA before the sustained rate is measured: at its power limit a GPU settles in tenths of a second.
-const SETTLING: f64 = 1.0;
-
-/// Seconds of FMA for the sustained rate.
-pub const SUSTAINED: f64 = 1.0;
-
 /// Seconds of FMA in a row for the highest rate, so that begin and end of a launch do not count.
 const BURST: f64 = 0.05;
 
@@ -183,16 +180,11 @@ const L1_BYTES: u64 = 16 << 10;
 pub struct Peaks {
     /// Highest rate of FP64 operations, all of them fused.
     pub fp64: f64,
-    /// FP64 operations over [`SUSTAINED`] seconds, measured last.
-    pub fp64_sustained: f64,
     pub hbm: f64,
     pub l2: f64,
     pub l1: f64,
-    pub capability: (u32, u32),
-    pub multiprocessors: u32,
-    pub hertz: f64,
-    pub memory_hertz: f64,
-    pub bus_bits: f64,
+    /// By the highest clock: 4 bytes × 32 lanes a clock and SM.
+    pub shared: f64,
 }
 
 impl Gpu {
@@ -246,26 +238,24 @@ impl Gpu {
         // Every block reads the whole tile.
         let l1 = read(by_block, L1_BYTES, 2000)? * f64::from(blocks);
 
-        // Last, since it heats the GPU.
-        seconds(fma, arguments, in_row(SETTLING, burst))?;
-        let sustained = seconds(fma, arguments, in_row(SUSTAINED, burst))?;
         let operations = 2.0 * f64::from(blocks * THREADS) * CHAINS as f64 * f64::from(FMA_STEPS);
         Ok(Peaks {
-            fp64: operations / burst.min(sustained),
-            fp64_sustained: operations / sustained,
+            fp64: operations / burst,
             hbm,
             l2,
             l1,
-            capability: (
-                attribute(Attribute::ComputeCapabilityMajor)?,
-                attribute(Attribute::ComputeCapabilityMinor)?,
-            ),
-            multiprocessors,
-            hertz: 1e3 * f64::from(attribute(Attribute::ClockRate)?),
-            memory_hertz: 1e3 * f64::from(attribute(Attribute::MemoryClockRate)?),
-            bus_bits: f64::from(attribute(Attribute::GlobalMemoryBusWidth)?),
+            shared: 128e3
+                * f64::from(multiprocessors)
+                * f64::from(attribute(Attribute::ClockRate)?),
         })
     }
+}
+
+fn compute_capability(context: &Context) -> Result<ComputeCapability> {
+    Ok(ComputeCapability {
+        major: context.attribute(Attribute::ComputeCapabilityMajor)?,
+        minor: context.attribute(Attribute::ComputeCapabilityMinor)?,
+    })
 }
 
 /// Launches that take so many seconds, one of which takes `once`.

@@ -136,7 +136,7 @@ impl Ptx {
     }
 
     pub fn module(&self, symbol: &str) -> Option<String> {
-        self.entries.contains_key(symbol).then(|| self.of([symbol]))
+        self.entries.contains_key(symbol).then(|| self.module_of([symbol]))
     }
 
     /// 16 hexadecimal digits that identify a kernel's code, with the memory and functions that it uses. They do not
@@ -152,11 +152,12 @@ impl Ptx {
             if line.is_empty() || begins(&LINE_TABLE) || begins(&MARKS) && line.ends_with(':') {
                 continue;
             }
-            let mut rest = line;
-            while let Some(first) = rest.chars().next() {
-                let end = rest.find(|c| is_name(c) != is_name(first)).unwrap_or(rest.len());
-                let (word, after) = rest.split_at(end);
-                rest = after;
+            let mut remaining = line;
+            while let Some(first) = remaining.chars().next() {
+                let end =
+                    remaining.find(|c| is_name(c) != is_name(first)).unwrap_or(remaining.len());
+                let (word, after) = remaining.split_at(end);
+                remaining = after;
                 match word.strip_prefix(symbol) {
                     Some(tail) if tail.is_empty() || tail.starts_with("_param_") => {
                         code += "entry";
@@ -175,7 +176,7 @@ impl Ptx {
     }
 
     /// One module of some kernels, with the variables that they use.
-    pub fn of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
+    pub fn module_of<'s>(&self, symbols: impl IntoIterator<Item = &'s str>) -> String {
         let entries = symbols.into_iter().filter_map(|symbol| self.entries.get(symbol));
         let entries: Vec<Cow<str>> = entries.map(PtxEntry::text).collect();
         let uses = |text: &str| entries.iter().any(|entry| entry.contains(text));

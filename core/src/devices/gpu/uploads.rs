@@ -13,17 +13,16 @@ use gpp_kernels::threads::blocks;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::catalogue;
-use crate::devices::gpu::driver::{Buffer, Context, Event, Pinned, Stream, Transfer};
+use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
-use crate::problem::arrays::{AQSN, Array};
-use crate::problem::layout::{Pairs, PairsAt, preparation};
-use crate::problem::{Batch, Id, Outline, Problem, SlabView};
+use crate::problem::arrays::{AQSN, ArraySpec};
+use crate::problem::layout::{PairsAt, PreparedPairs, preparation};
+use crate::problem::{Batch, Id, Problem, SlabView};
 
 pub struct Uploads<'a> {
     pub context: &'a Context,
-    pub stream: &'a Stream,
+    pub stream: &'a GpuStream,
     /// Recorded before the first upload.
     pub begin: &'a Event,
     pub problem: &'a Problem,
@@ -74,7 +73,7 @@ impl Uploads<'_> {
         let (free, _) = self.context.memory()?;
         if needed > free {
             let what = format!("{what} of {}", self.problem.name());
-            return Err(Error::memory("device", &what, needed, free, None));
+            return Err(Error::device_memory(&what, needed, free));
         }
         Ok(())
     }
@@ -123,7 +122,7 @@ impl Ring {
         values: &[T],
         to: &Buffer<T>,
         context: &Context,
-        stream: &Stream,
+        stream: &GpuStream,
     ) -> Result<()> {
         let length = CHUNK / size_of::<T>();
         for (chunk, begin) in values.chunks(length).zip((0..).step_by(length)) {
@@ -172,14 +171,19 @@ pub struct BandBuffers {
 
 impl BandBuffers {
     /// Uploads what a layout lacks, with the energies of a batch, and waits for it. Nothing in flight reads other arrays.
-    pub fn want(&mut self, to: &mut Uploads, Run { batch, kernel }: Run) -> Result<()> {
+    pub fn want(
+        &mut self,
+        to: &mut Uploads,
+        KernelBatch { batch, kernel }: KernelBatch,
+    ) -> Result<()> {
         let (before, layout) = (to.bytes, kernel.layout);
         let (bands, order) = (to.problem.bands(), to.problem.order());
         let prepared = preparation(layout);
-        let of = (bands.id(), bands.elements_id(), layout);
-        if self.of != Some(of) {
-            let is_same =
-                |(energies, _, in_layout): (Id, Id, Layout)| (energies, in_layout) == (of.0, of.2);
+        let wanted = (bands.id(), bands.elements_id(), layout);
+        if self.of != Some(wanted) {
+            let is_same = |(energies, _, in_layout): (Id, Id, Layout)| {
+                (energies, in_layout) == (wanted.0, wanted.2)
+            };
             let has_occ = self.of.take().is_some_and(is_same);
             self.aqsn_on_gpu = match to.on_gpu {
                 Some(on_gpu) => on_gpu.lay_aqsn(to, layout, &mut self.aqsn)?,
@@ -192,7 +196,7 @@ impl BandBuffers {
                 self.batch = None;
                 to.fill("occ", &mut self.occ, &prepared.occ(bands, order), 0)?;
             }
-            self.of = Some(of);
+            self.of = Some(wanted);
         }
         if self.batch.as_ref() != Some(&batch.id()) {
             self.batch = None;
@@ -214,7 +218,7 @@ impl BandBuffers {
 }
 
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
+pub struct KernelBatch<'a> {
     pub batch: &'a Batch,
     pub kernel: &'a Kernel,
 }
@@ -222,7 +226,7 @@ pub struct Run<'a> {
 /// What the pairs that a layout makes depend on in addition to the slab: energies, the layout, and what it names.
 type PairsOf = (Id, Layout, Option<PairsAt>);
 
-impl Run<'_> {
+impl KernelBatch<'_> {
     fn pairs(self) -> PairsOf {
         let layout = self.kernel.layout;
         (self.batch.id().0, layout, preparation(layout).pairs_at(self.batch, self.kernel))
@@ -232,36 +236,31 @@ impl Run<'_> {
 /// Pairs that were prepared on the host, for the next calculation, as far as there is memory.
 #[derive(Default)]
 pub struct PairsCache {
-    made: HashMap<((Id, Range<usize>), PairsOf), Arc<Pairs>>,
-    bytes: HashMap<Layout, u64>,
-    /// Bytes for layouts whose pairs take as much as the slabs themselves.
-    pub granted: u64,
+    made: HashMap<((Id, Range<usize>), PairsOf), Arc<PreparedPairs>>,
+    bytes: u64,
 }
 
 impl PairsCache {
-    /// Most bytes without those that are granted, while these versions run.
-    pub fn most(problem: Outline, versions: &[catalogue::Kernel]) -> u64 {
-        let of_version = |version: &catalogue::Kernel| {
-            let ((kernel, _), batches) = (version.first(problem)?, version.energies(problem));
-            Some(preparation(kernel.layout).bytes_kept(problem.extents, batches.count(), 0))
-        };
-        versions.iter().filter_map(of_version).max().unwrap_or(0)
-    }
+    /// Most bytes.
+    pub const MOST: u64 = 1 << 30;
 
-    pub fn of(&mut self, problem: &Problem, slab: SlabView, run: Run) -> Result<Arc<Pairs>> {
-        let Run { batch, kernel } = run;
-        let (layout, prepared) = (kernel.layout, preparation(kernel.layout));
+    pub fn get_or_make(
+        &mut self,
+        problem: &Problem,
+        slab: SlabView,
+        run: KernelBatch,
+    ) -> Result<Arc<PreparedPairs>> {
+        let KernelBatch { batch, kernel } = run;
+        let prepared = preparation(kernel.layout);
         let key = (slab.pairs_id(), run.pairs());
         if let Some(made) = self.made.get(&key) {
             return Ok(made.clone());
         }
         let made = prepared.pairs(problem, slab, batch, kernel)?;
         let bytes: usize = made.arrays().iter().map(|array| size_of_val(array.words)).sum();
-        let batches = if batch.nw() == problem.nw() { 1 } else { usize::MAX };
-        let most = prepared.bytes_kept(problem.extents(), batches, self.granted);
-        let cached = self.bytes.entry(layout).or_default();
-        if *cached + bytes as u64 <= most {
-            *cached += bytes as u64;
+        // Sorted pairs are as large as the slab.
+        if !prepared.replaces() && self.bytes + bytes as u64 <= PairsCache::MOST {
+            self.bytes += bytes as u64;
             self.made.insert(key, made.clone());
         }
         Ok(made)
@@ -271,7 +270,7 @@ impl PairsCache {
 /// A slab's pairs on a GPU, as a layout prepares them.
 #[derive(Default)]
 pub struct PairBuffers {
-    made: Option<(PairsOf, Arc<Pairs>)>,
+    made: Option<(PairsOf, Arc<PreparedPairs>)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 
@@ -280,11 +279,16 @@ impl PairBuffers {
         self.made = None;
     }
 
-    pub fn is_of(&self, run: Run) -> bool {
+    pub fn is_of(&self, run: KernelBatch) -> bool {
         self.made.as_ref().is_some_and(|(in_place, _)| *in_place == run.pairs())
     }
 
-    pub fn fill(&mut self, to: &mut Uploads, run: Run, made: Arc<Pairs>) -> Result<()> {
+    pub fn fill(
+        &mut self,
+        to: &mut Uploads,
+        run: KernelBatch,
+        made: Arc<PreparedPairs>,
+    ) -> Result<()> {
         self.made = None;
         let arrays = made.arrays();
         self.arrays.resize_with(arrays.len(), || None);
@@ -295,7 +299,7 @@ impl PairBuffers {
         Ok(())
     }
 
-    pub fn made(&self) -> &Pairs {
+    pub fn made(&self) -> &PreparedPairs {
         let (_, made) = self.made.as_ref().expect("it is in place");
         made
     }
@@ -318,8 +322,8 @@ impl DeviceMatrix {
     /// # Safety
     /// It is there, with as many rows and columns as a call expects, as long as it is used and as what is placed of
     /// it. Nobody writes it meanwhile but what the calculator's stream has pending.
-    pub unsafe fn new(at: u64, ld: usize) -> DeviceMatrix {
-        DeviceMatrix { at, ld }
+    pub unsafe fn new(address: u64, ld: usize) -> DeviceMatrix {
+        DeviceMatrix { at: address, ld }
     }
 
     /// Its address as a pointer.
@@ -342,24 +346,24 @@ pub struct GpuElements {
     /// A matrix with a row for each G′.
     pub aqsm: DeviceMatrix,
     /// The row of each G′ in it (0-based), or [`NO_INDEX`]. Equal rows are the same memory in each call.
-    pub rows: Rows,
+    pub rows: RowMap,
 }
 
 /// Rows of a matrix, 0-based.
-pub type Rows = Arc<Vec<u32>>;
+pub type RowMap = Arc<Vec<u32>>;
 
 #[derive(Default)]
 pub struct Repack {
     pub kernel: Option<Arc<Loaded>>,
     /// For the matrix elements of G and of G′.
-    maps: [Map; 2],
+    maps: [RepackMap; 2],
 }
 
 /// Numbers of rows, then of columns, of a matrix that is reordered.
 #[derive(Default)]
-struct Map {
+struct RepackMap {
     /// The rows, none for all in order, and the layout and the energies that order the bands.
-    of: Option<(Option<Rows>, Id, Layout)>,
+    of: Option<(Option<RowMap>, Id, Layout)>,
     room: Option<Buffer<u32>>,
 }
 
@@ -371,8 +375,8 @@ impl GpuElements {
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<Option<u64>> {
-        let own = preparation(layout).own_of_bands(to.problem.order().is_kept());
-        let is_own = own.iter().any(|array| ptr::eq(*array, &AQSN));
+        let laid_out = preparation(layout).own_of_bands(to.problem.order().is_kept());
+        let is_own = laid_out.iter().any(|array| ptr::eq(*array, &AQSN));
         if !is_own && self.aqsn.ld == to.problem.extents().ncouls {
             return Ok(Some(self.aqsn.at));
         }
@@ -384,7 +388,7 @@ impl GpuElements {
     pub fn lay(
         &self,
         to: &mut Uploads,
-        array: &'static Array,
+        array: &'static ArraySpec,
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<()> {
@@ -397,10 +401,10 @@ impl GpuElements {
         let [first, second] = array.extents(extents, layout).map(|count| count as usize);
         let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
-        let out = to.room(array.name, room, height * width, 0)?.pointer();
+        let out = to.room(array.name(), room, height * width, 0)?.pointer();
         let mut map = std::mem::take(&mut to.repack.maps[which]);
         let energies = to.problem.bands().id();
-        let is_same = |(of, order, laid): &(Option<Rows>, Id, Layout)| {
+        let is_same = |(of, order, laid): &(Option<RowMap>, Id, Layout)| {
             of.as_ref().map(Arc::as_ptr) == rows.map(Arc::as_ptr)
                 && (*order, *laid) == (energies, layout)
         };
@@ -409,13 +413,13 @@ impl GpuElements {
             let padded = |numbers: &mut dyn Iterator<Item = u32>, count: usize| -> Vec<u32> {
                 numbers.chain(iter::repeat(NO_INDEX)).take(count).collect()
             };
-            let all = match rows {
+            let heights = match rows {
                 Some(rows) => padded(&mut rows.iter().copied(), height),
                 None => padded(&mut (0..extents.ncouls as u32), height),
             };
             let bands = prepared.bands(to.problem.order()).into_iter();
             let bands = padded(&mut bands.map(|n| n as u32), width);
-            to.fill("rows and bands", &mut map.room, &[all, bands].concat(), 0)?;
+            to.fill("rows and bands", &mut map.room, &[heights, bands].concat(), 0)?;
             map.of = Some((rows.cloned(), energies, layout));
         }
         let numbers = pointer(&map.room);

@@ -1,9 +1,8 @@
 //! A GPU as a device, its worker (stream slots, arrays of slabs, launches), and what stays while bands change.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{DerefMut, Range};
 use std::panic::resume_unwind;
-#[cfg(feature = "nvml")]
 use std::sync::Arc;
 use std::{ptr, thread};
 
@@ -17,23 +16,23 @@ use num_complex::Complex64;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Device, DeviceInfo, KernelInfo, SlabSums, Upload, Watch, Worker, bytes_laid_out, entry, grid,
+    Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 #[cfg(feature = "nvml")]
-use crate::devices::gauge::{Gauge, nvml::OfNvml};
+use crate::devices::gauge::{Gauge, nvml::NvmlGauge};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
-    Buffer, Context, Event, ForeignStream, FunctionAttribute, Pinned, Stream, Transfer,
+    Buffer, Context, Event, ForeignStream, FunctionAttribute, GpuStream, Pinned, Transfer,
 };
-use crate::devices::gpu::modules::Holding;
+use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
-    BandBuffers, GpuElements, PairBuffers, PairsCache, Repack, Ring, Run, Uploads, pointer,
+    BandBuffers, GpuElements, KernelBatch, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
 };
 use crate::devices::spawned;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::arrays::{AQSM_LOCAL, Extents, Of};
 use crate::problem::layout::preparation;
-use crate::problem::{Batch, Batches, Id, Outline, Problem, SlabView};
+use crate::problem::{Batch, Id, Problem, SlabView};
 
 impl Device for Gpu {
     fn info(&self) -> &DeviceInfo {
@@ -53,86 +52,111 @@ impl Device for Gpu {
         })
     }
 
-    fn free_memory(&self) -> Result<Option<u64>> {
-        Ok(Some(self.context.memory()?.0))
-    }
-
-    fn workspace(&self, problem: Outline, versions: &[catalogue::Kernel], slab: Extents) -> u64 {
-        let laid_out = bytes_laid_out(problem, versions, slab);
-        // The fallback pairs of all slabs stay.
-        laid_out.saturating_add(PairsCache::most(problem, versions) + Ring::MOST)
-    }
-
     #[cfg(feature = "nvml")]
     fn gauge(&self) -> Option<Arc<dyn Gauge>> {
-        let gauge = self.gauge.get_or_init(|| OfNvml::of(self.info.uuid.as_deref()?).map(Arc::new));
+        let gauge = self
+            .gauge
+            .get_or_init(|| NvmlGauge::for_uuid(self.info.uuid.as_deref()?).map(Arc::new));
         gauge.clone().map(|gauge| gauge as Arc<dyn Gauge>)
     }
 
     fn worker<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
-        Ok(Box::new(OnGpu::new(self, problem, Arrays::new(self, None)?)))
+        let arrays = Box::new(GpuArrays::new(self, None)?);
+        Ok(Box::new(GpuWorker::new(self, problem, Box::new(arrays))))
     }
 }
 
-pub struct OnGpu<'a> {
+struct GpuWorker<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
-    pub on_gpu: Option<&'a GpuElements>,
-    pub arrays: Arrays,
+    on_gpu: Option<&'a GpuElements>,
+    arrays: Box<dyn DerefMut<Target = GpuArrays> + Send + 'a>,
     /// Slots: first those in flight in the order of their launches, then the others, the last one used at the end.
     order: VecDeque<usize>,
     in_flight: usize,
+    /// Slots at most: as many as there are slabs, if all find room.
+    most: usize,
     batch: Option<(Id, Range<usize>)>,
-    /// Whether there are more slabs than slots.
-    streams: bool,
 }
 
-/// Arrays on the GPU, in one layout at a time, and what their uploads go through.
-pub struct Arrays {
+/// Arrays on the GPU, in one layout at a time, what their uploads go through, and the kernels that read them.
+struct GpuArrays {
     bands: BandBuffers,
-    pub slots: Vec<StreamSlot>,
-    pub pairs: PairsCache,
+    slots: Vec<StreamSlot>,
+    pairs: PairsCache,
     ring: Ring,
-    pub repack: Repack,
+    repack: Repack,
+    /// Those that were launched, and the second stage.
+    kernels: Vec<(&'static Entry, Arc<Loaded>)>,
+    second_stage: Arc<Loaded>,
 }
 
-impl Arrays {
+impl GpuArrays {
     /// None in place. `on_gpu` are addresses of a caller's `wtilde` and `eps`.
-    pub fn new(gpu: &Gpu, on_gpu: Option<[u64; 2]>) -> Result<Arrays> {
+    fn new(gpu: &Gpu, on_gpu: Option<[u64; 2]>) -> Result<GpuArrays> {
         let mut slot = StreamSlot::new(&gpu.context)?;
         slot.slab.on_gpu = on_gpu;
-        let (bands, pairs, repack) = Default::default();
-        let ring = Ring::new(&gpu.free);
-        Ok(Arrays { bands, slots: vec![slot], pairs, ring, repack })
+        let (bands, pairs, repack, kernels) = Default::default();
+        let (ring, second_stage) = (Ring::new(&gpu.free), gpu.load(reduction::SYMBOL)?);
+        Ok(GpuArrays { bands, slots: vec![slot], pairs, ring, repack, kernels, second_stage })
+    }
+
+    fn kernel(&mut self, gpu: &Gpu, entry: &'static Entry) -> Result<Arc<Loaded>> {
+        if let Some((_, loaded)) = self.kernels.iter().find(|(known, _)| ptr::eq(*known, entry)) {
+            return Ok(loaded.clone());
+        }
+        let loaded = gpu.load(entry.symbol)?;
+        self.kernels.push((entry, loaded.clone()));
+        Ok(loaded)
     }
 }
 
-impl<'a> OnGpu<'a> {
-    pub fn new(gpu: &'a Gpu, problem: &'a Problem, arrays: Arrays) -> OnGpu<'a> {
+impl<'a> GpuWorker<'a> {
+    fn new(
+        gpu: &'a Gpu,
+        problem: &'a Problem,
+        arrays: Box<dyn DerefMut<Target = GpuArrays> + Send + 'a>,
+    ) -> GpuWorker<'a> {
         let order = (0..arrays.slots.len()).collect();
-        let (in_flight, batch, streams) = (0, None, false);
-        OnGpu { gpu, problem, on_gpu: None, arrays, order, in_flight, batch, streams }
+        GpuWorker { gpu, problem, on_gpu: None, arrays, order, in_flight: 0, most: 1, batch: None }
     }
 
     /// Chooses a slab's slot, next in the order: where it is in place, or an empty one, or the one unused longest.
-    fn slot_for(&mut self, slab: SlabView) -> usize {
-        let free = || {
-            let free = self.order.iter().enumerate().skip(self.in_flight);
-            free.map(|(at, &slot)| (at, &self.arrays.slots[slot].slab))
+    fn slot_for(&mut self, slab: SlabView) -> Result<usize> {
+        let slots = &self.arrays.slots;
+        let find = |is: &dyn Fn(&SlabBuffers) -> bool| {
+            let mut free = self.order.iter().enumerate().skip(self.in_flight);
+            free.find(|(_, slot)| is(&slots[**slot].slab)).map(|(place, _)| place)
         };
-        let in_place = free().find(|(_, buffers)| buffers.holds(slab));
-        let empty = || free().find(|(_, buffers)| buffers.which.is_none());
-        let (at, _) = in_place.or_else(empty).or_else(|| free().next()).expect("a slot is free");
-        let slot = self.order.remove(at).expect("found above");
+        let found = find(&|buffers| buffers.holds(slab));
+        let slot = match found.or_else(|| find(&|buffers| buffers.which.is_none())) {
+            Some(place) => self.order.remove(place),
+            None if self.order.len() < self.most => {
+                self.arrays.slots.push(StreamSlot::new(&self.gpu.context)?);
+                Some(self.arrays.slots.len() - 1)
+            }
+            None => self.order.remove(self.in_flight),
+        };
+        let slot = slot.expect("a slot is free");
         self.order.insert(self.in_flight, slot);
-        slot
+        Ok(slot)
+    }
+
+    /// Frees what is in place of slabs, and has at most `most` slots from now on.
+    fn empty_slots(&mut self, most: usize) -> Result<()> {
+        for &slot in self.order.iter().skip(self.in_flight) {
+            self.arrays.slots[slot].clear(&self.gpu.context)?;
+        }
+        self.order.truncate(most);
+        self.most = most;
+        Ok(())
     }
 
     /// Enqueues the uploads of what a kernel at a batch reads of a slab. Returns the slot, and the bytes uploaded.
-    fn place(&mut self, slab: SlabView, run: Run) -> Result<(usize, u64)> {
-        let at = self.slot_for(slab);
-        let Arrays { bands, slots, pairs, ring, repack } = &mut self.arrays;
-        let slot = &mut slots[at];
+    fn place(&mut self, slab: SlabView, run: KernelBatch) -> Result<(usize, u64)> {
+        let slot_index = self.slot_for(slab)?;
+        let GpuArrays { bands, slots, pairs, ring, repack, .. } = &mut **self.arrays;
+        let slot = &mut slots[slot_index];
         let is_there = slot.slab.holds(slab) && slot.slab.pairs.is_of(run);
         let mut to = Uploads {
             context: &self.gpu.context,
@@ -145,7 +169,7 @@ impl<'a> OnGpu<'a> {
             bytes: 0,
         };
         let problem = self.problem;
-        let mut make = || pairs.of(problem, slab, run);
+        let mut make = || pairs.get_or_make(problem, slab, run);
         thread::scope(|scope| {
             // Pairs are made while the rest is uploaded, if that takes longer than to start a thread.
             let making = match slab.wtilde().len() {
@@ -165,19 +189,19 @@ impl<'a> OnGpu<'a> {
         if bytes > 0 {
             slot.uploads[1].record(&slot.stream)?;
         }
-        Ok((at, bytes))
+        Ok((slot_index, bytes))
     }
 
-    pub fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
+    fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
         let (plan, kernel) = (&batch.plan, batch.plan.kernel(gpu));
-        let loaded = self.gpu.load(entry(kernel, batch.nw()).symbol)?;
-        let second_stage = self.gpu.load(reduction::SYMBOL)?;
+        let loaded = self.arrays.kernel(self.gpu, entry(kernel, batch.nw()))?;
+        let second_stage = self.arrays.second_stage.clone();
         assert!(
             self.in_flight == 0 || self.batch.as_ref() == Some(&batch.id()),
             "all slabs in flight are at one batch"
         );
         self.batch = Some(batch.id());
-        let (at, uploaded) = self.place(slab, Run { batch, kernel })?;
+        let (at, uploaded) = self.place(slab, KernelBatch { batch, kernel })?;
         let pairs = self.arrays.slots[at].slab.pairs.made();
         let grid = grid(gpu, self.problem, batch, slab, pairs)?;
         let values = kernel.values([slab.nbands(), batch.nw()].map(|count| count as u64)) as usize;
@@ -224,7 +248,7 @@ impl<'a> OnGpu<'a> {
         launch_all().inspect_err(|_| _ = slot.stream.synchronize())?;
         let slot = &mut self.arrays.slots[at];
         let results = slot.results.take().expect("there is room for the sums");
-        slot.in_flight = Some(InFlight {
+        slot.in_flight = Some(LaunchInFlight {
             version: gpu.id(),
             groups: grid.groups as usize,
             blocks: grid.blocks(),
@@ -281,25 +305,10 @@ const LARGE: usize = 1 << 18;
 /// Slots that slabs stream through: one's upload runs under the other's kernels.
 const STREAMING: usize = 2;
 
-impl Worker for OnGpu<'_> {
-    fn expect(&mut self, igp: usize, slabs: usize) -> Result<()> {
-        let extents = Extents { ngpown: igp, ..self.problem.extents() };
-        let (bands, slab) = (extents.device_bytes(Of::Bands), extents.device_bytes(Of::Slab));
-        let (free, _) = self.gpu.context.memory()?;
-        let needed = bands + STREAMING as u64 * slab;
-        if needed > free {
-            let what =
-                format!("bands and {STREAMING} slabs of {igp} igp of {}", self.problem.name());
-            return Err(Error::memory("device", &what, needed, free, None));
-        }
-        // If not all find room, none stays until its next turn.
-        self.streams = free.saturating_sub(bands) / slab < slabs as u64;
-        let slots = if !self.streams { slabs.max(STREAMING) } else { STREAMING };
-        while self.arrays.slots.len() < slots {
-            self.order.push_back(self.arrays.slots.len());
-            self.arrays.slots.push(StreamSlot::new(&self.gpu.context)?);
-        }
-        Ok(())
+impl Worker for GpuWorker<'_> {
+    fn expect(&mut self, slabs: usize) -> Result<()> {
+        self.order = (0..self.arrays.slots.len()).collect();
+        self.empty_slots(slabs.max(STREAMING))
     }
 
     fn device(&self) -> &str {
@@ -307,38 +316,37 @@ impl Worker for OnGpu<'_> {
     }
 
     fn depth(&self) -> usize {
-        self.arrays.slots.len().min(STREAMING)
-    }
-
-    fn streams(&self) -> bool {
-        self.streams
+        self.most.min(STREAMING)
     }
 
     fn begin(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        kernel: catalogue::Kernel,
-        _: Watch,
+        kernel: catalogue::Version,
+        _: Control,
     ) -> Result<()> {
-        self.launch(slab, batch, kernel.require_gpu()?)
+        let gpu = kernel.require_gpu()?;
+        match self.launch(slab, batch, gpu) {
+            Err(error) if error.is_of_device_memory() && self.order.len() > STREAMING => {
+                // Not all slabs find room: none stays until its next turn.
+                self.empty_slots(STREAMING)?;
+                self.launch(slab, batch, gpu)
+            }
+            launched => launched,
+        }
     }
 
     fn ready(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        kernel: catalogue::Kernel,
+        kernel: catalogue::Version,
     ) -> Result<()> {
         let kernel = batch.plan.kernel(kernel.require_gpu()?);
-        self.gpu.load(entry(kernel, batch.nw()).symbol)?;
-        self.gpu.load(reduction::SYMBOL)?;
-        let (at, _) = self.place(slab, Run { batch, kernel })?;
+        self.arrays.kernel(self.gpu, entry(kernel, batch.nw()))?;
+        let (at, _) = self.place(slab, KernelBatch { batch, kernel })?;
         self.arrays.slots[at].stream.synchronize()
-    }
-
-    fn keep(&mut self, bytes: u64) {
-        self.arrays.pairs.granted = bytes;
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
@@ -353,9 +361,9 @@ impl Worker for OnGpu<'_> {
 const ALIGNED: usize = 32;
 
 /// A stream with memory for a slab and its sums. Uploads of one slot run during the kernels of another.
-pub struct StreamSlot {
+struct StreamSlot {
     /// First, so that what was launched is done before the rest is dropped.
-    in_flight: Option<InFlight>,
+    in_flight: Option<LaunchInFlight>,
     slab: SlabBuffers,
     /// Sums, then partial sums.
     room: Buffer<f64>,
@@ -363,10 +371,10 @@ pub struct StreamSlot {
     results: Option<Pinned<f64>>,
     uploads: [Event; 2],
     kernels: [Event; 2],
-    pub stream: Stream,
+    stream: GpuStream,
 }
 
-struct InFlight {
+struct LaunchInFlight {
     version: &'static str,
     groups: usize,
     blocks: u32,
@@ -388,6 +396,13 @@ impl StreamSlot {
             kernels: [context.event()?, context.event()?],
             stream: context.stream("the calculation")?,
         })
+    }
+
+    /// Frees the memory on the device.
+    fn clear(&mut self, context: &Context) -> Result<()> {
+        self.slab = SlabBuffers { on_gpu: self.slab.on_gpu, ..SlabBuffers::default() };
+        self.room = context.buffer("partial sums", 0)?;
+        Ok(())
     }
 
     /// Makes room for partial sums and sums, all NaN, which no comparison passes, until a kernel writes them.
@@ -414,7 +429,7 @@ impl StreamSlot {
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let InFlight { version, groups, blocks, uploaded, sums, results, _holding } =
+        let LaunchInFlight { version, groups, blocks, uploaded, sums, results, _holding } =
             self.in_flight.take().expect("launched");
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].seconds_since(&events[0], what);
@@ -467,8 +482,8 @@ impl SlabBuffers {
             // One error for all arrays; a caller's on the GPU need no room, so the others are checked one by one.
             if self.on_gpu.is_none() && to.on_gpu.is_none() {
                 let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
-                let all = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-                to.require("arrays", all)?;
+                let needed = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
+                to.require("arrays", needed)?;
             }
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
@@ -477,7 +492,7 @@ impl SlabBuffers {
     }
 
     /// Enqueues what a kernel at a batch lacks of the slab in place, except pairs.
-    fn want(&mut self, to: &mut Uploads, slab: SlabView, run: Run) -> Result<()> {
+    fn want(&mut self, to: &mut Uploads, slab: SlabView, run: KernelBatch) -> Result<()> {
         let (layout, prepared) = (run.kernel.layout, preparation(run.kernel.layout));
         if self.layout.replace(layout) != Some(layout) {
             // Sorted pairs and `wtilde` with `eps` take each other's room.
@@ -509,8 +524,8 @@ impl SlabBuffers {
 #[derive(Default)]
 pub struct Resident {
     on_gpu: Option<[u64; 2]>,
-    /// None before the first calculation, and after one that failed.
-    arrays: Option<Arrays>,
+    /// None before the first calculation, and after a failure.
+    arrays: Option<GpuArrays>,
     /// Identity of the energies of the last calculation.
     energies: Option<Id>,
 }
@@ -528,25 +543,22 @@ impl Resident {
         self.on_gpu.is_some()
     }
 
-    /// Sums a problem's slab of all igp at these batches of its energies, after the pending work of the caller's stream
-    /// `after`. Only `aqsm_local` of the slab may differ between calls.
+    /// A worker for the slab of all igp of a problem, after the pending work of the caller's stream `after`. Only
+    /// `aqsm_local` of the slab may differ from one problem to the next.
     ///
     /// # Safety
-    /// Matrix elements that are `on_gpu` are there, with as many rows and bands as the problem has, until this returns,
+    /// Matrix elements that are `on_gpu` are there, with as many rows and bands as the problem has, as long as it works,
     /// and only pending work of the stream writes them.
-    pub unsafe fn sums(
-        &mut self,
-        gpu: &Gpu,
-        (problem, batches): (&Problem, &Batches),
-        version: catalogue::Kernel,
-        on_gpu: Option<&GpuElements>,
+    pub unsafe fn worker<'a>(
+        &'a mut self,
+        gpu: &'a Gpu,
+        problem: &'a Problem,
+        on_gpu: Option<&'a GpuElements>,
         after: ForeignStream,
-        watch: Watch,
-    ) -> Result<SlabSums> {
-        let kernels = version.require_gpu()?;
-        let mut arrays = match self.arrays.take() {
+    ) -> Result<Box<dyn Worker + 'a>> {
+        let arrays = match &mut self.arrays {
             Some(arrays) => arrays,
-            None => Arrays::new(gpu, self.on_gpu)?,
+            none => none.insert(GpuArrays::new(gpu, self.on_gpu)?),
         };
         if self.energies.replace(problem.bands().id()) != Some(problem.bands().id()) {
             // Those of other energies are not needed again.
@@ -556,22 +568,13 @@ impl Resident {
             arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
-        let mut worker = OnGpu::new(gpu, problem, arrays);
-        worker.on_gpu = on_gpu;
-        let mut of_batches = Vec::new();
-        let mut sum = || -> Result<()> {
-            for at in 0..batches.count() {
-                watch.check()?;
-                (watch.done)(at as f64 / batches.count() as f64);
-                worker.launch(problem.slab(), &batches.get(at), kernels)?;
-                of_batches.push(worker.finish()?);
-            }
-            Ok(())
-        };
-        let summed = sum();
-        // After a failure too, nothing may still read the caller's arrays.
-        summed.inspect_err(|_| _ = worker.arrays.slots[0].stream.synchronize())?;
-        self.arrays = Some(worker.arrays);
-        Ok(SlabSums::joined(of_batches).expect("a problem has an energy"))
+        Ok(Box::new(GpuWorker { on_gpu, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))
+    }
+
+    /// After a failure: nothing reads the caller's arrays any more, and nothing is in place.
+    pub fn forget(&mut self) {
+        if let Some(arrays) = self.arrays.take() {
+            _ = arrays.slots[0].stream.synchronize();
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::slice;
 
-use gpp_cpu::problem::Pairs;
+use gpp_cpu::problem::ClusterPairs;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sigma::complex::MIN_DISTANCE as MIN_DISTANCE_OF_DISCS;
@@ -16,10 +16,9 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::os::memory::collected;
-use crate::problem::arrays::Extents;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
-use crate::problem::range;
-use crate::problem::slab::{Bands, SlabView};
+use crate::problem::slab::SlabView;
+use crate::problem::{Problem, range};
 
 /// The pairs of a slab that contribute, sorted by cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +29,13 @@ pub struct Sorted<W, P> {
 }
 
 impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
-    /// `wtilde` is what is stored of a pole, `cell` the number of its cell, `whole` makes a cell from its pairs, and
+    /// `wtilde` is what is stored of a pole, `cell` the number of its cell, `cell_of` makes a cell from its pairs, and
     /// `over` is a cell with these pairs of all.
-    fn of(
+    fn from_slab(
         slab: SlabView,
         wtilde: impl Fn(Complex64) -> W + Sync,
         cell: impl Fn(W) -> usize + Sync,
-        whole: impl Fn(usize, &[Pole<W>]) -> P + Sync,
+        cell_of: impl Fn(usize, &[Pole<W>]) -> P + Sync,
         over: impl Fn(P, Range<u32>) -> P + Sync,
     ) -> Result<Sorted<W, P>> {
         let (ncouls, all, eps) = (slab.ncouls(), slab.wtilde(), slab.eps());
@@ -56,17 +55,22 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
         let poles = collected("sorted pairs", keys.par_iter().map(pole))?;
         let mut begin = 0;
         let of_cell = |keys: &[u64]| {
-            let own = begin..begin + keys.len();
-            begin = own.end;
-            ((keys[0] >> 32) as usize, own)
+            let pairs = begin..begin + keys.len();
+            begin = pairs.end;
+            ((keys[0] >> 32) as usize, pairs)
         };
         let cells: Vec<(usize, Range<usize>)> =
             keys.chunk_by(|a, b| a >> 32 == b >> 32).map(of_cell).collect();
-        let in_parts = |(cell, own): (usize, Range<usize>)| {
-            let whole = whole(cell, &poles[own.clone()]);
-            let count = own.len().div_ceil(PAIRS as usize);
-            let at = |part: usize| (own.start + part * own.len() / count) as u32;
-            let part = |part| (at(part + 1) - at(part), over(whole, at(part)..at(part + 1)));
+        let in_parts = |(cell, pairs): (usize, Range<usize>)| {
+            let cell_of_all = cell_of(cell, &poles[pairs.clone()]);
+            let count = pairs.len().div_ceil(PAIRS as usize);
+            let begin_of = |part: usize| (pairs.start + part * pairs.len() / count) as u32;
+            let part = |part| {
+                (
+                    begin_of(part + 1) - begin_of(part),
+                    over(cell_of_all, begin_of(part)..begin_of(part + 1)),
+                )
+            };
             (0..count).map(part).collect::<Vec<_>>()
         };
         let mut parts: Vec<(u32, P)> = cells.into_par_iter().flat_map_iter(in_parts).collect();
@@ -106,22 +110,22 @@ const BEGUN_CELL: f64 = 32.0;
 const SAMPLED_PAIRS: usize = 1 << 16;
 
 struct Weighed {
-    poles: Sample,
+    poles: WeightedSample,
     /// Of those at which a pole may be near, one for each energy of a band.
-    energies: Sample,
+    energies: WeightedSample,
     limits: Limits,
 }
 
-struct Sample {
+struct WeightedSample {
     sorted: Vec<f64>,
     /// How many each one represents, or which part of all.
     each: f64,
 }
 
-impl Sample {
-    fn of(mut values: Vec<f64>, each: f64) -> Sample {
+impl WeightedSample {
+    fn new(mut values: Vec<f64>, each: f64) -> WeightedSample {
         values.sort_unstable_by(f64::total_cmp);
-        Sample { sorted: values, each }
+        WeightedSample { sorted: values, each }
     }
 
     /// How many are within, `high` excluded.
@@ -132,15 +136,15 @@ impl Sample {
 }
 
 /// Numbers below `of`, [`SAMPLED_PAIRS`] at most, that keep step with no rows or columns.
-fn spread(of: usize) -> impl Iterator<Item = usize> {
+fn spread(count: usize) -> impl Iterator<Item = usize> {
     // The golden ratio's fraction of 2⁶⁴.
-    let at = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let place = move |i: usize| ((u128::from(at(i)) * of as u128) >> 64) as usize;
-    (0..of.min(SAMPLED_PAIRS)).map(move |i| if of <= SAMPLED_PAIRS { i } else { place(i) })
+    let hashed = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let place = move |i: usize| ((u128::from(hashed(i)) * count as u128) >> 64) as usize;
+    (0..count.min(SAMPLED_PAIRS)).map(move |i| if count <= SAMPLED_PAIRS { i } else { place(i) })
 }
 
 impl Weighed {
-    fn of(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Weighed {
+    fn new(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Weighed {
         let pairs = slab.wtilde().len();
         let counts = |&at: &usize| range::contributes(slab.wtilde()[at], slab.eps()[at]);
         let poles = spread(pairs).filter(counts).map(|at| slab.wtilde()[at].re).collect();
@@ -149,10 +153,10 @@ impl Weighed {
         let energies = spread(wx.len())
             .map(|at| if occ[at / nw] == 0.0 { wx[at] } else { wx[at].abs() })
             .collect();
-        let of_sample = |all: usize| all as f64 / all.min(SAMPLED_PAIRS) as f64;
+        let of_sample = |count: usize| count as f64 / count.min(SAMPLED_PAIRS) as f64;
         Weighed {
-            poles: Sample::of(poles, of_sample(pairs)),
-            energies: Sample::of(energies, 1.0 / wx.len().min(SAMPLED_PAIRS) as f64),
+            poles: WeightedSample::new(poles, of_sample(pairs)),
+            energies: WeightedSample::new(energies, 1.0 / wx.len().min(SAMPLED_PAIRS) as f64),
             limits,
         }
     }
@@ -190,57 +194,40 @@ impl Weighed {
     }
 }
 
-/// More cells of real poles than there ever are: none is narrower than `bounds` allows, or its poles are large.
-const CELLS: u64 = 20_000;
-
-/// A disc has more pairs than these, but for one of its four neighbours at times, and for some near zero.
-const OF_DISC: u64 = 16;
-
 /// The sorted pairs of a slab.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cells {
+pub enum SortedCells {
     Real(Sorted<f64, Interval>),
     Any(Sorted<Complex64, Disc>),
 }
 
-impl Cells {
+impl SortedCells {
     /// The cells of a slab for all energies of its problem.
-    pub fn of(bands: &Bands, poles: Poles, slab: SlabView, by: Evaluator) -> Result<Cells> {
-        let (wx, occ, limits) = (bands.wx(), bands.occ(), bands.limits());
-        Ok(match poles {
+    pub fn for_slab(problem: &Problem, slab: SlabView, by: Evaluator) -> Result<SortedCells> {
+        let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
+        Ok(match problem.poles() {
             Poles::Real => {
-                let bounds = Weighed::of(slab, wx, occ, limits).bounds(by);
-                Cells::Real(intervals(slab, bounds)?)
+                let bounds = Weighed::new(slab, wx, occ, limits).bounds(by);
+                SortedCells::Real(intervals(slab, bounds)?)
             }
-            Poles::Any | Poles::Unread => Cells::Any(discs(slab, wx, occ, limits)?),
+            Poles::Any | Poles::AnySize | Poles::Unread => {
+                SortedCells::Any(discs(slab, wx, occ, limits)?)
+            }
         })
     }
 
-    /// Bytes at most while the pairs of a slab are sorted.
-    pub fn bytes_while_made(slab: Extents, poles: Poles) -> u64 {
-        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        let (pole, part, cells) = match poles {
-            Poles::Real => (size_of::<Pole>(), size_of::<Interval>(), CELLS),
-            _ => (size_of::<Pole<Complex64>>(), size_of::<Disc>(), CELLS + pairs / OF_DISC),
-        };
-        // Each pair has two keys besides, each cell a range, each part a count.
-        let parts = (2 * cells + pairs / u64::from(PAIRS)) * (part + 8) as u64;
-        let besides = parts + cells * 24 + 8 * pairs.min(SAMPLED_POLES as u64);
-        pairs.saturating_mul(pole as u64 + 16).saturating_add(besides)
-    }
-
-    pub fn pairs(&self) -> Pairs<'_> {
+    pub fn pairs(&self) -> ClusterPairs<'_> {
         match self {
-            Cells::Real(of) => Pairs::Real(&of.poles, &of.parts),
-            Cells::Any(of) => Pairs::Any(&of.poles, &of.parts),
+            SortedCells::Real(of) => ClusterPairs::Real(&of.poles, &of.parts),
+            SortedCells::Any(of) => ClusterPairs::Any(&of.poles, &of.parts),
         }
     }
 
     /// How many parts: fewer than there are pairs, or bounds.
     pub fn count(&self) -> u32 {
         match self {
-            Cells::Real(of) => of.parts.len() as u32,
-            Cells::Any(of) => of.parts.len() as u32,
+            SortedCells::Real(of) => of.parts.len() as u32,
+            SortedCells::Any(of) => of.parts.len() as u32,
         }
     }
 
@@ -248,16 +235,16 @@ impl Cells {
     pub fn words(&self) -> (&[u32], &[u32]) {
         /// # Safety
         /// A value is `repr(C)`, of numbers of 8 bytes and of pairs of 4 bytes: without padding.
-        unsafe fn words<T>(all: &[T]) -> &[u32] {
+        unsafe fn words<T>(values: &[T]) -> &[u32] {
             const { assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() == 8) };
             // SAFETY: by this function's contract all bytes are initialised.
-            unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all) / 4) }
+            unsafe { slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values) / 4) }
         }
         // SAFETY: poles, intervals and discs are such values.
         unsafe {
             match self {
-                Cells::Real(of) => (words(&of.poles), words(&of.parts)),
-                Cells::Any(of) => (words(&of.poles), words(&of.parts)),
+                SortedCells::Real(of) => (words(&of.poles), words(&of.parts)),
+                SortedCells::Any(of) => (words(&of.poles), words(&of.parts)),
             }
         }
     }
@@ -270,7 +257,7 @@ fn intervals(slab: SlabView, bounds: Vec<f64>) -> Result<Sorted<f64, Interval>> 
         0 => outside,
         above => above - 1,
     };
-    let whole = |cell: usize, _: &[Pole]| {
+    let interval = |cell: usize, _: &[Pole]| {
         let (low, high) = match bounds.get(cell + 1) {
             Some(&high) => (bounds[cell], high),
             None => (f64::NAN, f64::NAN),
@@ -278,7 +265,7 @@ fn intervals(slab: SlabView, bounds: Vec<f64>) -> Result<Sorted<f64, Interval>> 
         Interval { low, high, begin: 0, end: 0 }
     };
     let over = |cell, Range { start: begin, end }| Interval { begin, end, ..cell };
-    Sorted::of(slab, |wtilde| wtilde.re, cell, whole, over)
+    Sorted::from_slab(slab, |wtilde| wtilde.re, cell, interval, over)
 }
 
 // Cells of complex poles: discs in the complex plane, see [`gpp_kernels::sigma::complex`].
@@ -312,22 +299,22 @@ fn discs(
     occ: &[f64],
     limits: Limits,
 ) -> Result<Sorted<Complex64, Disc>> {
-    let squares = Squares::of(wx, occ, limits);
+    let squares = Squares::new(wx, occ, limits);
     let bounds = squares.bounds(slab);
     // Cell 0, before the first square, is for the poles that are in no square; some are with the last one.
     let cell = |wtilde| {
         squares.place(wtilde).map_or(0, |place| bounds.partition_point(|&bound| bound <= place))
     };
-    let whole = |cell: usize, poles: &[Pole<Complex64>]| around(poles, cell != 0);
+    let disc = |cell: usize, poles: &[Pole<Complex64>]| around(poles, cell != 0);
     let over = |cell, Range { start: begin, end }| Disc { begin, end, ..cell };
-    Sorted::of(slab, |wtilde| wtilde, cell, whole, over)
+    Sorted::from_slab(slab, |wtilde| wtilde, cell, disc, over)
 }
 
 /// The disc of some poles, without a radius if moments do not give their sums.
 fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
-    let ends = |of: fn(Complex64) -> f64| {
-        let all = poles.iter().map(|pole| of(pole.wtilde));
-        all.fold((f64::INFINITY, -f64::INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+    let ends = |part: fn(Complex64) -> f64| {
+        let parts = poles.iter().map(|pole| part(pole.wtilde));
+        parts.fold((f64::INFINITY, -f64::INFINITY), |(low, high), x| (low.min(x), high.max(x)))
     };
     let ((left, right), (low, high)) = (ends(|z| z.re), ends(|z| z.im));
     let middle = Complex64::new(0.5 * (left + right), 0.5 * (low + high));
@@ -342,19 +329,19 @@ fn around(poles: &[Pole<Complex64>], is_square: bool) -> Disc {
 struct Squares {
     limits: Limits,
     /// Which part of all energies a pole is near to, of those of occupied bands and their negatives.
-    energies: Sample,
+    energies: WeightedSample,
     /// The larger part of a pole is from here on.
     smallest: f64,
 }
 
 impl Squares {
-    fn of(wx: &[f64], occ: &[f64], limits: Limits) -> Squares {
+    fn new(wx: &[f64], occ: &[f64], limits: Limits) -> Squares {
         let nw = wx.len() / occ.len().max(1);
-        let both = |at: usize| [Some(wx[at]), (occ[at / nw] != 0.0).then_some(-wx[at])];
+        let both = |index: usize| [Some(wx[index]), (occ[index / nw] != 0.0).then_some(-wx[index])];
         let energies = spread(wx.len()).flat_map(both).flatten().collect();
         let each = 1.0 / wx.len().min(SAMPLED_PAIRS) as f64;
         let smallest = (SMALLEST * limits.limittwo.sqrt()).max(1.0 / LARGEST);
-        Squares { limits, energies: Sample::of(energies, each), smallest }
+        Squares { limits, energies: WeightedSample::new(energies, each), smallest }
     }
 
     /// Where a pole is: the power of two of its larger part, then the square of that size within the four by
@@ -378,10 +365,11 @@ impl Squares {
     fn bounds(&self, slab: SlabView) -> Vec<u64> {
         let (wtilde, eps) = (slab.wtilde(), slab.eps());
         let every = wtilde.len().div_ceil(SAMPLED_POLES);
-        let place = |at: usize| Some(wtilde[at]).filter(|&pole| range::contributes(pole, eps[at]));
+        let place =
+            |pair: usize| Some(wtilde[pair]).filter(|&pole| range::contributes(pole, eps[pair]));
         let mut sample: Vec<u64> = (0..wtilde.len().div_ceil(every))
             .into_par_iter()
-            .filter_map(|at| self.place(place(at * every)?))
+            .filter_map(|pair| self.place(place(pair * every)?))
             .collect();
         sample.par_sort_unstable();
         let (mut bounds, mut rest) = (Vec::new(), &sample[..]);
@@ -395,17 +383,18 @@ impl Squares {
     }
 
     /// Adds the bounds of the square of so many bits from `begin` on; each of its poles represents `every`.
-    fn part(&self, own: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
-        if own.is_empty() || bits == 0 || self.is_disc(own.len() as f64 * every, begin, bits) {
+    fn part(&self, places: &[u64], every: f64, begin: u64, bits: u32, bounds: &mut Vec<u64>) {
+        if places.is_empty() || bits == 0 || self.is_disc(places.len() as f64 * every, begin, bits)
+        {
             bounds.push(begin);
             return;
         }
-        let (bits, mut rest) = (bits - 2, own);
+        let (bits, mut rest) = (bits - 2, places);
         for quarter in 0..4 {
             let begin = begin + (quarter << bits);
             let end = rest.partition_point(|&place| place - begin < 1 << bits);
-            let (own, behind) = rest.split_at(end);
-            self.part(own, every, begin, bits, bounds);
+            let (places, behind) = rest.split_at(end);
+            self.part(places, every, begin, bits, bounds);
             rest = behind;
         }
     }

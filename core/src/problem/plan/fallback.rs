@@ -9,7 +9,6 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::os::memory;
-use crate::problem::arrays::Extents;
 use crate::problem::range::{self, Lookup};
 use crate::problem::slab::SlabView;
 
@@ -25,12 +24,7 @@ pub struct FallbackPairs {
 }
 
 impl FallbackPairs {
-    /// Bytes while they are found, if no more than one of 16 pairs: each igp has its own before all are joined.
-    pub fn bytes_while_made(slab: Extents) -> u64 {
-        slab.fallback_bytes().saturating_mul(2)
-    }
-
-    pub(super) fn of(
+    pub(super) fn find(
         slab: SlabView,
         is_regular: impl Fn(Complex64) -> bool + Sync,
     ) -> FallbackPairs {
@@ -145,7 +139,7 @@ const MARK: u32 = 10;
 struct Marks(Vec<u64>);
 
 impl Marks {
-    fn of(mut ranges: Vec<[f64; 2]>) -> Marks {
+    fn from_ranges(mut ranges: Vec<[f64; 2]>) -> Marks {
         ranges.retain(holds_any);
         ranges.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
         let (mut marks, mut next) = (vec![0; 1 << (32 - MARK - 6)], 0);
@@ -159,14 +153,14 @@ impl Marks {
     }
 
     fn has(&self, size: f64) -> bool {
-        let at = key(size) >> MARK;
-        self.0[at as usize / 64] >> (at % 64) & 1 == 1
+        let mark = key(size) >> MARK;
+        self.0[mark as usize / 64] >> (mark % 64) & 1 == 1
     }
 }
 
 impl Regular {
     /// For a problem with energies `wx`, of which `occupied` are of occupied bands.
-    pub fn of(wx: &[f64], occupied: &[f64], limits: Limits, poles: Poles) -> Regular {
+    pub fn new(wx: &[f64], occupied: &[f64], limits: Limits, poles: Poles) -> Regular {
         let largest = |energies: &[f64]| energies.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
         let gamma = limits.limittwo.sqrt();
         let mut smallest = (SMALLEST * gamma).max(1.0 / LARGEST);
@@ -176,9 +170,9 @@ impl Regular {
         Regular {
             poles,
             smallest,
-            cut: Lookup::of(occupied.iter().copied().filter(|&w| w < 0.0)),
-            occupied: Lookup::of(occupied.iter().copied()),
-            energies: Lookup::of(wx.iter().copied()),
+            cut: Lookup::from_energies(occupied.iter().copied().filter(|&w| w < 0.0)),
+            occupied: Lookup::from_energies(occupied.iter().copied()),
+            energies: Lookup::from_energies(wx.iter().copied()),
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
             marks: None,
@@ -188,7 +182,7 @@ impl Regular {
     /// The same, prepared for so many poles.
     pub fn for_poles(mut self, poles: usize) -> Regular {
         if poles > MANY + 16 * self.energies.sorted.len() {
-            self.marks = self.sizes().map(Marks::of);
+            self.marks = self.sizes().map(Marks::from_ranges);
         }
         self
     }
@@ -205,7 +199,7 @@ impl Regular {
         let suits = match self.poles {
             Poles::Real => on_axis && pole.re > 0.0,
             // Behind the imaginary axis w + ω̃ may vanish.
-            Poles::Any => pole.re >= 0.0,
+            Poles::Any | Poles::AnySize => pole.re >= 0.0,
             Poles::Unread => true,
         };
         self.possible
@@ -307,14 +301,14 @@ impl Regular {
             return None;
         }
         // Windows as above, relative to the size or its square, and as much for their own rounding.
-        let within = |middle: f64, of: f64| {
-            let room = 2.0 * WINDOW * (1.0 + of);
+        let within = |middle: f64, growth: f64| {
+            let room = 2.0 * WINDOW * (1.0 + growth);
             let most = middle + room;
             [(middle - room).max(0.0), if most >= 0.0 { most } else { f64::NAN }]
         };
         let squares = [within(1.0 - inverse, inverse), within(1.0 + inverse, inverse)];
         let half = 0.5 * inverse;
-        let [one, other] = squares.map(|of| of.map(f64::sqrt));
+        let [one, other] = squares.map(|growth| growth.map(f64::sqrt));
         let parts = [one, other, within(1.0 - half, half), within(1.0 + half, half)];
         // A quotient by zero has no end; one by no number holds nothing.
         let range = |w: f64| parts.map(|[least, most]| [-w / most, -w / least]);
@@ -379,33 +373,27 @@ pub struct SortedOnce {
 
 impl SortedOnce {
     /// The slab is the same in every call.
-    pub fn of(&self, slab: SlabView) -> Option<&BySize> {
+    pub fn sorted(&self, slab: SlabView) -> Option<&BySize> {
         if !self.is_asked.swap(true, Ordering::Relaxed) {
             return None;
         }
-        let extents = Extents { nbands: 1, ngpown: slab.len(), ncouls: slab.ncouls(), nw: 1 };
         let sorted = || {
-            memory::require("poles by their size", BySize::bytes(extents)).ok()?;
-            BySize::of(slab)
+            let needed = 2 * size_of::<u64>() * slab.wtilde().len();
+            memory::require("poles by their size", needed as u64).ok()?;
+            BySize::sort(slab)
         };
         self.sorted.get_or_init(sorted).as_ref()
     }
 }
 
 impl BySize {
-    /// Bytes that they take while they are sorted.
-    pub fn bytes(slab: Extents) -> u64 {
-        let pairs = (slab.ncouls as u64).saturating_mul(slab.ngpown as u64);
-        pairs.saturating_mul(2 * size_of::<u64>() as u64).saturating_add(slab.fallback_bytes())
-    }
-
     /// None for a slab with many poles off the axis.
-    pub fn of(slab: SlabView) -> Option<BySize> {
+    pub fn sort(slab: SlabView) -> Option<BySize> {
         let (wtilde, eps) = (slab.wtilde(), slab.eps());
         // No problem's poles are regular beyond these.
         let sizes = 1.0 / LARGEST..=LARGEST;
         let is_certain = |pole: Complex64| pole.re < 0.0 || !sizes.contains(&size(pole));
-        let always = FallbackPairs::of(slab, |pole| !is_certain(pole));
+        let always = FallbackPairs::find(slab, |pole| !is_certain(pole));
         let is_open = |pole, eps| range::contributes(pole, eps) && !is_certain(pole);
         let pairs = || wtilde.par_iter().zip(eps).enumerate();
         let off_axis = pairs().filter(|(_, (pole, eps))| pole.im != 0.0 && is_open(**pole, **eps));

@@ -14,10 +14,10 @@ use gpp_kernels::plan::{Plan, Poles};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-pub use crate::problem::plan::clusters::{Cells, Evaluator};
-use crate::problem::plan::fallback::Regular;
+pub use crate::problem::plan::clusters::{Evaluator, SortedCells};
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
-use crate::problem::slab::{Bands, Id, SlabView};
+use crate::problem::plan::fallback::{LARGEST, Regular};
+use crate::problem::slab::{CheckedBands, Id, SlabView};
 
 /// An order of a problem's bands in which those of one class of [`gpp_kernels::plan`] are neighbours at any energy, so
 /// that matrix elements are laid out once: the problem's own if band energies ascend.
@@ -32,7 +32,7 @@ pub struct BandOrder {
 
 impl BandOrder {
     /// Bands of occupation 1 by rising energy, then those of a fractional one, then empty bands by rising energy.
-    pub fn of(bands: &Bands) -> BandOrder {
+    pub fn new(bands: &CheckedBands) -> BandOrder {
         let with = |is: fn(f64) -> bool| {
             (0..bands.header().nbands).filter(move |&n| is(bands.occ()[n])).collect::<Vec<_>>()
         };
@@ -88,17 +88,25 @@ pub struct BandPlan {
     pub wx: Vec<f64>,
     /// See [`Plan::half`].
     pub half: f64,
+    /// For Σ alone: the plain bands that are as far from `−ω̃`, and the first far band.
+    alone: [usize; 2],
     limits: Limits,
     nw: usize,
 }
 
 impl BandPlan {
-    fn of(bands: &Bands, order: &Arc<BandOrder>, energies: Range<usize>, poles: Poles) -> BandPlan {
-        let at = |n: usize| &bands.energies(n)[energies.clone()];
+    fn new(
+        bands: &CheckedBands,
+        order: &Arc<BandOrder>,
+        energies: Range<usize>,
+        poles: Poles,
+    ) -> BandPlan {
+        let wx_of = |n: usize| &bands.energies(n)[energies.clone()];
         let (full, rest) = order.bands.split_at(order.full);
         let empty = &rest[order.occupied - order.full..];
         let limits = bands.limits();
-        let half = half_of_most(empty.iter().map(|&n| at(n)));
+        let most = if empty.is_empty() { full } else { empty };
+        let half = half_of_most(most.iter().map(|&n| wx_of(n)));
         let is_halved = |w: &[f64]| {
             w.len() < 2
                 || (half_of(w) - half).abs() <= HALVED * f64::EPSILON * w[0].abs().min(w[1].abs())
@@ -110,12 +118,28 @@ impl BandPlan {
             limits.limitone >= 1.0 && w.iter().all(|&w| w < -nearest_far) && is_halved(w)
         };
         let is_plain = |w: &[f64]| w.iter().all(|&w| w >= 0.0);
+        // Of Σ alone, three quotients share a reciprocal if their energies are at equal distances.
+        let distance = 2.0 * half;
+        let nearest = distance.abs() * if energies.len() == 3 { 2.0 } else { 1.0 };
+        let is_even = |w: &[f64]| {
+            let rounding = || HALVED * f64::EPSILON * w[1].abs().min(w[2].abs());
+            w.len() != 3 || (w[2] - w[1] - distance).abs() <= rounding()
+        };
+        let are_beyond = |w: &[f64]| {
+            w.iter().all(|w| (nearest..=LARGEST).contains(&w.abs()) && w.abs() > nearest)
+                && is_halved(w)
+                && is_even(w)
+        };
 
-        let plain = full.iter().take_while(|&&n| is_plain(at(n))).count();
-        let far = empty.iter().rev().take_while(|&&n| is_far(at(n))).count();
-        let wx = order.bands.iter().flat_map(|&n| at(n)).copied().collect();
+        let plain = full.iter().take_while(|&&n| is_plain(wx_of(n))).count();
+        let far = empty.iter().rev().take_while(|&&n| is_far(wx_of(n))).count();
+        let plain_far = full[..plain].iter().take_while(|&&n| are_beyond(wx_of(n))).count();
+        let far_alone = empty[empty.len() - far..].iter().rev();
+        let far_alone = far_alone.take_while(|&&n| are_beyond(wx_of(n))).count();
+        let alone = [plain_far, order.bands.len() - far_alone];
+        let wx = order.bands.iter().flat_map(|&n| wx_of(n)).copied().collect();
         let (far_begin, nw) = (order.bands.len() - far, energies.len());
-        BandPlan { order: order.clone(), plain, far_begin, poles, wx, half, limits, nw }
+        BandPlan { order: order.clone(), plain, far_begin, poles, wx, half, alone, limits, nw }
     }
 
     /// Bands (0-based) in the plan's order.
@@ -135,8 +159,11 @@ impl BandPlan {
 
     /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
-        let takes = if self.poles == Poles::Real { takes } else { Poles::Any };
-        Regular::of(&self.wx, &self.wx[..self.occupied() * self.nw], self.limits, takes)
+        let takes = match (self.poles, takes) {
+            (Poles::Real, takes) | (_, takes @ Poles::AnySize) => takes,
+            _ => Poles::Any,
+        };
+        Regular::new(&self.wx, &self.wx[..self.occupied() * self.nw], self.limits, takes)
     }
 
     /// The fallback pairs of a slab of this problem, whose poles may be sorted, for kernels that take these poles.
@@ -148,16 +175,20 @@ impl BandPlan {
         let found = sorted.and_then(|poles| poles.fallback(slab, &regular));
         found.unwrap_or_else(|| {
             let regular = regular.for_poles(slab.wtilde().len());
-            FallbackPairs::of(slab, |pole| regular.holds(pole))
+            FallbackPairs::find(slab, |pole| regular.holds(pole))
         })
     }
 
     /// What a kernel on the host reads; the pointers are valid as long as the plan and the fallback pairs are.
     pub fn view(&self, kernel: &Kernel, fallback: &FallbackPairs) -> Plan {
+        let [plain_far, far_begin] = match kernel.is_sigma_alone {
+            true => self.alone,
+            false => [0, self.far_begin],
+        };
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied() as u32,
-            far_begin: self.far_begin as u32,
+            far_begin: far_begin as u32,
             fallback_mask: fallback.mask.as_ptr(),
             fallback_pairs: fallback.pairs.as_ptr(),
             fallback_begins: fallback.begins.as_ptr(),
@@ -165,6 +196,7 @@ impl BandPlan {
             energies: self.wx.as_ptr(),
             half: self.half,
             square: self.half * self.half,
+            plain_far: plain_far as u32,
         }
     }
 
@@ -174,7 +206,7 @@ impl BandPlan {
         let Limits { limittwo, limitone, sexcut } = self.limits;
         // The squares of w/ω̃ are below 1e-16, and the first branch holds by far.
         let is_far = self.wx.iter().all(|w| w.abs() <= 1e-8 * STATIC);
-        // Energies of Bands::with_energies need not be ω − e(n).
+        // Energies of CheckedBands::with_energies need not be ω − e(n).
         let is_spaced = |w: &[f64]| {
             let above = |(a, b): (&f64, &f64)| (a - w[0]) - (b - self.wx[0]);
             w.iter().zip(&self.wx).map(above).all(|more| more.abs() <= 1e-17 * STATIC)
@@ -191,7 +223,7 @@ pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
     (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
 }
 
-/// Neighbouring energies, summed independently, but for kernels that sort pairs: [`Cells`] depend on all.
+/// Neighbouring energies, summed independently, but for kernels that sort pairs: [`SortedCells`] depend on all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     of: Id,
@@ -225,7 +257,7 @@ impl Batch {
 /// Batches of a problem, each made when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Batches<'a> {
-    pub(super) bands: &'a Bands,
+    pub(super) bands: &'a CheckedBands,
     pub(super) order: &'a Arc<BandOrder>,
     pub(super) poles: Poles,
     /// The energies (0-based) of each, at least one.
@@ -241,17 +273,22 @@ impl Batches<'_> {
         self.ranges.iter().map(Range::len).sum()
     }
 
-    pub fn get(&self, at: usize) -> Batch {
+    pub fn get(&self, number: usize) -> Batch {
         let Batches { bands, order, poles, .. } = *self;
-        let energies = self.ranges[at].clone();
+        let energies = self.ranges[number].clone();
         let of_band = |n| &bands.energies(n)[energies.clone()];
         let wx = (0..bands.header().nbands).flat_map(of_band).copied().collect();
-        let plan = BandPlan::of(bands, order, energies.clone(), poles);
+        let plan = BandPlan::new(bands, order, energies.clone(), poles);
         Batch { of: bands.id(), energies, wx, plan }
     }
 
     pub fn first(&self) -> Batch {
         self.get(0)
+    }
+
+    /// The bands' identity, and the energies (0-based) of each batch.
+    pub fn ranges(&self) -> (Id, &[Range<usize>]) {
+        (self.bands.id(), &self.ranges)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
@@ -275,7 +312,7 @@ pub struct Lists {
 
 impl Lists {
     /// Of all pairs that contribute, except fallback pairs, those with the static pole among themselves where these are `apart`.
-    pub fn of(slab: SlabView, fallback: &FallbackPairs, apart: bool) -> Lists {
+    pub fn new(slab: SlabView, fallback: &FallbackPairs, apart: bool) -> Lists {
         let ncouls = slab.ncouls();
         let of_some = |igs: Range<usize>| {
             let mut lists = [0, 1].map(|_| vec![Vec::new(); igs.len()]);
@@ -344,8 +381,8 @@ fn record(igs: &[usize], first: u32, now: &[Vec<u32>], tile: usize) -> Vec<u32> 
         let mut turns = vec![NONE; SHAPE.warps as usize * tile];
         deal(list.iter().map(|igp| (igp - first) as u8), lane, &mut turns);
         for (warp, turns) in turns.chunks(tile).enumerate() {
-            let at = (warp * LANES + lane) * tile;
-            bytes[at..at + tile].copy_from_slice(turns);
+            let begin = (warp * LANES + lane) * tile;
+            bytes[begin..begin + tile].copy_from_slice(turns);
         }
     }
     let words = bytes.chunks_exact(4).map(|of| u32::from_ne_bytes([of[0], of[1], of[2], of[3]]));
@@ -358,16 +395,16 @@ const BANKS: usize = 8;
 
 /// Deals places in the window out to a lane's turns: neighbouring lanes mostly read of different banks.
 fn deal(now: impl Iterator<Item = u8>, lane: usize, turns: &mut [u8]) {
-    let mut rest = Vec::new();
+    let mut left_over = Vec::new();
     for place in now {
         let bank = (place as usize + BANKS - lane % BANKS) % BANKS;
         match turns.iter().skip(bank).step_by(BANKS).position(|&turn| turn == NONE) {
             Some(at) => turns[bank + at * BANKS] = place,
-            None => rest.push(place),
+            None => left_over.push(place),
         }
     }
     let free = turns.iter_mut().filter(|turn| **turn == NONE);
-    free.zip(rest).for_each(|(turn, place)| *turn = place);
+    free.zip(left_over).for_each(|(turn, place)| *turn = place);
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@ use gpp_kernels::lists;
 use gpp_kernels::lists::HEAD;
 
 use super::*;
-use crate::problem::synthesis::synthesise;
-use crate::problem::{Matrices, Origin, Problem, System};
-use crate::progress::Progress;
+use crate::problem::synthesis::Synthesis;
+use crate::problem::{Matrices, Origin, Problem, Source, System};
+use crate::progress::Bars;
 
 /// A problem with other poles, and eps of one.
 pub(super) fn with_poles(made: &Problem, wtilde: Vec<Complex64>) -> Problem {
@@ -36,7 +36,7 @@ fn listed(lists: &Lists, ngpown: usize, ncouls: usize) -> [Vec<usize>; 2] {
 /// Lists have each pair that contributes, except fallback pairs, once, in no more records than are allowed for.
 #[test]
 fn every_regular_pair_is_listed_once() {
-    let made = synthesise(System::find("demo").unwrap(), 1, Progress::NONE).unwrap();
+    let made = Synthesis::new(System::find("demo").unwrap(), 1, Bars::NONE).load().unwrap();
     let (ngpown, ncouls) = (made.header().ngpown, made.header().ncouls);
     let kinds: [fn(usize, usize) -> bool; 5] = [
         |_, _| true,
@@ -63,7 +63,7 @@ fn every_regular_pair_is_listed_once() {
             |at: usize| poles[at] != Complex64::ZERO && !fallback.pairs.contains(&(at as u32));
         let summed: Vec<usize> = (0..poles.len()).filter(|&at| is_summed(at)).collect();
         for apart in [false, true] {
-            let lists = Lists::of(slab, &fallback, apart);
+            let lists = Lists::new(slab, &fallback, apart);
             let (ngpown_u64, ncouls_u64) = (ngpown as u64, ncouls as u64);
             assert!(u64::from(lists.records) <= lists::records(ngpown_u64, ncouls_u64));
             assert!(lists.words.len() as u64 <= lists::words(ngpown_u64, ncouls_u64));

@@ -38,8 +38,8 @@ fn moments(wtilde: Complex64, of: &Disc) -> [Complex64; MOMENTS] {
 
 /// The sum by moments of `1/(w − ω̃)` over the quotient, less one.
 fn relative(w: f64, wtilde: Complex64, of: &Disc) -> f64 {
-    let (moments, acceptance) = (moments(wtilde, of), Acceptance::of(of, &LIMITS));
-    let Expansion { first, .. } = acceptance.expansion(w);
+    let (moments, acceptance) = (moments(wtilde, of), Acceptance::for_disc(of, &LIMITS));
+    let DiscExpansion { first, .. } = acceptance.expansion(w);
     let sum = first * (moments[0] + acceptance.expansion(w).tail(|k| moments[k]));
     length(sum * (w - wtilde) - 1.0)
 }
@@ -74,7 +74,7 @@ fn differences_keep_their_digits() {
         for far in [1e-3, 0.1, 3.0, 40.0] {
             let middle = polar(far, f64::from(angle) * 0.8);
             let of = disc(middle, far / MIN_DISTANCE);
-            let acceptance = Acceptance::of(&of, &LIMITS);
+            let acceptance = Acceptance::for_disc(&of, &LIMITS);
             for w in [1e-12, 2.2 * far, -3.0 * far, 30.0 * far, -1e4 * far, 1e16 * far] {
                 let (q, p) = (acceptance.expansion(w), acceptance.expansion(-w));
                 let is_far = |side: f64| length(middle - side * w) >= MIN_DISTANCE * of.radius;
@@ -103,7 +103,7 @@ fn the_far_field_is_that_of_every_pole_of_the_disc() {
         let angle = f64::from(at % 97) * 0.0648;
         let middle = polar(0.02 + f64::from(at) * 0.016, angle);
         let of = disc(middle, (0.05 + 0.02 * f64::from(at % 3)).min(length(middle) / MIN_DISTANCE));
-        let acceptance = Acceptance::of(&of, &LIMITS);
+        let acceptance = Acceptance::for_disc(&of, &LIMITS);
         for step in -60..80 {
             let w = f64::from(step) * 0.5 + 0.017;
             for occupied in [false, true] {
@@ -137,7 +137,7 @@ fn the_far_field_is_that_of_every_pole_of_the_disc() {
 #[test]
 fn what_overflows_is_near_field() {
     let of = disc(Complex64::new(1e-6, 1e-6), 1e-8);
-    let acceptance = Acceptance::of(&of, &LIMITS);
+    let acceptance = Acceptance::for_disc(&of, &LIMITS);
     for (w, is_far) in [(1e3, true), (1e90, true), (-1e90, true), (1e101, false), (-1e150, false)] {
         for occupied in [false, true] {
             assert_eq!(acceptance.far_field(w, occupied).is_some(), is_far, "{w:e}");
@@ -151,10 +151,10 @@ fn what_overflows_is_near_field() {
 #[test]
 fn a_pole_at_the_energy_and_a_disc_without_a_radius_are_near_field() {
     let of = disc(Complex64::new(3.0, 0.0), 1e-4);
-    let near = Acceptance::of(&of, &LIMITS);
+    let near = Acceptance::for_disc(&of, &LIMITS);
     assert_eq!(near.far_field(3.00005, false), None);
     assert_eq!(near.far_field(3.01, false), Some(FarField { q: false, ssx: false }));
-    let unbound = Acceptance::of(&disc(Complex64::new(3.0, 0.1), f64::NAN), &LIMITS);
+    let unbound = Acceptance::for_disc(&disc(Complex64::new(3.0, 0.1), f64::NAN), &LIMITS);
     for w in [-30.0, -1.0, 1e-12, 3.0, 1e6] {
         assert_eq!([true, false].map(|occupied| unbound.far_field(w, occupied)), [None; 2]);
     }

@@ -17,7 +17,7 @@ fn sum(weights: [f64; MOMENTS], wtilde: f64, interval: &Interval) -> f64 {
 
 /// The sum by moments over the quotient.
 fn relative(w: f64, wtilde: f64, interval: &Interval) -> f64 {
-    sum(Expansion::of(w, interval).weights, wtilde, interval) * (w - wtilde) - 1.0
+    sum(IntervalExpansion::at_energy(w, interval).weights, wtilde, interval) * (w - wtilde) - 1.0
 }
 
 #[test]
@@ -43,8 +43,11 @@ fn differences_keep_their_digits() {
     let mut most: f64 = 0.0;
     for (low, w) in [(3.0, 25.0), (0.01, 30.0), (0.01, -30.0), (1e-3, 1e16), (2.0, 1e-12)] {
         let interval = interval(low, low * (1.0 + 1.0 / 32.0));
-        let weights =
-            Expansion::of(w, &interval).minus(&Expansion::of(-w, &interval), w, &interval);
+        let weights = IntervalExpansion::at_energy(w, &interval).minus(
+            &IntervalExpansion::at_energy(-w, &interval),
+            w,
+            &interval,
+        );
         for wtilde in [interval.low, interval.middle().0, interval.high] {
             let expected = 2.0 * wtilde / ((w - wtilde) * (w + wtilde));
             most = most.max((sum(weights, wtilde, &interval) / expected - 1.0).abs());

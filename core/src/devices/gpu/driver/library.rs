@@ -143,15 +143,15 @@ forward! {
     cuCtxSetCurrent(context: CUcontext);
     cuCtxGetCurrent(context: *mut CUcontext);
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
-    cuMemAlloc_v2(at: *mut CUdeviceptr, bytes: usize);
-    cuMemFree_v2(at: CUdeviceptr);
-    cuMemAllocHost_v2(at: *mut *mut c_void, bytes: usize);
-    cuMemFreeHost(at: *mut c_void);
+    cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);
+    cuMemFree_v2(address: CUdeviceptr);
+    cuMemAllocHost_v2(address: *mut *mut c_void, bytes: usize);
+    cuMemFreeHost(address: *mut c_void);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuPointerGetAttributes(
-        count: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, at: CUdeviceptr);
-    cuMemsetD8Async(at: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream);
+        count: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, address: CUdeviceptr);
+    cuMemsetD8Async(address: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream);
     cuModuleLoadDataEx(
         module: *mut CUmodule,
         image: *const c_void,
@@ -162,7 +162,7 @@ forward! {
     cuModuleUnload(module: CUmodule);
     cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
     cuModuleGetGlobal_v2(
-        at: *mut CUdeviceptr,
+        address: *mut CUdeviceptr,
         bytes: *mut usize,
         module: CUmodule,
         name: *const c_char
@@ -229,13 +229,13 @@ pub fn set_current(context: usize) -> CudaResult<()> {
 }
 
 /// The device whose memory contains an address; none for host memory.
-pub fn device_of(at: u64) -> CudaResult<Option<usize>> {
+pub fn device_of(address: u64) -> CudaResult<Option<usize>> {
     use CUpointer_attribute::*;
     let mut asked = [CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL];
     let (mut kind, mut device) = (0u32, 0i32);
     let mut to: [*mut c_void; 2] = [(&raw mut kind).cast(), (&raw mut device).cast()];
     // SAFETY: the first attribute is an unsigned number, the second a number.
-    result(unsafe { cuPointerGetAttributes(2, asked.as_mut_ptr(), to.as_mut_ptr(), at) })?;
+    result(unsafe { cuPointerGetAttributes(2, asked.as_mut_ptr(), to.as_mut_ptr(), address) })?;
     let is_on_device = kind != 0 && kind != CUmemorytype::CU_MEMORYTYPE_HOST as u32;
     Ok(usize::try_from(device).ok().filter(|_| is_on_device))
 }

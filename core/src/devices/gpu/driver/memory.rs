@@ -10,9 +10,9 @@ use bytemuck::Pod;
 use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
-use crate::devices::gpu::driver::stream::{Event, InContext, Operation, Stream};
+use crate::devices::gpu::driver::stream::{Event, GpuStream, InContext, Operation};
 use crate::devices::gpu::driver::{Context, library};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, invalid};
 use crate::os::memory::zeros;
 
 /// The bytes of a context's memory that buffers take, and the most that they may.
@@ -31,7 +31,7 @@ impl Budget {
         let more = |taken: u64| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
         match self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
             Ok(_) => Ok(Taken { from: self.clone(), bytes }),
-            Err(_) => Err(Error::memory("device", what, bytes, self.left(), None)),
+            Err(_) => Err(Error::device_memory(what, bytes, self.left())),
         }
     }
 }
@@ -65,13 +65,13 @@ impl Context {
         // SAFETY: any bytes are a `T`, and the host sees them through copies only.
         let allocate = || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
         let memory = InContext::new(&self.context, allocate)
-            .of(|| format!("allocation of {bytes} bytes for {what}"))
+            .named(|| format!("allocation of {bytes} bytes for {what}"))
             .map_err(|error| {
                 if !library::is_out_of_memory() {
                     return error;
                 }
                 let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
-                Error::memory("device", what, bytes as u64, free, None)
+                Error::device_memory(what, bytes as u64, free)
             })?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
@@ -81,7 +81,7 @@ impl Context {
         &self,
         what: &'static str,
         values: &[T],
-        stream: &Stream,
+        stream: &GpuStream,
     ) -> Result<Buffer<T>> {
         let buffer = self.buffer(what, values.len())?;
         buffer.upload(values, stream)?;
@@ -92,7 +92,7 @@ impl Context {
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
         let memory = InContext::new(&self.context, || LockedBuffer::new(&0, bytes.max(1)))
-            .of(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
+            .named(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
         Ok(Pinned { memory, done: self.event()?, length, what, elements: PhantomData })
     }
 }
@@ -111,35 +111,35 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    fn part(&self, at: usize, elements: usize) -> DeviceSlice<u8> {
-        let end = at.checked_add(elements).filter(|&end| end <= self.length);
+    fn part(&self, begin: usize, elements: usize) -> DeviceSlice<u8> {
+        let end = begin.checked_add(elements).filter(|&end| end <= self.length);
         let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
-        self.memory.peek().index(at * size_of::<T>()..end * size_of::<T>())
+        self.memory.peek().index(begin * size_of::<T>()..end * size_of::<T>())
     }
 
     /// Enqueues a fill of the first `length` elements with one bits, which as `f64` are NaN.
-    pub fn poison(&self, length: usize, stream: &Stream) -> Result<()> {
+    pub fn poison(&self, length: usize, stream: &GpuStream) -> Result<()> {
         self.fill(0xff, length, stream)
     }
 
-    pub fn clear(&self, stream: &Stream) -> Result<()> {
+    pub fn clear(&self, stream: &GpuStream) -> Result<()> {
         self.fill(0, self.length, stream)
     }
 
-    fn fill(&self, byte: u8, length: usize, stream: &Stream) -> Result<()> {
+    fn fill(&self, byte: u8, length: usize, stream: &GpuStream) -> Result<()> {
         // SAFETY: the memory is freed after the device's work, and any bytes are a `T`.
         let fill = || unsafe { self.part(0, length).set_8_async(byte, stream.get()?) };
-        fill().of(|| format!("fill of {}", self.what))
+        fill().named(|| format!("fill of {}", self.what))
     }
 
     /// Copies `values` to the first elements after all earlier work in `stream`, and waits for it.
-    pub fn upload(&self, values: &[T], stream: &Stream) -> Result<()> {
+    pub fn upload(&self, values: &[T], stream: &GpuStream) -> Result<()> {
         copy_in(&mut self.part(0, values.len()), bytemuck::cast_slice(values), stream)
-            .of(|| format!("upload of {}", self.what))
+            .named(|| format!("upload of {}", self.what))
     }
 }
 
-pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &Stream) -> CudaResult<()> {
+pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &GpuStream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the source is borrowed.
     let copied = unsafe { to.async_copy_from(from, stream) };
@@ -163,12 +163,12 @@ impl<T: Pod> Pinned<T> {
         length: usize,
         to: &Buffer<U>,
         at: usize,
-        stream: &Stream,
+        stream: &GpuStream,
     ) -> Result<Transfer<T>> {
         let host = &self.memory.peek()[..length * size_of::<U>()];
         // SAFETY: the transfer owns the host's memory until the copy is done, and the device's is not freed before.
         let copy = || unsafe { to.part(at, length).async_copy_from(host, stream.get()?) };
-        let enqueued = copy().of(|| format!("upload of {}", to.what));
+        let enqueued = copy().named(|| format!("upload of {}", to.what));
         Transfer::new(self, enqueued, stream)
     }
 
@@ -177,13 +177,13 @@ impl<T: Pod> Pinned<T> {
         mut self,
         length: usize,
         from: &Buffer<T>,
-        stream: &Stream,
+        stream: &GpuStream,
     ) -> Result<Transfer<T>> {
         let bytes = size_of_val(&self[..length]);
         let host = &mut self.memory.peek_mut()[..bytes];
         // SAFETY: as in `upload`.
         let mut copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
-        let enqueued = copy().of(|| format!("download of {}", from.what));
+        let enqueued = copy().named(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
     }
 }
@@ -212,7 +212,7 @@ pub struct Transfer<T> {
 
 impl<T> Transfer<T> {
     /// Marks the end of what was enqueued last in `stream`. If that fails, waits for the stream.
-    fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &Stream) -> Result<Transfer<T>> {
+    fn new(pinned: Pinned<T>, enqueued: Result<()>, stream: &GpuStream) -> Result<Transfer<T>> {
         let marked = enqueued.and_then(|()| pinned.done.record(stream));
         marked.inspect_err(|_| _ = stream.synchronize())?;
         Ok(Transfer { pinned: Some(pinned) })
@@ -260,22 +260,22 @@ impl Drop for Visit {
 }
 
 /// Whether an address is in a device's memory, managed memory included; false without a driver.
-pub fn is_on_device(at: u64) -> bool {
-    library::device_of(at).is_ok_and(|device| device.is_some())
+pub fn is_on_device(address: u64) -> bool {
+    library::device_of(address).is_ok_and(|device| device.is_some())
 }
 
 /// Fails if not all `bytes` from `at` on are in the memory of device `index`.
-pub fn require_on(index: usize, name: &str, at: u64, bytes: u64) -> Result<()> {
-    let last = at.saturating_add(bytes.saturating_sub(1));
-    for (which, at) in [("", at), ("the end of it ", last)] {
-        let what = match library::device_of(at) {
+pub fn require_on(index: usize, name: &str, address: u64, bytes: u64) -> Result<()> {
+    let last = address.saturating_add(bytes.saturating_sub(1));
+    for (which, address) in [("", address), ("the end of it ", last)] {
+        let what = match library::device_of(address) {
             Ok(Some(device)) if device == index => continue,
             Ok(Some(other)) => {
                 format!("{which}is in memory of gpu:{other}, but gpu:{index} was opened")
             }
             _ => format!("{which}is not in memory of gpu:{index}"),
         };
-        return Err(Error::Input { origin: name.into(), what });
+        return Err(invalid(name, what));
     }
     Ok(())
 }
@@ -290,7 +290,7 @@ pub unsafe fn fetched<T: Pod>(
     at: u64,
     ld: usize,
     [rows, columns]: [usize; 2],
-    stream: &Stream,
+    stream: &GpuStream,
 ) -> Result<Vec<T>> {
     let size = size_of::<T>();
     let mut values = zeros(what, rows * columns)?;
@@ -307,7 +307,7 @@ pub unsafe fn fetched<T: Pod>(
             let copied = unsafe { from.async_copy_to(to, stream) };
             stream.synchronize().and(copied)
         };
-        copy().of(|| format!("download of {what}"))?;
+        copy().named(|| format!("download of {what}"))?;
     }
     Ok(values)
 }

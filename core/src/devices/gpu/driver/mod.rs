@@ -24,7 +24,7 @@ use crate::devices::gpu::driver::memory::{Budget, copy_in};
 pub use crate::devices::gpu::driver::memory::{
     Buffer, Pinned, Transfer, Visit, fetched, is_on_device, require_on,
 };
-pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, Stream};
+pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, GpuStream};
 use crate::devices::gpu::driver::stream::{InContext, Operation};
 use crate::error::{Error, Result};
 
@@ -42,10 +42,11 @@ pub fn devices() -> Result<usize> {
         return no_gpu(format!("the driver found no device: {failure}{why}"));
     }
     if let Some(name) = library::lacking() {
-        let own = driver_version().map_or(String::new(), |own| format!(", for CUDA {own},"));
-        return no_gpu(format!("the driver{own} lacks {name}, which one for CUDA 11.4 has"));
+        let version =
+            driver_version().map_or(String::new(), |version| format!(", for CUDA {version},"));
+        return no_gpu(format!("the driver{version} lacks {name}, which one for CUDA 11.4 has"));
     }
-    match Device::num_devices().of(|| "device count".into())? {
+    match Device::num_devices().named(|| "device count".into())? {
         0 => no_gpu(format!("the driver found no device{visible}")),
         count => Ok(count as usize),
     }
@@ -58,7 +59,7 @@ pub fn is_there() -> bool {
 
 /// The driver's version of CUDA, as `12.9`.
 pub fn driver_version() -> Result<String> {
-    let version = CudaApiVersion::get().of(|| "driver version".into())?;
+    let version = CudaApiVersion::get().named(|| "driver version".into())?;
     Ok(format!("{}.{}", version.major(), version.minor()))
 }
 
@@ -73,9 +74,9 @@ pub struct Context {
 impl Context {
     /// Opens device `index`, after [`devices`].
     pub fn open(index: usize) -> Result<Context> {
-        let device = Device::get_device(index as u32).of(|| format!("open gpu:{index}"))?;
+        let device = Device::get_device(index as u32).named(|| format!("open gpu:{index}"))?;
         let context = CudaContext::new(device);
-        let context = Arc::new(context.of(|| format!("context of gpu:{index}"))?);
+        let context = Arc::new(context.named(|| format!("context of gpu:{index}"))?);
         let budget = Arc::new(Budget { limit: u64::MAX, taken: AtomicU64::new(0) });
         Ok(Context { device, context, budget })
     }
@@ -87,12 +88,12 @@ impl Context {
     }
 
     pub fn name(&self) -> Result<String> {
-        self.device.name().of(|| "device name".into())
+        self.device.name().named(|| "device name".into())
     }
 
     /// The UUID as other tools show it: `GPU-…`.
     pub fn uuid(&self) -> Result<String> {
-        let bytes = library::uuid(self.device).of(|| "UUID of the device".into())?;
+        let bytes = library::uuid(self.device).named(|| "UUID of the device".into())?;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         Ok(format!("GPU-{}", parts.join("-")))
@@ -100,14 +101,14 @@ impl Context {
 
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<u32> {
         let value = self.device.get_attribute(attribute);
-        Ok(value.of(|| format!("device attribute {attribute:?}"))? as u32)
+        Ok(value.named(|| format!("device attribute {attribute:?}"))? as u32)
     }
 
     /// Free and total memory in bytes; with a limit, no more is free than what it leaves.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let (free, total) = CurrentContext::set_current(&*self.context)
             .and_then(|()| cust::memory::mem_get_info())
-            .of(|| "free memory".into())?;
+            .named(|| "free memory".into())?;
         Ok((self.budget.left().min(free as u64), total as u64))
     }
 
@@ -125,7 +126,7 @@ impl Context {
             Error::driver(LOAD, format!("{code}\n{}", lines.join("\n")))
         })?;
         let look_up = || module.get()?.get_function(symbol);
-        let function = look_up().of(|| format!("look-up of kernel {symbol}"))?;
+        let function = look_up().named(|| format!("look-up of kernel {symbol}"))?;
         // SAFETY: only the lifetime changes; the module is stored with the function.
         let function = unsafe {
             mem::transmute::<cust::function::Function<'_>, cust::function::Function<'static>>(
@@ -156,7 +157,7 @@ impl Function {
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<u32> {
         let operation = || format!("attribute {attribute:?} of kernel {}", self.symbol);
         let value = self.get().and_then(|function| function.get_attribute(attribute));
-        Ok(value.of(operation)? as u32)
+        Ok(value.named(operation)? as u32)
     }
 
     /// Blocks of `threads` threads that fit on a multiprocessor.
@@ -164,24 +165,24 @@ impl Function {
         let block = BlockSize::x(threads);
         self.get()
             .and_then(|function| function.max_active_blocks_per_multiprocessor(block, 0))
-            .of(|| format!("occupancy of kernel {}", self.symbol))
+            .named(|| format!("occupancy of kernel {}", self.symbol))
     }
 
     /// Fills the first elements of a variable of the module after earlier work in `stream`, and waits for it. No
     /// kernel that reads the variable may run meanwhile in another stream.
-    pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &Stream) -> Result<()> {
+    pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &GpuStream) -> Result<()> {
         let name = CString::new(variable).unwrap_or_default();
         let found = self
             .get()
             .and_then(|function| library::variable(function, &name))
-            .of(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
+            .named(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
         let (bytes, needed) = (found.len(), size_of_val(values));
         if needed > bytes {
             let reason = format!("the variable has {bytes} bytes, {needed} needed");
             return Err(Error::driver(format!("fill of {variable}"), reason));
         }
         copy_in(&mut found.index(..needed), bytemuck::cast_slice(values), stream)
-            .of(|| format!("fill of {variable}"))
+            .named(|| format!("fill of {variable}"))
     }
 
     /// Enqueues `blocks` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
@@ -194,7 +195,7 @@ impl Function {
     ///   the launch: it is allocated, and other streams and the host write there before or after.
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: &GpuStream,
         [blocks, threads, shared]: [u32; 3],
         parameters: &[*const c_void],
     ) -> Result<()> {
@@ -208,6 +209,6 @@ impl Function {
             // SAFETY: the caller's contract.
             unsafe { stream.launch(&self.function, grid, block, shared, &parameters) }
         };
-        launch().of(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
+        launch().named(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }
 }

@@ -14,11 +14,11 @@ use crate::devices::gpu::driver::library::{self, Mark};
 use crate::error::{Error, Result};
 
 pub trait Operation<T> {
-    fn of(self, operation: impl FnOnce() -> String) -> Result<T>;
+    fn named(self, operation: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T> Operation<T> for CudaResult<T> {
-    fn of(self, operation: impl FnOnce() -> String) -> Result<T> {
+    fn named(self, operation: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|_| Error::driver(operation(), library::last_failure()))
     }
 }
@@ -65,7 +65,7 @@ impl<T> Drop for InContext<T> {
 }
 
 /// A stream. cust's streams wait for the default stream, and it for them, so this folder never uses that one.
-pub struct Stream {
+pub struct GpuStream {
     stream: InContext<cust::stream::Stream>,
     /// By which it waits for other streams.
     mark: Mutex<InContext<Mark>>,
@@ -73,47 +73,49 @@ pub struct Stream {
 }
 
 impl Context {
-    pub fn stream(&self, what: &'static str) -> Result<Stream> {
+    pub fn stream(&self, what: &'static str) -> Result<GpuStream> {
         let stream = || cust::stream::Stream::new(StreamFlags::DEFAULT, None);
-        let stream = InContext::new(&self.context, stream).of(|| format!("stream of {what}"))?;
-        let mark = InContext::new(&self.context, Mark::new).of(|| "event".into())?;
-        Ok(Stream { stream, mark: Mutex::new(mark), what })
+        let stream = InContext::new(&self.context, stream).named(|| format!("stream of {what}"))?;
+        let mark = InContext::new(&self.context, Mark::new).named(|| "event".into())?;
+        Ok(GpuStream { stream, mark: Mutex::new(mark), what })
     }
 
     pub fn event(&self) -> Result<Event> {
         let event = InContext::new(&self.context, || cust::event::Event::new(EventFlags::DEFAULT));
-        Ok(Event(event.of(|| "event".into())?))
+        Ok(Event(event.named(|| "event".into())?))
     }
 }
 
-impl Stream {
+impl GpuStream {
     pub(super) fn get(&self) -> CudaResult<&cust::stream::Stream> {
         self.stream.get()
     }
 
     /// Waits until all that was enqueued is done.
     pub fn synchronize(&self) -> Result<()> {
-        self.get().and_then(|stream| stream.synchronize()).of(|| format!("work of {}", self.what))
+        self.get()
+            .and_then(|stream| stream.synchronize())
+            .named(|| format!("work of {}", self.what))
     }
 
     /// What is enqueued here from now on begins after all that is enqueued now in `other`, of the same context.
-    pub fn wait_for(&self, other: &Stream) -> Result<()> {
+    pub fn wait_for(&self, other: &GpuStream) -> Result<()> {
         let handle = other.stream.peek().as_inner();
-        self.wait_for_handle(handle).of(|| format!("wait of {} for {}", self.what, other.what))
+        self.wait_for_handle(handle).named(|| format!("wait of {} for {}", self.what, other.what))
     }
 
-    /// As [`Stream::wait_for`], for a caller's stream.
+    /// As [`GpuStream::wait_for`], for a caller's stream.
     pub fn wait_for_foreign(&self, ForeignStream(handle): ForeignStream) -> Result<()> {
         let handle = std::ptr::with_exposed_provenance_mut(handle);
-        self.wait_for_handle(handle).of(|| "wait for the caller's stream".into())
+        self.wait_for_handle(handle).named(|| "wait for the caller's stream".into())
     }
 
     fn wait_for_handle(&self, other: CUstream) -> CudaResult<()> {
-        let own = self.get()?.as_inner();
+        let stream = self.get()?.as_inner();
         // Locked, so that no other thread records the event before the stream waits for it.
         let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the other stream is one of ours, or one by the contract of `ForeignStream::new`.
-        unsafe { mark.peek().wait(own, other) }
+        unsafe { mark.peek().wait(stream, other) }
     }
 }
 
@@ -136,20 +138,20 @@ pub struct Event(InContext<cust::event::Event>);
 
 impl Event {
     /// Marks this point of `stream`, a stream of the event's context.
-    pub fn record(&self, stream: &Stream) -> Result<()> {
+    pub fn record(&self, stream: &GpuStream) -> Result<()> {
         let record = || self.0.peek().record(stream.get()?);
-        record().of(|| format!("event of {}", stream.what))
+        record().named(|| format!("event of {}", stream.what))
     }
 
     /// Waits until the point has been reached; errors call what precedes it `what`.
     pub fn wait(&self, what: &str) -> Result<()> {
-        self.0.get().and_then(|event| event.synchronize()).of(|| format!("run of {what}"))
+        self.0.get().and_then(|event| event.synchronize()).named(|| format!("run of {what}"))
     }
 
     /// Waits for this event. Seconds since `earlier`, an event of the same context, to half a microsecond.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
         let time = || self.0.get()?.elapsed_time_f32(earlier.0.peek());
-        Ok(f64::from(time().of(|| format!("time of {what}"))?) * 1e-3)
+        Ok(f64::from(time().named(|| format!("time of {what}"))?) * 1e-3)
     }
 }

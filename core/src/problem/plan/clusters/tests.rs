@@ -2,9 +2,9 @@ use gpp_kernels::sigma::complex::Acceptance as Bounds;
 use gpp_kernels::sigma::real::far_field as way;
 
 use super::*;
-use crate::problem::synthesis::synthesise;
-use crate::problem::{System, range};
-use crate::progress::Progress;
+use crate::problem::synthesis::Synthesis;
+use crate::problem::{Source, System, range};
+use crate::progress::Bars;
 
 /// Where a sample shows no pole there may still be some, and many energies to sum them one by one.
 #[test]
@@ -14,8 +14,8 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
         |from: f64, to: f64| (0..1000).map(move |i| from + (to - from) * f64::from(i) / 999.0);
     let energies: Vec<f64> = spread(-8.0, 3.0).collect();
     let weighed = Weighed {
-        poles: Sample::of(spread(0.1, 40.0).collect(), 200.0),
-        energies: Sample::of(energies.clone(), 1e-3),
+        poles: WeightedSample::new(spread(0.1, 40.0).collect(), 200.0),
+        energies: WeightedSample::new(energies.clone(), 1e-3),
         limits,
     };
     for by in [Evaluator::Gpu, Evaluator::Cpu] {
@@ -36,7 +36,7 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
 fn most_terms_are_told_by_discs_that_hold_their_poles() {
     for name in ["tiny-complex", "demo-complex", "tiny"] {
         let system = System::find(name).unwrap();
-        let problem = synthesise(system, 1, Progress::NONE).unwrap();
+        let problem = Synthesis::new(system, 1, Bars::NONE).load().unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
         let sorted = discs(slab, problem.wx(), problem.occ(), limits).unwrap();
         let pairs = slab.wtilde().iter().zip(slab.eps());
@@ -51,7 +51,7 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
                 assert!(own.clone().all(is_within), "{name}: {part:?}");
                 assert!(MIN_DISTANCE_OF_DISCS * part.radius <= part.middle.norm());
                 discs += 1;
-                let bounds = Bounds::of(part, &limits);
+                let bounds = Bounds::for_disc(part, &limits);
                 let ways = problem.wx().iter().filter(|w| bounds.far_field(**w, true).is_some());
                 told += ways.count() * own.len();
             }

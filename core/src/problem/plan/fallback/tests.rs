@@ -3,9 +3,12 @@ use proptest::prelude::*;
 
 use super::super::tests::with_poles;
 use super::*;
-use crate::problem::synthesis::synthesise;
-use crate::problem::{Bands, Evaluator, Header, Origin, Problem, Slab, System};
-use crate::progress::Progress;
+use crate::problem::synthesis::Synthesis;
+use crate::problem::{
+    CheckedBands, CheckedPairs, Evaluator, Header, Origin, Problem, Slab, SortedCells, Source,
+    System,
+};
+use crate::progress::Bars;
 
 proptest! {
     #[test]
@@ -14,7 +17,7 @@ proptest! {
         low in -25.0..25.0f64,
         width in prop_oneof![Just(0.0), 0.0..1e-3f64, -1.0..30.0f64],
     ) {
-        let energies = Lookup::of(all.iter().copied());
+        let energies = Lookup::from_energies(all.iter().copied());
         for low in all.iter().copied().chain([low]) {
             let high = low + width;
             let mut held: Vec<f64> =
@@ -28,10 +31,33 @@ proptest! {
     }
 }
 
+/// A call's frame has them sorted once for all energies.
+#[test]
+fn poles_are_sorted_once() {
+    let made = Synthesis::new(System::find("demo").unwrap(), 1, Bars::NONE).load().unwrap();
+    // What was made has its masked columns left out already.
+    let header = Header { unmasked: None, ..made.header().clone() };
+    let pairs = CheckedPairs::new(&header, made.wtilde().to_vec(), made.eps().to_vec()).unwrap();
+    let mut sorted = Vec::new();
+    for shift in [0.0, 0.3] {
+        let wx = made.wx().iter().map(|w| w + shift).collect();
+        let bands = made.bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
+        let problem = pairs.problem("demo", (bands, false), None).unwrap();
+        let (batch, slab) = (problem.batches(3).first(), problem.slab());
+        let by_plan = |slab, poles| batch.plan.fallback(slab, poles, None);
+        assert_eq!(problem.fallback(slab, &batch, Poles::Real), by_plan(slab, Poles::Real));
+        sorted.push(std::ptr::from_ref(problem.sorted_poles(slab).unwrap()));
+        let part = slab.part(1..3);
+        assert!(problem.sorted_poles(part).is_none());
+        assert_eq!(problem.fallback(part, &batch, Poles::Any), by_plan(part, Poles::Any));
+    }
+    assert_eq!(sorted[0], sorted[1]);
+}
+
 /// However many poles are zero, none is summed: neither one by one, nor in cells.
 #[test]
 fn pairs_without_terms_are_neither_fallback_nor_sorted() {
-    let made = synthesise(System::find("tiny").unwrap(), 1, Progress::NONE).unwrap();
+    let made = Synthesis::new(System::find("tiny").unwrap(), 1, Bars::NONE).load().unwrap();
     let is_zero = |at: usize| at % 5 < 2;
     for off_axis in [0.0, 0.1] {
         let poles = made.wtilde().iter().enumerate().map(|(at, pole)| match is_zero(at) {
@@ -50,9 +76,9 @@ fn pairs_without_terms_are_neither_fallback_nor_sorted() {
             }
         }
         let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
-        let sorted = match problem.cells(slab, Evaluator::Cpu).unwrap().pairs() {
-            gpp_cpu::problem::Pairs::Real(poles, _) => poles.len(),
-            gpp_cpu::problem::Pairs::Any(poles, _) => poles.len(),
+        let sorted = match SortedCells::for_slab(&problem, slab, Evaluator::Cpu).unwrap().pairs() {
+            gpp_cpu::problem::ClusterPairs::Real(poles, _) => poles.len(),
+            gpp_cpu::problem::ClusterPairs::Any(poles, _) => poles.len(),
         };
         assert_eq!(sorted, summed);
     }
@@ -82,14 +108,14 @@ fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) ->
         ..Header::default()
     };
     let occ = (0..nbands).map(|n| (n % 2) as f64).collect();
-    let bands = Bands::elsewhere(header).unwrap();
+    let bands = CheckedBands::elsewhere(header).unwrap();
     let bands = bands.with_energies(energies.to_vec(), occ).unwrap();
     // Every seventh pair is of no weight.
     let eps = |at: usize| Complex64::from(if at % 7 == 3 { 0.0 } else { 0.5 });
     let eps: Vec<_> = (0..wtilde.len()).map(eps).collect();
     let [wtilde, eps] = [wtilde, &eps].map(|all| all[..4 * ncouls].to_vec());
     let slab = Slab::new(&bands, 0..4, wtilde, eps, vec![Complex64::ONE; 4 * nbands]).unwrap();
-    Problem::of("poles", Origin::Made, bands.into(), slab).unwrap()
+    Problem::from_slab("poles", Origin::Made, bands.into(), slab).unwrap()
 }
 
 /// What a look at all poles finds, one at marks, and one at sorted ones; none if it leaves that to the first.
@@ -97,8 +123,8 @@ fn ways(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<[FallbackPair
     let (batch, slab) = (problem.batches(1).first(), problem.slab());
     let plan = &batch.plan;
     let marked = plan.regular(takes).for_poles(usize::MAX);
-    let by_marks = FallbackPairs::of(slab, |pole| marked.holds(pole));
-    let sorted = BySize::of(slab).and_then(|sorted| sorted.fallback(slab, &plan.regular(takes)));
+    let by_marks = FallbackPairs::find(slab, |pole| marked.holds(pole));
+    let sorted = BySize::sort(slab).and_then(|sorted| sorted.fallback(slab, &plan.regular(takes)));
     let quick = marked.marks.is_some().then_some(by_marks).zip(sorted);
     (plan.fallback(slab, takes, None), quick.map(|(marks, sorted)| [marks, sorted]))
 }

@@ -3,11 +3,9 @@
 use serde::Serialize;
 
 use crate::profile::ncu::STALLS;
-use crate::record::run::{Measurement, Verdict};
+use crate::record::run::{self, Measurement};
 use crate::record::{Ceilings, ELIGIBLE, Profile};
-use crate::roofline::{LEVELS, Level};
-use crate::run::differs;
-use crate::table::published;
+use crate::roofline::{LEVELS, MemoryLevel};
 
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
@@ -39,8 +37,8 @@ impl Side<'_> {
 
     /// Instructions of all warps of an SM: its cycles × active warps ÷ cycles between two instructions of a warp.
     pub fn instructions(&self) -> Option<f64> {
-        let own = self.profile?;
-        Some(own.cycles? * own.warps_per_sm? / self.cycles_per_instruction()?)
+        let profile = self.profile?;
+        Some(profile.cycles? * profile.warps_per_sm? / self.cycles_per_instruction()?)
     }
 
     pub fn flops_per_s(&self) -> Option<f64> {
@@ -60,8 +58,8 @@ pub struct Step<'a> {
 type Pair = (f64, f64);
 
 impl<'a> Step<'a> {
-    fn both(&self, of: impl Fn(&Side<'a>) -> Option<f64>) -> Option<Pair> {
-        of(self.before.as_ref()?).zip(of(&self.now))
+    fn both(&self, value: impl Fn(&Side<'a>) -> Option<f64>) -> Option<Pair> {
+        value(self.before.as_ref()?).zip(value(&self.now))
     }
 }
 
@@ -70,22 +68,20 @@ impl<'a> Step<'a> {
 pub struct Diagnosis {
     pub why: Option<String>,
     pub bound: Option<String>,
-    pub published: Option<String>,
 }
 
 impl Diagnosis {
-    pub fn of(step: &Step) -> Diagnosis {
+    pub fn for_step(step: &Step) -> Diagnosis {
         let Side { profile, measured, .. } = step.now;
         let known = profile.zip(step.ceilings);
         Diagnosis {
             why: why(step),
             bound: known.map(|(profile, ceilings)| bound(profile, ceilings, measured)),
-            published: published_change(step),
         }
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &String> {
-        [&self.why, &self.bound, &self.published].into_iter().flatten()
+        [&self.why, &self.bound].into_iter().flatten()
     }
 }
 
@@ -94,22 +90,13 @@ impl Diagnosis {
 /// Changes below this share are not reported.
 const LEAST: f64 = 0.02;
 
-/// From this logarithm of a ratio on, bytes are named with the clock: a quarter less or a third more.
-const MUCH: f64 = 0.28;
-
 fn why(step: &Step) -> Option<String> {
     let time = step.both(Side::seconds).filter(|time| time.0 > 0.0 && time.1 > 0.0)?;
     let cycles = step.both(Side::cycles).filter(|cycles| differ(*cycles));
     let clock = step.both(Side::clock_mhz).filter(|clock| differ(*clock));
     if is_same(step, time) {
         let same = format!("Not significantly different from {}", step.before.as_ref()?.id);
-        return Some(match (cycles, clock) {
-            (Some(cycles), Some((before, now))) => {
-                let higher = if now > before { "higher" } else { "lower" };
-                format!("{same}: {} cancel a {higher} clock.", amount(cycles, "cycles"))
-            }
-            _ => format!("{same}."),
-        });
+        return Some(format!("{same}."));
     }
     let size = |(before, now): Pair| (now / before).ln().abs();
     let mut parts: Vec<(f64, String)> = Vec::new();
@@ -131,28 +118,20 @@ fn why(step: &Step) -> Option<String> {
 
 fn is_same(step: &Step, time: Pair) -> bool {
     let before = step.before.and_then(|before| before.measured);
-    let verdict = before.zip(step.now.measured).and_then(|(a, b)| differs(&a.times, &b.times));
-    verdict == Some(Verdict::Noise) || !differ(time)
+    let significant =
+        before.zip(step.now.measured).and_then(|(a, b)| run::differ(&a.times, &b.times));
+    significant == Some(false) || !differ(time)
 }
 
-/// At the power limit the clock depends on the power that a kernel draws, so the bytes from memory are named if they
-/// changed much in the other direction.
 fn clock_change(step: &Step, (before, now): Pair) -> String {
-    let limit = |side: &Side| {
-        let state = side.measured?.state.as_ref()?;
-        state.is_at_power_limit().then_some(state.power_limit_w)
-    };
-    let (old, new) = (step.before.as_ref().and_then(limit), limit(&step.now));
-    let bytes = step.both(|side| Some(side.profile?.bytes.hbm)).filter(|_| old.or(new).is_some());
-    let bytes = bytes.filter(|(a, b)| (b / a).ln().abs() >= MUCH && (b < a) == (now > before));
-    let bytes =
-        bytes.map_or(String::new(), |pair| format!(", as {} come from HBM", amount(pair, "bytes")));
-    let subject = match new.flatten() {
+    let gpu = step.now.measured.and_then(|measured| measured.clock_and_power.as_ref());
+    let limit = gpu.filter(|gpu| gpu.is_at_power_limit()).and_then(|gpu| gpu.power_limit_w);
+    let subject = match limit {
         Some(watts) if now < before => format!("the {watts:.0} W power limit lowers the clock"),
         _ if now < before => "the clock falls".into(),
         _ => "the clock rises".into(),
     };
-    format!("{subject} ({before:.0} → {now:.0} MHz){bytes}")
+    format!("{subject} ({before:.0} → {now:.0} MHz)")
 }
 
 /// Cycles are instructions × the cycles between two of a warp ÷ warps: the factor that changed most in the direction of
@@ -174,8 +153,8 @@ fn cause(step: &Step, lowers: bool) -> Option<String> {
     let operations = operations.filter(|_| factors.iter().all(Option::is_none));
     let operations =
         operations.map(|pair| (log(pair), format!("from {}", amount(pair, "operations"))));
-    let all = factors.into_iter().flatten().chain(operations);
-    let agreeing = all.filter(|(log, _)| log.abs() >= LEAST && (*log < 0.0) == lowers);
+    let causes = factors.into_iter().flatten().chain(operations);
+    let agreeing = causes.filter(|(log, _)| log.abs() >= LEAST && (*log < 0.0) == lowers);
     agreeing.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())).map(|(_, text)| text)
 }
 
@@ -194,32 +173,19 @@ fn stall_change(step: &Step, (before, now): Pair) -> Option<String> {
     Some(format!("as warps wait {less} for {reason} ({a:.1} → {b:.1} cycles an instruction)"))
 }
 
-fn published_change(step: &Step) -> Option<String> {
-    let there = step.both(|side| published(side.id, step.system)?.time_s)?;
-    let here = step.both(Side::seconds)?;
-    let compared = if !differ(there) || is_same(step, here) {
-        ""
-    } else if (here.1 < here.0) == (there.1 < there.0) {
-        ", in the same direction as here"
-    } else {
-        "; here it is the other way round"
-    };
-    Some(format!("Published, on a V100: {}{compared}.", amount(there, "time")))
-}
-
 fn differ((before, now): Pair) -> bool {
     let ratio = now / before;
     ratio.is_finite() && ratio > 0.0 && (ratio - 1.0).abs() >= LEAST
 }
 
-fn amount((before, now): Pair, of: &str) -> String {
+fn amount((before, now): Pair, noun: &str) -> String {
     let ratio = now / before;
-    let (half, less) = if of.ends_with('s') { ("as many", "fewer") } else { ("the", "less") };
+    let (half, less) = if noun.ends_with('s') { ("as many", "fewer") } else { ("the", "less") };
     match ratio {
-        _ if (0.475..=0.525).contains(&ratio) => format!("half {half} {of}"),
-        _ if ratio >= 1.95 => format!("{ratio:.1} times the {of}"),
-        _ if ratio >= 1.0 => format!("{:.0} % more {of}", (ratio - 1.0) * 100.0),
-        _ => format!("{:.0} % {less} {of}", (1.0 - ratio) * 100.0),
+        _ if (0.475..=0.525).contains(&ratio) => format!("half {half} {noun}"),
+        _ if ratio >= 1.95 => format!("{ratio:.1} times the {noun}"),
+        _ if ratio >= 1.0 => format!("{:.0} % more {noun}", (ratio - 1.0) * 100.0),
+        _ => format!("{:.0} % {less} {noun}", (1.0 - ratio) * 100.0),
     }
 }
 
@@ -250,7 +216,7 @@ pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measureme
         let share = percent(share);
         sentences.push(format!("Warps wait {share} of the time for {}.", meaning(reason)));
     }
-    let state = measured.and_then(|measured| measured.state.as_ref());
+    let state = measured.and_then(|measured| measured.clock_and_power.as_ref());
     if let Some(state) = state.filter(|state| state.is_at_power_limit())
         && let Some(lost) = state.clock_lost().filter(|lost| *lost >= LEAST_LOSS)
     {
@@ -265,10 +231,10 @@ pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> 
     let bandwidths = LEVELS.into_iter().filter_map(|level| {
         let rate = level.bytes(profile)? / profile.duration_s;
         let name = match level {
-            Level::Hbm => "HBM bandwidth",
-            Level::L2 => "L2 bandwidth",
-            Level::L1 => "L1 bandwidth",
-            Level::Shared => "shared memory’s bandwidth",
+            MemoryLevel::Hbm => "HBM bandwidth",
+            MemoryLevel::L2 => "L2 bandwidth",
+            MemoryLevel::L1 => "L1 bandwidth",
+            MemoryLevel::Shared => "shared memory’s bandwidth",
         };
         Some((name, rate / level.bandwidth(ceilings)?))
     });

@@ -1,4 +1,4 @@
-//! The host's side: the same values by ordinary means.
+//! The CPU's side: the same values by ordinary means.
 
 use num_complex::Complex64;
 
@@ -39,17 +39,17 @@ pub unsafe fn uniform(holds: bool) -> bool {
 }
 
 #[inline(always)]
-pub unsafe fn load(array: *const Complex64, at: u32) -> Complex64 {
-    *array.add(at as usize)
+pub unsafe fn load(array: *const Complex64, index: u32) -> Complex64 {
+    *array.add(index as usize)
 }
 
-/// Reads pair `at`; the host has no say in the cache.
+/// Reads pair `index`; the CPU has no say in the cache.
 #[inline(always)]
-pub unsafe fn load_from_l2(tile: *const [f64; 2], at: u32) -> [f64; 2] {
-    *tile.add(at as usize)
+pub unsafe fn load_from_l2(tile: *const [f64; 2], index: u32) -> [f64; 2] {
+    *tile.add(index as usize)
 }
 
 #[inline(always)]
-pub unsafe fn load_from_l1(tile: *const [f64; 2], at: u32) -> [f64; 2] {
-    *tile.add(at as usize)
+pub unsafe fn load_from_l1(tile: *const [f64; 2], index: u32) -> [f64; 2] {
+    *tile.add(index as usize)
 }

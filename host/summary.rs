@@ -1,0 +1,351 @@
+//! What `gpp` says of a run: its problem, a table of results, and sentences.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::HumanDuration;
+
+use crate::catalogue;
+use crate::engine::WorkerStats;
+use crate::record::run::{
+    LoadBalance, Measurement, Partition, RunRecord, Sigma, SystemInfo, UNIT, WorkerPlace,
+    by_series, differ, over_baseline,
+};
+use crate::reference::{Outcome, ReferenceSource, RelativeTo, Undecided, Verification};
+use crate::terminal::{TextTable, digits, ms, or_dash, outcome};
+
+pub fn system(s: &SystemInfo) -> String {
+    let igp = match (s.ngpown, s.masked) {
+        (igp, _) if let Some(count) = s.sample_of => format!("a sample of {igp} of {count} G′"),
+        (igp, 0) => format!("{igp} G′"),
+        (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
+        (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
+    };
+    format!(
+        "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms",
+        s.name,
+        s.nbands,
+        s.occupied.unwrap_or(s.nvband.into()),
+        s.ncouls,
+        energies(s),
+        s.terms() as f64,
+    )
+}
+
+/// An energy in eV, to six decimals at most.
+fn shown(energy: &f64) -> String {
+    format!("{:+}", (1e6 * energy).round() / 1e6)
+}
+
+fn energies(s: &SystemInfo) -> String {
+    let from = if s.state_ev.is_some() { " from the state's energy" } else { "" };
+    match &s.energies_ev[..] {
+        [first, .., last] if s.nw() > LISTED => {
+            format!("{} energies from {} eV to {} eV", s.nw(), shown(first), shown(last))
+        }
+        few => {
+            let few: Vec<String> = few.iter().map(shown).collect();
+            format!("energies {} eV{from}", few.join(", "))
+        }
+    }
+}
+
+const LISTED: usize = 3;
+
+/// Where several workers are, a line each: of several processes the rank and its host, of GPUs the UUID.
+pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
+    let is_alone = workers.iter().all(|place| place.rank == 0);
+    let line = |place: &WorkerPlace| {
+        let device = &place.device;
+        let uuid = device.uuid.iter().map(|uuid| format!(", {uuid}")).collect::<String>();
+        worker(place, is_alone, format!("{}: {}{uuid}", device.id, device.name))
+    };
+    if workers.len() > 1 { workers.iter().map(line).collect() } else { Vec::new() }
+}
+
+/// A row for each result; speed-ups are over the baseline if it ran and passed.
+pub fn results_table(results: &[Measurement]) -> TextTable {
+    let (baseline, over) = over_baseline(results);
+    let all_passed = results.iter().all(Measurement::passed);
+    let before = [None].into_iter().chain(results.iter().map(Some));
+    TextTable::new(
+        &[
+            ("version", &|((result, _), _): &(
+                (&Measurement, Option<f64>),
+                Option<&Measurement>,
+            )| {
+                format!("{}{}", result.version, if result.emulated { ", emulated" } else { "" })
+            }),
+            ("result", &|((result, _), _)| {
+                if all_passed { "–".into() } else { outcome(result.outcome()).into() }
+            }),
+            ("time [ms]", &|((result, _), before)| {
+                let is_noise = before
+                    .is_some_and(|before| differ(&before.times, &result.times) == Some(false));
+                format!("{}{}", ms(result.times.median), if is_noise { " ≈" } else { "" })
+            }),
+            (&format!("over {baseline}"), &|((_, over), _)| {
+                or_dash(over.map(|ratio| format!("{ratio:.2}×")))
+            }),
+            ("TFLOP/s", &|((result, _), _)| or_dash(result.tflops.map(digits))),
+            ("clock [MHz]", &|((result, _), _)| {
+                or_dash(result.sm_mhz().map(|mhz| format!("{mhz:.0}")))
+            }),
+            ("energy [J]", &|((result, _), _)| {
+                or_dash(result.energy_j.map(|energy| format!("{energy:.1}")))
+            }),
+            ("error", &|((result, _), _)| {
+                let error = result.verification.max_rel_error;
+                or_dash(error.map(|error| format!("{error:.1e}")))
+            }),
+        ],
+        results.iter().zip(over).zip(before),
+    )
+    .filled()
+}
+
+pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    let device = &run.head.device;
+    let is_synthetic = run.head.provenance.seed.is_some();
+    let synthetic = if is_synthetic { "; synthetic values" } else { "" };
+    writeln!(to, "{}{synthetic}", system(&run.system))?;
+    writeln!(to, "on {}: {}", device.id, device.name)?;
+    for (_, results) in by_series(&run.results) {
+        let table = results_table(&results);
+        let has_noise = table.rows.iter().flatten().any(|cell| cell.ends_with('≈'));
+        table.print(to)?;
+        if has_noise {
+            writeln!(to, "≈ not significantly different from the row above")?;
+        }
+    }
+    if let Some(partition) = &run.partition {
+        writeln!(to, "{}", self::partition(partition))?;
+        for result in &run.results {
+            let Some(load) = &result.load_balance else { continue };
+            writeln!(to, "{}:", result.version)?;
+            load_balance(to, partition, load)?;
+        }
+    }
+    let fastest = run.fastest();
+    if let Some(fastest) = fastest.filter(|_| run.results.len() > 1) {
+        writeln!(to, "{}", fastest_line(fastest, &run.results))?;
+    }
+    agreement(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
+    power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
+    if let Some(count) = run.system.sample_of {
+        return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);
+    }
+    let Some(fastest) = fastest else { return Ok(()) };
+    if let Some(sigma) = Sigma::from_run(run) {
+        if sigma.rows.len() > LISTED {
+            writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
+        } else {
+            writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
+            let energy = run.system.energy();
+            let is_alone = sigma.result.is_sigma_alone();
+            let names = if is_alone { &["Σ"][..] } else { &["SX − X", "CH"] };
+            let names = names.iter().map(|name| format!("  {name:^28}")).collect::<String>();
+            writeln!(to, "{energy:>12}{names}")?;
+            for row in &sigma.rows {
+                let both = [row.sx, row.ch];
+                let parts = both[usize::from(is_alone)..].iter();
+                let parts =
+                    parts.map(|z| format!("  {:>28}", format!("{:+.6e} {:+.6e}i", z.re, z.im)));
+                writeln!(to, "{:>12}{}", shown(&row.shown_ev), parts.collect::<String>())?;
+            }
+        }
+    }
+    let id = &fastest.version;
+    writeln!(
+        to,
+        "\nNext: gpp explain {id} (what it changes), gpp sigma --plot sigma.svg (Σ(ω)), --json run.json (all numbers)"
+    )
+}
+
+/// What emulates all G′, so many times as many as in the sample, and what computes without emulating.
+fn sampled(to: &mut dyn Write, times: f64, results: &[Measurement]) -> io::Result<()> {
+    let emulated = results.iter().filter(|result| result.emulated);
+    let seconds = emulated.flat_map(|result| &result.times.samples).sum::<f64>();
+    let estimate = HumanDuration(Duration::from_secs_f64(seconds * times));
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    writeln!(to, "All G′, in about {estimate}: gpp {command} --emulate")?;
+    writeln!(to, "The CPU's own versions: the same command without --version")
+}
+
+fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
+    let Measurement { version: id, times, .. } = fastest;
+    if fastest.emulated {
+        return "These versions were emulated on a CPU: their times say nothing about a GPU."
+            .into();
+    }
+    let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
+    let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);
+    let over =
+        baseline.map_or(String::new(), |Measurement { version, times: baseline, .. }| {
+            format!(", {:.1} times as fast as {version}", baseline.median / times.median)
+        });
+    format!("Fastest: {id}, {} ms{over}.", ms(times.median))
+}
+
+pub fn partition(partition: &Partition) -> String {
+    let Partition { igp, slabs, in_memory, ranks, workers, .. } = partition;
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let whose = if *in_memory { "all in memory" } else { "generated or read slab by slab" };
+    format!(
+        "{slabs} slab{} of {igp} G′, {whose}; {} worker{} of {ranks} rank{}",
+        plural(*slabs),
+        workers.len(),
+        plural(workers.len()),
+        plural(*ranks)
+    )
+}
+
+fn load_balance(to: &mut dyn Write, partition: &Partition, load: &LoadBalance) -> io::Result<()> {
+    type Row<'a> = (&'a WorkerPlace, &'a WorkerStats);
+    let seconds = |seconds: f64| if seconds > 0.0 { ms(seconds) } else { "–".into() };
+    TextTable::new(
+        &[
+            ("worker", &|(place, _): &Row| {
+                worker(place, partition.ranks == 1, place.device.id.clone())
+            }),
+            ("G′", &|(_, stats)| stats.igp.to_string()),
+            ("kernels [ms]", &|(_, stats)| seconds(stats.kernels_s)),
+            ("uploads [ms]", &|(_, stats)| seconds(stats.uploads_s)),
+            ("source [ms]", &|(_, stats)| seconds(stats.source_s)),
+            ("busy [ms]", &|(_, stats)| seconds(stats.busy_s)),
+        ],
+        partition.workers.iter().zip(&load.workers),
+    )
+    .filled()
+    .print(to)?;
+    if let Some(imbalance) = load.imbalance.filter(|_| load.workers.len() > 1) {
+        let percent = 100.0 * imbalance;
+        writeln!(to, "imbalance {percent:.1} %: longest busy time over the average")?;
+    }
+    let first = load.first_s.map(ms);
+    first.map_or(Ok(()), |ms| writeln!(to, "first calculation, with all uploads: {ms} ms"))
+}
+
+/// A device, and whose it is if there are several ranks.
+fn worker(place: &WorkerPlace, is_alone: bool, device: String) -> String {
+    match &place.host {
+        _ if is_alone => device,
+        Some(host) => format!("rank {} on {host}: {device}", place.rank),
+        None => format!("rank {}: {device}", place.rank),
+    }
+}
+
+pub fn reference(source: Option<ReferenceSource>) -> &'static str {
+    match source {
+        Some(ReferenceSource::File) => "the reference values in the input file",
+        Some(ReferenceSource::Golden) => "the stored reference values of this system",
+        Some(ReferenceSource::Serial) => "the definition, evaluated now on the CPU",
+        Some(ReferenceSource::Device) => "the definition on the same device",
+        None => "nothing",
+    }
+}
+
+pub fn failure(result: &Measurement) -> Option<String> {
+    let (version, verification) = (&result.version, &result.verification);
+    match verification.outcome {
+        Outcome::Passed | Outcome::Sampled => None,
+        Outcome::NotVerified => Some(format!(
+            "{version}: not verified: no reference values are stored, and the problem has too many terms to evaluate them now"
+        )),
+        Outcome::Nondeterministic => Some(format!("{version}: repeated runs gave different bits")),
+        Outcome::Incorrect => {
+            let worst = verification.worst.as_ref().map(|(name, value, expected)| {
+                format!("{name} = {value:e}, the reference has {expected:e}")
+            });
+            Some(format!(
+                "{version}: incorrect: {} (tolerance {:.1e} of {}{})",
+                worst.unwrap_or_default(),
+                verification.tolerance,
+                match verification.relative_to {
+                    RelativeTo::Sum => "it",
+                    RelativeTo::Terms => "Σ|terms|",
+                },
+                verification.undecided.map_or(String::new(), |of| format!("; {}", undecided(of)))
+            ))
+        }
+    }
+}
+
+pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
+    let share = match 100.0 * of_terms {
+        percent if percent >= 0.1 => format!("{percent:.1} %"),
+        _ => format!("{of_terms:.1e}"),
+    };
+    let by = of_sum.map_or(String::new(), |of_sum| format!(" by {of_sum:.1e} of themselves"));
+    format!("rounding decides {share} of Σ|terms|: sums may differ{by}")
+}
+
+/// What a comparison that passed leaves open: nothing, or words to put after the outcome.
+pub fn reservations(verification: &Verification) -> String {
+    if !matches!(verification.outcome, Outcome::Passed | Outcome::Sampled) {
+        return String::new();
+    }
+    let undecided = verification.undecided.map(|of| format!(", but {}", undecided(of)));
+    let real_parts = "; only real parts compared: the reference values have no imaginary parts";
+    undecided.unwrap_or_default() + if verification.real_parts { real_parts } else { "" }
+}
+
+pub fn agreement(results: &[Measurement]) -> Vec<String> {
+    let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
+    if first.reference.is_none() {
+        return vec!["The results were not verified.".into()];
+    }
+    let passed = results.iter().filter(|result| result.passed()).count();
+    let mut line = match (passed, results.len()) {
+        (1, 1) => "The result agrees".into(),
+        (passed, all) if passed == all => format!("All {all} results agree"),
+        (passed, all) => format!("{passed} of {all} results agree"),
+    };
+    line += &format!(" with {}", reference(first.reference));
+    if first.outcome == Outcome::Sampled {
+        line += ", of the same G′";
+    }
+    if let Some(energies) = &first.energies {
+        line += &format!(" at {} energies", energies.len());
+    }
+    let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
+    let decided = results.iter().all(|result| result.verification.undecided.is_none());
+    if let Some(error) = errors.reduce(f64::max) {
+        line += &match decided {
+            true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
+            false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
+        };
+    }
+    let texts = results.iter().map(|result| reservations(&result.verification));
+    let texts: Vec<String> = texts.collect();
+    let each: BTreeSet<&String> = texts.iter().filter(|text| !text.is_empty()).collect();
+    let open = each.into_iter().map(|text| {
+        let having = results.iter().zip(&texts).filter(|(_, of_result)| *of_result == text);
+        let ids: Vec<&str> = having.map(|(result, _)| &result.version[..]).collect();
+        format!("{}: {}{text}.", ids.join(", "), outcome(Outcome::Passed))
+    });
+    [line + "."].into_iter().chain(open).collect()
+}
+
+/// Share of the clock from which on a loss is reported.
+const LOSS: f64 = 0.01;
+
+pub fn power(results: &[Measurement]) -> Option<String> {
+    let lost = |result: &Measurement| result.clock_and_power.as_ref()?.clock_lost();
+    let known: Vec<(&Measurement, f64)> =
+        results.iter().filter_map(|result| Some((result, lost(result)?))).collect();
+    let (most, share) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let count = known.iter().filter(|(_, share)| *share >= LOSS).count();
+    let watts = most.clock_and_power.as_ref().and_then(|state| state.power_limit_w);
+    let limit = watts.map_or("power limit".into(), |watts| format!("{watts:.0} W power limit"));
+    Some(match count {
+        0 => format!("The {limit} did not lower any clock by 1 % or more."),
+        _ => format!(
+            "The {limit} lowered the clock of {count} of {} versions by 1 % or more, most for {} ({:.0} %).",
+            known.len(),
+            most.version,
+            100.0 * share
+        ),
+    })
+}

@@ -1,0 +1,317 @@
+//! Σ alone, for which each band has one pole of a pair instead of two.
+
+pub mod v15 {
+    //! v15: Σ alone: one quotient a band instead of two.
+    //!
+    //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
+    //! pole, and `p = 1/(w + ω̃)`, both branches of the definition add up to
+    //!
+    //! ```text
+    //! ½sch − f·ssx = ½ω̃·eps · ((1 − f)·q + f·p)
+    //! ```
+    //!
+    //! and to `½ω̃·eps·q` where the cutoff takes `ssx`. So an occupied band has no pole at `w = ω̃`, no branch and one
+    //! quotient, as an empty one has. Far from `−ω̃` two energies share its reciprocal, as in v13's far bands. Three
+    //! energies at equal distances share one too, and so do two complex quotients. Sums of `ach` are Σ.
+    //!
+    //! With half the sums a thread has registers for four `igp`.
+    //!
+    //! Lines of the nest: 6, 7, 8, 10.
+
+    use core::array::from_fn;
+    use core::hint::select_unpredictable;
+
+    use num_complex::Complex64;
+
+    use crate::arrays::Arrays;
+    use crate::formula::{ThreadSums, reciprocal_unless, term};
+    use crate::kernel::{Kernel, Loops, entries};
+    use crate::plan::{Plan, Poles};
+    use crate::threads::each;
+    use crate::tiling::{PairSource, StagedPairs, TilePlace, TileShape, add};
+    use crate::versions::v10::{ComplexPole, Factor, factors, joined as with_im};
+    use crate::versions::v12::{RealPole, SHAPE as OF_TWO};
+    use crate::versions::{v12, v13};
+
+    version! {
+        id: "v15", change: "Σ alone: one quotient of each band instead of two",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (7, 0)
+    }
+
+    /// As many `igp` a block as v13's, in half the warps.
+    pub const SHAPE: TileShape = TileShape { tile: 4, warps: 4 };
+
+    pub const REAL: Kernel = Kernel {
+        is_sigma_alone: true,
+        loops: Loops::Tiled(SHAPE),
+        threads: SHAPE.threads(),
+        max_registers: Some(168),
+        entries: entries!(
+            tiled real, SHAPE, term:
+            gpp_v15_real_nw1 = 1,
+            gpp_v15_real_nw2 = 2,
+            gpp_v15_real_nw3 = 3,
+        ),
+        ..v13::REAL
+    };
+
+    pub const ANY: Kernel = Kernel {
+        is_sigma_alone: true,
+        poles: Poles::AnySize,
+        entries: entries!(
+            tiled any, OF_TWO, term:
+            gpp_v15_nw1 = 1,
+            gpp_v15_nw2 = 2,
+            gpp_v15_nw3 = 3,
+        ),
+        ..v13::REAL
+    };
+
+    const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+    #[inline(always)]
+    unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        const T: usize = SHAPE.tile as usize;
+        let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, false>(place));
+        let poles: [RealPole; T] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
+        let mut sums = ThreadSums::zero();
+
+        let mut single = [[ZERO; NW]; T];
+        pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                let p = |w: f64| reciprocal_unless(false, w + poles[t].wtilde);
+                add(&mut single[t], band.matngmatmgp(t), w.map(p));
+            });
+        });
+        pairs.bands(a, plan.plain..plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
+            each::<T>(|t| {
+                let both = w.map(|w| poles[t].of_occupied(a, w, occ));
+                add(&mut single[t], band.matngmatmgp(t), both);
+            });
+        });
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                add(&mut single[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+            });
+        });
+        each::<T>(|t| {
+            let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * single[t][e]);
+        });
+
+        let mut far = [[ZERO; NW]; T];
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                add(&mut far[t], band.matngmatmgp(t), quotients(w, poles[t].wtilde, plan));
+            });
+        });
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                add(&mut far[t], band.matngmatmgp(t), quotients(w, -poles[t].wtilde, plan));
+            });
+        });
+        each::<T>(|t| {
+            let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
+            let far = joined(far[t], plan);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * far[e]);
+        });
+        sums
+    }
+
+    /// What `M` of a far band is multiplied with for `1/(w + c)`. Of two energies with the mean `x − c`: `1/(x² − h²)` and
+    /// `x/(x² − h²)`. Of three at the distance `d = 2h`, the second one at `x − c`: `R = 1/(x(x² − d²))`, `x·R` and `x²·R`.
+    #[inline(always)]
+    fn quotients<const NW: usize>(w: [f64; NW], c: f64, plan: &Plan) -> [f64; NW] {
+        if NW == 1 {
+            return [reciprocal_unless(false, w[0] + c); NW];
+        }
+        let (x, factor) = match NW {
+            2 => (w[0] + (c + plan.half), 1.0),
+            _ => (w[1] + c, 4.0),
+        };
+        let difference = x * x - factor * plan.square;
+        let one = reciprocal_unless(false, if NW == 2 { difference } else { x * difference });
+        from_fn(|e| match e {
+            0 => one,
+            1 => x * one,
+            _ => x * (x * one),
+        })
+    }
+
+    /// The sums of `M/(w + c)`, from those of `M` times [`quotients`].
+    #[inline(always)]
+    fn joined<const NW: usize>(far: [Complex64; NW], plan: &Plan) -> [Complex64; NW] {
+        let (one, x, square) = (far[0], far[1 % NW], far[2 % NW]);
+        let (h, d) = (plan.half, 2.0 * plan.half);
+        match NW {
+            1 => far,
+            2 => from_fn(|e| if e == 0 { x + one * h } else { x - one * h }),
+            _ => from_fn(|e| match e {
+                0 => square + x * d,
+                1 => square - one * (d * d),
+                _ => square - x * d,
+            }),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, false>(place));
+        let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
+        let mut sums = ThreadSums::zero();
+
+        let (mut single, mut far) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, 1.0, plan));
+                each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
+            });
+        });
+        pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| add(&mut single[t][e], m, poles[t].far_factor(w[e], 1.0)));
+            });
+        });
+        pairs.bands(a, plan.plain..plan.occupied, |n, band| {
+            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| add(&mut single[t][e], m, poles[t].of_occupied(a, w[e], occ)));
+            });
+        });
+        add_sums(a, pairs, &mut sums, [single, far], -1.0);
+
+        let (mut single, mut far) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                each::<NW>(|e| add(&mut single[t][e], m, poles[t].quotient(w[e])));
+            });
+        });
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, -1.0, plan));
+                each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
+            });
+        });
+        add_sums(a, pairs, &mut sums, [single, far], 1.0);
+        sums
+    }
+
+    impl RealPole {
+        /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`: `((1 − occ)·s + occ·d)/(d·s)`, near the pole `occ/s`.
+        #[inline(always)]
+        fn of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> f64 {
+            let (d, s, z, near) = self.denominators(w);
+            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
+            let cut = w < 0.0 && z * z < bound * bound;
+            let share = select_unpredictable(cut, 0.0, occ);
+            let both = select_unpredictable(cut, 1.0, (1.0 - occ) * s + occ * d);
+            let (numerator, denominator) =
+                (select_unpredictable(near, share, both), select_unpredictable(near, s, z));
+            numerator * reciprocal_unless(false, select_unpredictable(cut, d, denominator))
+        }
+    }
+
+    impl ComplexPole {
+        /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`, with the sign of `p`'s imaginary part.
+        #[inline(always)]
+        fn of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> Factor {
+            let size2 = self.re * self.re + self.im2;
+            let bound = size2 / a.limits.sexcut;
+            let (d, s) = (w - self.re, w + self.re);
+            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
+            let near = self.is_near(d2);
+            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
+            let cut = w < 0.0 && z2 < bound * bound;
+            let share = select_unpredictable(cut, 0.0, occ);
+            let q = (1.0 - share) * reciprocal_unless(near, d2);
+            let p = share * reciprocal_unless(cut, s2);
+            [p - q, s * p + d * q]
+        }
+
+        /// Of `1/(w + ω̃)` if `sign` is 1, of `1/(w − ω̃)` if it is −1, neither of them near.
+        #[inline(always)]
+        fn far_factor(&self, w: f64, sign: f64) -> Factor {
+            let x = w + sign * self.re;
+            let one = reciprocal_unless(false, x * x + self.im2);
+            [one, x * one]
+        }
+
+        /// Of two energies, whose mean is `x` less `sign·Re ω̃`: `R`, `x·R`, `x²·R` and `x³·R` with
+        /// `R = 1/(|x − h|²·|x + h|²)`, the squares with `(Im ω̃)²`; of a third one its own.
+        #[inline(always)]
+        fn far_factors<const NW: usize>(
+            &self,
+            w: [f64; NW],
+            sign: f64,
+            plan: &Plan,
+        ) -> [Factor; NW] {
+            if NW == 1 {
+                return [self.far_factor(w[0], sign); NW];
+            }
+            let x = w[0] + (sign * self.re + plan.half);
+            let c = plan.square + self.im2;
+            let square = x * x;
+            let linear = 2.0 * (c - 2.0 * plan.square);
+            let one = reciprocal_unless(false, square * (square + linear) + c * c);
+            let square_one = square * one;
+            from_fn(|e| match e {
+                0 => [one, x * one],
+                1 => [square_one, square_one * x],
+                _ => self.far_factor(w[e], sign),
+            })
+        }
+    }
+
+    /// Adds what the sums of `M` times factors stand for, those of far bands by `far_factors`. `sign` is that of
+    /// `Im ω̃` in the factors' imaginary part.
+    #[inline(always)]
+    unsafe fn add_sums<const NW: usize>(
+        a: &Arrays,
+        pairs: impl PairSource<2>,
+        sums: &mut ThreadSums<NW>,
+        [single, far]: [[[[Complex64; 2]; NW]; 2]; 2],
+        sign: f64,
+    ) {
+        each::<2>(|t| {
+            let (wtilde, half) = factors(a, pairs, t);
+            let far = joined_factors(far[t], wtilde.im, &a.plan);
+            each::<NW>(|e| {
+                let sum = from_fn(|part| single[t][e][part] + far[e][part]);
+                sums.ach[e] = sums.ach[e] + half * with_im(sum, sign * wtilde.im);
+            });
+        });
+    }
+
+    /// The sums of `M` times each energy's own factor, from those of `M` times `far_factors`.
+    #[inline(always)]
+    fn joined_factors<const NW: usize>(
+        far: [[Complex64; 2]; NW],
+        im: f64,
+        plan: &Plan,
+    ) -> [[Complex64; 2]; NW] {
+        if NW == 1 {
+            return far;
+        }
+        let ([one, x], [square, cube]) = (far[0], far[1 % NW]);
+        let (h, c) = (plan.half, plan.square + im * im);
+        let (factor, of_factor) = (square + one * c, x * (2.0 * h));
+        let (re, of_re) = (cube + x * (c - 2.0 * plan.square), square * h - one * (h * c));
+        from_fn(|e| match e {
+            0 => [factor + of_factor, re + of_re],
+            1 => [factor - of_factor, re - of_re],
+            _ => far[e],
+        })
+    }
+}

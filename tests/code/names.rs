@@ -1,0 +1,108 @@
+//! Names that mean one thing, and modules that import each other in no circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 6] = ["host", "core/src", "cpu/src", "kernels/src", "capi/src", "python/src"];
+
+/// Paths below the root, and texts, of all Rust but tests, examples and benches.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join(folder)];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let (inner, found): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+        folders.extend(inner.into_iter().filter(|path| !path.ends_with("tests")));
+        let is_source = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            path.ends_with(".rs") && !path.ends_with("tests.rs")
+        };
+        files.extend(found.into_iter().filter(is_source));
+    }
+    let name = |file: &Path| file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+    files.iter().map(|file| (name(file), std::fs::read_to_string(file).unwrap())).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|sign: char| !(sign.is_alphanumeric() || sign == '_'))
+        .filter(|word| !word.is_empty())
+}
+
+/// Bindings by `let` and parameters whose names are pronouns.
+fn bindings(text: &str) -> usize {
+    let is_pronoun =
+        |word: &str| ["own", "at", "all", "of", "whole", "rest", "own_"].contains(&word);
+    let lets = text.split("let ").skip(1).filter(|rest| {
+        let rest = rest.strip_prefix("mut ").unwrap_or(rest);
+        words(rest).next().is_some_and(|word| rest.starts_with(word) && is_pronoun(word))
+    });
+    let parameters = text
+        .split(['(', ',', '|'])
+        .skip(1)
+        .filter(|rest| rest.split_once(':').is_some_and(|(name, _)| is_pronoun(name.trim())));
+    lets.count() + parameters.count()
+}
+
+#[test]
+fn names_mean_one_thing() {
+    let (mut types, mut of, mut pronouns) = (BTreeMap::<String, usize>::new(), 0, 0);
+    for (_, text) in
+        ["host", "core", "cpu", "kernels", "capi", "python", "build"].into_iter().flat_map(sources)
+    {
+        for line in text.lines() {
+            let mut words = words(line).skip_while(|word| ["pub", "crate", "super"].contains(word));
+            let kind = words.next().unwrap_or_default();
+            if ["struct", "enum", "trait", "union"].contains(&kind)
+                && !line.trim_start().starts_with("//")
+                && let Some(name) = words.next().filter(|name| name.starts_with(char::is_uppercase))
+            {
+                *types.entry(name.into()).or_default() += 1;
+            }
+        }
+        let names = words(&text).collect::<Vec<_>>();
+        of += names.windows(2).filter(|pair| pair == &["fn", "of"]).count();
+        pronouns += bindings(&text);
+    }
+    types.retain(|_, count| *count > 1);
+    assert!(types.len() <= 20, "{} types are defined twice: {types:?}", types.len());
+    assert!(of <= 10, "{of} functions are called of");
+    assert!(pronouns <= 120, "{pronouns} bindings are pronouns");
+}
+
+/// The modules of a crate that one imports, by its paths from `crate`.
+fn imports(text: &str) -> BTreeSet<String> {
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or(line)).collect();
+    let paths = code.split("crate::").skip(1).flat_map(|path| {
+        let group = path.strip_prefix('{').and_then(|group| group.split('}').next());
+        let names = group.unwrap_or(path).split(',').map(|item| words(item).next());
+        names.take(if group.is_some() { usize::MAX } else { 1 }).flatten()
+    });
+    paths.map(String::from).collect()
+}
+
+#[test]
+fn no_modules_import_each_other_in_a_circle() {
+    for folder in CRATES {
+        let mut edges = BTreeMap::<String, BTreeSet<String>>::new();
+        for (path, text) in sources(folder) {
+            let path = path.strip_prefix(&format!("{folder}/")).unwrap();
+            let module = path.split('/').next().unwrap().trim_end_matches(".rs");
+            if !["lib", "main"].contains(&module) {
+                edges.entry(module.into()).or_default().extend(imports(&text));
+            }
+        }
+        // What imports nothing that is left is taken away until nothing changes.
+        while let Some(free) = edges.iter().find_map(|(module, imports)| {
+            let is_free = imports.iter().all(|other| other == module || !edges.contains_key(other));
+            is_free.then(|| module.clone())
+        }) {
+            edges.remove(&free);
+        }
+        assert!(
+            edges.is_empty(),
+            "{folder}: modules in a circle, or above one: {:?}",
+            edges.keys()
+        );
+    }
+}
