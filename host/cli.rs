@@ -187,7 +187,7 @@ pub const SMALL_SYSTEM: &str = "demo";
 
 #[derive(Args, Clone, Debug)]
 pub struct ProblemArgs {
-    /// Built-in system, see `gpp list` [default: demo; si214 for profile and, on a GPU, table and offdiag]
+    /// Built-in system, see `gpp list` [default: demo; si214 for profile and, on a GPU, for offdiag]
     #[arg(short, long, value_name = "NAME", conflicts_with = "input")]
     pub system: Option<String>,
 
@@ -360,7 +360,7 @@ pub struct OffdiagArgs {
 
     /// Sum at the bands' own energies, for QSGW
     ///
-    /// Σ_lm(E_l), Σ_lm(E_m), the Hermitian part of their mean and its eigenvalues. Band l has the energy of the
+    /// Σ_lm(E_l), Σ_lm(E_m) and the Hermitian part of their mean. Band l has the energy of the
     /// problem's band n of the same number, so both must belong to one k-point.
     #[arg(long, conflicts_with = "energies")]
     pub qsgw: bool,

@@ -35,7 +35,7 @@ fn inputs() {
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     input("the file is cut off: it ends after");
     fs::write(&path, "no input\n").unwrap();
-    input("is text, not an input file");
+    input("needs a length marker of 20");
 }
 
 fn two(first: &[&str], second: &[&str]) -> Ended {

@@ -4,17 +4,12 @@ pub mod v15 {
     //! v15: Σ alone: one quotient a band instead of two.
     //!
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
-    //! pole, and `p = 1/(w + ω̃)`, both branches of the definition add up to
+    //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
+    //! `½ω̃·eps·q` if the cutoff drops `ssx`. So a plain band has one quotient, `p`, and no branch. If no energy of it is
+    //! near `−ω̃`, two energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is
+    //! returned in `ach`.
     //!
-    //! ```text
-    //! ½sch − f·ssx = ½ω̃·eps · ((1 − f)·q + f·p)
-    //! ```
-    //!
-    //! and to `½ω̃·eps·q` where the cutoff takes `ssx`. So an occupied band has no pole at `w = ω̃`, no branch and one
-    //! quotient, as an empty one has. Far from `−ω̃` two energies share its reciprocal, as in v13's far bands. Three
-    //! energies at equal distances share one too, and so do two complex quotients. Sums of `ach` are Σ.
-    //!
-    //! With half the sums a thread has registers for four `igp`.
+    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`.
     //!
     //! Lines of the nest: 6, 7, 8, 10.
 
