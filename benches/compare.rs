@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use gpp::catalogue::{BackEnd, named};
+use gpp::catalogue::{self, BackEnd, named};
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::{Gpu, Ptx};
@@ -27,7 +27,7 @@ use gpp::engine::Engine;
 use gpp::output::Progress;
 use gpp::problem::{Extents, Problem, Source as _, Sums, System, synthesis};
 use gpp::record::run::Times;
-use gpp::reference::{self, Outcome, Reference, ReferenceSource, verify};
+use gpp::reference::{self, Outcome, Reference, ReferenceSource, verify, verify_version};
 use gpp::terminal::outcome as words;
 use gpp_cpu::pool::DefaultThreads;
 use gpp_kernels::versions::PAPER as OF_PAPER;
@@ -94,8 +94,14 @@ fn main() -> Result<ExitCode> {
         println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
         let verdict = |row: &Row| -> Result<(String, bool)> {
-            let sums = problem.start().plus(&row.sums);
-            let found = verify(&problem, &sums, reference.as_ref())?;
+            // The other programs' rows are not called by an id.
+            let id = row.name.split(' ').next().unwrap_or_default();
+            let found = match catalogue::find(id) {
+                Some(version) => {
+                    verify_version(version, &problem, &row.sums, reference.as_ref())?.1
+                }
+                None => verify(&problem, &problem.start().plus(&row.sums), reference.as_ref())?,
+            };
             let right = matches!(found.outcome, Outcome::Passed | Outcome::NotVerified);
             let error = found.max_rel_error.map(|error| format!(", error {error:.1e}"));
             Ok((words(found.outcome).to_string() + &error.unwrap_or_default(), right))

@@ -11,7 +11,7 @@ use gpp::devices::gpu::Gpu;
 use gpp::engine::Engine;
 use gpp::output::Progress;
 use gpp::problem::{Problem, Source, System, synthesis};
-use gpp::reference::{self, Outcome, Reference, verify};
+use gpp::reference::{self, Outcome, Reference, verify_version};
 
 const QUIET: Progress = Progress { shown: false };
 
@@ -27,9 +27,9 @@ fn time(
     group.throughput(Throughput::Elements(problem.terms()));
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     for version in versions {
-        let sums = problem.start().plus(&engine.run(*version).unwrap().sums);
-        let outcome = verify(problem, &sums, reference).unwrap().outcome;
-        assert_eq!(outcome, Outcome::Passed, "{name}: {}", version.id());
+        let sums = engine.run(*version).unwrap().sums;
+        let (_, found) = verify_version(*version, problem, &sums, reference).unwrap();
+        assert_eq!(found.outcome, Outcome::Passed, "{name}: {}", version.id());
         group.bench_function(version.id(), |bencher| {
             bencher.iter_custom(|runs| {
                 let seconds = (0..runs).map(|_| engine.run(*version).unwrap().seconds);

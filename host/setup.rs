@@ -1,4 +1,4 @@
-//! The parts of a calculation: devices, MPI ranks, the problem and its slabs.
+//! From flags to the source of a problem, an open session, and where its workers are.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

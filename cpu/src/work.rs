@@ -67,7 +67,7 @@ impl Default for Stop {
 /// For calculations that nobody stops: it takes no request.
 pub static NEVER: Stop = Stop(None);
 
-// CompensatedSum summation (A. Neumaier, ZAMM 54, 39, 1974).
+// Compensated summation (A. Neumaier, ZAMM 54, 39, 1974).
 
 /// Additions that follow each other before their sum goes to a compensated one.
 pub const CHAIN: usize = 64;

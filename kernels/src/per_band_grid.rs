@@ -5,14 +5,14 @@ use crate::tiling::Grid;
 
 /// `igp` of a thread, and its bands.
 pub const TILE: usize = 4;
-pub const OWN: usize = 2;
+pub const BANDS_OF_THREAD: usize = 2;
 
 pub const WARPS: u32 = 8;
 pub const THREADS: u32 = WARPS * WARP;
 
 /// `igp` of a block, which are a group, and its bands.
 pub const IGP: u32 = WARPS * TILE as u32;
-pub const BANDS: u32 = WARP * OWN as u32;
+pub const BANDS: u32 = WARP * BANDS_OF_THREAD as u32;
 
 /// `ig` of a block, and those that are in shared memory at a time.
 pub const CHUNK: u32 = 512;

@@ -78,7 +78,7 @@ pub struct Found {
     pub ach_of_bands: Option<Vec<Complex64>>,
     /// The version that ran.
     pub version: &'static str,
-    /// Version time in seconds, that of CH of each band included; on several devices of the one that takes longest.
+    /// Kernel time in seconds, that of CH of each band included; on several devices of the one that takes longest.
     pub seconds: f64,
     /// Seconds of the whole call: with checks, lists of pairs and copies, and for [`Calculator::sums`] its placing.
     pub call_seconds: f64,
@@ -175,7 +175,7 @@ impl Calculator {
         Calculator { ach_of_bands: iw, ..self }
     }
 
-    /// Whether only their sum, Σ, is wanted of screened exchange and Coulomb hole, which on a GPU takes up to a third less
+    /// Whether only their sum, Σ, is wanted of screened exchange and Coulomb hole, which on a GPU takes up to 35 % less
     /// time: it is in the place of `ach`, and `asx` is zero. A version for Σ alone gives this whatever is wanted.
     #[must_use]
     pub fn with_sigma_alone(self, is_wanted: bool) -> Calculator {

@@ -66,8 +66,8 @@ pub static SERIES: &[Series] = &[
         baseline: "v9",
         continues: Some("paper"),
         best: "v13",
-        condition: "on an H100, si214: fastest for one energy; v14, whose last bits depend on slabs, takes 2 % less \
-                    time for two and 20 % less for three",
+        condition: "on an H100, si214: fastest of both sums for one energy; v14, whose last bits depend on slabs, takes 2 % less \
+                    time for two and 21 % less for three; v15, for Σ alone, takes 30 % less for two",
     },
     Series {
         id: "blog",

@@ -97,7 +97,7 @@ fn what_was_meant() {
     assert_eq!(nearest("blogs"), "blog");
 }
 
-/// The files' sums come from BerkeleyGW. Relative to the sum, a few roundings of each term add up at random.
+/// The files' sums come from BerkeleyGW, those of three-energies from a program in Fortran. Relative to the sum, a few roundings of each term add up at random.
 #[test]
 fn every_cpu_version_finds_the_sums_of_real_files_at_every_level() {
     assert_eq!(Level::best() == Level::Neon, cfg!(target_arch = "aarch64"));

@@ -18,7 +18,7 @@ use crate::arrays::{Arrays, Layout, Planned};
 use crate::formula::{Pair, branches, plus_product, reciprocal_unless};
 use crate::intrinsics::{WARP, load, sqrt, uniform};
 use crate::kernel::{Energies, Entry, GpuVersion, Kernel, Label, Loops};
-use crate::per_band_grid::{BANDS, CHUNK, IGP, OWN, STAGE, THREADS, TILE, WARPS, grid};
+use crate::per_band_grid::{BANDS, BANDS_OF_THREAD, CHUNK, IGP, STAGE, THREADS, TILE, WARPS, grid};
 use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{each, split};
 
@@ -197,25 +197,26 @@ unsafe fn sums<const IS_STATIC: bool>(
     block: Block,
     [warp, lane]: [u32; 2],
     stage: &mut impl Stage,
-) -> [Complex64; OWN] {
+) -> [Complex64; BANDS_OF_THREAD] {
     let n = |which: usize| (block.n + lane + which as u32 * WARP).min(a.nbands - 1);
     let igp = |t: usize| (block.group * IGP + warp * TILE as u32 + t as u32).min(a.ngpown - 1);
-    let w: [f64; OWN] = from_fn(|own| if IS_STATIC { 0.0 } else { a.wx::<Planned>(0, n(own)) });
+    let w: [f64; BANDS_OF_THREAD] =
+        from_fn(|own| if IS_STATIC { 0.0 } else { a.wx::<Planned>(0, n(own)) });
     let half_aqsm = |t: usize, which: usize| {
         let aqsm = load(a.aqsm_local, n(which) * Planned::rows(a.ngpown) + igp(t));
         aqsm.conj() * (0.5 * a.vcoul_loc(igp(t)))
     };
-    let (mut sum, mut total) = ([[ZERO; OWN]; TILE], [ZERO; OWN]);
+    let (mut sum, mut total) = ([[ZERO; BANDS_OF_THREAD]; TILE], [ZERO; BANDS_OF_THREAD]);
     let [mut ig, end] = block.ig(a);
     while ig < end {
         let mut near = stage.fill(ig);
         for i in 0..STAGE {
-            let aqsn: [Complex64; OWN] = from_fn(|own| stage.aqsn(i, own));
+            let aqsn: [Complex64; BANDS_OF_THREAD] = from_fn(|own| stage.aqsn(i, own));
             let factors: [[Complex64; 2]; TILE] =
                 from_fn(|t| from_fn(|part| stage.factors(i, t, part)));
             if IS_STATIC {
                 each::<TILE>(|t| {
-                    each::<OWN>(|own| {
+                    each::<BANDS_OF_THREAD>(|own| {
                         sum[t][own] = plus_product(sum[t][own], factors[t][0], aqsn[own]);
                     });
                 });
@@ -223,17 +224,17 @@ unsafe fn sums<const IS_STATIC: bool>(
             }
             let kind = factors.map(|[_, second]| second.im.to_bits() as u32);
             let of_tile = kind[0] | kind[1] | kind[2] | kind[3];
-            let real = |sum: &mut [Complex64; OWN], [first, second]: [Complex64; 2]| {
-                each::<OWN>(|own| {
+            let real = |sum: &mut [Complex64; BANDS_OF_THREAD], [first, second]: [Complex64; 2]| {
+                each::<BANDS_OF_THREAD>(|own| {
                     let (sum, aqsn) = (&mut sum[own], aqsn[own]);
                     let one = reciprocal_unless(false, w[own] * first.re - first.im);
                     sum.re = sum.re + (aqsn.re - second.re * aqsn.im) * one;
                     sum.im = sum.im + (aqsn.im + second.re * aqsn.re) * one;
                 });
             };
-            let any = |sum: &mut [Complex64; OWN], wtilde: Complex64, t: usize| {
+            let any = |sum: &mut [Complex64; BANDS_OF_THREAD], wtilde: Complex64, t: usize| {
                 let [c, k] = from_fn(|part| stage.factors(i, t, 2 + part));
-                each::<OWN>(|own| {
+                each::<BANDS_OF_THREAD>(|own| {
                     let d = w[own] - wtilde.re;
                     let one = reciprocal_unless(false, d * d + wtilde.im * wtilde.im);
                     let (re, im) = (c.re * d + k.re, c.im * d + k.im);
@@ -257,7 +258,7 @@ unsafe fn sums<const IS_STATIC: bool>(
             let bit = near.trailing_zeros();
             let (t, i) = ((bit / STAGE) as usize, bit % STAGE);
             let pair = Pair::load(a, ig + i, igp(t));
-            each::<OWN>(|own| {
+            each::<BANDS_OF_THREAD>(|own| {
                 let sch = branches(&pair, w[own], &a.limits).sch;
                 let term = sch * stage.aqsn(i, own);
                 total[own] = plus_product(total[own], half_aqsm(t, own), term);
@@ -266,7 +267,7 @@ unsafe fn sums<const IS_STATIC: bool>(
         }
         ig += STAGE;
     }
-    each::<OWN>(|own| {
+    each::<BANDS_OF_THREAD>(|own| {
         each::<TILE>(|t| {
             let flushed = |x: f64| if x.abs() < TINY { 0.0 } else { x };
             let sum = Complex64::new(flushed(sum[t][own].re), flushed(sum[t][own].im));
@@ -355,7 +356,7 @@ mod gpu {
         let (warp, lane) = (thread_in_block() / WARP, thread_in_block() % WARP);
         let sums = sums::<IS_STATIC>(a, block, [warp, lane], &mut stage);
         barrier();
-        each::<OWN>(|own| {
+        each::<BANDS_OF_THREAD>(|own| {
             let index = warp * BANDS + lane + own as u32 * WARP;
             store_shared_pair(gpp_bands() + index * ELEMENT, sums[own]);
         });
@@ -419,7 +420,7 @@ mod cpu {
     ) {
         let block = Block::of::<IS_STATIC>(a, block);
         for lane in 0..WARP {
-            let mut total = [ZERO; OWN];
+            let mut total = [ZERO; BANDS_OF_THREAD];
             for warp in 0..WARPS {
                 let place = [warp, lane];
                 let mut stage = Computed::<IS_STATIC> { a, block, ig: 0, place };
