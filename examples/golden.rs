@@ -36,8 +36,11 @@ fn main() -> Result<(), gpp::error::Error> {
     let mut sums = Vec::new();
     for name in &systems {
         let system = System::find(name)?;
-        let source =
-            ProblemSource { input: ProblemInput::System(system, seed), energies: grid.clone() };
+        let source = ProblemSource {
+            input: ProblemInput::System(system, seed),
+            energies: grid.clone(),
+            eta: None,
+        };
         let problem = source.load(progress)?;
         let at = grid.as_ref().map(|_| GoldenEnergies::from_header(problem.header()));
         let evaluated = reference::evaluate(&problem, progress)?.sums;

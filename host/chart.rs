@@ -315,11 +315,12 @@ impl Chart for Sigma<'_> {
     fn draw(&self, on: &Area) -> Drawn {
         let x = axis(self.rows.iter().map(|row| row.shown_ev), 0.01);
         let (wide, high) = on.dim_in_pixel();
-        let each = (high as i32 - TOP - BELOW) / SUMS.len() as i32;
-        for (index, (name, sum)) in SUMS.iter().enumerate() {
+        let sums = if self.result.is_sigma_alone() { &SUMS[2..] } else { &SUMS[..] };
+        let each = (high as i32 - TOP - BELOW) / sums.len() as i32;
+        for (index, (name, sum)) in sums.iter().enumerate() {
             let values = self.rows.iter().map(sum).flat_map(|z| [z.re, z.im]);
             let y = axis(values, 0.05);
-            let is_last = index + 1 == SUMS.len();
+            let is_last = index + 1 == sums.len();
             let (top, below) = (TOP + index as i32 * each, if is_last { BELOW } else { 0 });
             let end = top + each + below;
             let panel = on.clone().shrink((0, top), (wide, (end - top) as u32));
@@ -367,7 +368,11 @@ impl Chart for Sigma<'_> {
             0 => String::new(),
             broken => format!("no number at {broken} of {}: lines end there; ", self.rows.len()),
         };
-        let panels = format!("{broken}screened exchange, Coulomb hole and their sum, in {UNIT}");
+        let parts = match sums.len() {
+            1 => "screened exchange and Coulomb hole together",
+            _ => "screened exchange, Coulomb hole and their sum",
+        };
+        let panels = format!("{broken}{parts}, in {UNIT}");
         head(on, LEFT, &self.title(), &panels, x)
     }
 }

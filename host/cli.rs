@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_cpu::pool::{Room, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
@@ -16,6 +16,7 @@ use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
 use crate::output::{self, Progress};
 use crate::problem::Even;
+use crate::problem::range::LARGEST_POLE;
 use crate::problem::synthesis::DEFAULT_SEED;
 use crate::record::{self, JsonRecord};
 use crate::session::MemoryLimits;
@@ -165,6 +166,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub emulate: bool,
 
+    /// Run the fastest version for SX − X + CH alone, which `best` then names, not one for both parts
+    #[arg(long)]
+    pub sigma_alone: bool,
+
     /// A flag of `gpp sigma`.
     #[arg(skip)]
     pub static_ch: bool,
@@ -202,6 +207,43 @@ pub struct ProblemArgs {
     /// Energies in eV relative to the state's energy: -10:10:501, or a single one
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     pub energies: Option<Even>,
+
+    /// What a term is: BerkeleyGW's, or time-ordered, that of other plasmon-pole codes, without near form and cutoff
+    #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_short_help = true)]
+    formula: FormulaName,
+
+    /// Broadening η in eV of --formula time-ordered, 0 for none
+    #[arg(long, value_name = "EV", value_parser = eta, allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(required_if_eq("formula", "time-ordered"))]
+    eta: Option<f64>,
+}
+
+impl ProblemArgs {
+    /// The broadening of the time-ordered formula, none for BerkeleyGW's.
+    pub fn eta(&self) -> Result<Option<f64>> {
+        if self.formula == FormulaName::Berkeleygw && self.eta.is_some() {
+            return Err(invalid(
+                "--eta",
+                "is the broadening of --formula time-ordered, which is not given",
+            ));
+        }
+        Ok(self.eta)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
+enum FormulaName {
+    #[default]
+    Berkeleygw,
+    TimeOrdered,
+}
+
+fn eta(text: &str) -> Result<f64, String> {
+    let is_broadening = |eta: &f64| (0.0..=LARGEST_POLE).contains(eta);
+    text.parse()
+        .ok()
+        .filter(is_broadening)
+        .ok_or_else(|| "needs a number of eV that is not negative".into())
 }
 
 #[derive(Args, Clone, Debug)]
@@ -365,6 +407,10 @@ pub struct OffdiagArgs {
     #[arg(long, conflicts_with = "energies")]
     pub qsgw: bool,
 
+    /// Sum Σ only, not SX and CH: up to a third fewer products
+    #[arg(long)]
+    pub sigma_alone: bool,
+
     /// Versions for GPUs: vector, m8n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
     /// bits
     #[arg(short, long, value_name = "ID[,ID…]")]
@@ -376,7 +422,8 @@ pub struct OffdiagArgs {
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
     ///
-    /// With --qsgw, iw is 0 for E_l and 1 for E_m, and PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
+    /// With --sigma-alone, Σ is written to PREFIX.sigma.npy. With --qsgw, iw is 0 for E_l and 1 for E_m, and
+    /// PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
     #[arg(long, value_name = "PREFIX")]
     pub npy: Option<PathBuf>,
 
@@ -402,6 +449,11 @@ pub struct OffdiagArgs {
 }
 
 impl OffdiagArgs {
+    /// The matrices that are written, in the order of [`gpp_core::MatrixSums`].
+    pub fn parts(&self) -> &'static [&'static str] {
+        if self.sigma_alone { &["sigma"] } else { &["sx", "ch"] }
+    }
+
     pub fn array(&self, part: &str) -> Option<PathBuf> {
         self.npy.as_ref().map(|prefix| prefix.with_added_extension(format!("{part}.npy")))
     }

@@ -49,7 +49,8 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let system = System::find(&args.system)?;
     check(&args.output)?;
     let energies = args.energies.map(EnergyGrid::Spaced);
-    let source = ProblemSource { input: ProblemInput::System(system, args.seed), energies };
+    let source =
+        ProblemSource { input: ProblemInput::System(system, args.seed), energies, eta: None };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(

@@ -7,7 +7,7 @@ use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for};
 use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
 use crate::devices::Control;
 use crate::engine::{Calculation, Engine};
-use crate::error::Result;
+use crate::error::{Result, invalid};
 use crate::measure::{measure, window};
 use crate::output::{Progress, STOP, check_outputs, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
@@ -40,6 +40,9 @@ pub fn measured(
     let names = args.version.as_deref();
     let named = names.map_or(Ok(Vec::new()), |names| named_for(names, BackEnd::Gpu, None))?;
     let source = ProblemSource::from_args(&args.problem, SMALL_SYSTEM)?;
+    if args.static_ch && source.eta.is_some() {
+        return Err(invalid("--static-ch", "is of BerkeleyGW's formula").into());
+    }
     let limits = args.limits();
     let session = &setup::open(&args.devices, limits, &named, progress, ranks)?;
     let (device, back_end) = (session.first(), session.first().back_end());
@@ -70,7 +73,8 @@ pub fn measured(
     }
     let is_named = |id: &str| names.is_some_and(|names| names.split(',').any(|name| name == id));
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
-    let mut versions = named_for(names, back_end, Some(problem.outline()))?;
+    let chosen = (problem.outline(), args.sigma_alone);
+    let mut versions = named_for(names, back_end, Some(chosen))?;
     // A series leaves out what the device cannot run; a version named by its id fails.
     versions.retain(|listed| {
         is_named(listed.id()) || listed.gpu().is_none_or(|gpu| device.info().runs(gpu))
@@ -159,7 +163,8 @@ fn sample(
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
-        _ if problem.nw() > MINI_APPS_ENERGIES || args.problem.energies.is_some() => BEST,
+        _ if args.sigma_alone || args.problem.energies.is_some() => BEST,
+        _ if problem.nw() > MINI_APPS_ENERGIES => BEST,
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if problem.terms() > LARGE => BEST,
         BackEnd::Cpu => "cpu",

@@ -29,6 +29,8 @@ pub enum ProblemInput {
 pub struct ProblemSource {
     pub input: ProblemInput,
     pub energies: Option<EnergyGrid>,
+    /// Broadening in eV of the time-ordered formula, none for BerkeleyGW's.
+    pub eta: Option<f64>,
 }
 
 impl ProblemSource {
@@ -40,7 +42,7 @@ impl ProblemSource {
                 ProblemInput::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
         };
-        Ok(ProblemSource { input, energies: args.energies.map(EnergyGrid::Even) })
+        Ok(ProblemSource { input, energies: args.energies.map(EnergyGrid::Even), eta: args.eta()? })
     }
 
     /// Name of the system, or of the file without its extension.
@@ -64,6 +66,9 @@ impl ProblemSource {
         if let Some(EnergyGrid::Even(even)) = &self.energies {
             flags.extend(["--energies".into(), even.to_string().into()]);
         }
+        if let Some(eta) = self.eta {
+            flags.extend(["--formula", "time-ordered", "--eta", &eta.to_string()].map(Into::into));
+        }
         flags
     }
 
@@ -74,6 +79,9 @@ impl ProblemSource {
         };
         if let Some(grid) = &self.energies {
             source.set_energies(grid);
+        }
+        if let Some(eta) = self.eta {
+            source.set_eta(eta);
         }
         Ok(source)
     }

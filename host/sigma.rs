@@ -11,7 +11,7 @@ use crate::record::run::{Sigma, SigmaRow, StaticChResult, UNIT};
 use crate::reference::{Outcome, Verification};
 use crate::run::{measured, reported};
 use crate::summary::{reference, reservations, system};
-use crate::terminal::{TextTable, ms, outcome};
+use crate::terminal::{Column, TextTable, ms, outcome};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let run_args = args.run();
@@ -60,8 +60,13 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{} ms: {what}", ms(result.times.median))?;
-    energies(rows, run.system.energy()).print(to)?;
-    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?;
+    energies(rows, run.system.energy(), result.is_sigma_alone()).print(to)?;
+    match result.is_sigma_alone() {
+        true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}")?,
+        false => {
+            writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?
+        }
+    }
     if let Some(found) = &run.static_ch {
         let (sum, ms) = (found.value(), ms(found.seconds));
         let compared = compared(&found.verification);
@@ -80,30 +85,29 @@ fn compared(verification: &Verification) -> String {
     format!("{}{}", outcome(verification.outcome), error.unwrap_or_default())
 }
 
-fn energies(rows: &[SigmaRow], energy: &str) -> TextTable {
+fn energies(rows: &[SigmaRow], energy: &str, is_alone: bool) -> TextTable {
     let part = |part: f64| format!("{part:+.6e}");
-    TextTable::new(
-        &[
-            (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
-            ("Re Σ", &|row| part(row.total().re)),
-            ("Im Σ", &|row| part(row.total().im)),
-            ("Re SX", &|row| part(row.sx.re)),
-            ("Im SX", &|row| part(row.sx.im)),
-            ("Re CH", &|row| part(row.ch.re)),
-            ("Im CH", &|row| part(row.ch.im)),
-        ],
-        rows,
-    )
+    let columns: [Column<&SigmaRow>; 7] = [
+        (energy, &|row| format!("{:+.6}", row.shown_ev)),
+        ("Re Σ", &|row| part(row.total().re)),
+        ("Im Σ", &|row| part(row.total().im)),
+        ("Re SX", &|row| part(row.sx.re)),
+        ("Im SX", &|row| part(row.sx.im)),
+        ("Re CH", &|row| part(row.ch.re)),
+        ("Im CH", &|row| part(row.ch.im)),
+    ];
+    TextTable::new(&columns[..if is_alone { 3 } else { 7 }], rows)
 }
 
-/// A row for each energy, every number to the last bit.
+/// A row for each energy, every number to the last bit; of Σ alone without its parts.
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    let headings = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
-    csv.write_record(headings.split(' '))?;
+    let parts = ["re_sx", "im_sx", "re_ch", "im_ch", "re_sigma", "im_sigma"];
+    let first = if sigma.result.is_sigma_alone() { 4 } else { 0 };
+    csv.write_record(["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]))?;
     let above = |row: &SigmaRow| sigma.run.system.state_ev.map(|_| row.shown_ev);
     for row in &sigma.rows {
-        csv.serialize((above(row), row.omega_ev, row.parts()))?;
+        csv.serialize((above(row), row.omega_ev, &row.parts()[first..]))?;
     }
     csv.flush()
 }

@@ -22,14 +22,16 @@ pub fn system(s: &SystemInfo) -> String {
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
     };
+    let formula = s.time_ordered_eta_ev.map(|eta| format!("; time-ordered, η {eta} eV"));
     format!(
-        "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms",
+        "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms{}",
         s.name,
         s.nbands,
         s.occupied.unwrap_or(s.nvband.into()),
         s.ncouls,
         energies(s),
         s.terms() as f64,
+        formula.unwrap_or_default(),
     )
 }
 

@@ -26,6 +26,9 @@ module gpp
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 100
 
+  ! Kinds of the formula.
+  integer(c_int32_t), parameter :: berkeleygw = 1, time_ordered = 2
+
   ! An open device, to be closed with gpp_close; a copy is the same device.
   type, public :: gpp_calculator
     private
@@ -62,7 +65,8 @@ module gpp
   end type c_matrix_bands
 
   type, bind(c) :: c_formula
-    real(c_double) :: gamma, sexcut
+    integer(c_int32_t) :: kind
+    real(c_double) :: gamma, sexcut, eta
   end type c_formula
 
   ! The address of an array, whose name and least shape a message has.
@@ -265,7 +269,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -276,7 +280,7 @@ contains
     real(c_double), intent(in), target :: e(:), occ(:), omega(:)
     complex(c_double_complex), intent(inout), target :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
-    real(c_double), intent(in), optional :: gamma, sexcut
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
     logical, intent(in), optional :: aqsm_local
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
@@ -288,13 +292,13 @@ contains
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
   ! ch(l, m, iw). Units, ranks and failures are as in gpp_sums; the version is the fastest for matrices.
   subroutine gpp_matrix(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, a, e, occ, omega, sx, ch, status, &
-      gamma, sexcut, on_device, at_bands)
+      gamma, sexcut, on_device, at_bands, sigma_alone, eta)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -305,16 +309,16 @@ contains
     real(c_double), intent(in), target :: e(:), occ(:), omega(:)
     complex(c_double_complex), intent(inout), target :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
-    real(c_double), intent(in), optional :: gamma, sexcut
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
     ! Whether wtilde, eps and a are on the GPU.
     logical, intent(in), optional :: on_device
     ! As of gpp_matrix_at.
-    logical, intent(in), optional :: at_bands
+    logical, intent(in), optional :: at_bands, sigma_alone
     type(c_screening), target :: screening
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, &
-      at_bands, screening)
+      at_bands, sigma_alone, eta, screening)
   end subroutine gpp_matrix
 
   ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Keep both matrices
@@ -327,7 +331,8 @@ contains
     complex(c_double_complex), intent(in), pointer :: wtilde(:, :), eps(:, :)
     ! Coulomb interaction of each G, (ncouls) or more.
     real(c_double), intent(in), target :: vcoul(:)
-    ! G' of each column, (ngpown) or more, indices into indinv; row of each G, other values than 1..ncouls mean none.
+    ! G' of each column, (ngpown) or more, indices into indinv, several columns of a G' for several poles; row of each
+    ! G, other values than 1..ncouls mean none.
     integer(c_int32_t), intent(in), target :: inv_igp_index(:), indinv(:)
     integer(c_int32_t), intent(out) :: status
     ! Whether both matrices are on the GPU.
@@ -344,7 +349,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, ach_of_bands, iw, sigma_alone, screening)
+      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -355,8 +360,10 @@ contains
     ! The results: (nw) or more, of which the first are written.
     complex(c_double_complex), intent(inout), target :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
-    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default.
-    real(c_double), intent(in), optional :: gamma, sexcut
+    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default. With eta the time-ordered formula is in the place of
+    ! BerkeleyGW's: with w = omega - e and the broadening eta in eV, the sum of asx and ach is that of
+    ! vcoul wtilde eps M/2 ((1 - occ)/(w - wtilde + i eta) + occ/(w + wtilde - i eta)).
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
     ! Whether aqsm is (ngpown, nbands): the rows of this rank's G' alone.
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
@@ -397,13 +404,13 @@ contains
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
-      limits(gamma, sexcut), to(1), to(2), to(3), energy, to(4))
+      limits(gamma, sexcut, eta), to(1), to(2), to(3), energy, to(4))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0
   end subroutine gpp_sums_at
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
   subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, at_bands, &
-      screening)
+      sigma_alone, eta, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands). Of more rows the first are used,
     ! and copied. On a GPU it is copied to the host.
@@ -415,13 +422,15 @@ contains
     ! The matrices: (bands, bands, nw), or more energies, of which the first are written.
     complex(c_double_complex), intent(inout), target :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
-    ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default.
-    real(c_double), intent(in), optional :: gamma, sexcut
+    ! As of gpp_sums_at.
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
     ! Whether a is on the GPU.
     logical, intent(in), optional :: on_device
     ! Whether omega has the energy of each band l, so that nw is bands. sx and ch are then (bands, bands, 2): rows at
     ! their band's energy, Sigma_lm(omega_l), then columns, Sigma_lm(omega_m), as QSGW and GWPT use them.
     logical, intent(in), optional :: at_bands
+    ! Whether only the sum of both is computed, the self-energy, and written to ch; sx is zero then.
+    logical, intent(in), optional :: sigma_alone
     type(c_screening), intent(in), target, optional :: screening
     type(c_matrix_bands) :: of
     type(c_ptr) :: given, at_omega, to(2)
@@ -442,11 +451,13 @@ contains
     of%at_bands = flag(at_bands)
     at_omega = at('omega', omega, 0, status)
     to(1) = at('sx', sx, [bands, bands, matrices], status)
+    if (flag(sigma_alone) == 1) to(1) = c_null_ptr
     to(2) = at('ch', ch, [bands, bands, matrices], status)
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_matrix(calculator%handle, given, of, int(size(omega), c_int64_t), at_omega, &
-      limits(gamma, sexcut), to(1), to(2))
+      limits(gamma, sexcut, eta), to(1), to(2))
+    if (status == gpp_ok .and. flag(sigma_alone) == 1) sx(:bands, :bands, :matrices) = 0
   end subroutine gpp_matrix_at
 
   ! Releases the placed screening.
@@ -486,12 +497,15 @@ contains
     if (present(given)) is = merge(1_c_int32_t, 0_c_int32_t, given)
   end function flag
 
-  function limits(gamma, sexcut) result(formula)
-    real(c_double), intent(in), optional :: gamma, sexcut
+  function limits(gamma, sexcut, eta) result(formula)
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
     type(c_formula) :: formula
-    formula = c_formula(0.5_c_double, 4.0_c_double)
+    formula = c_formula(berkeleygw, 0.5_c_double, 4.0_c_double, 0.0_c_double)
     if (present(gamma)) formula%gamma = gamma
     if (present(sexcut)) formula%sexcut = sexcut
+    if (.not. present(eta)) return
+    formula%kind = time_ordered
+    formula%eta = eta
   end function limits
 
   subroutine look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)

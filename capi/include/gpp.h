@@ -8,6 +8,17 @@
 #define GPP_VERSION 100
 
 /*
+ `kind` of BerkeleyGW's formula, with a near form and a cutoff.
+ */
+#define GPP_FORMULA_BERKELEYGW 1
+
+/*
+ `kind` of the time-ordered formula of other plasmon-pole codes, without either. With the occupation f of a band and
+ w = ω − e(n), SX − X and CH add up to ½·vcoul·ω̃·eps·M·[(1 − f)/(w − ω̃ + iη) + f/(w + ω̃ − iη)].
+ */
+#define GPP_FORMULA_TIME_ORDERED 2
+
+/*
  Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
  */
 enum gpp_status
@@ -120,7 +131,7 @@ typedef struct gpp_screening {
    */
   const double *vcoul;
   /*
-   G' of each column, `(ngpown)`: an index into `indinv`, from 1 to `ng`.
+   G' of each column, `(ngpown)`: an index into `indinv`, from 1 to `ng`. Several columns of a G' are several poles.
    */
   const int32_t *inv_igp_index;
   /*
@@ -177,17 +188,26 @@ typedef struct gpp_bands {
 } gpp_bands;
 
 /*
- Limits of the formula; BerkeleyGW's defaults are 0.5 and 4.
+ What a term is.
  */
 typedef struct gpp_formula {
   /*
-   Distance from a pole in eV below which the near form of a term applies, `sig_gamma`.
+   `GPP_FORMULA_BERKELEYGW` or `GPP_FORMULA_TIME_ORDERED`; no other number is allowed, zero neither.
+   */
+  int32_t kind;
+  /*
+   BerkeleyGW's distance from a pole in eV below which the near form of a term applies, `sig_gamma`, by default 0.5.
    */
   double gamma;
   /*
-   Bound on |ssx| / |eps| for energies below the band, `sexcut`; larger terms are dropped.
+   BerkeleyGW's bound on |ssx| / |eps| for energies below the band, `sexcut`, by default 4; larger terms are dropped,
+   with infinity none.
    */
   double sexcut;
+  /*
+   Broadening η of the time-ordered formula in eV.
+   */
+  double eta;
 } gpp_formula;
 
 /*
@@ -408,6 +428,9 @@ gpp_status gpp_sums(struct gpp_handle *handle,
 
  With `at_bands` they are `(bands, bands, 2)`: rows at the energies of their bands, `Sigma_lm(omega_l)`, then columns,
  `Sigma_lm(omega_m)`.
+
+ If `sx` is null, only their sum is computed, the self-energy, and written to `ch`: this takes up to a third less
+ time.
 
  Other arguments are as in `gpp_sums`; the screening may be on the GPU. The version is the fastest for
  matrices, whatever `gpp_set_version` says: "ring", "m16n8k16" or "wide" on recent GPUs, "cpu" on a CPU. A

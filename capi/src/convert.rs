@@ -17,7 +17,7 @@ use gpp_core::problem::header::MOST_ENERGIES;
 use gpp_core::{Calculator, MatrixRef, Placed, Result};
 use num_complex::Complex64;
 
-use crate::{CComplex, CFormula, CScreening, argument};
+use crate::{CComplex, CFormula, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED, argument};
 
 /// A number from `least` to `most`.
 pub fn dimension(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize> {
@@ -243,8 +243,15 @@ impl Checks<'_> {
             return Ok(gpp_core::Formula::default());
         }
         // SAFETY: the caller's word.
-        let &CFormula { gamma, sexcut } = unsafe { self.one("formula", formula) }?;
-        Ok(gpp_core::Formula { gamma, sexcut })
+        let &CFormula { kind, gamma, sexcut, eta } = unsafe { self.one("formula", formula) }?;
+        match kind {
+            FORMULA_BERKELEYGW => Ok(gpp_core::Formula::BerkeleyGw { gamma, sexcut }),
+            FORMULA_TIME_ORDERED => Ok(gpp_core::Formula::TimeOrdered { eta }),
+            _ => {
+                let needs = "GPP_FORMULA_BERKELEYGW (1) or GPP_FORMULA_TIME_ORDERED (2)";
+                Err(argument(format!("formula.kind needs {needs}, found {kind}")))
+            }
+        }
     }
 }
 

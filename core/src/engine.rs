@@ -7,9 +7,12 @@
 //! depend on its size.
 //!
 //! A version that does not hold all energies sums a slab in batches ([`crate::problem::Batch`]) before the next slab.
-//! Sums do not depend on other batches, except of sorted pairs, whose clusters depend on all energies.
+//! Sums do not depend on other batches, except of sorted pairs, whose clusters depend on all energies. Clusters of one
+//! slab are dealt out to all workers of a process, each of which then has its share of every kind of work.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Instant;
 
 use gpp_cpu::work::CompensatedSum;
@@ -19,14 +22,18 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Version;
 use crate::devices::{Advance, Control, Device, SlabSums, Upload, Worker};
 use crate::error::{Error, Result, invalid};
-use crate::problem::{Batches, Problem, SlabRef, Slabs, Sums};
+use crate::problem::{Batch, Batches, Id, Problem, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Affinity, Dispatch, StepPipeline};
 
 /// A problem cut into slabs, and the workers that sum them.
 pub struct Engine<'a> {
     slabs: Slabs<'a>,
+    /// The shares of one slab's sorted pairs, if several workers sum them.
+    shares: Vec<Id>,
     workers: Vec<Box<dyn Worker + 'a>>,
+    /// The only batch of the last calculation.
+    batch: Option<Batch>,
     homes: Affinity,
     ranks: &'a dyn Ranks,
     /// Slabs are halved if a device has no room for them, down to so many igp.
@@ -85,7 +92,8 @@ impl<'a> Engine<'a> {
         assert!(igp > 0 && !workers.is_empty(), "a run has slabs and workers");
         let slabs = Slabs::new(problem, igp);
         let (homes, least) = (Affinity::default(), slabs.igp());
-        let mut engine = Engine { slabs, workers, homes, ranks, least };
+        let (shares, batch) = (Vec::new(), None);
+        let mut engine = Engine { slabs, shares, workers, batch, homes, ranks, least };
         engine.cut(igp)?;
         Ok(engine)
     }
@@ -104,8 +112,10 @@ impl<'a> Engine<'a> {
             let each = self.ranks.share(count).len().div_ceil(workers);
             self.workers.iter_mut().try_for_each(|worker| worker.expect(each))?;
         }
+        let shares = if count == 1 && self.ranks.size() == 1 { workers } else { 1 };
+        self.shares = (0..shares).map(|_| Id::unique()).collect();
         let first = |slab: usize| (slab < workers).then_some(slab);
-        self.homes = Affinity { of: (0..count).map(first).collect(), moves: true };
+        self.homes = Affinity { of: (0..count.max(shares)).map(first).collect(), moves: true };
         Ok(())
     }
 
@@ -157,7 +167,8 @@ impl<'a> Engine<'a> {
             if let Some(found) = self.run_slabs(kernel, &batches, control)? {
                 return Ok(found);
             }
-            let halves = self.slabs.igp().div_ceil(self.least).div_ceil(2);
+            let parts = if self.slabs.count() == 1 { self.workers.len().max(2) } else { 2 };
+            let halves = self.slabs.igp().div_ceil(self.least).div_ceil(parts);
             self.cut(halves * self.least)?;
         }
     }
@@ -177,10 +188,16 @@ impl<'a> Engine<'a> {
                 format!("{id} needs slabs of whole groups, {group} igp each; they have {igp} igp");
             return Err(invalid(self.problem().name(), what));
         }
-        let share = self.ranks.share(count);
+        let sorts = kernel.sorts(self.problem().poles()) && self.shares.len() > 1;
+        let shares = if sorts { &self.shares[..] } else { &[] };
+        let share = self.ranks.share(count.max(shares.len()));
+        if batches.count() == 1 && self.batch.as_ref().map(Batch::id) != Some(batches.id(0)) {
+            self.batch = Some(batches.first());
+        }
+        let batch = self.batch.as_ref().filter(|_| batches.count() == 1);
         self.ranks.barrier();
         let begin = Instant::now();
-        let run = SlabRun { slabs: self.slabs, kernel, batches, control, begin };
+        let run = SlabRun { slabs: self.slabs, shares, kernel, batches, batch, control, begin };
         let workers = self.workers.iter_mut();
         let mut pipelines: Vec<_> =
             workers.map(|worker| SlabPipeline::new(&run, worker.as_mut())).collect();
@@ -222,10 +239,22 @@ impl<'a> Engine<'a> {
 
 struct SlabRun<'r> {
     slabs: Slabs<'r>,
+    /// If there are any, items are these.
+    shares: &'r [Id],
     kernel: Version,
     batches: &'r Batches<'r>,
+    /// The only batch, made once.
+    batch: Option<&'r Batch>,
     control: Control<'r>,
     begin: Instant,
+}
+
+impl SlabRun<'_> {
+    /// The igp of an item.
+    fn igp(&self, item: usize) -> Range<usize> {
+        let slab = if self.shares.is_empty() { item } else { 0 };
+        self.slabs.range(slab).expect("the queue is of these slabs")
+    }
 }
 
 /// A worker's slabs, each at all energies, as many in flight as the device takes.
@@ -271,13 +300,12 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
     }
 
     fn begin(&mut self, slab: usize, advance: Advance) -> Result<bool> {
-        let SlabRun { slabs, kernel, batches, control, .. } = *self.run;
+        let SlabRun { slabs, shares, kernel, batches, batch, control, .. } = *self.run;
         let mut slab = match self.begun.take() {
             Some(begun) => begun,
             None => {
                 let begin = Instant::now();
-                let igp = slabs.range(slab).expect("the queue is of these slabs");
-                let data = slabs.problem().part(igp)?;
+                let data = slabs.problem().part(self.run.igp(slab))?;
                 if let SlabRef::Owned(_) = data {
                     self.stats.source_s += begin.elapsed().as_secs_f64();
                 }
@@ -295,7 +323,12 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
         control.check()?;
         slab.batch = slab.left.pop().expect("a batch is left");
         let data = slab.data.as_ref().expect("it stays until the last batch");
-        self.worker.begin(data.view(), &batches.get(slab.batch), kernel, control)?;
+        let view = match shares.get(slab.slab) {
+            Some(&id) => data.view().shared(id, [slab.slab, shares.len()]),
+            None => data.view(),
+        };
+        let batch = batch.map_or_else(|| Cow::Owned(batches.get(slab.batch)), Cow::Borrowed);
+        self.worker.begin(view, &batch, kernel, control)?;
         let is_last = slab.left.is_empty();
         slab.data = slab.data.filter(|_| !is_last);
         self.in_flight.push_back(slab);
@@ -314,7 +347,7 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
         let sums = sums.expect("a problem has an energy");
         let stats = &mut self.stats;
         stats.slabs += 1;
-        stats.igp += self.run.slabs.range(first.slab).map_or(0, |igp| igp.len());
+        stats.igp += self.run.igp(first.slab).len() / self.run.shares.len().max(1);
         stats.kernels_s += sums.seconds;
         stats.uploads_s += sums.upload.seconds;
         stats.uploaded += sums.upload.bytes;

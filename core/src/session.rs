@@ -214,7 +214,11 @@ impl<'r> Session<'r> {
             false if workers > 1 || !problem.is_whole() => 2,
             _ => 1,
         };
-        let mut igp = ngpown.div_ceil(group).div_ceil(workers * slabs) * group;
+        // The devices of one process share out sorted pairs of all igp.
+        let sort = kernels.iter().all(|kernel| kernel.sorts(problem.poles()));
+        let is_dealt = sort && problem.is_whole() && self.ranks.size() == 1;
+        let each = ngpown.div_ceil(group).div_ceil(workers * slabs) * group;
+        let mut igp = if is_dealt { ngpown } else { each };
         if let Some(slab) = self.limits.slab {
             igp = slab.min(ngpown);
             if !igp.is_multiple_of(group) && igp < ngpown {
@@ -243,7 +247,7 @@ impl<'r> Session<'r> {
             if found.is_ok() || igp <= group || self.limits.slab.is_some() {
                 break found?;
             }
-            igp = igp.div_ceil(group).div_ceil(2) * group;
+            igp = each.min(igp.div_ceil(group).div_ceil(2) * group);
         }
         // Slabs are the same for all ranks, however much memory each has.
         Ok(self.ranks.least(igp.min(ngpown) as u64) as usize)

@@ -199,7 +199,12 @@ pub fn add_fallback<S: Simd, const NW: usize>(
         &fallback.pairs[fallback.begins[igp] as usize..fallback.begins[igp + 1] as usize];
     let [begin, end] = [ig.start, ig.end]
         .map(|bound| pairs_of_igp.partition_point(|&pair| (pair as usize) < first + bound));
-    for pairs in pairs_of_igp[begin..end].chunks(WIDTH) {
+    // Of pairs with small poles, which the mask does not have, only `asx`.
+    let (fallback_pairs, small): (Vec<u32>, Vec<u32>) = pairs_of_igp[begin..end]
+        .iter()
+        .partition(|&&pair| fallback.bits(bands.ncouls, igp, pair as usize - first) & 1 == 1);
+    let pairs = fallback_pairs.chunks(WIDTH).map(|pairs| (pairs, false));
+    for (pairs, is_small) in pairs.chain(small.chunks(WIDTH).map(|pairs| (pairs, true))) {
         if task.stop.is_asked() {
             return;
         }
@@ -211,6 +216,9 @@ pub fn add_fallback<S: Simd, const NW: usize>(
         for begin in (0..bands.nbands).step_by(CHAIN) {
             let mut lanes = [[0.0; WIDTH]; FEW * VALUES];
             for n in begin..bands.nbands.min(begin + CHAIN) {
+                if is_small && bands.occ[n] == 0.0 {
+                    continue;
+                }
                 let column = &bands.aqsn[n * bands.ncouls..][..bands.ncouls];
                 let mut aqsn = [Complex64::ZERO; WIDTH];
                 for (lane, &pair) in pairs.iter().enumerate() {
@@ -221,6 +229,9 @@ pub fn add_fallback<S: Simd, const NW: usize>(
                     let lanes = &mut lanes[e * VALUES..][..VALUES];
                     definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
                 }
+            }
+            if is_small {
+                lanes.chunks_exact_mut(VALUES).for_each(|values| values[2..].fill([0.0; WIDTH]));
             }
             add_lanes(totals, &lanes[..NW * VALUES]);
         }

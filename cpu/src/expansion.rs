@@ -40,6 +40,23 @@ pub trait ClusterExpansion<S: Simd>: Sized {
     /// For an occupied band or an empty one.
     fn far_field(&self, w: S::f64s, occupied: bool) -> FarFieldMask<S>;
 
+    /// Where moments give the sums of `1/(w + ω̃)`.
+    fn has_p(&self, w: S::f64s) -> S::mask64s;
+
+    /// For a band of this occupation and Σ alone: above zero a full one has no `q`.
+    #[inline(always)]
+    fn far_field_alone(&self, w: S::f64s, occ: f64) -> FarFieldMask<S> {
+        if occ != 1.0 {
+            return self.far_field(w, occ != 0.0);
+        }
+        let (above, p) = (w.simd_ge(0.0), self.has_p(w));
+        if above.all_true() {
+            return FarFieldMask { holds: p, first: !above, ssx: above };
+        }
+        let FarFieldMask { holds, first, ssx } = self.far_field(w, true);
+        FarFieldMask { holds: above & p | !above & holds, first: first & !above, ssx: above | ssx }
+    }
+
     /// Where the first branch certainly holds for all poles and nothing is cut off.
     fn is_first(&self, w: S::f64s, occupied: bool) -> S::mask64s;
 
@@ -52,6 +69,9 @@ pub trait ClusterExpansion<S: Simd>: Sized {
         energies: (S::f64s, FarFieldMask<S>),
         to: (&mut ComplexVector<S>, &mut ComplexVector<S>),
     );
+
+    /// What the moments of a band of the chunk give for the sum of `c·M/(w − ω̃)`.
+    fn quotients(&self, moments: &Self::Moments, band: usize, w: S::f64s) -> ComplexVector<S>;
 }
 
 #[inline(always)]
@@ -274,6 +294,21 @@ impl<S: Simd> ClusterExpansion<S> for Chebyshev<S> {
         FarFieldMask { holds: holds & (cut | ssx), first, ssx: ssx & !cut }
     }
 
+    #[inline(always)]
+    fn has_p(&self, w: S::f64s) -> S::mask64s {
+        self.converges(-w)
+    }
+
+    #[inline(always)]
+    fn quotients(&self, moments: &Self::Moments, band: usize, w: S::f64s) -> ComplexVector<S> {
+        let (weights, _) = self.weights(w);
+        let mut sum = ComplexVector::zero(self.token);
+        for k in 0..MOMENTS {
+            sum = sum.add_scaled(splat_at(self.token, &moments[k], band), weights[k]);
+        }
+        sum
+    }
+
     /// Nowhere: the definition sums the near field.
     #[inline(always)]
     fn is_first(&self, _: S::f64s, _: bool) -> S::mask64s {
@@ -490,6 +525,17 @@ impl<S: Simd> ClusterExpansion<S> for Powers<S> {
         let [cut, kept] = self.cut(w, [away, opposite], first);
         let ssx = kept & !cut & self.converges(opposite);
         FarFieldMask { holds: holds & (cut | ssx), first, ssx }
+    }
+
+    #[inline(always)]
+    fn has_p(&self, w: S::f64s) -> S::mask64s {
+        self.converges(self.away(w)[1])
+    }
+
+    #[inline(always)]
+    fn quotients(&self, moments: &Self::Moments, band: usize, w: S::f64s) -> ComplexVector<S> {
+        let (first, step) = self.series(w);
+        first * (splat_at(self.token, &moments[0], band) + self.tail(step, moments, band))
     }
 
     /// No pole is `−w` there, and squares are finite.

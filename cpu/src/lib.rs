@@ -9,6 +9,7 @@
 //! - [`work`]: how threads share the work, and how a caller stops them; compensated sums
 //! - [`definition`]: terms by the definition, and as matrices
 //! - `planned`: terms of regular poles by the formulas of v9 to v13, and lists of pairs with bands in the vectors
+//! - `sigma_alone`: the same for Σ alone
 //! - `expansion`, `sigma`: many energies, by moments of clusters of poles
 
 #![allow(
@@ -27,6 +28,7 @@ mod planned;
 pub mod pool;
 pub mod problem;
 mod sigma;
+mod sigma_alone;
 pub mod simd;
 pub mod versions;
 pub mod work;

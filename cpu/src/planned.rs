@@ -9,7 +9,7 @@ use gpp_kernels::tiling::HARMLESS;
 use num_complex::Complex64;
 
 use crate::definition::{add_fallback, filled_up};
-use crate::problem::{SlabSlices, SlabTask};
+use crate::problem::{PlanSlices, SlabSlices, SlabTask};
 use crate::simd::{
     ComplexVector, Line, Lines, WIDTH, add_to, array, prefetch, reciprocal, reciprocals, registers,
     splat,
@@ -18,14 +18,25 @@ use crate::work::{CHAIN, CompensatedSum, SlabTile, add_lanes};
 
 /// A way to write the terms of regular poles.
 pub trait Fraction {
+    /// Whether its sums are Σ alone, in the place of CH.
+    const IS_SIGMA_ALONE: bool;
+
     /// The sums of each pair of a vector over all bands.
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
+
+    /// The sums of two vectors, whose loops over bands may be one if there are registers for both.
+    #[inline(always)]
+    fn sums_of_two<S: Simd, R: PerBand, const NW: usize>(
+        pairs: &[PairVector<S, R>; 2],
+    ) -> [PairSums<S, NW>; 2] {
+        array!(2, at => Self::sums(&pairs[at]))
+    }
 }
 
 #[derive(Clone, Copy)]
 pub struct PairSums<S: Simd, const NW: usize> {
-    /// Screened exchange, with the sign of the definition.
-    pub asx: [ComplexVector<S>; NW],
+    /// Screened exchange, with the sign of the definition; none of Σ alone.
+    pub asx: Option<[ComplexVector<S>; NW]>,
     pub ach: [ComplexVector<S>; NW],
 }
 
@@ -34,10 +45,13 @@ impl<S: Simd, const NW: usize> PairSums<S, NW> {
     #[inline(always)]
     pub fn add_to(&self, token: S, lane: usize, lanes: &mut [[f64; WIDTH]]) {
         for e in 0..NW {
-            let (asx, ach) = (self.asx[e], self.ach[e]);
-            for (value, sum) in [asx.re, asx.im, ach.re, ach.im].into_iter().enumerate() {
-                add_to(token, sum, &mut lanes[e * VALUES + value][lane..]);
+            let lanes = &mut lanes[e * VALUES..][..VALUES];
+            if let Some(asx) = self.asx {
+                add_to(token, asx[e].re, &mut lanes[0][lane..]);
+                add_to(token, asx[e].im, &mut lanes[1][lane..]);
             }
+            add_to(token, self.ach[e].re, &mut lanes[2][lane..]);
+            add_to(token, self.ach[e].im, &mut lanes[3][lane..]);
         }
     }
 }
@@ -126,6 +140,8 @@ pub struct BandRows<R> {
     /// Energies, `(nw, rows)`.
     pub wx: Vec<R>,
     pub occ: Vec<R>,
+    /// See [`crate::problem::PlanSlices::plain_far`].
+    pub plain_far: usize,
     /// Plain rows, the first.
     pub plain: usize,
     /// The end of the other occupied rows.
@@ -133,6 +149,8 @@ pub struct BandRows<R> {
     pub far_begin: usize,
     /// See [`crate::problem::PlanSlices::half`].
     pub half: f64,
+    /// See [`gpp_kernels::plan::Plan::small`].
+    pub small: f64,
     /// Of the plain rows, and of the empty ones that are not far.
     pub spans: [Vec<Span>; 2],
 }
@@ -153,7 +171,7 @@ impl<R: PerBand> BandRows<R> {
             }
             occ[row].set(band, if at < nbands { task.bands.occ[n] } else { 0.0 });
         }
-        let plain = plan.plain / R::BANDS;
+        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / R::BANDS);
         let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(R::BANDS));
         let spans = |begin: usize, end: usize| -> Vec<Span> {
             let [begin, end] = [begin, end].map(|row| (row * R::BANDS).min(nbands));
@@ -164,7 +182,8 @@ impl<R: PerBand> BandRows<R> {
             spans.map(|bands| bands.iter().flat_map(energies).fold(none, wider)).collect()
         };
         let spans = [spans(0, plain), spans(occupied, far_begin)];
-        BandRows { wx, occ, plain, occupied, far_begin, half: plan.half, spans }
+        let PlanSlices { half, small, .. } = plan;
+        BandRows { wx, occ, plain_far, plain, occupied, far_begin, half, small, spans }
     }
 }
 
@@ -329,6 +348,8 @@ macro_rules! over_bands {
     };
 }
 
+pub(crate) use over_bands;
+
 /// The least and the largest energy of neighbouring bands.
 pub type Span = [f64; 2];
 
@@ -348,6 +369,7 @@ pub struct PairVector<'a, S: Simd, R> {
 }
 
 /// A band for all lanes, or one for each.
+#[derive(Clone, Copy)]
 pub struct Band<S: Simd, const NW: usize> {
     /// `conj(aqsm)·aqsn`.
     pub m: ComplexVector<S>,
@@ -406,38 +428,40 @@ pub struct AnyPoles;
 
 /// The sum of `M·f` for factors `f` whose imaginary part is a real number times the pair's `Im ω̃`: the
 /// sums of `M` times that number and of `M·Re f`.
-struct Split<S: Simd, const NW: usize> {
+pub struct Split<S: Simd, const NW: usize> {
     factor: BandSums<S, NW>,
     re: BandSums<S, NW>,
 }
 
 impl<S: Simd, const NW: usize> Split<S, NW> {
     #[inline(always)]
-    fn zero(token: S) -> Self {
+    pub fn zero(token: S) -> Self {
         Split { factor: BandSums::zero(token), re: BandSums::zero(token) }
     }
 
     #[inline(always)]
-    fn add(&mut self, e: usize, m: ComplexVector<S>, im: S::f64s, re: S::f64s) {
+    pub fn add(&mut self, e: usize, m: ComplexVector<S>, im: S::f64s, re: S::f64s) {
         self.factor.add(e, m, im);
         self.re.add(e, m, re);
     }
 
     #[inline(always)]
-    fn end_chain(&mut self, token: S, compensated: bool) {
+    pub fn end_chain(&mut self, token: S, compensated: bool) {
         self.factor.end_chain(token, compensated);
         self.re.end_chain(token, compensated);
     }
 
     /// The sum of energy `e`, for `im = Im ω̃`.
     #[inline(always)]
-    fn sum(&self, e: usize, im: S::f64s) -> ComplexVector<S> {
+    pub fn sum(&self, e: usize, im: S::f64s) -> ComplexVector<S> {
         let (factor, re) = (self.factor.sum(e), self.re.sum(e));
         ComplexVector::new((-im).mul_add(factor.im, re.re), im.mul_add(factor.re, re.im))
     }
 }
 
 impl Fraction for AnyPoles {
+    const IS_SIGMA_ALONE: bool = false;
+
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
         let (token, bands) = (pairs.token, pairs.block.bands);
@@ -479,7 +503,10 @@ impl Fraction for AnyPoles {
             }
         });
         let half = pairs.weight * pairs.wtilde * 0.5;
-        let asx = array!(NW, e => half * y.sum(e, im) * -1.0);
+        // That of pairs with small poles is summed by the definition.
+        let small = splat(token, bands.small);
+        let of_y = half.keep(token, re.abs().simd_ge(small) | im.abs().simd_ge(small));
+        let asx = array!(NW, e => of_y * y.sum(e, im) * -1.0);
         over_bands!(pairs, bands.occupied, bands.far_begin, [q], band => {
             for e in 0..NW {
                 let d = band.w[e] - re;
@@ -496,7 +523,7 @@ impl Fraction for AnyPoles {
                 q.add(e, band.m, one[e], d[e] * one[e]);
             }
         });
-        PairSums { asx, ach: array!(NW, e => half * q.sum(e, im)) }
+        PairSums { asx: Some(asx), ach: array!(NW, e => half * q.sum(e, im)) }
     }
 }
 
@@ -507,17 +534,18 @@ impl Fraction for AnyPoles {
 /// out of spans of bands near whose energies no pole is.
 pub struct RealPoles;
 
-struct RealPoleLanes<S: Simd> {
-    token: S,
-    wtilde: S::f64s,
+#[derive(Clone, Copy)]
+pub struct RealPoleLanes<S: Simd> {
+    pub token: S,
+    pub wtilde: S::f64s,
     /// Largest |w − ω̃| of the second branch.
-    largest: S::f64s,
+    pub largest: S::f64s,
 }
 
 impl<S: Simd> RealPoleLanes<S> {
     /// `s`, the denominator `z`, and whether the pole is near; it is not if that `is_clear`.
     #[inline(always)]
-    fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
+    pub fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
         let (d, s) = (w - self.wtilde, w + self.wtilde);
         let near = d.abs().simd_le(self.largest);
         let first = if is_clear { d } else { near.select(self.wtilde * -2.0, d) };
@@ -556,6 +584,8 @@ impl<S: Simd> RealPoleLanes<S> {
 }
 
 impl Fraction for RealPoles {
+    const IS_SIGMA_ALONE: bool = false;
+
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
         let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
@@ -624,7 +654,7 @@ impl Fraction for RealPoles {
             (far[0], far[1]) = (x + one, x - one);
         }
         let half = weight * 0.5;
-        PairSums { asx, ach: array!(NW, e => half * (q.sum(e) + far[e])) }
+        PairSums { asx: Some(asx), ach: array!(NW, e => half * (q.sum(e) + far[e])) }
     }
 }
 
@@ -654,22 +684,35 @@ impl PerBand for Line {
         block: &PlannedBlock<Line>,
         lanes: &mut [[f64; WIDTH]],
     ) {
-        let &PlannedBlock { task, igp, .. } = block;
-        let panels = task.panels.expect("checked before");
-        let (first, vcoul) = (igp * task.bands.ncouls, task.slab.vcoul_loc[igp]);
         let (others, of_static) = &pairs(block);
+        let (twos, single) = others.as_chunks::<2>();
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-            for &ig in others {
-                let wtilde = ComplexVector::splat(token, task.slab.wtilde[first + ig]);
-                let weight = ComplexVector::splat(token, task.slab.eps[first + ig] * vcoul);
-                let aqsn = panels.panel(ig);
-                let pair = PairVector { token, block, wtilde, weight, aqsn, lane };
+            for two in twos {
+                let pairs = array!(2, at => PairVector::from_ig(token, block, two[at], lane));
+                let sums = F::sums_of_two::<S, Line, NW>(&pairs);
+                sums[0].add_to(token, lane, lanes);
+                sums[1].add_to(token, lane, lanes);
+            }
+            for &ig in single {
+                let pair = PairVector::from_ig(token, block, ig, lane);
                 F::sums::<S, Line, NW>(&pair).add_to(token, lane, lanes);
             }
             if !of_static.is_empty() {
-                static_sums::<S, NW>(token, lane, block, of_static).add_to(token, lane, lanes);
+                static_sums::<F, S, NW>(token, lane, block, of_static).add_to(token, lane, lanes);
             }
         }
+    }
+}
+
+impl<'a, S: Simd> PairVector<'a, S, Line> {
+    #[inline(always)]
+    fn from_ig(token: S, block: &'a PlannedBlock<'a, Line>, ig: usize, lane: usize) -> Self {
+        let &PlannedBlock { task, igp, .. } = block;
+        let (pair, vcoul) = (igp * task.bands.ncouls + ig, task.slab.vcoul_loc[igp]);
+        let wtilde = ComplexVector::splat(token, task.slab.wtilde[pair]);
+        let weight = ComplexVector::splat(token, task.slab.eps[pair] * vcoul);
+        let aqsn = task.panels.expect("checked before").panel(ig);
+        PairVector { token, block, wtilde, weight, aqsn, lane }
     }
 }
 
@@ -691,55 +734,80 @@ fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], C
             others.push(ig);
         }
     }
+    let first = (igp + 1).min(tile.igp.end - 1) * ncouls;
+    let next = first + ig..first + tile.ig.end.min(ig + Line::BLOCK);
+    prefetch(&task.slab.wtilde[next.clone()]);
+    prefetch(&task.slab.eps[next]);
     (others, of_static)
 }
 
-/// Rows whose `aqsn` are summed at a time: so many sums that none waits for another.
-const AT_ONCE: usize = 4;
-const _: () = assert!(CHAIN.is_multiple_of(AT_ONCE));
-
 /// The sums over static pairs with these panels and weights, for the bands from `lane` on.
 #[inline(always)]
-fn static_sums<S: Simd, const NW: usize>(
+fn static_sums<F: Fraction, S: Simd, const NW: usize>(
     token: S,
     lane: usize,
     block: &PlannedBlock<Line>,
     pairs: &[(&[Lines], Complex64)],
 ) -> PairSums<S, NW> {
-    let bands = block.bands;
+    // Rows whose `aqsn` are summed at a time, which divide a chain: so many sums that none waits for another.
+    const FEW: usize = 4;
+    const MANY: usize = 8;
+    const _: () = assert!(CHAIN.is_multiple_of(FEW) && CHAIN.is_multiple_of(MANY));
     let mut occupied = BandSums::<S, 1>::zero(token);
     let mut total = BandSums::<S, NW>::zero(token);
-    let rows = bands.occ.len();
-    for begin in (0..rows).step_by(AT_ONCE) {
-        let mut aqsn = [ComplexVector::zero(token); AT_ONCE];
-        for (panel, weight) in pairs {
-            let weight = ComplexVector::splat(token, *weight);
-            for at in 0..AT_ONCE {
-                let row = &panel[(begin + at).min(rows - 1)];
-                aqsn[at] =
-                    aqsn[at].add_product(weight, ComplexVector::from_lines(token, row, lane));
-            }
-        }
-        for at in 0..AT_ONCE {
-            let row = begin + at;
-            if row < rows {
-                let aqsm = ComplexVector::from_lines(token, &block.aqsm[row], lane);
-                let m = aqsm.conj_mul(aqsn[at]);
-                let occ = bands.occ[row].vector(token, lane);
-                occupied.add(0, m, occ);
-                for e in 0..NW {
-                    let w = bands.wx[row * NW + e].vector(token, lane);
-                    let factor = w.mul_add(1.0 / STATIC, 1.0);
-                    total.add(e, m, factor);
-                }
-            }
-        }
-        if (begin + AT_ONCE).is_multiple_of(CHAIN) {
+    let rows = block.bands.occ.len();
+    let mut begin = 0;
+    while begin < rows {
+        let sums = (&mut occupied, &mut total);
+        let pairs = (pairs, begin);
+        begin += if registers::<S>() >= 32 && begin + MANY <= rows {
+            add_static::<S, NW, MANY>(token, lane, block, pairs, sums)
+        } else if begin + FEW <= rows {
+            add_static::<S, NW, FEW>(token, lane, block, pairs, sums)
+        } else {
+            add_static::<S, NW, 1>(token, lane, block, pairs, sums)
+        };
+        if begin.is_multiple_of(CHAIN) {
             occupied.end_chain(token, true);
             total.end_chain(token, true);
         }
     }
     occupied.end_chain(token, true);
     total.end_chain(token, true);
-    PairSums { asx: [occupied.sum(0); NW], ach: array!(NW, e => total.sum(e) * -0.5) }
+    let (asx, ach) = (occupied.sum(0), array!(NW, e => total.sum(e) * -0.5));
+    if F::IS_SIGMA_ALONE {
+        return PairSums { asx: None, ach: array!(NW, e => ach[e] + asx) };
+    }
+    PairSums { asx: Some([asx; NW]), ach }
+}
+
+/// Adds `N` rows of static pairs from `begin` on, and returns their number.
+#[inline(always)]
+fn add_static<S: Simd, const NW: usize, const N: usize>(
+    token: S,
+    lane: usize,
+    block: &PlannedBlock<Line>,
+    (pairs, begin): (&[(&[Lines], Complex64)], usize),
+    (occupied, total): (&mut BandSums<S, 1>, &mut BandSums<S, NW>),
+) -> usize {
+    let mut aqsn = [ComplexVector::zero(token); N];
+    for (panel, weight) in pairs {
+        let weight = ComplexVector::splat(token, *weight);
+        let panel = &panel[begin..begin + N];
+        for at in 0..N {
+            let row = ComplexVector::from_lines(token, &panel[at], lane);
+            aqsn[at] = aqsn[at].add_product(weight, row);
+        }
+    }
+    for at in 0..N {
+        let row = begin + at;
+        let aqsm = ComplexVector::from_lines(token, &block.aqsm[row], lane);
+        let m = aqsm.conj_mul(aqsn[at]);
+        occupied.add(0, m, block.bands.occ[row].vector(token, lane));
+        for e in 0..NW {
+            let w = block.bands.wx[row * NW + e].vector(token, lane);
+            total.add(e, m, w.mul_add(1.0 / STATIC, 1.0));
+        }
+    }
+    N
 }

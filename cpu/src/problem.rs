@@ -48,6 +48,8 @@ pub struct SlabSlices<'a> {
 pub struct PlanSlices<'a> {
     /// Bands in the plan's order: plain, other occupied, empty, far.
     pub order: &'a [usize],
+    /// See [`gpp_kernels::plan::Plan::plain_far`].
+    pub plain_far: usize,
     pub plain: usize,
     /// Plain and other occupied bands.
     pub occupied: usize,
@@ -55,6 +57,8 @@ pub struct PlanSlices<'a> {
     pub far_begin: usize,
     /// Half of what a far band's second energy is above its first, in eV.
     pub half: f64,
+    /// See [`gpp_kernels::plan::Plan::small`].
+    pub small: f64,
     /// The kind of all contributing poles.
     pub poles: Poles,
     /// Whether the terms of the [static pole](gpp_kernels::lists::STATIC) are `ssx = −eps` and `sch = −(1 + w/ω̃)·eps` to
@@ -67,7 +71,7 @@ pub struct PlanSlices<'a> {
 pub struct FallbackSlices<'a> {
     /// Bit `ig % 32` of word `igp · ⌈ncouls/32⌉ + ig/32` is set if the pair is one or has no weight.
     pub mask: &'a [u32],
-    /// Offsets `igp · ncouls + ig` of those that contribute, ascending.
+    /// Offsets `igp · ncouls + ig` of those that contribute and of pairs with small poles, ascending.
     pub pairs: &'a [u32],
     /// Where the pairs of each `igp` begin, and where the last one's end, `(ngpown + 1)`.
     pub begins: &'a [u32],
@@ -135,7 +139,8 @@ impl SlabTask<'_> {
         assert!(aqsm == 0 || aqsm == nbands * ngpown, "numbers of aqsm");
         if let Some((plan, fallback)) = &self.plan {
             assert_eq!(plan.order.len(), nbands, "bands of the plan");
-            assert!(plan.plain <= plan.occupied && plan.occupied <= plan.far_begin);
+            assert!(plan.plain_far <= plan.plain && plan.plain <= plan.occupied);
+            assert!(plan.occupied <= plan.far_begin);
             assert!(plan.far_begin <= nbands);
             assert_eq!(fallback.begins.len(), ngpown + 1, "igp of the fallback pairs");
             let words = ngpown * ncouls.div_ceil(32);

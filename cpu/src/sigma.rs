@@ -12,7 +12,7 @@ use gpp_kernels::sigma::{Cluster, Pole};
 use num_complex::Complex64;
 
 use crate::definition::{BandFactors, Definition, PairRow, ROW};
-use crate::expansion::{Chebyshev, ClusterExpansion, Powers};
+use crate::expansion::{Chebyshev, ClusterExpansion, FarFieldMask, Powers};
 use crate::planned::PairSums;
 use crate::problem::{BandSlices, CHUNK, ClusterPairs, Clusters, SlabTask};
 use crate::simd::{ComplexVector, Level, WIDTH, at_level, load, splat, store};
@@ -27,8 +27,13 @@ pub(crate) fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
     shares * (nw * VALUES * size_of::<CompensatedSum>()) as u64
 }
 
-/// The sums of a slab, `(nw · VALUES)`, on the threads of the pool that this is called in.
-pub(crate) fn sum(task: &SlabTask, level: Level, progress: Progress) -> Vec<f64> {
+/// The sums of a slab, `(nw · VALUES)`, on the threads of the pool that this is called in. Of Σ alone the far field is in
+/// `ach`, and the near field in both.
+pub(crate) fn sum<const ALONE: bool>(
+    task: &SlabTask,
+    level: Level,
+    progress: Progress,
+) -> Vec<f64> {
     let clusters = task.clusters.expect("checked before");
     let count = match clusters.pairs {
         ClusterPairs::Real(_, clusters) => clusters.len(),
@@ -42,10 +47,10 @@ pub(crate) fn sum(task: &SlabTask, level: Level, progress: Progress) -> Vec<f64>
         let to = &mut sums;
         match clusters.pairs {
             ClusterPairs::Real(poles, parts) => at_level!(level, token => {
-                add_share::<_, Chebyshev<_>>(token, task, &clusters, (poles, parts), share, to);
+                add_share::<_, Chebyshev<_>, ALONE>(token, task, &clusters, (poles, parts), share, to);
             }),
             ClusterPairs::Any(poles, discs) => at_level!(level, token => {
-                add_share::<_, Powers<_>>(token, task, &clusters, (poles, discs), share, to);
+                add_share::<_, Powers<_>, ALONE>(token, task, &clusters, (poles, discs), share, to);
             }),
         }
         sums
@@ -59,7 +64,7 @@ pub(crate) fn sum(task: &SlabTask, level: Level, progress: Progress) -> Vec<f64>
 
 /// Adds the sums of a chunk of bands with each [`SHARES`]th cluster from `first` on.
 #[inline(always)]
-fn add_share<S: Simd, E: ClusterExpansion<S>>(
+fn add_share<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
     token: S,
     task: &SlabTask,
     pairs: &Clusters,
@@ -78,7 +83,8 @@ fn add_share<S: Simd, E: ClusterExpansion<S>>(
         near.clear();
         if let Some(expansion) = E::for_cluster(token, cluster, task.bands.limits) {
             let moments = expansion.moments(pairs, task.slab.vcoul_loc, poles_of_cluster, chunk);
-            add_far_field(token, task, &bands, (&expansion, &moments), sums, &mut near);
+            let far = (&expansion, &moments);
+            add_far_field::<S, E, ALONE>(token, task, &bands, far, sums, &mut near);
         } else {
             for &(n, _) in &bands {
                 near.extend((0..task.bands.nw).map(|iw| Near { n, iw, is_first: false }));
@@ -102,7 +108,7 @@ fn bands_of(task: &SlabTask, chunk: usize) -> Vec<(usize, Vec<f64>)> {
 
 /// Adds what the moments of a cluster give at each energy, and lists the bands and energies of its near field.
 #[inline(always)]
-fn add_far_field<S: Simd, E: ClusterExpansion<S>>(
+fn add_far_field<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
     token: S,
     task: &SlabTask,
     bands: &[(usize, Vec<f64>)],
@@ -119,9 +125,23 @@ fn add_far_field<S: Simd, E: ClusterExpansion<S>>(
         for (at, (n, energies)) in bands.iter().enumerate() {
             let w = load(token, &energies[begin..]);
             let occ = task.bands.occ[*n];
-            let far = expansion.far_field(w, occ != 0.0);
+            let far = far_field::<S, E, ALONE>(expansion, w, occ);
             is_near += far.holds.select(zero, one);
-            expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
+            if !ALONE {
+                expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
+                continue;
+            }
+            // The factors of `q` and `p`: see `FarField::factors`.
+            let p = (far.holds & far.ssx).select(splat(token, occ), zero);
+            let q = (far.holds & far.first).select(one - p, zero);
+            // 1/(w + ω̃) is −1/(−w − ω̃).
+            for (w, factor) in [(w, q), (-w, -p)] {
+                let unused = factor.simd_eq(zero);
+                if !unused.all_true() {
+                    let sum = expansion.quotients(moments, at, w).scale(factor);
+                    ach = ach + sum.keep(token, !unused);
+                }
+            }
         }
         let count = S::f64s::LEN.min(nw - begin);
         let mut lanes = [0.0; WIDTH];
@@ -140,14 +160,23 @@ fn add_far_field<S: Simd, E: ClusterExpansion<S>>(
         for &begin in &with_near {
             let count = S::f64s::LEN.min(nw - begin);
             let w = load(token, &energies[begin..]);
-            let occupied = task.bands.occ[n] != 0.0;
-            let far = expansion.far_field(w, occupied).holds.to_bitmask();
-            let first = expansion.is_first(w, occupied).to_bitmask();
+            let occ = task.bands.occ[n];
+            let far = far_field::<S, E, ALONE>(expansion, w, occ).holds.to_bitmask();
+            let first = expansion.is_first(w, occ != 0.0).to_bitmask();
             let lanes = (0..count).filter(|lane| far >> lane & 1 == 0);
             let of_lane = |lane| Near { n, iw: begin + lane, is_first: first >> lane & 1 == 1 };
             near.extend(lanes.map(of_lane));
         }
     }
+}
+
+#[inline(always)]
+fn far_field<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
+    expansion: &E,
+    w: S::f64s,
+    occ: f64,
+) -> FarFieldMask<S> {
+    if ALONE { expansion.far_field_alone(w, occ) } else { expansion.far_field(w, occ != 0.0) }
 }
 
 // The near field: pairs one by one, by the definition, or by `q` and `p` alone where the first branch holds for all of
@@ -234,7 +263,7 @@ impl WithBand {
                 }
             }
             let asx = asx * (-2.0 * occ);
-            PairSums { asx: [asx], ach: [ach] }.add_to(token, lane, &mut lanes);
+            PairSums { asx: Some([asx]), ach: [ach] }.add_to(token, lane, &mut lanes);
         }
         add_lanes(sums, &lanes);
     }

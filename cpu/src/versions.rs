@@ -12,6 +12,7 @@ use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{DefaultThreads, Pool};
 use crate::problem::{LaneLayout, SlabTask, Tiles};
 use crate::sigma;
+use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{Level, Line, WIDTH, at_level};
 use crate::work::{CHAIN, CompensatedSum, Progress, SlabTile, map};
 
@@ -32,10 +33,10 @@ macro_rules! kernel {
 
 /// The series of versions for a few energies, in order.
 pub static CPU: &[&CpuVersion] =
-    &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU];
+    &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU, &alone::CPU];
 
 /// The series for any number of energies.
-pub static SIGMA: &[&CpuVersion] = &[&cells::CPU];
+pub static SIGMA: &[&CpuVersion] = &[&cells::CPU, &cells_alone::CPU];
 
 pub mod threads {
     //! cpu:threads, the start: the reference's loops, shared out to a thread for each core.
@@ -59,6 +60,8 @@ pub mod threads {
         holds: FEW,
         in_vectors: false,
         per_band: false,
+        is_sigma_alone: false,
+        with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[CpuKernel {
             poles: Poles::Any,
@@ -122,6 +125,8 @@ pub mod simd {
         holds: FEW,
         in_vectors: true,
         per_band: false,
+        is_sigma_alone: false,
+        with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[kernel!(Poles::Any, sum::<_, 1>)],
     };
@@ -249,6 +254,41 @@ pub mod statics {
     };
 }
 
+pub mod alone {
+    //! cpu:alone: Σ alone, as v15 sums it.
+    //!
+    //! A full band with `w ≥ 0` has one quotient and no branch, and half as many sums stay in registers. With real poles and
+    //! 256 bands or more pairs are in lists as in cpu:static, with AVX-512 two of them at a time, which share a reciprocal in
+    //! the loops of far bands. Fewer bands and complex poles are summed as in cpu:paired, eight pairs in a vector
+    //! (`cpu/src/sigma_alone.rs`).
+    //!
+    //! Lines of the nest: 6, 7, 8, 10.
+
+    use super::*;
+
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
+            id: "cpu:alone",
+            change: "Σ alone: one quotient of each band instead of two",
+            source: "docs/cpu.md",
+        },
+        is_sigma_alone: true,
+        with_fewer_bands: Some(&IN_PANELS),
+        kernels: &[kernel!(Poles::Real, planned::sum::<RealAlone, Line, _>)],
+        ..statics::CPU
+    };
+
+    static IN_PANELS: CpuVersion = CpuVersion {
+        with_fewer_bands: None,
+        needs: paired::CPU.needs,
+        kernels: &[
+            kernel!(Poles::Real, planned::sum::<RealAlone, f64, _>),
+            kernel!(Poles::AnySize, planned::sum::<AnyAlone, f64, _>),
+        ],
+        ..CPU
+    };
+}
+
 pub mod cells {
     //! sigma:cells: pairs in clusters of neighbouring poles, whose moments give the sums at every energy.
     //!
@@ -268,9 +308,33 @@ pub mod cells {
         holds: 512,
         kernels: &[CpuKernel {
             poles: Poles::Any,
-            sum: |task, level, _, progress| crate::sigma::sum(task, level, progress),
+            sum: |task, level, _, progress| crate::sigma::sum::<false>(task, level, progress),
         }],
         ..paired::CPU
+    };
+}
+
+pub mod cells_alone {
+    //! sigma:cells-alone: Σ alone: one expansion for each band instead of two.
+    //!
+    //! It is sigma:blocks-alone for CPUs.
+    //!
+    //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
+
+    use super::*;
+
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
+            id: "sigma:cells-alone",
+            change: "Σ alone: one expansion for each band",
+            source: "docs/many-energies.md",
+        },
+        is_sigma_alone: true,
+        kernels: &[CpuKernel {
+            poles: Poles::Any,
+            sum: |task, level, _, progress| crate::sigma::sum::<true>(task, level, progress),
+        }],
+        ..cells::CPU
     };
 }
 
@@ -367,15 +431,28 @@ pub struct CpuVersion {
     pub in_vectors: bool,
     /// Whether its sums are CH of each band at one energy.
     pub per_band: bool,
+    /// Whether its sums are Σ alone, in the place of CH.
+    pub is_sigma_alone: bool,
     /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [CpuKernel],
+    /// What sums problems of fewer than [`MANY_BANDS`] bands or with complex poles.
+    with_fewer_bands: Option<&'static CpuVersion>,
 }
+
+/// Bands from which on vectors of bands are faster than vectors of pairs, if poles are real.
+pub const MANY_BANDS: usize = 256;
 
 impl CpuVersion {
     pub const fn id(&self) -> &'static str {
         self.version.id
+    }
+
+    /// The version that sums such problems in its place, or itself.
+    pub fn suited(&'static self, poles: Poles, nbands: usize) -> &'static CpuVersion {
+        let is_suited = poles == Poles::Real && nbands >= MANY_BANDS;
+        self.with_fewer_bands.filter(|_| !is_suited).unwrap_or(self)
     }
 
     /// The kernel for problems of these poles, the most special of those that sum them.

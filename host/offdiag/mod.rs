@@ -34,7 +34,7 @@ use crate::summary::device_lines;
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let output_args = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output_args.progress();
-    let arrays: Vec<PathBuf> = ["sx", "ch"].iter().filter_map(|part| args.array(part)).collect();
+    let arrays: Vec<PathBuf> = args.parts().iter().filter_map(|part| args.array(part)).collect();
     let outputs = args.output.json.iter().chain(&args.csv).chain(&arrays);
     let inputs = args.problem.input.iter().chain(&args.elements);
     check_outputs(outputs.filter(|_| ranks.is_root()), inputs)?;
@@ -81,6 +81,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let elements = SomeBands { all: elements_of_all, bands: bands.clone() };
     let task = MatrixTask {
         at: at.as_deref().map_or(MatrixEnergies::Energies, MatrixEnergies::Bands),
+        sigma_alone: args.sigma_alone,
         stop: &STOP,
         ..MatrixTask::new(&problem, &elements)
     };
@@ -101,6 +102,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         system: SystemInfo::from_problem(&problem),
         elements: args.elements.as_ref().map(|path| path.display().to_string()),
         bands: [bands.start + 1, bands.end],
+        sigma_alone: args.sigma_alone,
         flops: calculation.flops(),
         results,
         band_chunks: task.parts(),
@@ -266,7 +268,8 @@ impl<'a> MatrixRun<'a> {
         }
         let level = session.cpu().map(|cpu| cpu.level().to_string()).unwrap_or_default();
         let version = version.map(|version| version.id);
-        let settings = (task.bands(), matches!(task.at, MatrixEnergies::Bands(_)), version, level);
+        let at_bands = matches!(task.at, MatrixEnergies::Bands(_));
+        let settings = (task.bands(), at_bands, task.sigma_alone, version, level);
         let (problem, elements) = (problem::digest(task.problem)?, problem::hash(&elements));
         Ok(format!(
             "{problem} {elements} {settings:?} {} {}",
@@ -279,7 +282,8 @@ impl<'a> MatrixRun<'a> {
 /// Columns of A in the digest: so many l and n.
 const SAMPLED: usize = 4;
 
-const DIGEST: &str = "matrix elements, input, energies, bands, version, SIMD level or program";
+const DIGEST: &str =
+    "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
 
 /// The versions to sum with: those asked for, or the fastest; a CPU has none.
 fn versions(

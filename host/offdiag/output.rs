@@ -55,9 +55,9 @@ pub fn write(args: &OffdiagArgs, record: &Offdiag, sums: &MatrixSums) -> anyhow:
     }
     let shape = [sums.nw(), sums.bands, sums.bands];
     let qsgw = if args.qsgw { hermitian(sums) } else { Vec::new() };
-    for (name, shape, matrices) in
-        [("sx", &shape[..], &sums.sx), ("ch", &shape, &sums.ch), ("qsgw", &shape[1..], &qsgw)]
-    {
+    let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
+    let written = args.parts().iter().zip(written).map(|(name, sums)| (*name, &shape[..], sums));
+    for (name, shape, matrices) in written.chain([("qsgw", &shape[1..], &qsgw)]) {
         if let Some(path) = args.array(name).filter(|_| !matrices.is_empty()) {
             replace(&path, |file| npy::write(file, shape, matrices))?;
         }
@@ -77,9 +77,12 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     results(record).print(to)?;
     let mut verified = record.results.iter().filter_map(|result| result.verification.as_ref());
     if let Some(verified) = verified.next() {
-        writeln!(to, "{}", verification(verified))?;
+        writeln!(to, "{}", verification(verified, record.sigma_alone))?;
     }
-    energies(&record.matrices, record.system.energy()).print(to)?;
+    energies(record).print(to)?;
+    if record.sigma_alone {
+        return writeln!(to, "Σ is without bare exchange (SX−X + CH); all in {UNIT}");
+    }
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
 
@@ -112,30 +115,32 @@ fn results(record: &Offdiag) -> TextTable {
     .filled()
 }
 
-fn verification(verified: &MatrixVerification) -> String {
+fn verification(verified: &MatrixVerification, is_alone: bool) -> String {
     let MatrixVerification { elements, energies, tolerance, .. } = verified;
     let noun = if energies.len() == 1 { "energy" } else { "energies" };
     let undecided =
         verified.undecided.map_or(String::new(), |found| format!("; {}", undecided(found)));
+    let of = if is_alone { "of Σ" } else { "each of SX and CH" };
     format!(
-        "{elements} values each of SX and CH, at {} {noun}, compared with the definition: errors are relative to \
+        "{elements} values {of}, at {} {noun}, compared with the definition: errors are relative to \
          Σ|terms|, tolerance {tolerance:.1e}{undecided}",
         energies.len()
     )
 }
 
-fn energies(rows: &[MatrixSummary], energy: &str) -> TextTable {
+fn energies(record: &Offdiag) -> TextTable {
     let complex = |[re, im]: [f64; 2]| format!("{re:+.6e} {im:+.6e}i");
+    let is_alone = record.sigma_alone;
     TextTable::new(
         &[
-            (energy, &|(plane, row): &(usize, &MatrixSummary)| {
+            (record.system.energy(), &|(plane, row): &(usize, &MatrixSummary)| {
                 let of_bands = || ["E_l", "E_m"][*plane].into();
                 row.above_state_ev.map_or_else(of_bands, |above| format!("{above:+.6}"))
             }),
-            ("tr SX", &|(_, row)| complex(row.trace_sx)),
-            ("tr CH", &|(_, row)| complex(row.trace_ch)),
+            ("tr SX", &|(_, row)| or_dash((!is_alone).then(|| complex(row.trace_sx)))),
+            (if is_alone { "tr Σ" } else { "tr CH" }, &|(_, row)| complex(row.trace_ch)),
         ],
-        rows.iter().enumerate(),
+        record.matrices.iter().enumerate(),
     )
     .filled()
 }
@@ -145,13 +150,19 @@ fn energies(rows: &[MatrixSummary], energy: &str) -> TextTable {
 fn csv(to: &mut dyn Write, record: &Offdiag, sums: &MatrixSums) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     let first = record.bands[0];
-    csv.write_record(["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"])?;
+    let names = ["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"];
+    let of_sigma = ["iw", "omega_above_ev", "l", "m", "re_sigma", "im_sigma"];
+    csv.write_record(if record.sigma_alone { &of_sigma[..] } else { &names })?;
     for (iw, matrix) in record.matrices.iter().enumerate() {
         for (l, m) in pairs(sums.bands) {
             let index = sums.at(l, m, iw);
             let (sx, ch) = (sums.sx[index], sums.ch[index]);
-            let parts = [sx.re, sx.im, ch.re, ch.im];
-            csv.serialize((iw, matrix.above_state_ev, first + l, first + m, parts))?;
+            let element = (iw, matrix.above_state_ev, first + l, first + m);
+            if record.sigma_alone {
+                csv.serialize((element, [ch.re, ch.im]))?;
+            } else {
+                csv.serialize((element, [sx.re, sx.im, ch.re, ch.im]))?;
+            }
         }
     }
     csv.flush()

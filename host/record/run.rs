@@ -145,6 +145,9 @@ pub struct SystemInfo {
     pub state_ev: Option<f64>,
     /// Energies in eV above it, or ω if that is null: those of `nstart..=nend`.
     pub energies_ev: Vec<f64>,
+    /// Broadening in eV of the time-ordered formula; absent for BerkeleyGW's formula.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ordered_eta_ev: Option<f64>,
 }
 
 impl SystemInfo {
@@ -163,6 +166,7 @@ impl SystemInfo {
             nend: h.nend,
             state_ev: h.state(),
             energies_ev: h.shown(),
+            time_ordered_eta_ev: h.eta,
         }
     }
 
@@ -386,6 +390,9 @@ pub struct Offdiag {
     pub band_chunks: usize,
     #[serde(default)]
     pub workers: Vec<WorkerPlace>,
+    /// Whether `trace_ch` is that of Σ, and `trace_sx` zero.
+    #[serde(default)]
+    pub sigma_alone: bool,
     /// Traces of the matrices, energy by energy; at the bands' energies that of rows, then that of columns.
     pub matrices: Vec<MatrixSummary>,
     /// With `--qsgw`, the energies of the bands in eV above the state's.

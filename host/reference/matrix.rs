@@ -66,7 +66,7 @@ impl SampledElements {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixVerification {
     pub outcome: Outcome,
-    /// Elements that were compared, SX and CH of each.
+    /// Elements that were compared, SX and CH of each, or Σ.
     pub elements: usize,
     /// Their bands l and m, from 1.
     pub bands: Vec<usize>,
@@ -141,6 +141,20 @@ pub struct ExpectedElement {
     pub undecided: [f64; 2],
 }
 
+impl ExpectedElement {
+    /// Σ in the place of CH, and no SX.
+    #[must_use]
+    pub fn alone(self) -> ExpectedElement {
+        let ExpectedElement { value, magnitude, undecided } = self;
+        let sum = |[sx, ch]: [f64; 2]| [0.0, sx + ch];
+        ExpectedElement {
+            value: [Complex64::ZERO, value[0] + value[1]],
+            magnitude: sum(magnitude),
+            undecided: sum(undecided),
+        }
+    }
+}
+
 /// Evaluates elements by terms in double numbers, with compensated sums.
 pub fn evaluate(
     task: &MatrixTask,
@@ -159,10 +173,14 @@ pub fn evaluate(
         }
     }
     drop(bar);
-    let element = |[ssx, sch]: &[BoundedSum<ComplexSum>; 2]| ExpectedElement {
-        value: [-ssx.sum.value(), sch.sum.value() * 0.5],
-        magnitude: [ssx.magnitude, 0.5 * sch.magnitude],
-        undecided: [ssx.undecided, 0.5 * sch.undecided],
+    let element = |[ssx, sch]: &[BoundedSum<ComplexSum>; 2]| {
+        let (sx, ch) = (-ssx.sum.value(), 0.5 * sch.sum.value());
+        let parts = ExpectedElement {
+            value: [sx, ch],
+            magnitude: [ssx.magnitude, 0.5 * sch.magnitude],
+            undecided: [ssx.undecided, 0.5 * sch.undecided],
+        };
+        if task.sigma_alone { parts.alone() } else { parts }
     };
     totals.iter().map(element).collect()
 }

@@ -272,6 +272,8 @@ macro_rules! list {
             half: f64,
             square: f64,
             plain_far: u32,
+            full: u32,
+            small: f64,
         }
     };
 }
@@ -333,7 +335,7 @@ macro_rules! conversions {
 
 conversions! {
     [wtilde eps aqsn aqsm_local wx vcoul_loc occ partials nbands ngpown ncouls nw iw limittwo limitone sexcut]
-    [plain occupied far_begin fallback_mask fallback_pairs fallback_begins fallback_blocks half square plain_far]
+    [plain occupied far_begin fallback_mask fallback_pairs fallback_begins fallback_blocks half square plain_far full small]
 }
 
 // A matrix repacked on the GPU: rows and columns picked, padded, transposed.

@@ -28,6 +28,9 @@ pub const TOL_ZERO: f64 = 1e-12;
 /// `1 / (4 · 1e-6)`, the reference's bound on `|delw|²` in the first branch.
 pub const LIMITONE: f64 = 1.0 / (4.0 * 1e-6);
 
+/// A bound that no `|delw|²` reaches, so that the first branch holds but at the pole itself. Its root has a reciprocal.
+pub const UNLIMITED: f64 = 1e100;
+
 /// Factors of a term that depend on `(ig, igp)` only.
 #[derive(Clone, Copy)]
 pub struct Pair {

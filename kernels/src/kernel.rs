@@ -344,30 +344,35 @@ impl Layout {
 /// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
 /// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
 /// says `registers …`.
-/// `entries!(clusters Cluster: symbol)` is the one entry of a kernel of [`crate::sigma`].
+/// `entries!(clusters Cluster, values: symbol)` is the one entry of a kernel of [`crate::sigma`], with so many values of
+/// each target.
 macro_rules! entries {
-    (clusters $cluster:ty: $symbol:ident) => {{
+    (clusters $cluster:ty, $values:path: $symbol:ident) => {{
         $crate::sigma::cluster_arguments! { entry [
             $symbol $crate::sigma::ClusterArguments, |arguments| {
                 use $crate::sigma::Cluster;
-                let team = $crate::sigma::BlockOnGpu::at(<$cluster>::shared_memory());
+                let team = $crate::sigma::BlockOnGpu::at(<$cluster>::shared_memory::<{ $values }>());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
-                $crate::sigma::block::<$cluster, _>(&arguments, &team, block, blocks, $crate::formula::term)
+                $crate::sigma::block::<$cluster, _, { $values }>(
+                    &arguments, &team, block, blocks, $crate::formula::term,
+                )
             }
         ] }
 
         &[$crate::kernel::Entry {
-            energies: $crate::sigma::MAX_ENERGIES,
+            energies: $crate::sigma::max_energies($values),
             symbol: stringify!($symbol),
             max_registers: None,
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, _, block, grid| {
-                    use $crate::sigma::Cluster;
-                    let team = $crate::sigma::Emulated::new(<$cluster>::NUMBERS);
+                    use $crate::sigma::{Cluster, Emulated, numbers_of_sums};
+                    let team = Emulated::new(<$cluster>::OTHERS + numbers_of_sums($values));
                     // SAFETY: the launch contract.
                     unsafe {
                         let arguments = &*arguments.cast();
-                        $crate::sigma::block::<$cluster, _>(arguments, &team, block, grid.blocks(), $crate::formula::term);
+                        $crate::sigma::block::<$cluster, _, { $values }>(
+                            arguments, &team, block, grid.blocks(), $crate::formula::term,
+                        );
                     }
                 },
         }]

@@ -118,7 +118,14 @@ pub unsafe fn sums<const NW: usize>(
             return ThreadSums::zero();
         }
         let (igp, ig) = split(*a.plan.fallback_pairs.add(index as usize), a.ncouls);
-        return fallback_pair(a, ig, igp, [thread.thread_in_block / WARP, SHAPE.warps], term);
+        return fallback_pair(
+            a,
+            ig,
+            igp,
+            false,
+            [thread.thread_in_block / WARP, SHAPE.warps],
+            term,
+        );
     }
     let words = a.plan.fallback_mask;
     let record = words.add(*words.add(number as usize) as usize);

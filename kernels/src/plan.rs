@@ -6,7 +6,10 @@
 //! that of most bands. No pole is near a far band.
 //!
 //! **Poles** are *regular* if the short formulas of the later versions lose no digits and no edge case of the definition
-//! can arise. The rest are *fallback pairs*: listed, summed by the definition, and masked out of the fast loops.
+//! can arise. The rest are *fallback pairs*: listed, summed by the definition, and masked out of the fast loops. Of pairs with
+//! *small* poles, which are listed too but not masked, only `ssx` is summed by the definition.
+
+use num_complex::Complex64;
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::load_const;
@@ -47,7 +50,8 @@ pub struct Plan {
     /// One bit for each pair, set if it is a fallback pair or has no terms: word `igp · ⌈ncouls/32⌉ + ig/32`, bit
     /// `ig % 32`. Kernels of [lists](crate::lists) have the words of these instead.
     pub fallback_mask: *const u32,
-    /// Offsets `igp · ncouls + ig` of the fallback pairs that contribute, ascending.
+    /// Offsets `igp · ncouls + ig` of the fallback pairs that contribute and of pairs with [small](Plan::is_small) poles,
+    /// ascending.
     pub fallback_pairs: *const u32,
     /// First of the pairs of each `igp` in `fallback_pairs`, and the end of the last, `(ngpown + 1)`.
     pub fallback_begins: *const u32,
@@ -62,6 +66,10 @@ pub struct Plan {
     pub square: f64,
     /// Of the plain bands, those as far from `−ω̃` as far bands are from `ω̃`, the first ones; for Σ alone.
     pub plain_far: u32,
+    /// Plain bands and others of occupation 1 in which no regular pole is near an energy below zero; for Σ alone.
+    pub full: u32,
+    /// See [`Plan::is_small`]; zero for kernels that have no small poles.
+    pub small: f64,
 }
 
 impl Plan {
@@ -77,6 +85,8 @@ impl Plan {
         half: 0.0,
         square: 0.0,
         plain_far: 0,
+        full: 0,
+        small: 0.0,
     };
 
     /// Words of the mask for each `igp`.
@@ -89,6 +99,13 @@ impl Plan {
     pub unsafe fn is_fallback(&self, ig: u32, igp: u32, ncouls: u32) -> bool {
         let word = igp * Plan::words(ncouls) + ig / u32::BITS;
         *self.fallback_mask.add(word as usize) >> (ig % u32::BITS) & 1 != 0
+    }
+
+    /// Whether a regular pole is so small that `q − p` of an occupied band would lose digits: `ssx` of its pair is summed by
+    /// the definition.
+    #[inline(always)]
+    pub fn is_small(&self, wtilde: Complex64) -> bool {
+        wtilde.re.abs() < self.small && wtilde.im.abs() < self.small
     }
 
     #[inline(always)]

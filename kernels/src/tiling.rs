@@ -198,19 +198,22 @@ pub unsafe fn fallback_sums<const NW: usize>(
 ) -> ThreadSums<NW> {
     match shape.fallback_pair(a, thread) {
         Some((igp, ig)) => {
-            fallback_pair(a, ig, igp, [thread.thread_in_block / WARP, shape.warps], term)
+            let is_small = !a.plan.is_fallback(ig, igp, a.ncouls);
+            fallback_pair(a, ig, igp, is_small, [thread.thread_in_block / WARP, shape.warps], term)
         }
         None => ThreadSums::zero(),
     }
 }
 
 /// A warp's share of a pair by the definition: its bands are every `warps`-th one. A group has few
-/// fallback pairs, so with all bands in one thread, blocks would wait for the last of them.
+/// fallback pairs, so with all bands in one thread, blocks would wait for the last of them. If its pole is small, the
+/// share is of `ssx` alone.
 #[inline(always)]
 pub unsafe fn fallback_pair<const NW: usize>(
     a: &Arrays,
     ig: u32,
     igp: u32,
+    is_small: bool,
     [warp, warps]: [u32; 2],
     term: impl TermFn,
 ) -> ThreadSums<NW> {
@@ -218,7 +221,8 @@ pub unsafe fn fallback_pair<const NW: usize>(
     let pair = Pair::load(a, ig, igp);
     let vcoul = a.vcoul_loc(igp);
     let mut n = warp;
-    while n < a.nbands {
+    let end = if is_small { a.plan.occupied } else { a.nbands };
+    while n < end {
         let matngmatmgp = a.matngmatmgp::<Planned>(ig, igp, n);
         let occ = a.occ(n);
         each::<NW>(|e| {
@@ -226,6 +230,9 @@ pub unsafe fn fallback_pair<const NW: usize>(
             sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
         });
         n += warps;
+    }
+    if is_small {
+        sums.ach = ThreadSums::zero().ach;
     }
     sums
 }

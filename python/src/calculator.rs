@@ -28,8 +28,11 @@ type Sums<'py> =
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
 type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
-fn formula((gamma, sexcut): (f64, f64)) -> Formula {
-    Formula { gamma, sexcut }
+/// gamma, sexcut and, for the time-ordered formula in their place, eta.
+type Limits = (f64, f64, Option<f64>);
+
+fn formula((gamma, sexcut, eta): Limits) -> Formula {
+    eta.map_or(Formula::BerkeleyGw { gamma, sexcut }, |eta| Formula::TimeOrdered { eta })
 }
 
 fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
@@ -71,7 +74,7 @@ impl PyCalculator {
         screening: OfScreening<'py>,
         bands: OfBands<'py>,
         omega: Vector<'py, f64>,
-        limits: (f64, f64),
+        limits: Limits,
         call: Call,
     ) -> PyResult<Sums<'py>> {
         let (screening, bands, omega) = (screening.view()?, bands.view()?, omega.as_slice()?);
@@ -117,7 +120,7 @@ impl PyPlaced {
         calculator: &PyCalculator,
         bands: OfBands<'py>,
         omega: Vector<'py, f64>,
-        limits: (f64, f64),
+        limits: Limits,
         call: Call,
     ) -> PyResult<Sums<'py>> {
         let (placed, bands, omega) = (&mut self.placed, bands.view()?, omega.as_slice()?);
@@ -133,7 +136,7 @@ impl PyPlaced {
         calculator: &PyCalculator,
         bands: OfMatrix<'py>,
         omega: Vector<'py, f64>,
-        limits: (f64, f64),
+        limits: Limits,
         call: Call,
     ) -> PyResult<Matrices<'py>> {
         let OfMatrix(a, e, occ, at_bands) = &bands;

@@ -60,6 +60,24 @@ fn matrices_are_printed_and_written() {
     }
 }
 
+#[test]
+fn sigma_alone_is_the_sum_of_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let run =
+        |with: &[&str]| gpp().args(TINY).args(["4", "--npy"]).arg(path("S")).args(with).assert();
+    run(&[]).success();
+    let shown = contains("tr Σ").and(contains("18 values of Σ")).and(contains("SX").count(1));
+    run(&["--sigma-alone"]).success().stdout(shown);
+    run(&["--sigma-alone", "-q", "--csv", "-"]).success().stdout(contains("re_sigma,im_sigma\n0,"));
+    let names = ["S.sx.npy", "S.ch.npy", "S.sigma.npy"];
+    let [sx, ch, sigma] = names.map(|name| array(&path(name)).1);
+    for ((sigma, sx), ch) in sigma.iter().zip(&sx).zip(&ch) {
+        // tiny has 11,000 terms an element.
+        assert!((sigma - sx - ch).norm() <= 1e-12 * (sx.norm() + ch.norm()), "{sigma} {sx} {ch}");
+    }
+}
+
 fn write(path: &Path, bands: usize, change: impl FnOnce(&mut Vec<Complex64>)) {
     let elements = Synthesised::new(System::find("tiny").unwrap(), 214, bands);
     let mut all = vec![Complex64::ZERO; bands * NBANDS * NCOULS];

@@ -4,11 +4,12 @@ use std::fs;
 
 use gpp::record;
 use gpp::record::run::RunRecord;
+use gpp::reference::ReferenceSource;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::common::place;
-use crate::gpp;
+use crate::common::{fixture_path, place};
+use crate::{gpp, text};
 
 const GRID: [&str; 6] = ["sigma", "--system", "tiny", "--energies=-5:5:11", "--device", "cpu"];
 
@@ -58,4 +59,37 @@ fn the_static_ch_comes_with_the_sums() {
     gpp().args(GRID).arg("--json").arg(&json).assert().success().stdout(printed);
     let run: RunRecord = record::read(&json).unwrap();
     assert_eq!(run.static_ch, None);
+}
+
+/// Slabs have the broadening that the whole has; golden and stored sums are of another formula.
+#[test]
+fn the_time_ordered_formula_is_named_and_verified() {
+    let with_eta = ["--formula", "time-ordered", "--eta", "0.1"];
+    let (_dir, path) = place("run.json");
+    let file = text(fixture_path("three-energies"));
+    let mut sums = Vec::new();
+    for more in [&["-s", "tiny"][..], &["-s", "tiny", "--slab", "3"], &["-i", &file]] {
+        let base = ["sigma", "-d", "cpu", "--json"];
+        let shown = contains("time-ordered, η 0.1 eV").and(contains(": passed, error"));
+        gpp().args(base).arg(&path).args(more).args(with_eta).assert().success().stdout(shown);
+        let run: RunRecord = record::read(&path).unwrap();
+        assert_eq!(run.system.time_ordered_eta_ev, Some(0.1));
+        assert_eq!(run.results[0].verification.reference, Some(ReferenceSource::Serial));
+        sums.push(run.results[0].sums.clone());
+    }
+    assert_eq!(sums[0], sums[1]);
+    let json = path.to_str().unwrap();
+    let offdiag = ["offdiag", "-s", "tiny", "-d", "cpu", "--bands", "3", "--json", json];
+    gpp().args(offdiag).args(with_eta).assert().success();
+    assert!(fs::read_to_string(json).unwrap().contains(r#""time_ordered_eta_ev": 0.1"#));
+    for (flags, named) in [
+        (&["--eta", "0.1"][..], "--eta"),
+        (&["--formula", "berkeleygw", "--eta", "0.1"], "--eta"),
+        (&["--formula", "time-ordered"], "--eta <EV>"),
+        (&["--formula", "time-ordered", "--eta", "-0.1"], "'-0.1' for '--eta <EV>': needs"),
+        (&["--formula", "time-ordered", "--eta", "nan"], "'nan' for '--eta <EV>': needs"),
+        (&["--formula", "time-ordered", "--eta", "0.1", "--static-ch"], "--static-ch"),
+    ] {
+        gpp().args(GRID).args(flags).assert().code(2).stderr(contains(named));
+    }
 }

@@ -47,7 +47,7 @@ fn lists_are_complete_and_without_duplicates() {
         for entry in kernel.entries {
             let (version, of, found) = versions::find(entry.symbol).unwrap();
             assert_eq!((found.symbol, of.loops), (entry.symbol, kernel.loops));
-            let begin = format!("gpp_{}", version.id().to_lowercase().replace(':', "_"));
+            let begin = format!("gpp_{}", version.id().to_lowercase().replace([':', '-'], "_"));
             assert!(entry.symbol.starts_with(&begin), "{}", entry.symbol);
         }
     }

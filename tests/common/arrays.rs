@@ -51,7 +51,8 @@ pub fn screening(problem: &Problem) -> Screening<'_> {
 }
 
 pub fn formula(problem: &Problem) -> Formula {
-    Formula { gamma: problem.header().sig_gamma, sexcut: problem.header().sexcut }
+    let header = problem.header();
+    Formula::BerkeleyGw { gamma: header.sig_gamma, sexcut: header.sexcut }
 }
 
 pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {

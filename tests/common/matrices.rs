@@ -138,6 +138,7 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
     let shape = ImageShape::for_task(task, version);
     let (image, fallback) = images::poles(task, &shape);
     let begins = images::begins(&fallback);
+    let scaled = images::scaled(task, &fallback);
     let (rows, vcoul) = images::rows(task, &shape);
     let (w, weights) = images::energies(task);
     let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
@@ -153,6 +154,7 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
             poles: image.as_ptr(),
             pairs: fallback.as_ptr(),
             begins: begins.as_ptr(),
+            scaled: scaled.as_ptr(),
             columns: begins.len() as u32 - 1,
             rows: rows.as_ptr(),
             vcoul: vcoul.as_ptr(),
@@ -163,13 +165,13 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
         };
         // SAFETY: the arrays are of this shape, and live.
         unsafe {
-            for batch in batches(task.problem.occ(), 0..nw, part) {
-                let first = (2 * batch.iw + usize::from(batch.exchange)) * shape.sums();
+            for batch in &batches(task, 0..nw, part) {
+                let first = (2 * batch.iw + batch.matrix(task)) * shape.sums();
                 let sums = sums[first..][..shape.sums()].as_mut_ptr();
                 let Launches { first, fallback, gather, second } =
                     Launches::for_batch(task, &shape, &place, batch, sums);
-                version.run_u(!shape.real, batch.exchange, &first);
-                fallback.run();
+                version.run_u(!shape.real, batch.kind, &first);
+                fallback.iter().for_each(|pairs| pairs.run());
                 if batch.gathers {
                     gather.run();
                 }

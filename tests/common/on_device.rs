@@ -12,7 +12,7 @@ use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::{ARRAYS, ArraySpec, Of};
 use gpp::problem::{Extents, Matrices, Problem, Slab, Sums};
-use gpp::reference::{self, Outcome, verify};
+use gpp::reference::{self, Outcome, verify_version};
 use gpp_core::offdiag::gpu::{MatrixOnGpu, MatrixVersion, version_for};
 use gpp_core::offdiag::{self, MatrixTask, MatrixWorkers};
 use gpp_core::ranks::Alone;
@@ -89,7 +89,8 @@ pub fn group(problem: &Problem, kernel: Version) -> Option<usize> {
     kernel.igp_of_group(problem.outline())
 }
 
-/// Slabs of whole groups on several workers give the bits of the whole, the paper's grids those of the same slabs on one.
+/// Slabs of whole groups on several workers give the bits of the whole, the paper's grids those of the same slabs on one,
+/// shares of sorted pairs those of a run before.
 /// Returns how often parts of a grouped problem were compared.
 pub fn slabs(
     device: &dyn Device,
@@ -105,7 +106,7 @@ pub fn slabs(
             Some(group) => {
                 [(1, 1), (1, 5), (2, 2), (3, 5), (5, 2)].map(|(n, of)| (n * group, of)).to_vec()
             }
-            None => vec![(7, 3), (48, 3)],
+            None => vec![(7, 3), (48, 3), (ngpown, 3)],
         };
         for (igp, workers) in cases {
             let what = format!("{} of {}: {igp} igp on {workers}", kernel.id(), problem.name());
@@ -113,10 +114,12 @@ pub fn slabs(
             match &whole {
                 Some(whole) => assert!(same_bits(whole, &parted), "{what}"),
                 None => {
-                    let one = summed(device, problem, kernel, igp, 1)?;
+                    // Workers share out the sorted pairs of one slab.
+                    let workers = if igp < ngpown { 1 } else { workers };
+                    let one = summed(device, problem, kernel, igp, workers)?;
                     assert!(same_bits(&one, &parted), "{what}");
-                    let sums = problem.start().plus(&parted);
-                    let found = verify(problem, &sums, reference.as_ref()).unwrap();
+                    let found = verify_version(kernel, problem, &parted, reference.as_ref());
+                    let (_, found) = found.unwrap();
                     assert_eq!(found.outcome, Outcome::Passed, "{what}");
                 }
             }

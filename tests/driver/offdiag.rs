@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpp::devices::gpu::Gpu;
+use gpp::kernels::offdiag::ItemKind;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
 use gpp_core::error::MemoryPlace;
@@ -31,7 +32,8 @@ pub unsafe fn launch<'p>(name: &str, parameters: impl Fn(usize) -> &'p [*const c
         for version in ALL {
             let of_u = version.symbols_u.as_flattened().iter().position(|symbol| *symbol == name);
             if let Some(at) = of_u {
-                version.run_u(at > 1, at % 2 == 1, &ProductU::read(parameters(ProductU::COUNT)));
+                let (complex, kind) = (at / 3 == 1, ItemKind::ALL[at % 3]);
+                version.run_u(complex, kind, &ProductU::read(parameters(ProductU::COUNT)));
                 return true;
             }
             if version.symbol_sigma == name {
@@ -87,13 +89,18 @@ fn sums(
 }
 
 pub fn devices() -> Outcome {
-    for (kind, id) in [(Kind::Mixed, "m16n8k16"), (Kind::Real, "vector")] {
+    for (kind, id, sigma_alone) in [
+        (Kind::Mixed, "m16n8k16", false),
+        (Kind::Real, "vector", false),
+        (Kind::Mixed, "ring", true),
+    ] {
         let problem = made([230, 5, 19, 2], kind, 12);
         let elements = Numbered { bands: 3, made: AtomicUsize::new(0) };
-        let task = MatrixTask::new(&problem, &elements);
+        let task = MatrixTask { sigma_alone, ..MatrixTask::new(&problem, &elements) };
         let version = find(id).expect("a version");
         let expected = emulated(&task, version);
-        assert!(expected.sx.iter().chain(&expected.ch).all(|z| z.norm() > 0.0));
+        assert!(expected.ch.iter().all(|z| z.norm() > 0.0));
+        assert!(expected.sx.iter().all(|z| (z.norm() == 0.0) == sigma_alone));
         for count in 1..=3 {
             let gpus = (0..count).map(Gpu::open).collect::<gpp::error::Result<Vec<_>>>()?;
             elements.made.store(0, Ordering::Relaxed);

@@ -42,17 +42,21 @@ fn sigma_alone_is_the_sum_of_both_parts() {
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let bands = own.bands(&problem);
     let calculator = Calculator::open("cpu").unwrap();
+    let calculator = calculator.with_version("cpu:simd").unwrap();
     let both = calculator.sums(&given, &bands, &own.omega, formula).unwrap();
-    let alone = calculator.with_sigma_alone(true);
+    let mut alone = calculator.with_sigma_alone(true);
     let added = alone.sums(&given, &bands, &own.omega, formula).unwrap();
     assert_eq!((added.version, &added.sums), (both.version, &both.sums.alone()));
-    let alone = alone.with_version("v15").unwrap();
-    let own_sums = alone.sums(&given, &bands, &own.omega, formula).unwrap().sums;
-    assert!(own_sums.asx.iter().all(|asx| asx.norm() == 0.0));
-    for ((found, asx), ach) in own_sums.ach.iter().zip(&both.sums.asx).zip(&both.sums.ach) {
-        // tiny has 13,000 terms an energy of both signs.
-        let difference = (found - (asx + ach)).norm();
-        assert!(difference <= 1e-13 * (asx.norm() + ach.norm()), "{found} {asx} {ach}");
+    for id in ["v15", "cpu:alone", "best"] {
+        alone = alone.with_version(id).unwrap();
+        let found = alone.sums(&given, &bands, &own.omega, formula).unwrap();
+        assert_eq!(found.version, if id == "best" { "cpu:alone" } else { id });
+        assert!(found.sums.asx.iter().all(|asx| asx.norm() == 0.0));
+        for ((found, asx), ach) in found.sums.ach.iter().zip(&both.sums.asx).zip(&both.sums.ach) {
+            // tiny has 13,000 terms an energy of both signs.
+            let difference = (found - (asx + ach)).norm();
+            assert!(difference <= 1e-13 * (asx.norm() + ach.norm()), "{found} {asx} {ach}");
+        }
     }
 }
 
@@ -238,13 +242,14 @@ fn a_stop_may_have_the_code_0() {
 
 #[test]
 fn matrices_have_the_bits_of_the_command_line() {
-    for (name, nw) in [("tiny", 3), ("tiny-complex", 2)] {
+    for (name, nw, sigma_alone) in [("tiny", 3, false), ("tiny-complex", 2, true)] {
         let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let elements = Given::of(&problem, 5, 1);
-        let task = MatrixTask::new(&problem, &elements);
+        let task = MatrixTask { sigma_alone, ..MatrixTask::new(&problem, &elements) };
         let expected = on_cpu(&task).unwrap().sums;
-        let calculator = Calculator::open("cpu").unwrap();
+        assert_eq!(expected.sx.iter().any(|sx| sx.norm() > 0.0), !sigma_alone);
+        let calculator = Calculator::open("cpu").unwrap().with_sigma_alone(sigma_alone);
         let mut placed = calculator.place(&given).unwrap();
         let mut matrices = |a: &[Complex64]| {
             let bands = MatrixBands { a, e: &own.e, occ: &own.occ, at_bands: false };

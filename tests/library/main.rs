@@ -3,5 +3,6 @@
 mod calculator;
 #[path = "../common/mod.rs"]
 mod common;
+mod formula;
 mod nvml;
 mod outside;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use common::families::{FAMILIES, Family, family};
 use common::matrices::{Given, emulated, on_cpu, sample_of_all};
 use common::on_device::matrix;
-use common::{Kind, QUIET, fixture, made, real};
+use common::{Kind, QUIET, changed, fixture, made, real, remade};
 use gpp::devices::gpu::Gpu;
 use gpp::error::Result;
 use gpp::problem::synthesis::Synthesis;
@@ -52,16 +52,29 @@ fn verify(task: &MatrixTask, sums: &MatrixSums, sample: &SampledElements) -> Mat
     compare(task, sums, sample, &evaluate(task, sample, QUIET))
 }
 
+/// Of both parts, and of Σ alone.
 fn failures(task: &MatrixTask) -> Vec<String> {
     let sample = sample_of_all(task);
     let expected = evaluate(task, &sample, QUIET);
+    let tasks = [*task, alone(task)];
+    let expected_of_sigma: Vec<_> = expected.iter().map(|element| element.alone()).collect();
     let check = |(name, way): Way| {
-        let found = compare(task, &way(task).unwrap(), &sample, &expected);
-        (found.outcome != Outcome::Passed)
-            .then(|| format!("{name}, {}: {found:?}", task.problem.name()))
+        let verdicts = tasks
+            .iter()
+            .zip([&expected, &expected_of_sigma])
+            .map(|(task, expected)| compare(task, &way(task).unwrap(), &sample, expected));
+        let failed = verdicts.filter(|found| found.outcome != Outcome::Passed);
+        failed
+            .map(|found| format!("{name}, {}: {found:?}", task.problem.name()))
+            .collect::<Vec<_>>()
     };
     let is_small = task.problem.header().nbands <= EMULATED;
-    ways(is_small).into_iter().filter_map(check).collect()
+    ways(is_small).into_iter().flat_map(check).collect()
+}
+
+/// The same task for Σ alone.
+fn alone<'a>(task: &MatrixTask<'a>) -> MatrixTask<'a> {
+    MatrixTask { sigma_alone: true, ..*task }
 }
 
 #[test]
@@ -83,6 +96,9 @@ fn every_element_of_all_families_is_the_definition_s() {
                 _ => elements,
             };
             failed.extend(failures(&MatrixTask::new(&problem, &elements)));
+            let eta = Some([0.0, 0.1][seed as usize % 2]);
+            let problem = remade(&problem, |header, _| header.eta = eta);
+            failed.extend(failures(&MatrixTask::new(&problem, &elements)));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -94,11 +110,13 @@ fn versions_that_are_emulated_have_the_same_bits() {
         let system = System::find(name).unwrap();
         let problem = Synthesis::new(system, 1, QUIET).load().unwrap();
         let elements = Synthesised::new(system, 1, bands);
-        let task = MatrixTask::new(&problem, &elements);
-        let [first, others @ ..] = ALL.map(|version| emulated(&task, version));
-        assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
-        let found = verify(&task, &first, &sample_of_all(&task));
-        assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
+        let both = MatrixTask::new(&problem, &elements);
+        for task in [both, alone(&both)] {
+            let [first, others @ ..] = ALL.map(|version| emulated(&task, version));
+            assert!(others.into_iter().all(|other| other == first), "{name}: versions differ");
+            let found = verify(&task, &first, &sample_of_all(&task));
+            assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
+        }
     }
 }
 
@@ -113,20 +131,41 @@ fn blocks_that_are_not_whole_are_summed() {
     }
 }
 
+/// Poles at the energies and near them, at `w < 0` with and without the cutoff.
+#[test]
+fn poles_at_energies_are_the_definition_s() {
+    for kind in [Kind::Real, Kind::Mixed, Kind::CutOff] {
+        let problem = made([6, 5, 33, 2], kind, 3);
+        let problem = changed(problem, |wtilde, wx, _| {
+            for (at, pole) in wtilde.iter_mut().enumerate() {
+                let re = wx[at % wx.len()] + [0.0, 0.1, -0.6][at % 5 % 3];
+                let im = if kind == Kind::Mixed { [0.0, 0.2][at % 2] } else { 0.0 };
+                *pole = Complex64::new(re, im);
+            }
+        });
+        let problem = problem.unwrap();
+        let elements = Given::of(&problem, 3, 1);
+        let failed = failures(&MatrixTask::new(&problem, &elements));
+        assert!(failed.is_empty(), "{}", failed.join("\n"));
+    }
+}
+
 /// So many bands that a slot of the sums has several items, of which the last are fewer.
 #[test]
 fn matrices_of_hundreds_of_bands_are_summed() {
     for (nbands, bands) in [(29, 176), (7, 300)] {
         let problem = made([nbands, 9, 17, 1], Kind::Real, 4);
         let elements = Given::of(&problem, bands, 7);
-        let task = MatrixTask::new(&problem, &elements);
+        let both = MatrixTask::new(&problem, &elements);
         let sample = SampledElements { bands: vec![0, 17, 100, 130, 175], energies: vec![0] };
         for (name, way) in ways(true) {
-            let sums = way(&task).unwrap();
-            let found = verify(&task, &sums, &sample);
-            assert_eq!(found.outcome, Outcome::Passed, "{name}, {bands}: {found:?}");
-            for _ in 0..if name.ends_with("GPU") { 3 } else { 0 } {
-                assert!(way(&task).unwrap() == sums, "{name}, {bands}: bits differ");
+            for task in [both, alone(&both)] {
+                let sums = way(&task).unwrap();
+                let found = verify(&task, &sums, &sample);
+                assert_eq!(found.outcome, Outcome::Passed, "{name}, {bands}: {found:?}");
+                for _ in 0..if name.ends_with("GPU") { 3 } else { 0 } {
+                    assert!(way(&task).unwrap() == sums, "{name}, {bands}: bits differ");
+                }
             }
         }
     }
@@ -200,10 +239,13 @@ fn elements_are_berkeleygw_s() {
         let task = MatrixTask::new(&problem, &elements);
         let scale = evaluate(&task, &sample_of_all(&task), QUIET);
         for (way, sum) in ways(problem.nw() < 3) {
-            let sums = sum(&task).unwrap();
+            let (sums, sigma) = (sum(&task).unwrap(), sum(&alone(&task)).unwrap());
             for iw in 0..problem.nw() {
                 let at = sums.at(0, 1, iw);
-                let both = [(sums.sx[at], stored.asx[iw]), (sums.ch[at], stored.ach[iw])];
+                let (asx, ach) = (stored.asx[iw], stored.ach[iw]);
+                let of_sigma = tolerance(&task) * scale[at].alone().magnitude[1];
+                assert!((sigma.ch[at] - asx - ach).norm() <= of_sigma, "{way}, {name}, {iw}: Σ");
+                let both = [(sums.sx[at], asx), (sums.ch[at], ach)];
                 for (part, (found, expected)) in both.into_iter().enumerate() {
                     let allowed = tolerance(&task) * scale[at].magnitude[part];
                     let error = (found - expected).norm();

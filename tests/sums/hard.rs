@@ -10,7 +10,7 @@ use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};
 use crate::common::{Kind, QUIET, REFUSED, fixture, fixture_path, hard, made, remade};
-use crate::{assert_passes, failures, referenced};
+use crate::{assert_passes, check, failures, referenced};
 
 #[test]
 fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
@@ -105,6 +105,16 @@ fn families_pass() {
         }
     }
     assert!(failed.is_empty(), "{} of {checked}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// Nothing is near or cut off, whatever the poles.
+#[test]
+fn families_pass_by_the_time_ordered_formula() {
+    for kind in FAMILIES {
+        for (seed, eta) in (0..).zip([0.0, 1e-6, 0.1, 1.0, 0.0, 1e-3, 0.0]) {
+            check(&remade(&family(kind, seed), |header, _| header.eta = Some(eta)));
+        }
+    }
 }
 
 /// All terms are below the smallest normal number, and what rounding takes of them does not shrink with them.

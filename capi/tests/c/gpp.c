@@ -239,6 +239,14 @@ static void errors(gpp_handle *handle) {
     WRONG_NUMBER(aqsm[1].re, none, "aqsm(ig,n) is NaN");
     WRONG_NUMBER(inv_igp_index[1], 8, "inv_igp_index(1) = 8");
     gpp_formula formula;
+    memset(&formula, 0, sizeof formula);
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "formula.kind") != NULL && strstr(gpp_message(), "found 0") != NULL);
+    formula.kind = GPP_FORMULA_TIME_ORDERED;
+    formula.eta = -1;
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "eta is -1.0;") != NULL);
+    formula.kind = GPP_FORMULA_BERKELEYGW;
     formula.gamma = none, formula.sexcut = 4;
     CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
     CHECK(strstr(gpp_message(), "gamma") != NULL);
@@ -253,6 +261,17 @@ static void errors(gpp_handle *handle) {
         CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, uncut[i], ignored, NULL, 0, NULL) == GPP_STATUS_OK);
     }
     CHECK(memcmp(uncut[0], uncut[1], sizeof *uncut) == 0);
+    // The time-ordered formula without a broadening is BerkeleyGW's that has no near form and no cutoff.
+    formula.gamma = 1e-9;
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, uncut[0], ignored, NULL, 0, NULL) == GPP_STATUS_OK);
+    formula.kind = GPP_FORMULA_TIME_ORDERED;
+    for (int i = 0; i < 2; i++) {
+        formula.eta = 0.1 * i;
+        CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, uncut[1], ignored, NULL, 0, NULL) == GPP_STATUS_OK);
+        double difference = fabs(uncut[1]->re - uncut[0]->re) + fabs(uncut[1]->im - uncut[0]->im);
+        double size = fabs(uncut[0]->re) + fabs(uncut[0]->im);
+        CHECK(i ? difference > 1e-6 * size : difference <= 1e-12 * size);
+    }
     // A failure writes nothing.
     for (int iw = 0; iw < NW; iw++) CHECK(asx[iw].re == 7 && ach[iw].im == 7);
     // The sums of no columns are zero, and their arrays may be nowhere.
@@ -389,8 +408,14 @@ static gpp_matrix_bands two_bands(void) {
     return b;
 }
 static int right_matrix(gpp_handle *handle, const gpp_screening *s, const gpp_matrix_bands *b) {
-    gpp_complex sx[SIZE], ch[SIZE], expected[2][NW];
+    gpp_complex sx[SIZE], ch[SIZE], sigma[SIZE], expected[2][NW];
     if (gpp_matrix(handle, s, b, NW, omega, NULL, sx, ch) != GPP_STATUS_OK) return 0;
+    // Without sx, their sum.
+    if (gpp_matrix(handle, s, b, NW, omega, NULL, NULL, sigma) != GPP_STATUS_OK) return 0;
+    for (int i = 0; i < SIZE; i++) {
+        gpp_complex wrong = of(sigma[i].re - sx[i].re - ch[i].re, sigma[i].im - sx[i].im - ch[i].im);
+        if (!(square(wrong) <= 1e-24 * (square(sx[i]) + square(ch[i])))) return 0;
+    }
     for (int l = 0; l < 2; l++)
         for (int m = 0; m < 2; m++) {
             sum(a + l * NBANDS * LD, a + m * NBANDS * LD, expected[0], expected[1]);
@@ -463,7 +488,7 @@ static void matrices(gpp_handle *handle, int on_cpu) {
     WRONG_IN_MATRIX(on_device, 1, "a: is ");
     REFUSED_MATRIX(&s, NULL, NW, omega, sx, ch, "bands is null");
     REFUSED_MATRIX(&s, &b, 0, omega, sx, ch, "nw must be from 1 to 100000");
-    REFUSED_MATRIX(&s, &b, NW, omega, NULL, ch, "sx is null");
+    REFUSED_MATRIX(&s, &b, NW, omega, sx, NULL, "ch is null");
     REFUSED_MATRIX(&s, &b, NW, omega, sx, sx + SIZE - 1, "ch overlaps sx");
     REFUSED_MATRIX(&s, &b, NW, omega, tight, ch, "sx overlaps a");
     gpp_complex kept = tight[0];

@@ -6,8 +6,9 @@ use std::ptr;
 use std::thread;
 
 use gpp_c::{
-    CBands, CComplex, CFormula, CMatrixBands, CScreening, Handle, Status, VERSION, gpp_close,
-    gpp_matrix, gpp_message, gpp_open_version, gpp_place, gpp_release, gpp_set_version, gpp_sums,
+    CBands, CComplex, CFormula, CMatrixBands, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED,
+    Handle, Status, VERSION, gpp_close, gpp_matrix, gpp_message, gpp_open_version, gpp_place,
+    gpp_release, gpp_set_version, gpp_sums,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -105,7 +106,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
             on_device: 0,
             at_bands: 0,
         },
-        formula: CFormula { gamma: 0.5, sexcut: 4.0 },
+        formula: CFormula { kind: FORMULA_BERKELEYGW, gamma: 0.5, sexcut: 4.0, eta: 0.0 },
         nw: NW as i64,
         omega: array(vec![0.0, 0.5]),
         asx: sums(),
@@ -132,7 +133,11 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         0 => s.ncouls = wrong,
         1 => s.ngpown = wrong,
         2 => s.ng = wrong,
-        3 => a.formula.gamma = f64::NAN,
+        3 => match draw.below(3) {
+            0 => a.formula.gamma = f64::NAN,
+            1 => a.formula.kind = draw.of(&[0, -1, 3, i32::MAX]),
+            _ => (a.formula.kind, a.formula.eta) = (FORMULA_TIME_ORDERED, f64::NAN),
+        },
         4 => a.nw = draw.of(&[0, -1, i64::MIN, i64::MAX, 100_001]),
         5 => s.ld_wtilde = below_rows,
         6 => s.ld_eps = below_rows,

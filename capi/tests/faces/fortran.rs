@@ -79,34 +79,27 @@ pub fn ranks() -> Outcome {
     Ok(())
 }
 
-/// The module and the routine of docs/berkeleygw.md, in both of BerkeleyGW's flavours.
-pub fn page() -> Outcome {
+/// The module and the routine of examples/berkeleygw, in both of BerkeleyGW's flavours, for SX and CH and for their sum.
+pub fn berkeleygw() -> Outcome {
     let (folder, root) = (tempfile::tempdir()?, root().canonicalize()?);
-    let text = std::fs::read_to_string(root.join("docs/berkeleygw.md"))?;
-    let files = [
-        ("library_gpp.inc", "#include \"f_defs.h\""),
-        ("sigma_gpp_library.inc", "subroutine sigma_gpp_library()"),
-    ];
-    for (file, begin) in files {
-        let mut blocks = text.split("```fortran\n").filter_map(|block| block.split("```").next());
-        let block = blocks.find(|block| block.trim_start().starts_with(begin));
-        std::fs::write(folder.path().join(file), block.ok_or(format!("no block with {begin}"))?)?;
-    }
     for flavour in ["-UCPLX", "-DCPLX"] {
         let mut compiler = Command::new("gfortran");
-        compiler.args([
-            "-cpp",
-            "-Wall",
-            "-Werror",
-            "-fcheck=all",
-            "-O1",
-            "-ffpe-summary=none",
-            "-I.",
-        ]);
-        compiler.args([flavour, "-I"]).arg(root.join("capi/tests/fortran"));
-        compiler.args(modules()?).arg(root.join("capi/tests/fortran/page.f90"));
+        let flags = "-cpp -Wall -Werror -fcheck=all -O1 -ffpe-summary=none";
+        compiler.args(flags.split(' ')).arg(flavour);
+        for includes in ["capi/tests/fortran", "examples/berkeleygw"] {
+            compiler.arg("-I").arg(root.join(includes));
+        }
+        compiler.args(modules()?).arg(root.join("capi/tests/fortran/berkeleygw.f90"));
         let program = program(&mut compiler, folder.path(), &library("libgpp_c.a")?)?;
-        assert_eq!(printed(&mut Command::new(program))?, "page.f90: all as expected", "{flavour}");
+        for alone in ["", "1"] {
+            let mut command = Command::new(&program);
+            command.env("GPP_SIGMA_ALONE", alone);
+            assert_eq!(
+                printed(&mut command)?,
+                "berkeleygw.f90: all as expected",
+                "{flavour} {alone}"
+            );
+        }
     }
     Ok(())
 }

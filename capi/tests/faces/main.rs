@@ -46,7 +46,7 @@ fn main() {
         ("a program in Fortran on the GPU", || fortran::on("gpu"), no_gpu || no_fortran),
         ("arrays in Fortran, by gfortran", || fortran::arrays("gfortran"), no_elf || no_fortran),
         ("arrays in Fortran, by flang", || fortran::arrays(fortran::FLANG), no_elf || no_flang),
-        ("the page on BerkeleyGW", fortran::page, no_elf || no_fortran),
+        ("the routine for BerkeleyGW", fortran::berkeleygw, no_elf || no_fortran),
         ("other kinds, by gfortran", || fortran::kinds("gfortran"), no_fortran),
         ("other kinds, by flang", || fortran::kinds(fortran::FLANG), no_flang),
         ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),

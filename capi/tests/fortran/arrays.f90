@@ -77,6 +77,11 @@ program arrays
   ach = ach_right
   sx_right = sx
   ch_right = ch
+  call gpp_matrix(c, w, eps, vcoul, inv_igp_index, indinv, a, e, occ, omega, sx, ch, status, sigma_alone=.true.)
+  if (status /= gpp_ok .or. any(abs(sx) > 0) .or. any(abs(ch - sx_right - ch_right) > 1e-12 * maxval(abs(ch_right)))) &
+    error stop 'a matrix of sigma alone'
+  sx = sx_right
+  ch = ch_right
   call gpp_place(c, w, eps, vcoul, inv_igp_index, indinv, status)
   call of_placed('allocatable')
 
@@ -206,6 +211,15 @@ program arrays
   call gpp_matrix_at(c, pa, e, occ, omega, sx, ch, status, on_device=.true.)
   call failed(gpp_bad_argument, '')
   call of_placed('after addresses of a GPU')
+
+  ! The time-ordered formula: of eta alone, and BerkeleyGW's without one.
+  call gpp_sums_at(c, aqsn, aqsn, e, occ, omega, asx, ach, status, 7.0_dp, 0.0_dp, eta=0.1_dp)
+  call gpp_matrix_at(c, a, e, occ, omega, sx, ch, status, 7.0_dp, 0.0_dp, eta=0.1_dp)
+  if (status /= gpp_ok .or. any(asx == asx_right)) error stop 'eta'
+  if (any(abs(sx(1, 1, :) + ch(1, 1, :) - asx - ach) > 1e-12_dp*(abs(asx) + abs(ach)))) error stop 'eta of the matrix'
+  call gpp_sums_at(c, aqsn, aqsn, e, occ, omega, asx, ach, status, eta=-0.1_dp)
+  call failed(gpp_bad_argument, "the caller's arrays: eta is -0.1")
+  call of_placed('after another formula')
 
   ! Progress and a stop.
   call gpp_set_progress(c, status, told, c_loc(of))

@@ -1,4 +1,4 @@
-! What docs/berkeleygw.md uses of BerkeleyGW's header.
+! What examples/berkeleygw uses of BerkeleyGW's header.
 #ifdef CPLX
 #define SCALAR complex(DPC)
 #define SCALARIFY(x) (x)

@@ -29,7 +29,8 @@ pub struct Screening<'a> {
     pub eps: MatrixRef<'a>,
     /// Coulomb interaction of each G, `(ncouls)`; its length says how many there are.
     pub vcoul: &'a [f64],
-    /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are.
+    /// G′ of each column, an index into `indinv`, `(ngpown)`; its length says how many there are. Several columns of a
+    /// G′ are several poles of its pairs.
     pub inv_igp_index: &'a [i32],
     /// Row of each G vector in `wtilde`, 1..=ncouls; any other number: none. If `inv_igp_index` has rows, use 1, 2, 3, …
     pub indinv: &'a [i32],
@@ -50,19 +51,31 @@ pub struct Bands<'a> {
     pub occ: &'a [f64],
 }
 
-/// Limits of the formula.
+/// What a term is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Formula {
-    /// Distance from a pole in eV below which the near form applies, `sig_gamma`: [`gpp_kernels::formula`].
-    pub gamma: f64,
-    /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped, with infinity none.
-    pub sexcut: f64,
+pub enum Formula {
+    /// BerkeleyGW's, with a near form and a cutoff: [`gpp_kernels::formula`].
+    BerkeleyGw {
+        /// Distance from a pole in eV below which the near form applies, `sig_gamma`; with 0 only at the pole, and for poles
+        /// 500 times as large as the distance.
+        gamma: f64,
+        /// Bound on `|ssx| / |eps|` if ω is below the band's energy, `sexcut`; larger terms are dropped, with infinity
+        /// none.
+        sexcut: f64,
+    },
+    /// That of other plasmon-pole codes, without either. With the occupation f of a band and w = ω − e(n), SX − X and CH
+    /// add up to `½·vcoul·ω̃·eps·M·[(1 − f)/(w − ω̃ + iη) + f/(w + ω̃ − iη)]`. With η = 0 a pair
+    /// has no term exactly at w = ω̃, and that of CH alone at w = −ω̃.
+    TimeOrdered {
+        /// The broadening η in eV.
+        eta: f64,
+    },
 }
 
-/// BerkeleyGW's defaults: gamma 0.5 eV, sexcut 4.
+/// BerkeleyGW's with its defaults: gamma 0.5 eV, sexcut 4.
 impl Default for Formula {
     fn default() -> Formula {
-        Formula { gamma: 0.5, sexcut: 4.0 }
+        Formula::BerkeleyGw { gamma: 0.5, sexcut: 4.0 }
     }
 }
 
@@ -98,6 +111,10 @@ pub fn screening_header(screening: &Screening) -> Result<Header> {
 
 pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
     let nbands = e.len();
+    let (sig_gamma, sexcut, eta) = match formula {
+        Formula::BerkeleyGw { gamma, sexcut } => (gamma, sexcut, None),
+        Formula::TimeOrdered { eta } => (0.0, f64::INFINITY, Some(eta)),
+    };
     Header {
         sig_ntband: nbands,
         peinf_ntband_max: nbands,
@@ -107,9 +124,10 @@ pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) 
         nstart: 1,
         nend: omega.len(),
         energies: Some(omega.to_vec()),
-        sig_gamma: formula.gamma,
+        sig_gamma,
         // No term is so large that this drops it.
-        sexcut: if formula.sexcut == f64::INFINITY { LARGEST_CUTOFF } else { formula.sexcut },
+        sexcut: if sexcut == f64::INFINITY { LARGEST_CUTOFF } else { sexcut },
+        eta,
         ..screening
     }
 }

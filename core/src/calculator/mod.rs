@@ -162,7 +162,8 @@ impl Calculator {
     }
 
     /// Whether results include the static CH of each band, `−½ Σ vcoul · eps · conj(aqsm) · aqsn` over G′ and G, as
-    /// BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. Its bits depend on neither version nor energies.
+    /// BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. Its bits depend on neither version
+    /// nor energies. Calls with another formula than BerkeleyGW's fail then.
     #[must_use]
     pub fn with_static_ch(self, is_wanted: bool) -> Calculator {
         Calculator { static_ch: is_wanted, ..self }
@@ -176,7 +177,8 @@ impl Calculator {
     }
 
     /// Whether only their sum, Σ, is wanted of screened exchange and Coulomb hole, which on a GPU takes up to 35 % less
-    /// time: it is in the place of `ach`, and `asx` is zero. A version for Σ alone gives this whatever is wanted.
+    /// time, as a matrix on a CPU too: it is in the place of `ach` or CH, and `asx` or SX is zero. A version for Σ alone
+    /// gives this whatever is wanted.
     #[must_use]
     pub fn with_sigma_alone(self, is_wanted: bool) -> Calculator {
         Calculator { sigma_alone: is_wanted, ..self }

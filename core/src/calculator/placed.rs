@@ -32,7 +32,11 @@ use crate::session::Session;
 
 /// A screening for any number of calls. On one GPU ω̃ and eps stay from the first call on if all has room.
 pub struct Placed<'a> {
+    /// As they were given.
+    given: CheckedPairs,
+    /// The same with this broadening, that of the last call.
     pairs: CheckedPairs,
+    eta: f64,
     /// Energies of the bands, occupations, ω and limits of the last call, and the identity that plans have of them.
     asked: Option<([Vec<f64>; 3], Formula, Id)>,
     /// Rows of this rank's G′ among the rows of all G, and among the rows of its columns: made at first use.
@@ -83,8 +87,20 @@ impl Calculator {
             _ => self.session.gpu().map(|_| Resident::default()),
         };
         let (rows, session) = ([None, None], self.session.clone());
-        let (asked, borrowed) = (None, PhantomData);
-        Ok(Placed { pairs, asked, rows, header, resident, once, begun, session, borrowed })
+        let (given, eta, asked, borrowed) = (pairs.clone(), 0.0, None, PhantomData);
+        Ok(Placed {
+            given,
+            pairs,
+            eta,
+            asked,
+            rows,
+            header,
+            resident,
+            once,
+            begun,
+            session,
+            borrowed,
+        })
     }
 
     /// SX − X and CH at these energies ω in eV; zero without columns, bands or G vectors. Host arrays are read in
@@ -124,6 +140,10 @@ impl Calculator {
             let what = format!("{needs}; found {found}");
             return Err(invalid("iw of ach_of_bands", what));
         }
+        if self.static_ch && matches!(formula, Formula::TimeOrdered { .. }) {
+            let what = "is of BerkeleyGW's formula: ask for it in a call with that";
+            return Err(invalid("static_ch", what));
+        }
         let (nbands, [ncouls, ngpown]) = (bands.e.len(), placed.dimensions());
         if [nbands, ncouls, ngpown].contains(&0) {
             return self.nothing(bands, Extents { nbands, ngpown, ncouls, nw: omega.len() });
@@ -153,7 +173,7 @@ impl Calculator {
         };
         check().map_err(|error| self.in_words_of_caller(error, None))?;
         let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
-        let outline = Outline { extents, poles, keeps_order, lists_once };
+        let outline = Outline { extents, cut_bands: 0, poles, keeps_order, lists_once };
         let Extents { nbands, nw, .. } = extents;
         let zeros = || vec![Complex64::ZERO; nbands];
         Ok(Found {
@@ -250,6 +270,7 @@ impl Placed<'_> {
     #[must_use]
     pub fn once(mut self) -> Self {
         self.pairs.once();
+        self.given.once();
         self.once = Some(self.begun);
         self
     }
@@ -266,6 +287,20 @@ impl Placed<'_> {
             false => header.rows().map(|row| row.map_or(NO_INDEX, |row| row as u32)).collect(),
         };
         self.rows[usize::from(aqsm_local)].get_or_insert_with(|| Arc::new(rows())).clone()
+    }
+
+    /// Takes this broadening. On a GPU the pairs of another one are dropped.
+    fn broaden(&mut self, eta: f64) -> Result<()> {
+        if eta == self.eta {
+            return Ok(());
+        }
+        let given = &self.given;
+        self.pairs = match eta {
+            0.0 => given.clone(),
+            eta => self.session.computed(|| given.broadened(eta))?,
+        };
+        (self.eta, self.resident) = (eta, self.session.gpu().map(|_| Resident::default()));
+        Ok(())
     }
 
     /// What is on the GPU, if a problem has these pairs and not others made of them.
@@ -299,6 +334,7 @@ impl Placed<'_> {
         require_small(extents, self.header.gvec_ng)?;
         let header = header_of(self.header.clone(), e, omega, formula);
         header.validate()?;
+        self.broaden(header.eta.unwrap_or_default())?;
         let (pairs, occ) = (&self.pairs, occ.to_vec());
         let problem_of = |bands: Result<problem::CheckedBands>, aqsm_local| -> Result<Problem> {
             let bands = bands?.with_occupations(occ)?;
@@ -338,7 +374,8 @@ pub struct MatrixBands<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FoundMatrix {
-    /// SX and CH of all l and m at each energy, or as [`MatrixBands::at_bands`], in `vcoul`'s unit; sum over ranks.
+    /// SX and CH of all l and m at each energy, or as [`MatrixBands::at_bands`], in `vcoul`'s unit; sum over ranks. Of
+    /// [Σ alone](Calculator::with_sigma_alone) zero and Σ.
     pub sums: MatrixSums,
     /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a CPU.
     pub version: &'static str,
@@ -403,7 +440,12 @@ impl Calculator {
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             let numbers = of_bands.as_ref().map(|(_, numbers)| &numbers[..]);
             let energies = numbers.map_or(MatrixEnergies::Energies, MatrixEnergies::Bands);
-            let task = MatrixTask { at: energies, stop, ..MatrixTask::new(&problem, &elements) };
+            let task = MatrixTask {
+                at: energies,
+                sigma_alone: self.sigma_alone,
+                stop,
+                ..MatrixTask::new(&problem, &elements)
+            };
             let summed =
                 workers(&self.session, task, None, &|_| ()).and_then(|(workers, version)| {
                     Ok((MatrixWorkers::new(task, workers, &Alone).sum(advance)?, version))

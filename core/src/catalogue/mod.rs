@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use gpp_cpu::problem::CHUNK;
-use gpp_cpu::versions::{CPU, CpuVersion, SIGMA as SIGMA_ON_CPU};
+use gpp_cpu::versions::{CPU, CpuVersion, MANY_BANDS, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
@@ -94,7 +94,8 @@ pub static SERIES: &[Series] = &[
         baseline: "cpu:threads",
         continues: None,
         best: "cpu:static",
-        condition: "on two cores with AVX-512, si214; cpu:paired for complex poles or fewer than 256 bands",
+        condition: "on two cores with AVX-512, si214; cpu:paired for complex poles or fewer than 256 bands, cpu:alone \
+                    for Σ alone",
     },
     Series {
         id: "sigma-gpu",
@@ -120,36 +121,58 @@ pub static SERIES: &[Series] = &[
 /// slabs.
 ///
 /// On an H100 moments of sorted pairs are faster than terms from five energies on, for si214 and si214-complex
-/// (docs/many-energies.md). On a CPU the least of these times decides, in tenths of a term of cpu:paired: what each pair
+/// (docs/many-energies.md); with real poles from four on if the cutoff may act in a quarter of the bands. On a CPU the least of these times decides, in tenths of a term of cpu:paired: what each pair
 /// takes by itself and, unless they are kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few
 /// energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
 /// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
     let Extents { nbands, nw, .. } = problem.extents;
-    let is_real = problem.poles == Poles::Real;
     let found = |id| find(id).expect("a test looks it up");
     if back_end == BackEnd::Gpu {
-        return if nw >= 5 { found("sigma:blocks") } else { best(back_end) };
+        let are_cut = problem.poles == Poles::Real && 4 * problem.cut_bands >= nbands;
+        let is_many = nw >= if are_cut { 4 } else { 5 };
+        return if is_many { found("sigma:blocks") } else { best(back_end) };
     }
-    let few = if is_real && nbands >= 256 { best(back_end) } else { found("cpu:paired") };
+    let has_static = problem.poles == Poles::Real && nbands >= MANY_BANDS;
+    let few = if has_static { best(back_end) } else { found("cpu:paired") };
+    fastest_on_cpu(problem, [few, found("sigma:cells")], [10, 18], [660, 1450])
+}
+
+/// The version for a problem on a CPU: one of few energies, of which a term with real and with complex poles takes
+/// `of_terms`, one of many, of which a chunk of bands takes `of_chunks`, or cpu:simd.
+fn fastest_on_cpu(
+    problem: Outline,
+    [few, many]: [Version; 2],
+    of_terms: [u64; 2],
+    of_chunks: [u64; 2],
+) -> Version {
+    let Extents { nbands, nw, .. } = problem.extents;
     let [terms, chunks] = [nbands.saturating_mul(nw), nbands.div_ceil(CHUNK)].map(|of| of as u64);
     let batches = few.energies(problem).count() as u64;
     let once = |lists: u64| if problem.lists_once { lists } else { 0 };
-    let [of_term, of_chunk, of_lists, of_sorting] =
-        if is_real { [10, 660, 450, 3000] } else { [18, 1450, 1300, 4700] };
+    let is_complex = usize::from(problem.poles != Poles::Real);
+    let [of_lists, of_sorting] = [[450, 3000], [1300, 4700]][is_complex];
     let times = [
-        (found("cpu:simd"), 84 * terms),
-        (few, of_term * terms + (400 + once(of_lists)) * batches),
-        (found("sigma:cells"), of_chunk * chunks + once(of_sorting)),
+        (find("cpu:simd").expect("a test looks it up"), 84 * terms),
+        (few, of_terms[is_complex] * terms + (400 + once(of_lists)) * batches),
+        (many, of_chunks[is_complex] * chunks + once(of_sorting)),
     ];
     times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }
 
-/// The version for Σ alone: v15 for up to four energies on a GPU, else [`best_for`]'s, whose sums are added.
+/// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a CPU as [`best_for`] chooses,
+/// but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
-    match (back_end, problem.extents.nw) {
-        (BackEnd::Gpu, 0..5) => find("v15").expect("a test looks it up"),
-        _ => best_for(back_end, problem),
+    let found = |id| find(id).expect("a test looks it up");
+    match back_end {
+        BackEnd::Gpu => {
+            let few = if problem.poles == Poles::Real { 4 } else { 6 };
+            found(if problem.extents.nw <= few { "v15" } else { "sigma:blocks-alone" })
+        }
+        BackEnd::Cpu => {
+            let versions = [found("cpu:alone"), found("sigma:cells-alone")];
+            fastest_on_cpu(problem, versions, [7, 12], [400, 870])
+        }
     }
 }
 
@@ -287,7 +310,10 @@ impl Version {
 
     /// Whether it sums Σ alone, in the place of CH.
     pub fn is_sigma_alone(self) -> bool {
-        self.gpu().is_some_and(|gpu| gpu.kernels[0].is_sigma_alone)
+        match self {
+            Version::Gpu(gpu) => gpu.kernels[0].is_sigma_alone,
+            Version::Cpu(cpu) => cpu.is_sigma_alone,
+        }
     }
 
     /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].
@@ -377,8 +403,12 @@ pub fn named(names: &str, back_end: BackEnd) -> Result<Vec<Version>> {
     named_for(names, back_end, None)
 }
 
-/// As [`named`], with `best` for this problem, except as the end of a range.
-pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Result<Vec<Version>> {
+/// As [`named`], with `best` for this problem, of Σ alone or not, except as the end of a range.
+pub fn named_for(
+    names: &str,
+    back_end: BackEnd,
+    problem: Option<(Outline, bool)>,
+) -> Result<Vec<Version>> {
     if names.split([',', '-']).any(|name| name.trim().is_empty()) {
         return Err(invalid(format!("--version {names}"), "has an empty name"));
     }
@@ -386,7 +416,9 @@ pub fn named_for(names: &str, back_end: BackEnd, problem: Option<Outline>) -> Re
     for name in names.split(',').map(str::trim) {
         let versions = match (series(name), problem) {
             (Some(whole), _) => whole.versions(),
-            (None, Some(problem)) if name == BEST => vec![best_for(back_end, problem)],
+            (None, Some((problem, is_alone))) if name == BEST => {
+                vec![if is_alone { best_alone_for } else { best_for }(back_end, problem)]
+            }
             (None, _) if name == "all" => all_on(back_end),
             (None, _) => from_to(name, back_end)?,
         };

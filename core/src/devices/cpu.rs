@@ -132,7 +132,8 @@ struct SlabArrays {
     aqsm: Option<Vec<Complex64>>,
     /// At a batch, for kernels that take these poles.
     fallback: Option<((Id, Range<usize>), Poles, Arc<FallbackPairs>)>,
-    sorted: Option<SortedSlab>,
+    /// For Σ alone or not.
+    sorted: Option<(bool, SortedSlab)>,
 }
 
 impl Worker for CpuWorker<'_> {
@@ -215,14 +216,16 @@ impl CpuWorker<'_> {
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        cpu: &CpuVersion,
+        cpu: &'static CpuVersion,
         control: Control,
     ) -> Result<SlabSums> {
         let (problem, host) = (self.problem, self.host);
+        let cpu = cpu.suited(batch.plan.poles, slab.nbands());
         let (plan, needs) = (&batch.plan, cpu.needs);
         let poles = cpu.poles(plan.poles);
+        let [plain_far, _, far_begin] = plan.classes(cpu.is_sigma_alone);
         let pool = host.pool(cpu.threads)?;
-        pool.install(|| self.prepare(slab, batch, needs, poles))?;
+        pool.install(|| self.prepare(slab, batch, needs, poles, cpu.is_sigma_alone))?;
         let made = &self.slab;
         let aqsm = made.aqsm.as_ref().filter(|_| needs.aqsm);
         let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
@@ -251,17 +254,19 @@ impl CpuWorker<'_> {
                 (
                     PlanSlices {
                         order: plan.order(),
+                        plain_far,
                         plain: plan.plain,
                         occupied: plan.occupied(),
-                        far_begin: plan.far_begin,
+                        far_begin,
                         half: plan.half,
+                        small: plan.small(cpu.poles(plan.poles)),
                         poles: plan.poles,
                         has_static: plan.has_static(),
                     },
                     FallbackSlices { mask, pairs, begins },
                 )
             }),
-            clusters: sorted.map(|(sorted, aqsn)| sorted.clusters(aqsn)),
+            clusters: sorted.map(|((_, sorted), aqsn)| sorted.clusters(aqsn)),
             stop: control.stop,
         };
         let begin = Instant::now();
@@ -277,6 +282,7 @@ impl CpuWorker<'_> {
         batch: &Batch,
         needs: ArrayNeeds,
         poles: Poles,
+        is_sigma_alone: bool,
     ) -> Result<()> {
         let (problem, made) = (self.problem, &mut self.slab);
         let planned = needs.plan && !problem.order().is_kept();
@@ -300,8 +306,11 @@ impl CpuWorker<'_> {
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {
             made.fallback = Some((batch.id(), poles, problem.fallback_kept(slab, batch, poles)));
         }
-        if needs.clusters && made.sorted.is_none() {
-            made.sorted = Some(SortedSlab::new(problem, slab)?);
+        let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;
+        if needs.clusters && !made.sorted.as_ref().is_some_and(is_sorted) {
+            made.sorted = None;
+            let sorted = SortedSlab::new(problem, slab, is_sigma_alone)?;
+            made.sorted = Some((is_sigma_alone, sorted));
         }
         Ok(())
     }

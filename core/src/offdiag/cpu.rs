@@ -36,7 +36,8 @@ const COLUMNS: usize = 64;
 /// Blocks for each thread between two waits, so that all have about as much to do.
 const EACH: usize = 8;
 
-/// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied.
+/// The kinds of P, in the order in which they are made: `sch` of all bands, `ssx` of those that are occupied. For Σ alone
+/// the first one is `sch − 2·occ·ssx`, and the second one is not multiplied.
 const KINDS: usize = 2;
 
 pub struct MatrixOnCpu<'a> {
@@ -241,7 +242,8 @@ impl<'a> MatrixOnCpu<'a> {
         let (problem, bands) = (self.task.problem, self.task.bands());
         let ncouls = problem.header().ncouls;
         let (w, occ) = (problem.wx()[n * problem.nw() + iw], problem.occ()[n]);
-        let kinds = if occ == 0.0 { 1 } else { KINDS };
+        let is_alone = self.task.sigma_alone;
+        let kinds = if occ == 0.0 || is_alone { 1 } else { KINDS };
         let mut sums = [0; KINDS].map(|_: usize| Vec::new());
         sums[..kinds].fill(vec![0.0; 3 * bands * igp.len()]);
         let some = igp.start * ncouls..igp.end * ncouls;
@@ -249,8 +251,12 @@ impl<'a> MatrixOnCpu<'a> {
         for ig in ranges(0..ncouls, IG).take_while(|_| !self.task.stop.is_asked()) {
             let pairs = DefinitionPairs { wtilde, eps, ncouls, ig: ig.clone(), stride: IG };
             let [sch, ssx] = scratch.each_mut().map(|p| planes_mut(p));
-            let ssx = (kinds == KINDS).then_some(ssx);
+            let ssx = (occ != 0.0).then_some(ssx);
             definition::make(self.level, &pairs, (w, self.task.problem.limits()), sch, ssx);
+            if is_alone && occ != 0.0 {
+                let [sch, ssx] = &mut *scratch;
+                sch.iter_mut().zip(ssx).for_each(|(sch, ssx)| *sch -= 2.0 * occ * *ssx);
+            }
             let a = planes(&operands.a).map(|plane| &plane[ig.start * bands..]);
             for (p, sums) in scratch.iter().zip(&mut sums[..kinds]) {
                 let lengths = [bands, ig.len(), igp.len()];

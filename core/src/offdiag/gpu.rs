@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use gpp_kernels::arrays::{self, Arguments};
 use gpp_kernels::offdiag::mma::COLUMNS;
-use gpp_kernels::offdiag::pack::{B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
+use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, MatrixLimits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
-pub use gpp_kernels::offdiag::{ALL, MatrixVersion};
+pub use gpp_kernels::offdiag::{ALL, ItemKind, MatrixVersion};
 
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
@@ -44,6 +44,8 @@ pub struct MatrixOnGpu<'a> {
     kernels: MatrixKernels,
     poles: Buffer<f64>,
     fallback: Buffer<u64>,
+    /// The pairs of [`images::scaled`].
+    scaled: Buffer<u64>,
     begins: Buffer<u32>,
     rows: Buffer<u32>,
     vcoul: Buffer<f64>,
@@ -95,7 +97,8 @@ impl<'a> MatrixOnGpu<'a> {
         let context = &gpu.context;
         let stream = context.stream("the images")?;
         let (image, fallback) = images::poles(&task, &shape);
-        let words: Vec<u64> = fallback.iter().flat_map(words).collect();
+        let [pairs, scaled] = [&fallback, &images::scaled(&task, &fallback)]
+            .map(|pairs| pairs.iter().flat_map(words).collect::<Vec<u64>>());
         let (rows, vcoul) = images::rows(&task, &shape);
         let (w, weights) = images::energies(&task);
         let together = shape.together(task.nw());
@@ -110,9 +113,10 @@ impl<'a> MatrixOnGpu<'a> {
         };
         let mut on_gpu = MatrixOnGpu {
             in_flight: VecDeque::new(),
-            kernels: MatrixKernels::load(gpu, &shape)?,
+            kernels: MatrixKernels::load(gpu, &task, &shape)?,
             poles: context.upload("poles", &image, &stream)?,
-            fallback: context.upload("fallback pairs", &words, &stream)?,
+            fallback: context.upload("fallback pairs", &pairs, &stream)?,
+            scaled: context.upload("fallback pairs", &scaled, &stream)?,
             begins: context.upload("fallback pairs", &images::begins(&fallback), &stream)?,
             rows: context.upload("rows of igp", &rows, &stream)?,
             vcoul: context.upload("vcoul_loc", &vcoul, &stream)?,
@@ -149,13 +153,14 @@ impl<'a> MatrixOnGpu<'a> {
         &self,
         slot: &MatrixSlot,
         a: *const f64,
-        batch: PartAtEnergy,
+        batch: &PartAtEnergy,
         sums: *mut f64,
     ) -> Result<()> {
         let place = ImageAddresses {
             a,
             poles: self.poles.pointer(),
             pairs: self.fallback.pointer().cast(),
+            scaled: self.scaled.pointer().cast(),
             begins: self.begins.pointer(),
             columns: self.begins.len() as u32 - 1,
             rows: self.rows.pointer(),
@@ -169,12 +174,12 @@ impl<'a> MatrixOnGpu<'a> {
             Launches::for_batch(&self.task, &self.shape, &place, batch, sums);
         let (kernels, MatrixVersion { tile_u, tile_sigma, .. }) =
             (&self.kernels, self.shape.version);
-        let of_u = &kernels.first[usize::from(batch.exchange)];
+        let of_u = kernels.first[batch.kind as usize].as_ref().expect("loaded for the task");
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
             of_u.launch(&slot.stream, first.blocks(*tile_u), &first)?;
-            if fallback.columns > 0 {
+            for fallback in fallback {
                 kernels.fallback.launch(&slot.stream, fallback.blocks(), &fallback)?;
             }
             if batch.gathers {
@@ -225,8 +230,8 @@ impl MatrixKernel {
 }
 
 struct MatrixKernels {
-    /// U of `sch` and of `ssx`.
-    first: [MatrixKernel; 2],
+    /// U of each [`ItemKind`] that the task has.
+    first: [Option<MatrixKernel>; 3],
     fallback: MatrixKernel,
     gather: MatrixKernel,
     second: MatrixKernel,
@@ -234,19 +239,25 @@ struct MatrixKernels {
 }
 
 impl MatrixKernels {
-    fn load(gpu: &Gpu, shape: &ImageShape) -> Result<MatrixKernels> {
+    fn load(gpu: &Gpu, task: &MatrixTask, shape: &ImageShape) -> Result<MatrixKernels> {
         let kernel = |symbol, threads, shared| -> Result<MatrixKernel> {
             Ok(MatrixKernel { loaded: gpu.load(symbol)?, threads, shared })
         };
         let MatrixVersion { tile_u, tile_sigma, symbols_u, symbol_sigma, .. } = *shape.version;
         let of_u = shape.version.shared(tile_u, shape.words());
-        let [hole, exchange] = symbols_u[usize::from(!shape.real)];
+        let symbols_u = symbols_u[usize::from(!shape.real)];
+        let needed: Vec<ItemKind> = (0..task.parts())
+            .flat_map(|part| batches(task, 0..1, part))
+            .map(|batch| batch.kind)
+            .collect();
+        let first = ItemKind::ALL.map(|kind| {
+            let symbol = needed.contains(&kind).then_some(symbols_u[kind as usize]);
+            symbol.map(|symbol| kernel(symbol, tile_u.threads(), of_u)).transpose()
+        });
+        let [hole, exchange, occupied] = first;
         let of_sigma = shape.version.shared(tile_sigma, 2);
         Ok(MatrixKernels {
-            first: [
-                kernel(hole, tile_u.threads(), of_u)?,
-                kernel(exchange, tile_u.threads(), of_u)?,
-            ],
+            first: [hole?, exchange?, occupied?],
             fallback: kernel(FallbackPairs::SYMBOL, THREADS, 0)?,
             gather: kernel(PackV::SYMBOL, THREADS, 0)?,
             second: kernel(symbol_sigma, tile_sigma.threads(), of_sigma)?,
@@ -269,6 +280,8 @@ pub struct ImageAddresses {
     /// Fallback pairs, where those of an igp begin, and how many igp have any.
     pub pairs: *const FallbackPair,
     pub begins: *const u32,
+    /// The pairs of [`images::scaled`].
+    pub scaled: *const FallbackPair,
     pub columns: u32,
     pub rows: *const u32,
     pub vcoul: *const f64,
@@ -279,21 +292,26 @@ pub struct ImageAddresses {
 }
 
 /// Bands n of a part at an energy, of one kind of P.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PartAtEnergy {
-    pub group: usize,
-    pub count: usize,
+    pub n: Range<usize>,
     pub iw: usize,
-    /// Whether they are of `ssx`.
-    pub exchange: bool,
+    pub kind: ItemKind,
     /// Whether V is made: at the first energy. It is the same at the others.
     pub gathers: bool,
 }
 
-/// The launches of a batch, in their order; fallback pairs are launched if there are any.
+impl PartAtEnergy {
+    /// To which of the matrices at its energy it adds: 0 of CH, or Σ alone, or 1 of SX.
+    pub fn matrix(&self, task: &MatrixTask) -> usize {
+        usize::from(self.kind == ItemKind::Exchange && !task.sigma_alone)
+    }
+}
+
+/// The launches of a batch, in their order.
 pub struct Launches {
     pub first: ProductU,
-    pub fallback: FallbackPairs,
+    pub fallback: Vec<FallbackPairs>,
     pub gather: PackV,
     pub second: ProductSigma,
 }
@@ -304,22 +322,24 @@ impl Launches {
         task: &MatrixTask,
         shape: &ImageShape,
         place: &ImageAddresses,
-        batch: PartAtEnergy,
+        batch: &PartAtEnergy,
         sums: *mut f64,
     ) -> Launches {
-        let ImageAddresses { a, poles, pairs, begins, columns, rows, vcoul, u, v, .. } = *place;
+        let ImageAddresses { a, poles, pairs, begins, columns, rows, vcoul, .. } = *place;
+        let ImageAddresses { scaled, u, v, .. } = *place;
         let ImageShape { fragments, steps, right, second, slots, .. } = *shape;
-        let (nbands, nw, n) = (task.problem.occ().len(), task.nw(), batch.group * GROUP);
+        let (nbands, nw, n) = (task.problem.occ().len(), task.nw(), batch.n.start);
+        let a = a.wrapping_add(n % GROUP * (fragments * A_FRAGMENT) as usize);
         let w = place.w.wrapping_add(batch.iw * nbands + n);
         let exact_w = w.wrapping_add(nw * nbands);
-        let exchange = u32::from(batch.exchange);
-        let weights = place.weights.wrapping_add(exchange as usize * nbands + n);
-        let (count, group) = (batch.count as u32, shape.group());
+        let is_exchange = batch.kind == ItemKind::Exchange;
+        let weights = place.weights.wrapping_add(usize::from(is_exchange) * nbands + n);
+        let (count, group) = (batch.n.len() as u32, shape.group());
         let MatrixLimits { first, sexcut } = images::limits(task, shape);
         let of_u =
             ProductU { a, poles, w, u, steps, count, fragments, group, right, first, sexcut };
         let arrays::Limits { limittwo, limitone, sexcut } = task.problem.limits();
-        let fallback = FallbackPairs {
+        let of_pairs = |pairs, exchange| FallbackPairs {
             a,
             pairs,
             begins,
@@ -331,10 +351,15 @@ impl Launches {
             fragments,
             group,
             right,
-            exchange,
+            exchange: u32::from(exchange),
             limittwo,
             limitone,
             sexcut,
+        };
+        let fallback = match batch.kind {
+            _ if columns == 0 => Vec::new(),
+            ItemKind::Occupied => vec![of_pairs(pairs, false), of_pairs(scaled, true)],
+            ItemKind::Hole | ItemKind::Exchange => vec![of_pairs(pairs, is_exchange)],
         };
         let gather = PackV {
             a,
@@ -355,16 +380,34 @@ impl Launches {
     }
 }
 
-/// The batches of a part in launch order: `sch` of all n at each energy, then `ssx` up to the last occupied.
-pub fn batches(occ: &[f64], iw: Range<usize>, group: usize) -> Vec<PartAtEnergy> {
-    let part = &occ[group * GROUP..occ.len().min((group + 1) * GROUP)];
-    let occupied = part.iter().rposition(|&occ| occ != 0.0).map_or(0, |last| last + 1);
-    let kinds = [(part.len(), false), (occupied, true)].into_iter().filter(|(count, _)| *count > 0);
-    let of_kind = |(count, exchange)| {
-        let first = iw.start;
-        iw.clone().map(move |iw| PartAtEnergy { group, count, iw, exchange, gathers: iw == first })
+/// The batches of a part in launch order, each at all energies: `sch` of all n, then `ssx` up to the last occupied. For
+/// Σ alone n that follow each other: those that are fully occupied, `sch` of the others, and `ssx` of those whose
+/// occupation is fractional.
+pub fn batches(task: &MatrixTask, iw: Range<usize>, part: usize) -> Vec<PartAtEnergy> {
+    let (part, occ) = (task.part(part), task.problem.occ());
+    let runs = |kind, is_of_kind: &dyn Fn(f64) -> bool| -> Vec<(Range<usize>, ItemKind)> {
+        let n: Vec<usize> = part.clone().filter(|&n| is_of_kind(occ[n])).collect();
+        let runs = n.chunk_by(|before, n| before + 1 == *n);
+        runs.map(|run| (run[0]..run[0] + run.len(), kind)).collect()
     };
-    kinds.flat_map(of_kind).collect()
+    let kinds = if task.sigma_alone {
+        let is_fractional = |occ| occ != 0.0 && occ != 1.0;
+        [
+            runs(ItemKind::Occupied, &|occ| occ == 1.0),
+            runs(ItemKind::Hole, &|occ| occ != 1.0),
+            runs(ItemKind::Exchange, &is_fractional),
+        ]
+        .concat()
+    } else {
+        let last = part.clone().rev().find(|&n| occ[n] != 0.0);
+        let occupied = last.map(|last| (part.start..last + 1, ItemKind::Exchange));
+        [(part.clone(), ItemKind::Hole)].into_iter().chain(occupied).collect()
+    };
+    let first = iw.start;
+    let at_energies = |(n, kind): (Range<usize>, ItemKind)| {
+        iw.clone().map(move |iw| PartAtEnergy { n: n.clone(), iw, kind, gathers: iw == first })
+    };
+    kinds.into_iter().flat_map(at_energies).collect()
 }
 
 impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
@@ -387,10 +430,10 @@ impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
         let slot = &self.slots[at];
         let span = [self.context.event()?, self.context.event()?];
         span[0].record(&slot.stream)?;
-        for batch in batches(self.task.problem.occ(), iw.clone(), part) {
-            let matrix = 2 * (batch.iw - iw.start) + usize::from(batch.exchange);
+        for batch in batches(&self.task, iw.clone(), part) {
+            let matrix = 2 * (batch.iw - iw.start) + batch.matrix(&self.task);
             let sums = slot.sums.pointer().wrapping_add(matrix * self.shape.sums());
-            self.launch(slot, a, batch, sums)?;
+            self.launch(slot, a, &batch, sums)?;
         }
         span[1].record(&slot.stream)?;
         let fold = self.shape.fold(slot.sums.pointer(), slot.folded.pointer(), 2 * iw.len() as u32);

@@ -10,6 +10,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::offdiag::task::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
+use crate::problem::range::Lookup;
 
 /// Blocks of the second product that fill a device, of 16 l each.
 const SECOND_BLOCKS: usize = 288;
@@ -65,9 +66,11 @@ impl ImageShape {
         self.fragments * GROUP as u32
     }
 
-    /// Numbers of a group's image of A.
+    /// Numbers of a group's image of A, and of a tile behind it: the last of a batch that begins within the group may read
+    /// some of them.
     pub fn a(&self) -> usize {
-        self.steps as usize * (self.group() * A_FRAGMENT) as usize
+        let tile = self.version.tile_u.a_fragments() * A_FRAGMENT;
+        self.steps as usize * (self.group() * A_FRAGMENT) as usize + tile as usize
     }
 
     /// Numbers of the images of U of a group.
@@ -145,8 +148,11 @@ pub fn poles(task: &MatrixTask, shape: &ImageShape) -> (Vec<f64>, Vec<FallbackPa
     let (problem, limits) = (task.problem, task.problem.limits());
     let (wtilde, eps, extents) = (problem.wtilde(), problem.eps(), problem.extents());
     let largest = problem.wx().iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+    // For Σ alone kernels do not test whether w is at a pole, where the definition has no term.
+    let energies = Lookup::from_energies(problem.wx().iter().copied().filter(|_| task.sigma_alone));
+    let is_at_w = |pole: Complex64| pole.im == 0.0 && energies.contains(pole.re);
     let fits = |pole: Complex64| {
-        let is_made = largest < LARGEST && (!shape.real || pole.im == 0.0);
+        let is_made = largest < LARGEST && (!shape.real || pole.im == 0.0) && !is_at_w(pole);
         is_made && is_regular(pole, &limits, largest)
     };
     let (words, fragments) = (shape.words() as usize, shape.right as usize);
@@ -182,6 +188,12 @@ pub fn poles(task: &MatrixTask, shape: &ImageShape) -> (Vec<f64>, Vec<FallbackPa
         FallbackPair { wtilde, eps, ig, igp }
     });
     (image, fallback.collect())
+}
+
+/// For Σ alone, fallback pairs whose `ssx` is what a fully occupied band adds to `sch`: −2 times that of the given ones.
+pub fn scaled(task: &MatrixTask, fallback: &[FallbackPair]) -> Vec<FallbackPair> {
+    let pairs = fallback.iter().filter(|_| task.sigma_alone);
+    pairs.map(|&pair| FallbackPair { eps: -2.0 * pair.eps, ..pair }).collect()
 }
 
 /// The first fallback pair of each igp that has any, and the end of the last.
@@ -220,9 +232,9 @@ pub fn limits(task: &MatrixTask, shape: &ImageShape) -> MatrixLimits {
         let first = limits.limittwo.next_up().to_bits();
         return MatrixLimits { first, sexcut: (limits.sexcut * limits.sexcut).to_bits() };
     }
-    // The smallest number whose square, rounded, is above the limit.
-    let mut first = limits.limittwo.sqrt();
-    while first * first > limits.limittwo {
+    // The smallest number whose square, rounded, is above the limit, if squares there have all their digits.
+    let mut first = limits.limittwo.max(f64::MIN_POSITIVE).sqrt();
+    while limits.limittwo > f64::MIN_POSITIVE && first * first > limits.limittwo {
         first = first.next_down();
     }
     while first * first <= limits.limittwo {

@@ -19,6 +19,8 @@ pub struct MatrixTask<'a> {
     /// `A_l(ig,n)` of all bands l.
     pub elements: &'a dyn Elements,
     pub at: MatrixEnergies<'a>,
+    /// Whether only Σ is wanted: it is in the place of CH, and SX is zero.
+    pub sigma_alone: bool,
     /// Ends the calculation, within a part too.
     pub stop: &'a Stop,
 }
@@ -46,7 +48,8 @@ impl MatrixEnergies<'_> {
 impl<'a> MatrixTask<'a> {
     /// All elements at all energies of a problem.
     pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> MatrixTask<'a> {
-        MatrixTask { problem, elements, at: MatrixEnergies::Energies, stop: &NEVER }
+        let at = MatrixEnergies::Energies;
+        MatrixTask { problem, elements, at, sigma_alone: false, stop: &NEVER }
     }
 
     pub fn planes(&self) -> usize {
@@ -65,11 +68,11 @@ impl<'a> MatrixTask<'a> {
         self.problem.nw()
     }
 
-    /// Operations of some bands n: eight a complex product and addition, of both products.
+    /// Operations of some bands n: eight a complex product and addition, of both products, for Σ alone of one P a band.
     pub fn operations_of(&self, n: Range<usize>) -> f64 {
         let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
-        let occupied = occ.iter().filter(|&&occ| occ != 0.0).count();
-        let items = (self.nw() * (occ.len() + occupied)) as f64;
+        let exchange = occ.iter().filter(|&&occ| occ != 0.0 && !self.sigma_alone).count();
+        let items = (self.nw() * (occ.len() + exchange)) as f64;
         let (bands, ngpown) = (self.bands() as f64, extents.ngpown as f64);
         8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
     }
@@ -96,7 +99,7 @@ pub struct MatrixSums {
     pub bands: usize,
     /// Screened exchange.
     pub sx: Vec<Complex64>,
-    /// Coulomb hole.
+    /// Coulomb hole, or Σ of a task for Σ alone.
     pub ch: Vec<Complex64>,
 }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::formula::LIMITONE;
+use gpp_kernels::formula::{LIMITONE, UNLIMITED};
 
 use crate::error::{Error, Fault, Quantity, Result, invalid};
 use crate::problem::arrays::{ArraySpec, ComplexMatrix, Extents};
-use crate::problem::range::{LARGEST_FACTOR, within};
+use crate::problem::range::{LARGEST_CUTOFF, LARGEST_FACTOR, LARGEST_POLE, within};
 
 /// Everything in an input file but the matrices, in the file's names. Indices are 1-based.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +61,8 @@ pub struct Header {
     pub vcoul: Vec<f64>,
     /// Bound on `|ssx| / |eps|` if `wx < 0`.
     pub sexcut: f64,
+    /// Broadening in eV of the time-ordered formula, for which a file has no place; none for BerkeleyGW's formula.
+    pub eta: Option<f64>,
 }
 
 /// The columns of a problem that are summed: those that are not masked.
@@ -77,6 +79,9 @@ pub struct Unmasked {
 pub const MOST_ENERGIES: usize = 100_000;
 
 const TOL_WX: f64 = 1e-12;
+
+/// Products of four are numbers.
+const SMALLEST_WX: f64 = 1e-30;
 
 impl Header {
     pub fn nw(&self) -> usize {
@@ -140,6 +145,7 @@ impl Header {
             (Quantity::Tol, self.tol, FINITE),
             (Quantity::Efermi, self.efermi, FINITE),
             (Quantity::Sexcut, self.sexcut, not_negative),
+            (Quantity::Eta, self.eta.unwrap_or_default(), [0.0, LARGEST_POLE]),
         ] {
             if !(low..=high).contains(&found) {
                 return Err(Error::data(of, Fault::value(&[], found, bounds)));
@@ -150,6 +156,10 @@ impl Header {
 
     /// Limits of the formula; the file's own are recomputed, as the reference does.
     pub fn limits(&self) -> Limits {
+        if self.eta.is_some() {
+            // Neither a near form nor a cutoff: the poles have the broadening.
+            return Limits { limittwo: 0.0, limitone: UNLIMITED, sexcut: LARGEST_CUTOFF };
+        }
         Limits {
             limittwo: self.sig_gamma * self.sig_gamma,
             limitone: LIMITONE,
@@ -179,14 +189,16 @@ impl Header {
         self.above_state().iter().map(|above| from + above).collect()
     }
 
-    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`, at least 1e-12 from zero; ω is `e_lk` + `above_state`.
+    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`; ω is `e_lk` + `above_state`. At least 1e-12 from zero, of the time-ordered
+    /// formula 1e-30.
     pub fn wx(&self) -> Vec<f64> {
         let omega: Vec<f64> = self.above_state().iter().map(|above| self.e_lk + above).collect();
         let of_band = |n: usize| {
             let e = self.e(n);
             omega.iter().map(move |omega| omega - e)
         };
-        let off_zero = |wx: f64| if wx.abs() < TOL_WX { TOL_WX } else { wx };
+        let nearest = if self.eta.is_none() { TOL_WX } else { SMALLEST_WX };
+        let off_zero = |wx: f64| if wx.abs() < nearest { nearest } else { wx };
         (0..self.nbands).flat_map(of_band).map(off_zero).collect()
     }
 

@@ -399,6 +399,11 @@ impl Source for InputFile {
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
     }
 
+    fn set_eta(&mut self, eta: f64) {
+        self.header = Header { eta: Some(eta), ..Header::clone(&self.header) }.into();
+        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
+    }
+
     fn sample(&mut self, columns: usize) {
         self.header = Header::clone(&self.header).sampled(columns).into();
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
@@ -470,6 +475,10 @@ pub fn write_with_subrecords(
 ) -> Result<()> {
     assert!(max_subrecord > 0 && max_subrecord <= MAX_SUBRECORD);
     let progress = progress.into();
+    if problem.header().eta.is_some() {
+        let what = "has the poles of the time-ordered formula, and a file is for BerkeleyGW's";
+        return Err(invalid(problem.name(), what));
+    }
     if problem.header().energies.is_some() {
         let what = "its energies are not a grid e_lk + sig_dw·(iw − 2), and a file holds nstart, nend, sig_dw and \
                     e_lk only";

@@ -157,7 +157,8 @@ impl Preparation {
                 )
             }
             Layout::Clusters => {
-                PreparedPairs::Sorted(SortedCells::for_slab(problem, slab, Evaluator::Gpu)?)
+                let (by, is_alone) = (Evaluator::Gpu, kernel.is_sigma_alone);
+                PreparedPairs::Sorted(SortedCells::for_slab(problem, slab, by, is_alone)?)
             }
         }))
     }
@@ -428,10 +429,10 @@ pub struct SortedSlab {
 }
 
 impl SortedSlab {
-    pub fn new(problem: &Problem, slab: SlabView) -> Result<SortedSlab> {
+    pub fn new(problem: &Problem, slab: SlabView, is_sigma_alone: bool) -> Result<SortedSlab> {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         let aqsm = cpu::BandPanels::from_columns(&columns, slab.len());
-        Ok(SortedSlab { cells: problem.cells_kept(slab)?, aqsm })
+        Ok(SortedSlab { cells: problem.cells_kept(slab, is_sigma_alone)?, aqsm })
     }
 
     /// With [`band_panels`] of the same problem.

@@ -27,8 +27,8 @@ use twox_hash::XxHash64;
 
 use crate::error::{Error, Fault, Owner, Quantity, Result};
 use crate::os::memory;
+use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
-use crate::problem::arrays::{EPS, Of, WTILDE};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
@@ -79,6 +79,9 @@ pub trait Source: Send + Sync {
 
     /// Keeps so many columns, [`Header::sampled`], and drops sums that came with the source's own.
     fn sample(&mut self, columns: usize);
+
+    /// Takes the time-ordered formula with this broadening in eV, and drops sums that came with the source's own.
+    fn set_eta(&mut self, eta: f64);
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
     fn start(&self) -> Sums {
@@ -167,7 +170,8 @@ struct Made {
     /// The identity of the energies.
     of: Option<Id>,
     fallback: Vec<(Range<usize>, Poles, Arc<FallbackPairs>)>,
-    cells: Option<Arc<SortedCells>>,
+    /// To sum both parts, and Σ alone.
+    cells: [Option<Arc<SortedCells>>; 2],
 }
 
 /// As many batches of energies keep their fallback pairs.
@@ -236,7 +240,8 @@ impl Problem {
     pub fn open(source: Box<dyn Source>, keeps_share: bool, ranks: &dyn Ranks) -> Result<Problem> {
         let bands = source.bands()?;
         let local = source.poles(ranks.share(source.extents().ngpown))?;
-        let are_real = ranks.least((local == Poles::Real).into()) == 1;
+        let are_broad = bands.header().eta.is_some_and(|eta| eta != 0.0);
+        let are_real = ranks.least((local == Poles::Real && !are_broad).into()) == 1;
         let poles = if are_real { Poles::Real } else { Poles::Any };
         let (start, stored) = (source.start(), source.stored());
         let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles);
@@ -377,14 +382,15 @@ impl Problem {
     }
 
     /// The pairs of a slab sorted by their poles for a CPU, kept if the screening is placed.
-    pub fn cells_kept(&self, slab: SlabView) -> Result<Arc<SortedCells>> {
-        let sort = || SortedCells::for_slab(self, slab, Evaluator::Cpu).map(Arc::new);
+    pub fn cells_kept(&self, slab: SlabView, is_sigma_alone: bool) -> Result<Arc<SortedCells>> {
+        let sort =
+            || SortedCells::for_slab(self, slab, Evaluator::Cpu, is_sigma_alone).map(Arc::new);
         let Some(kept) = self.kept(slab) else { return sort() };
-        let mut made = self.made(kept);
-        if made.cells.is_none() {
-            made.cells = Some(sort()?);
+        let cells = &mut self.made(kept).cells[usize::from(is_sigma_alone)];
+        if cells.is_none() {
+            *cells = Some(sort()?);
         }
-        Ok(made.cells.clone().expect("made above"))
+        Ok(cells.clone().expect("made above"))
     }
 
     /// What is made at the energies of this problem; that of others is dropped.
@@ -415,7 +421,10 @@ impl Problem {
 
     pub fn outline(&self) -> Outline {
         let (extents, keeps_order) = (self.extents(), self.order.is_kept());
-        Outline { extents, poles: self.poles, keeps_order, lists_once: self.lists_once }
+        let is_cut =
+            |n: &usize| self.occ()[*n] != 0.0 && self.energies(*n).iter().any(|w| *w < 0.0);
+        let cut_bands = (0..extents.nbands).filter(is_cut).count();
+        Outline { extents, cut_bands, poles: self.poles, keeps_order, lists_once: self.lists_once }
     }
 }
 
@@ -432,6 +441,8 @@ impl Deref for Problem {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     pub extents: Extents,
+    /// Occupied bands with an energy below zero, where the cutoff may act.
+    pub cut_bands: usize,
     pub poles: Poles,
     /// Whether the plan's order of bands is the problem's.
     pub keeps_order: bool,
@@ -520,6 +531,18 @@ impl CheckedPairs {
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, kept) = (Id::unique(), Some(Arc::default()));
         Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
+    }
+
+    /// These with the broadening η in eV of the time-ordered formula.
+    pub fn broadened(&self, eta: f64) -> Result<CheckedPairs> {
+        let copy = |array: &ArraySpec, matrix: &[Complex64]| copied(array.name(), matrix);
+        let mut wtilde = copy(&WTILDE, &self.wtilde)?.into();
+        let mut eps = copy(&EPS, &self.eps)?.into();
+        range::broaden(&mut wtilde, &mut eps, eta)?;
+        let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
+        let (id, wtilde, eps) = (Id::unique(), Arc::new(wtilde), Arc::new(eps));
+        let kept = self.kept.as_ref().map(|_| Arc::default());
+        Ok(CheckedPairs { id, wtilde, eps, poles, care, kept, ..self.clone() })
     }
 
     /// For one call: nothing is kept of them.

@@ -8,7 +8,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::error::{EnergyAt, Error, Fault, Quantity, Result};
-use crate::problem::arrays::{ArraySpec, ComplexMatrix, WTILDE, copied};
+use crate::problem::arrays::{ArraySpec, ComplexMatrix, EPS, WTILDE, copied};
 use crate::problem::header::Header;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
@@ -140,6 +140,26 @@ pub(super) fn resolved_poles(
 /// Whether a pair has terms: with a pole of exactly zero `delw` and Ω² are zero, so both branches are.
 pub(super) fn contributes(wtilde: Complex64, eps: Complex64) -> bool {
     wtilde != Complex64::ZERO && eps != Complex64::ZERO
+}
+
+/// ω̃ − iη and `eps·ω̃/(ω̃ − iη)` in place of ω̃ and `eps`, whose product stays: with these poles `1/(w − ω̃)` and
+/// `1/(w + ω̃)` have the broadening η, in eV, of the time-ordered formula.
+pub(super) fn broaden(wtilde: &mut ComplexMatrix, eps: &mut ComplexMatrix, eta: f64) -> Result<()> {
+    if eta == 0.0 {
+        return Ok(());
+    }
+    let wtilde = wtilde.to_mut(WTILDE.name())?.par_iter_mut();
+    let eps = eps.to_mut(EPS.name())?.par_iter_mut();
+    wtilde.zip(eps).filter(|(wtilde, _)| **wtilde != Complex64::ZERO).for_each(|(wtilde, eps)| {
+        let before = *wtilde;
+        wtilde.im -= eta;
+        if *wtilde == Complex64::ZERO {
+            // A pole of zero has no terms; one that is as near to it as rounding has those of iη.
+            wtilde.re = 1e-17 * eta;
+        }
+        *eps *= before / *wtilde;
+    });
+    Ok(())
 }
 
 fn vanishes(factor: &Complex64) -> bool {

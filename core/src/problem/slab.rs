@@ -156,8 +156,8 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// The `igp` (0-based) of the problem with these bands: `wtilde` and `eps`, both `(ncouls, n)`, and
-    /// `aqsm_local(n, nbands)`.
+    /// The `igp` (0-based) of the problem with these bands: `wtilde` and `eps`, both `(ncouls, n)`, which the slab has with
+    /// the broadening of the header, and `aqsm_local(n, nbands)`.
     pub fn new(
         bands: &CheckedBands,
         igp: Range<usize>,
@@ -176,6 +176,10 @@ impl Slab {
         EPS.check(extents, eps.len())?;
         range::check_factors(&EPS, &mut eps, pair)?;
         let elements = Slab::checked_elements(bands, igp.clone(), aqsm_local.into())?;
+        if let Some(eta) = bands.header().eta {
+            range::check_size(&WTILDE, &wtilde, range::LARGEST_POLE, pair)?;
+            range::broaden(&mut wtilde, &mut eps, eta)?;
+        }
         if let Some(resolved) = range::resolved_poles(bands.header(), bands.wx(), &wtilde, pair)? {
             wtilde = resolved;
         }
@@ -226,6 +230,7 @@ impl Slab {
             aqsm_local: MatrixRows::new(&self.aqsm_local, n),
             ncouls: self.ncouls,
             nbands: self.nbands,
+            share: [0, 1],
         }
     }
 }
@@ -250,9 +255,17 @@ pub struct SlabView<'a> {
     eps: &'a [Complex64],
     vcoul_loc: &'a [f64],
     aqsm_local: MatrixRows<'a>,
+    /// Which share of its sorted pairs is summed, and of how many.
+    pub share: [usize; 2],
 }
 
 impl<'a> SlabView<'a> {
+    /// The same for a share of its sorted pairs, by an identity of its own.
+    #[must_use]
+    pub fn shared(self, id: Id, share: [usize; 2]) -> SlabView<'a> {
+        SlabView { of: id, pairs_of: id, share, ..self }
+    }
+
     /// The identity of the data, and which igp of them.
     pub fn id(self) -> (Id, Range<usize>) {
         (self.of, self.igp())

@@ -109,6 +109,10 @@ impl Source for Synthesis {
         self.header = grid.apply_to(&self.header).into();
     }
 
+    fn set_eta(&mut self, eta: f64) {
+        self.header = Header { eta: Some(eta), ..Header::clone(&self.header) }.into();
+    }
+
     fn sample(&mut self, columns: usize) {
         self.header = Header::clone(&self.header).sampled(columns).into();
     }

@@ -8,7 +8,7 @@
 //! Σ(l,m)   += Σ_igp U(l,igp) · V(igp,m)     V = vcoul · conj(A_m(igp,n))
 //! ```
 //!
-//! An *item* is one P: a band n, an energy and one of `ssx` and `sch`. P is never stored: a warp makes the elements
+//! An *item* is one P: a band n, an energy and an [`ItemKind`]. P is never stored: a warp makes the elements
 //! of its next product in the registers in which the matrix instruction wants them. On the CPU a warp is all of its
 //! lanes at once, so that tests run this source.
 //!
@@ -27,8 +27,23 @@ pub mod product;
 use mma::ROWS;
 use pack::{FallbackPairs, Fold, PackV, THREADS};
 use pipeline::{BlockTile, TileConfig};
-use poles::{ComplexSch, ComplexSsx, Sch, Ssx};
+use poles::{ComplexOccupied, ComplexSch, ComplexSsx, Occupied, Sch, Ssx};
 use product::{ProductSigma, ProductU};
+
+/// What P is. For Σ alone a fully occupied band takes one item instead of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// `sch`.
+    Hole,
+    /// `ssx`.
+    Exchange,
+    /// `sch − 2·ssx`.
+    Occupied,
+}
+
+impl ItemKind {
+    pub const ALL: [ItemKind; 3] = [ItemKind::Hole, ItemKind::Exchange, ItemKind::Occupied];
+}
 
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
@@ -49,12 +64,12 @@ pub struct MatrixVersion {
     pub splits: bool,
     pub tile_u: BlockTile,
     pub tile_sigma: BlockTile,
-    /// Symbols of U: of real poles and of complex ones, for `sch` and for `ssx`.
-    pub symbols_u: [[&'static str; 2]; 2],
+    /// Symbols of U: of real poles and of complex ones, for each [`ItemKind`].
+    pub symbols_u: [[&'static str; 3]; 2],
     pub symbol_sigma: &'static str,
     /// A warp of a block of each kernel on the CPU, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub warp_u: [[unsafe fn(&ProductU, u32, u32); 2]; 2],
+    pub warp_u: [[unsafe fn(&ProductU, u32, u32); 3]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
     pub warp_sigma: unsafe fn(&ProductSigma, u32, u32),
 }
@@ -81,9 +96,9 @@ impl MatrixVersion {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl MatrixVersion {
-    /// Runs a kernel of U on the CPU: of real or complex poles, for `sch` or `ssx`.
-    pub unsafe fn run_u(&self, complex: bool, exchange: bool, arguments: &ProductU) {
-        let warp = self.warp_u[usize::from(complex)][usize::from(exchange)];
+    /// Runs a kernel of U on the CPU: of real or complex poles.
+    pub unsafe fn run_u(&self, complex: bool, kind: ItemKind, arguments: &ProductU) {
+        let warp = self.warp_u[usize::from(complex)][kind as usize];
         self.tile_u.run(arguments.blocks(self.tile_u), |block, at| warp(arguments, block, at));
     }
 
@@ -122,7 +137,9 @@ macro_rules! version {
         instruction $instruction:ty, pipelined $pipelined:tt, splits $splits:literal;
         tile_u { m: $um:literal, n: $un:literal, k_tiles: $uk:literal, $($u_warps:tt)* }
         tile_sigma { m: $sm:literal, n: $sn:literal, k_tiles: $sk:literal, $($s_warps:tt)* }
-        $hole:ident $exchange:ident $complex_hole:ident $complex_exchange:ident $second:ident
+        $hole:ident $exchange:ident $occupied:ident
+        $complex_hole:ident $complex_exchange:ident $complex_occupied:ident
+        $second:ident
     ) => {
         use super::*;
 
@@ -147,8 +164,12 @@ macro_rules! version {
             tile_u: Config::TILE_U,
             tile_sigma: Config::TILE_SIGMA,
             symbols_u: [
-                [stringify!($hole), stringify!($exchange)],
-                [stringify!($complex_hole), stringify!($complex_exchange)],
+                [stringify!($hole), stringify!($exchange), stringify!($occupied)],
+                [
+                    stringify!($complex_hole),
+                    stringify!($complex_exchange),
+                    stringify!($complex_occupied),
+                ],
             ],
             symbol_sigma: stringify!($second),
             #[cfg(not(target_arch = "nvptx64"))]
@@ -156,10 +177,12 @@ macro_rules! version {
                 [
                     ProductU::warp::<Config, Sch, 3, $um, $un, $uk>,
                     ProductU::warp::<Config, Ssx<true>, 3, $um, $un, $uk>,
+                    ProductU::warp::<Config, Occupied<true>, 3, $um, $un, $uk>,
                 ],
                 [
                     ProductU::warp::<Config, ComplexSch, 4, $um, $un, $uk>,
                     ProductU::warp::<Config, ComplexSsx<true>, 4, $um, $un, $uk>,
+                    ProductU::warp::<Config, ComplexOccupied<true>, 4, $um, $un, $uk>,
                 ],
             ],
             #[cfg(not(target_arch = "nvptx64"))]
@@ -170,8 +193,10 @@ macro_rules! version {
 
         product! { arguments_u $hole: ProductU<Sch, 3, $um, $un, $uk> }
         product! { arguments_u $exchange: ProductU<Ssx<true>, 3, $um, $un, $uk> }
+        product! { arguments_u $occupied: ProductU<Occupied<true>, 3, $um, $un, $uk> }
         product! { arguments_u $complex_hole: ProductU<ComplexSch, 4, $um, $un, $uk> }
         product! { arguments_u $complex_exchange: ProductU<ComplexSsx<true>, 4, $um, $un, $uk> }
+        product! { arguments_u $complex_occupied: ProductU<ComplexOccupied<true>, 4, $um, $un, $uk> }
         product! { arguments_sigma $second: ProductSigma<$sm, $sn, $sk> }
     };
 }
@@ -206,8 +231,9 @@ pub mod vector {
         instruction mma::Vector, pipelined false, splits false;
         tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_vector_hole gpp_offdiag_vector_exchange
+        gpp_offdiag_vector_hole gpp_offdiag_vector_exchange gpp_offdiag_vector_occupied
         gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
+        gpp_offdiag_vector_complex_occupied
         gpp_offdiag_vector_second
     }
 }
@@ -223,8 +249,9 @@ pub mod m8n8k4 {
         instruction mma::M8N8K4, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange
+        gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange gpp_offdiag_m8n8k4_occupied
         gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
+        gpp_offdiag_m8n8k4_complex_occupied
         gpp_offdiag_m8n8k4_second
     }
 }
@@ -239,8 +266,9 @@ pub mod m16n8k8 {
         instruction mma::M16N8, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange
+        gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange gpp_offdiag_m16n8k8_occupied
         gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
+        gpp_offdiag_m16n8k8_complex_occupied
         gpp_offdiag_m16n8k8_second
     }
 }
@@ -256,8 +284,9 @@ pub mod ring {
         instruction mma::M16N8, pipelined true, splits true;
         tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_ring_hole gpp_offdiag_ring_exchange
+        gpp_offdiag_ring_hole gpp_offdiag_ring_exchange gpp_offdiag_ring_occupied
         gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
+        gpp_offdiag_ring_complex_occupied
         gpp_offdiag_ring_second
     }
 }
@@ -273,8 +302,9 @@ pub mod m16n8k16 {
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 3, n: 2, k_tiles: 2, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange
+        gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange gpp_offdiag_m16n8k16_occupied
         gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
+        gpp_offdiag_m16n8k16_complex_occupied
         gpp_offdiag_m16n8k16_second
     }
 }
@@ -290,8 +320,9 @@ pub mod wide {
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
-        gpp_offdiag_wide_hole gpp_offdiag_wide_exchange
+        gpp_offdiag_wide_hole gpp_offdiag_wide_exchange gpp_offdiag_wide_occupied
         gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
+        gpp_offdiag_wide_complex_occupied
         gpp_offdiag_wide_second
     }
 }

@@ -6,7 +6,7 @@
 use num_complex::Complex64;
 
 use crate::arrays;
-use crate::formula::{Pair, term};
+use crate::formula::{Pair, UNLIMITED, term};
 use crate::intrinsics::approximate_reciprocal;
 
 /// Bounds of the branch and of the cutoff.
@@ -47,7 +47,8 @@ impl FallbackPair {
 pub fn is_regular(wtilde: Complex64, limits: &arrays::Limits, largest: f64) -> bool {
     let (size, gamma2) = (wtilde.norm_sqr(), limits.limittwo);
     let near_itself = 0.9 * gamma2 * limits.limitone..=1.1 * largest * largest;
-    size > 2e-12 * gamma2 && size < HUGE * HUGE && !near_itself.contains(&size)
+    let is_near_itself = limits.limitone < UNLIMITED && near_itself.contains(&size);
+    size > 2e-12 * gamma2 && size < HUGE * HUGE && !is_near_itself
 }
 
 /// No regular pole is as large; the padding of packed operands is.
@@ -155,6 +156,65 @@ impl<const CUT: bool> ElementB<4> for ComplexSsx<CUT> {
     }
 }
 
+/// `sch − 2·ssx` of a real pole: `ω̃·eps/(w + ω̃)` in both branches, and `sch` if the cutoff takes `ssx`, for `w < 0`
+/// only if `CUT`.
+pub struct Occupied<const CUT: bool>;
+
+impl<const CUT: bool> ElementB<3> for Occupied<CUT> {
+    const CUTS: bool = CUT;
+    type Uncut = Occupied<false>;
+
+    #[inline(always)]
+    fn element([wtilde, re, im]: [f64; 3], w: f64, limits: MatrixLimits) -> [f64; 2] {
+        let (mut pole, mut vanishes) = (wtilde, false);
+        if CUT {
+            let (wdiff, wsum) = (w - wtilde, w + wtilde);
+            let near = size(wdiff) < limits.first;
+            let first = if near { minus_twice(wtilde) } else { wdiff };
+            let cut = (w < 0.0) & is_cut(wtilde * wtilde, (first * wsum).abs(), limits);
+            pole = negated_if(cut, wtilde);
+            vanishes = cut & near;
+        }
+        let inverse = reciprocal(w + pole);
+        let inverse = if vanishes { 0.0 } else { inverse };
+        [re * inverse, im * inverse]
+    }
+}
+
+/// `sch − 2·ssx` of any pole; for `w < 0` only if `CUT`.
+pub struct ComplexOccupied<const CUT: bool>;
+
+impl<const CUT: bool> ElementB<4> for ComplexOccupied<CUT> {
+    const CUTS: bool = CUT;
+    type Uncut = ComplexOccupied<false>;
+
+    #[inline(always)]
+    fn element([re, im, nre, nim]: [f64; 4], w: f64, limits: MatrixLimits) -> [f64; 2] {
+        let (mut pole, mut vanishes) = ([re, im], false);
+        if CUT {
+            let (wdiff, wsum) = (w - re, w + re);
+            let [wdiff2, wsum2, size2] = [wdiff, wsum, re].map(|x| fma(x, x, im * im));
+            let near = size(wdiff2) < limits.first;
+            let first = if near { 4.0 * size2 } else { wdiff2 };
+            let cut = (w < 0.0) & is_cut(size2 * size2, first * wsum2, limits);
+            pole = [re, im].map(|part| negated_if(cut, part));
+            vanishes = cut & near;
+        }
+        let (x, y) = (w + pole[0], pole[1]);
+        let inverse = reciprocal(fma(x, x, y * y));
+        let inverse = if vanishes { 0.0 } else { inverse };
+        let (qre, qim) = (x * inverse, -y * inverse);
+        [fma(nre, qre, -nim * qim), fma(nre, qim, nim * qre)]
+    }
+}
+
+/// Whether the cutoff takes an `ssx` whose `|ssx / eps|`, for complex poles its square, is this quotient.
+#[inline(always)]
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "zero times infinity is not a number")]
+fn is_cut(numerator: f64, denominator: f64, limits: MatrixLimits) -> bool {
+    !(numerator <= f64::from_bits(limits.sexcut) * denominator)
+}
+
 /// The bits of `|x|`, which rise with it; those of NaN are above all others.
 #[inline(always)]
 fn size(x: f64) -> u64 {
@@ -165,6 +225,12 @@ fn size(x: f64) -> u64 {
 #[inline(always)]
 fn minus_twice(x: f64) -> f64 {
     f64::from_bits((x.to_bits() + (1 << 52)) ^ (1 << 63))
+}
+
+/// `−x` or `x`, without arithmetic.
+#[inline(always)]
+fn negated_if(negated: bool, x: f64) -> f64 {
+    f64::from_bits(x.to_bits() ^ u64::from(negated) << 63)
 }
 
 /// `1 / x` to the last bit or two: an approximation and a cubic correction.

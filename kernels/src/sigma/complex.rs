@@ -26,8 +26,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
-    BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, MAX_ENERGIES, PREFETCH,
-    Pole, STAGE, Target, Team, add, moment_at,
+    ALONE, BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, PREFETCH, Pole,
+    STAGE, Target, Team, add, moment_at, numbers_of_sums,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -46,17 +46,17 @@ const _: () = assert!(MOMENTS.is_multiple_of(2), "each even power has an odd one
 /// Complex factors of a pair: `c`, `ζ`, and the even powers but the first, which is one.
 const PER_PAIR: u32 = 2 + EVEN as u32 - 1;
 
-/// `(VALUES, MAX_ENERGIES)`, of the targets, after the [moments](moment_at).
+/// `(N, energies)`, of the targets, after the [moments](moment_at).
 const SUMS: u32 = 2 * BANDS * MOMENTS as u32;
-/// Two buffers of `(2, PER_PAIR, STAGE)`.
-const FACTORS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
-const NUMBERS: u32 = FACTORS + 2 * STAGE * 2 * PER_PAIR;
+/// Two buffers of `(2, PER_PAIR, STAGE)`, after the sums.
+const FACTORS: u32 = 2 * STAGE * 2 * PER_PAIR;
 
-shared_memory! { align 16 gpp_discs: NUMBERS * 8 }
+shared_memory! { align 16 gpp_discs: (Disc::OTHERS + numbers_of_sums(VALUES)) * 8 }
+shared_memory! { align 16 gpp_discs_alone: (Disc::OTHERS + numbers_of_sums(ALONE)) * 8 }
 
 #[inline(always)]
-const fn factor_at(buffer: u32, pair: u32, which: usize) -> u32 {
-    FACTORS + ((buffer * STAGE + pair) * PER_PAIR + which as u32) * 2
+const fn factor_at<const N: usize>(buffer: u32, pair: u32, which: usize) -> u32 {
+    SUMS + numbers_of_sums(N) + ((buffer * STAGE + pair) * PER_PAIR + which as u32) * 2
 }
 
 /// The bounds that decide on the far field of a disc, for any energy.
@@ -145,9 +145,7 @@ impl Acceptance {
     /// The expansion of `1/(w − ω̃)`.
     #[inline(always)]
     pub fn expansion(&self, w: f64) -> DiscExpansion {
-        let d = Complex::new(w - self.middle.re, -self.middle.im);
-        let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
-        DiscExpansion { first, step: first * self.radius }
+        DiscExpansion::at_energy(w, self.middle, self.radius)
     }
 
     /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
@@ -167,6 +165,13 @@ pub struct DiscExpansion {
 }
 
 impl DiscExpansion {
+    #[inline(always)]
+    fn at_energy(w: f64, middle: Complex64, radius: f64) -> DiscExpansion {
+        let d = Complex::new(w - middle.re, -middle.im);
+        let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
+        DiscExpansion { first, step: first * radius }
+    }
+
     /// The sum over all moments but the first, without the factor [`DiscExpansion::first`].
     #[inline(always)]
     pub fn tail(&self, moment: impl Fn(usize) -> Complex64) -> Complex64 {
@@ -200,12 +205,12 @@ fn add_pair<T: Team>(team: &T, factors: u32, m: Complex64, moments: &mut [Comple
 
 impl Cluster for Disc {
     const SUMS: u32 = SUMS;
-    const NUMBERS: u32 = NUMBERS;
+    const OTHERS: u32 = SUMS + FACTORS;
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    fn shared_memory() -> u32 {
-        gpp_discs()
+    fn shared_memory<const N: usize>() -> u32 {
+        if N == ALONE { gpp_discs_alone() } else { gpp_discs() }
     }
 
     #[inline(always)]
@@ -230,7 +235,18 @@ impl Cluster for Disc {
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32) {
+    fn is_far(&self, w: f64) -> bool {
+        let (away, least) = ((self.middle - w).norm_sqr(), MIN_DISTANCE * self.radius);
+        least * least <= away && away <= MAX_DISTANCE * MAX_DISTANCE
+    }
+
+    #[inline(always)]
+    unsafe fn sum_moments<const N: usize>(
+        &self,
+        a: &ClusterArguments,
+        team: &impl Team,
+        first: u32,
+    ) {
         let end = self.end;
         let zero = Complex::new(0.0, 0.0);
         let (middle, scale) = (self.middle, 1.0 / self.radius);
@@ -247,13 +263,13 @@ impl Cluster for Disc {
         let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
             let scaled = if pair < end { 0.5 * vcoul } else { 0.0 };
             let wtilde = pole.wtilde;
-            set(factor_at(buffer, thread, 0), wtilde * pole.eps * scaled);
+            set(factor_at::<N>(buffer, thread, 0), wtilde * pole.eps * scaled);
             let zeta = (wtilde - middle) * scale;
-            set(factor_at(buffer, thread, 1), zeta);
+            set(factor_at::<N>(buffer, thread, 1), zeta);
             let square = zeta * zeta;
             let mut power = square;
             for which in 1..EVEN {
-                set(factor_at(buffer, thread, which + 1), power);
+                set(factor_at::<N>(buffer, thread, which + 1), power);
                 power = power * square;
             }
         };
@@ -280,10 +296,10 @@ impl Cluster for Disc {
                     let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
                     loaded = elements(begin + at + PREFETCH);
                     let [one, two, three, four] = factors;
-                    add_pair(team, factor_at(buffer, at, 0), one, &mut moments);
-                    add_pair(team, factor_at(buffer, at + 1, 0), two, &mut moments);
-                    add_pair(team, factor_at(buffer, at + 2, 0), three, &mut moments);
-                    add_pair(team, factor_at(buffer, at + 3, 0), four, &mut moments);
+                    add_pair(team, factor_at::<N>(buffer, at, 0), one, &mut moments);
+                    add_pair(team, factor_at::<N>(buffer, at + 1, 0), two, &mut moments);
+                    add_pair(team, factor_at::<N>(buffer, at + 2, 0), three, &mut moments);
+                    add_pair(team, factor_at::<N>(buffer, at + 3, 0), four, &mut moments);
                     at += PREFETCH;
                 }
                 for (k, &moment) in moments.iter().enumerate() {
@@ -306,7 +322,7 @@ impl Cluster for Disc {
         first: u32,
         target: u32,
     ) {
-        let Target { iw, begin, step } = Target::from_index(target, a);
+        let Target { iw, begin, step } = Target::from_index::<VALUES>(target, a);
         if iw >= a.nw {
             return;
         }
@@ -338,7 +354,17 @@ impl Cluster for Disc {
             }
             b += step;
         }
-        add::<Disc, T>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+        add::<Disc, T, VALUES>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+    }
+
+    #[inline(always)]
+    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
+        let moment = |k: usize| {
+            let [re, im] = team.pair(moment_at(b, k));
+            Complex::new(re, im)
+        };
+        let expansion = DiscExpansion::at_energy(w, self.middle, self.radius);
+        expansion.first * (moment(0) + expansion.tail(moment))
     }
 }
 

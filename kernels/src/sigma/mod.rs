@@ -39,8 +39,18 @@ pub use gpu::BlockOnGpu;
 /// Bands of a block, one for each of its threads.
 pub const BANDS: u32 = 64;
 
-/// Energies of a launch at most, and targets of a block.
-pub const MAX_ENERGIES: u32 = 128;
+/// Values of a target of Σ alone, in place of [`VALUES`].
+pub const ALONE: usize = 2;
+
+/// Energies of a launch at most, and targets of a block, with so many values of each.
+pub const fn max_energies(values: usize) -> u32 {
+    if values == ALONE { 512 } else { 128 }
+}
+
+/// Numbers of shared memory for the sums of all targets, with so many values of each.
+pub const fn numbers_of_sums(values: usize) -> u32 {
+    values as u32 * max_energies(values)
+}
 
 /// Pairs of a cluster at most.
 pub const PAIRS: u32 = 4096;
@@ -143,6 +153,29 @@ pub struct FarField {
     pub ssx: bool,
 }
 
+impl FarField {
+    /// Of Σ alone, at an energy and for a band of this occupation, from [`Cluster::far_fields`]: above zero a full band has
+    /// no `q`.
+    #[inline(always)]
+    pub fn alone(
+        cluster: &impl Cluster,
+        far_field: impl Fn(f64, bool) -> Option<FarField>,
+        [w, occ]: [f64; 2],
+    ) -> Option<FarField> {
+        if occ == 1.0 && w >= 0.0 {
+            return cluster.is_far(-w).then_some(FarField { q: false, ssx: true });
+        }
+        far_field(w, occ != 0.0)
+    }
+
+    /// The factors of `q` and `p` in Σ, for a band of this occupation.
+    #[inline(always)]
+    pub fn factors(self, occ: f64) -> [f64; 2] {
+        let p = if self.ssx { occ } else { 0.0 };
+        [if self.q { 1.0 - p } else { 0.0 }, p]
+    }
+}
+
 /// Largest distance, in half widths or eV, whose third power is finite.
 pub const MAX_DISTANCE: f64 = 1e100;
 
@@ -153,11 +186,11 @@ pub trait Cluster: Copy {
     /// Offset of the targets' sums in shared memory, in numbers.
     const SUMS: u32;
 
-    /// Numbers of shared memory of a block.
-    const NUMBERS: u32;
+    /// Numbers of shared memory of a block, in addition to these sums.
+    const OTHERS: u32;
 
     #[cfg(target_arch = "nvptx64")]
-    fn shared_memory() -> u32;
+    fn shared_memory<const N: usize>() -> u32;
 
     unsafe fn load(a: &ClusterArguments, index: u32) -> Self;
 
@@ -168,8 +201,16 @@ pub trait Cluster: Copy {
     /// The far field at an energy, of an occupied or an empty band; `None` where the near field is needed.
     fn far_fields(&self, limits: Limits) -> impl Fn(f64, bool) -> Option<FarField>;
 
+    /// Whether the expansion of `1/(w − ω̃)` holds; never without bounds or a radius.
+    fn is_far(&self, w: f64) -> bool;
+
     /// Sums its moments for each band from `first` on, in shared memory.
-    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32);
+    unsafe fn sum_moments<const N: usize>(
+        &self,
+        a: &ClusterArguments,
+        team: &impl Team,
+        first: u32,
+    );
 
     unsafe fn add_far_field<T: Team>(
         &self,
@@ -178,12 +219,15 @@ pub trait Cluster: Copy {
         first: u32,
         target: u32,
     );
+
+    /// The sum of `c·M/(w − ω̃)` of the block's band `b`, from its moments.
+    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64;
 }
 
 /// What all threads of a block do together: their share of the clusters, whose sums they store. `team` has [`BANDS`]
-/// threads and [`Cluster::NUMBERS`] shared numbers.
+/// threads; `N` is [`VALUES`] or [`ALONE`].
 #[inline(always)]
-pub unsafe fn block<C: Cluster, T: Team>(
+pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
     a: &ClusterArguments,
     team: &T,
     block: u32,
@@ -191,7 +235,7 @@ pub unsafe fn block<C: Cluster, T: Team>(
     term: impl TermFn + Copy,
 ) {
     team.all(|thread| {
-        each_of(thread, VALUES as u32 * MAX_ENERGIES, |at| team.set(C::SUMS + at, 0.0));
+        each_of(thread, numbers_of_sums(N), |at| team.set(C::SUMS + at, 0.0));
     });
     let units = a.units();
     let mut round = 0;
@@ -204,12 +248,21 @@ pub unsafe fn block<C: Cluster, T: Team>(
         }
         let (chunk, at) = split(unit, a.count);
         let (cluster, first) = (C::load(a, at), chunk * BANDS);
-        cluster.sum_moments(a, team, first);
+        cluster.sum_moments::<N>(a, team, first);
         team.warps(|warp| {
             let mut targets = warp * WARP;
-            while targets < MAX_ENERGIES {
-                team.lanes(|lane| cluster.add_far_field(a, team, first, targets + lane));
-                add_near_field(a, team, &cluster, first, targets, term);
+            while targets < max_energies(N) {
+                let mut near = u32::MAX;
+                if N == ALONE {
+                    near = team.ballot(|lane| add_alone(a, team, &cluster, first, targets + lane));
+                }
+                team.lanes(|lane| match N {
+                    ALONE => (),
+                    _ => cluster.add_far_field(a, team, first, targets + lane),
+                });
+                if near != 0 {
+                    add_near_field::<C, T, N>(a, team, &cluster, first, targets, term);
+                }
                 targets += BANDS;
             }
         });
@@ -219,8 +272,10 @@ pub unsafe fn block<C: Cluster, T: Team>(
         each_of(thread, VALUES as u32 * a.nw, |at| {
             let (iw, value) = (at / VALUES as u32, at % VALUES as u32);
             let (mut sum, mut target) = (0.0, iw);
-            while target < MAX_ENERGIES {
-                sum = sum + team.get(sums_of::<C>(target) + value);
+            // Of Σ alone the first ones, those of `asx`, are zero.
+            let missing = (VALUES - N) as u32;
+            while value >= missing && target < max_energies(N) {
+                sum = sum + team.get(sums_of::<C, N>(target) + value - missing);
                 target += a.targets();
             }
             *a.partials.add((at * blocks + block) as usize) = sum
@@ -238,7 +293,7 @@ fn each_of(first: u32, count: u32, mut each: impl FnMut(u32)) {
 }
 
 /// Where a thread evaluates moments: an energy, and every `step`-th band of the block from `begin` on. There are always
-/// [`MAX_ENERGIES`] targets, several for each energy if the energies are fewer.
+/// [`max_energies`] targets, several for each energy if the energies are fewer.
 #[derive(Clone, Copy)]
 struct Target {
     /// May lie past the last energy.
@@ -249,9 +304,10 @@ struct Target {
 
 impl Target {
     #[inline(always)]
-    fn from_index(index: u32, a: &ClusterArguments) -> Target {
+    fn from_index<const N: usize>(index: u32, a: &ClusterArguments) -> Target {
         let bits = a.targets().trailing_zeros();
-        Target { iw: index & (a.targets() - 1), begin: index >> bits, step: MAX_ENERGIES >> bits }
+        let iw = index & (a.targets() - 1);
+        Target { iw, begin: index >> bits, step: max_energies(N) >> bits }
     }
 }
 
@@ -262,16 +318,53 @@ const fn moment_at(b: u32, k: usize) -> u32 {
 }
 
 #[inline(always)]
-const fn sums_of<C: Cluster>(target: u32) -> u32 {
-    C::SUMS + VALUES as u32 * target
+const fn sums_of<C: Cluster, const N: usize>(target: u32) -> u32 {
+    C::SUMS + N as u32 * target
 }
 
 #[inline(always)]
-fn add<C: Cluster, T: Team>(team: &T, target: u32, values: [f64; VALUES]) {
-    let offset = sums_of::<C>(target);
-    let ([a, b], [c, d]) = (team.pair(offset), team.pair(offset + 2));
+fn add<C: Cluster, T: Team, const N: usize>(team: &T, target: u32, values: [f64; N]) {
+    let offset = sums_of::<C, N>(target);
+    let [a, b] = team.pair(offset);
+    let [c, d] = if N == ALONE { [0.0; 2] } else { team.pair(offset + 2) };
     team.set_pair(offset, [a + values[0], b + values[1]]);
-    team.set_pair(offset + 2, [c + values[2], d + values[3]]);
+    if N != ALONE {
+        team.set_pair(offset + 2, [c + values[N - 2], d + values[N - 1]]);
+    }
+}
+
+/// Adds the far field of Σ alone to a target. Returns whether a band of it needs the near field.
+#[inline(always)]
+unsafe fn add_alone<C: Cluster, T: Team>(
+    a: &ClusterArguments,
+    team: &T,
+    cluster: &C,
+    first: u32,
+    target: u32,
+) -> bool {
+    let Target { iw, begin, step } = Target::from_index::<ALONE>(target, a);
+    let (far_field, bands) = (cluster.far_fields(a.limits()), a.bands(first));
+    let (mut sum, mut near, mut b) = (Complex64::new(0.0, 0.0), false, begin);
+    while iw < a.nw && b < bands {
+        let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
+        match FarField::alone(cluster, &far_field, [w, occ]) {
+            Some(far) => {
+                let [q, p] = far.factors(occ);
+                let mut add = |w: f64, factor: f64| {
+                    if factor != 0.0 {
+                        sum = sum + cluster.quotients(team, b, w) * factor;
+                    }
+                };
+                add(w, q);
+                // 1/(w + ω̃) is −1/(−w − ω̃).
+                add(-w, -p);
+            }
+            None => near = true,
+        }
+        b += step;
+    }
+    add::<C, T, ALONE>(team, target, [sum.re, sum.im]);
+    near
 }
 
 impl ClusterArguments {
@@ -316,7 +409,7 @@ impl ClusterArguments {
 
 /// Adds the near field of a cluster, pair by pair by the definition, to the targets of a warp, those from `targets` on.
 #[inline(always)]
-pub unsafe fn add_near_field<C: Cluster, T: Team>(
+pub unsafe fn add_near_field<C: Cluster, T: Team, const N: usize>(
     a: &ClusterArguments,
     team: &T,
     cluster: &C,
@@ -330,14 +423,17 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
     let mut from = 0;
     while from < bands {
         let band = |lane: u32| {
-            let Target { iw, begin, .. } = Target::from_index(targets + lane, a);
+            let Target { iw, begin, .. } = Target::from_index::<N>(targets + lane, a);
             (iw, from + begin)
         };
         let mut near = team.ballot(|lane| {
             let (iw, b) = band(lane);
             iw < a.nw && b < bands && {
                 let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
-                far_field(w, occ != 0.0).is_none()
+                match N {
+                    ALONE => FarField::alone(cluster, &far_field, [w, occ]).is_none(),
+                    _ => far_field(w, occ != 0.0).is_none(),
+                }
             }
         });
         while near != 0 {
@@ -347,7 +443,7 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
             let n = first + b;
             let sums = team.sum(|lane| {
                 let (w, occ) = (a.wx(iw, n), a.occ(n));
-                let mut sums = [0.0; VALUES];
+                let mut sums = [0.0; N];
                 let pairs = cluster.pairs();
                 let mut index = pairs.start + lane;
                 while index < pairs.end {
@@ -358,28 +454,27 @@ pub unsafe fn add_near_field<C: Cluster, T: Team>(
                 }
                 sums
             });
-            team.first(|| add::<C, T>(team, targets + target, sums));
+            team.first(|| add::<C, T, N>(team, targets + target, sums));
         }
-        from += Target::from_index(targets, a).step;
+        from += Target::from_index::<N>(targets, a).step;
     }
 }
 
 #[inline(always)]
-unsafe fn add_term<W>(
+unsafe fn add_term<W, const N: usize>(
     a: &ClusterArguments,
     pole: &Pole<W>,
     n: u32,
     occ: f64,
     Term { ssx, sch }: Term,
-    sums: &mut [f64; VALUES],
+    sums: &mut [f64; N],
 ) {
     let ([aqsm, aqsn], vcoul) = (a.elements(pole, n), *a.vcoul_loc.add(pole.igp as usize));
     let m = aqsm.conj() * aqsn;
     let asx = ssx * (vcoul * occ) * m;
     let ach = sch * (vcoul * 0.5) * m;
-    let [asx_re, asx_im, ach_re, ach_im] = sums;
-    (*asx_re, *asx_im) = (*asx_re - asx.re, *asx_im - asx.im);
-    (*ach_re, *ach_im) = (*ach_re + ach.re, *ach_im + ach.im);
+    (sums[0], sums[1]) = (sums[0] - asx.re, sums[1] - asx.im);
+    (sums[N - 2], sums[N - 1]) = (sums[N - 2] + ach.re, sums[N - 1] + ach.im);
 }
 
 /// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the CPU.
@@ -397,7 +492,7 @@ pub trait Team {
     fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
 
     /// Sums over the threads of a warp, as a tree, for [`Team::first`]; within [`Team::warps`].
-    fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES];
+    fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N];
 
     /// Runs `once` for the first thread of a warp, which alone reads what it stores; within [`Team::warps`].
     fn first(&self, once: impl FnMut());
@@ -417,7 +512,6 @@ mod gpu {
     use num_complex::Complex64;
 
     use super::Team;
-    use crate::formula::VALUES;
     use crate::intrinsics::{
         WARP, barrier, load_shared, load_shared_pair, shuffle_down, store_shared,
         store_shared_pair, thread_in_block, vote, warp_barrier,
@@ -470,7 +564,7 @@ mod gpu {
         }
 
         #[inline(always)]
-        fn sum(&self, mut each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
+        fn sum<const N: usize>(&self, mut each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
             each(thread_in_block() % WARP).map(|mut sum| {
                 let mut width = WARP / 2;
                 while width > 0 {
@@ -523,7 +617,6 @@ mod cpu {
     use std::vec::Vec;
 
     use super::{BANDS, Team};
-    use crate::formula::VALUES;
     use crate::intrinsics::WARP;
 
     /// A block whose threads run in turn, forwards and backwards, so that a missing barrier shows.
@@ -563,8 +656,8 @@ mod cpu {
             (0..WARP).fold(0, |bits, lane| bits | u32::from(each(lane)) << lane)
         }
 
-        fn sum(&self, each: impl FnMut(u32) -> [f64; VALUES]) -> [f64; VALUES] {
-            let mut lanes: Vec<[f64; VALUES]> = (0..WARP).map(each).collect();
+        fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
+            let mut lanes: Vec<[f64; N]> = (0..WARP).map(each).collect();
             let mut width = WARP as usize / 2;
             while width > 0 {
                 for lane in 0..width {

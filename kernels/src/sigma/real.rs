@@ -21,8 +21,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, reciprocal_unless};
 use crate::intrinsics::{load, sqrt};
 use crate::sigma::{
-    BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, MAX_ENERGIES,
-    PREFETCH, Pole, STAGE, Target, Team, add, moment_at,
+    ALONE, BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, PREFETCH,
+    Pole, STAGE, Target, Team, add, moment_at, numbers_of_sums,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -51,26 +51,26 @@ impl Pole {
 const PER_PAIR: u32 = MOMENTS as u32 - 1;
 const _: () = assert!(PER_PAIR.is_multiple_of(2), "they are read two at a time");
 
-/// `(VALUES, MAX_ENERGIES)`, of the targets, after the [moments](moment_at).
+/// `(N, energies)`, of the targets, after the [moments](moment_at).
 const SUMS: u32 = 2 * BANDS * MOMENTS as u32;
-/// Two buffers of `(PER_PAIR, STAGE)`.
-const POLYNOMIALS: u32 = SUMS + VALUES as u32 * MAX_ENERGIES;
+/// Two buffers of `(PER_PAIR, STAGE)`, after the sums.
+const POLYNOMIALS: u32 = 2 * STAGE * PER_PAIR;
 /// Two buffers of `(2, STAGE)`.
-const WEIGHTS: u32 = POLYNOMIALS + 2 * STAGE * PER_PAIR;
-const NUMBERS: u32 = WEIGHTS + 2 * STAGE * 2;
+const WEIGHTS: u32 = 2 * STAGE * 2;
 
-shared_memory! { align 16 gpp_cells: NUMBERS * 8 }
+shared_memory! { align 16 gpp_cells: (Interval::OTHERS + numbers_of_sums(VALUES)) * 8 }
+shared_memory! { align 16 gpp_cells_alone: (Interval::OTHERS + numbers_of_sums(ALONE)) * 8 }
 
 /// The polynomials `k + 1` and `k + 2` of a pair of a stage.
 #[inline(always)]
-const fn polynomials_at(buffer: u32, pair: u32, k: usize) -> u32 {
-    POLYNOMIALS + (buffer * STAGE + pair) * PER_PAIR + k as u32
+const fn polynomials_at<const N: usize>(buffer: u32, pair: u32, k: usize) -> u32 {
+    SUMS + numbers_of_sums(N) + (buffer * STAGE + pair) * PER_PAIR + k as u32
 }
 
 /// `c` of a pair of a stage.
 #[inline(always)]
-const fn weight_at(buffer: u32, pair: u32) -> u32 {
-    WEIGHTS + (buffer * STAGE + pair) * 2
+const fn weight_at<const N: usize>(buffer: u32, pair: u32) -> u32 {
+    SUMS + numbers_of_sums(N) + POLYNOMIALS + (buffer * STAGE + pair) * 2
 }
 
 /// Whether `x` is above, or below, another of the same sign by more than rounding can tell; `None` between.
@@ -116,7 +116,7 @@ pub fn far_field(w: f64, interval: &Interval, occupied: bool, limits: &Limits) -
     // cut off, around −w.
     let first = is_first(w, low, limits)?;
     // A pole at w itself has neither branch.
-    let is_some = if first { is_far(w, interval) } else { !within(w) };
+    let is_some = if first { interval.is_far(w) } else { !within(w) };
     if first != is_first(w, high, limits)? || !is_some {
         return None;
     }
@@ -128,18 +128,10 @@ pub fn far_field(w: f64, interval: &Interval, occupied: bool, limits: &Limits) -
         }
         ssx = !cut;
     }
-    if ssx && !is_far(-w, interval) {
+    if ssx && !interval.is_far(-w) {
         return None;
     }
     Some(FarField { q: first, ssx })
-}
-
-/// Whether the expansion of `1/(w − ω̃)` holds; never if a bound is NaN.
-#[inline(always)]
-fn is_far(w: f64, interval: &Interval) -> bool {
-    let (mid, half) = interval.middle();
-    let away = (w - mid).abs();
-    MIN_DISTANCE * half <= away && away <= MAX_DISTANCE * half
 }
 
 /// The weights of the moments in a cluster's sum of `c·M/(w − ω̃)`.
@@ -193,12 +185,12 @@ impl IntervalExpansion {
 
 impl Cluster for Interval {
     const SUMS: u32 = SUMS;
-    const NUMBERS: u32 = NUMBERS;
+    const OTHERS: u32 = SUMS + POLYNOMIALS + WEIGHTS;
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    fn shared_memory() -> u32 {
-        gpp_cells()
+    fn shared_memory<const N: usize>() -> u32 {
+        if N == ALONE { gpp_cells_alone() } else { gpp_cells() }
     }
 
     #[inline(always)]
@@ -223,7 +215,19 @@ impl Cluster for Interval {
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<T: Team>(&self, a: &ClusterArguments, team: &T, first: u32) {
+    fn is_far(&self, w: f64) -> bool {
+        let (mid, half) = self.middle();
+        let away = (w - mid).abs();
+        MIN_DISTANCE * half <= away && away <= MAX_DISTANCE * half
+    }
+
+    #[inline(always)]
+    unsafe fn sum_moments<const N: usize>(
+        &self,
+        a: &ClusterArguments,
+        team: &impl Team,
+        first: u32,
+    ) {
         let (mid, half) = self.middle();
         let scale = 1.0 / half;
         let zero = Complex::new(0.0, 0.0);
@@ -235,12 +239,12 @@ impl Cluster for Interval {
         let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole, f64)| {
             let scaled = if pair < self.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
             let weight = pole.eps * scaled;
-            team.set_pair(weight_at(buffer, thread), [weight.re, weight.im]);
+            team.set_pair(weight_at::<N>(buffer, thread), [weight.re, weight.im]);
             let t = (pole.wtilde - mid) * scale;
             let twice = t + t;
             let (mut odd, mut even) = (t, twice * t - 1.0);
             for half in 0..MOMENTS / 2 {
-                team.set_pair(polynomials_at(buffer, thread, 2 * half), [odd, even]);
+                team.set_pair(polynomials_at::<N>(buffer, thread, 2 * half), [odd, even]);
                 odd = twice * even - odd;
                 even = twice * odd - even;
             }
@@ -269,12 +273,12 @@ impl Cluster for Interval {
                     loaded = elements(begin + at + PREFETCH);
                     for (i, m) in factors.into_iter().enumerate() {
                         let pair = at + i as u32;
-                        let [re, im] = team.pair(weight_at(buffer, pair));
+                        let [re, im] = team.pair(weight_at::<N>(buffer, pair));
                         let u = m * Complex::new(re, im);
                         moments[0] = moments[0] + u;
                         for half in 0..MOMENTS / 2 {
                             let k = 2 * half;
-                            let [odd, even] = team.pair(polynomials_at(buffer, pair, k));
+                            let [odd, even] = team.pair(polynomials_at::<N>(buffer, pair, k));
                             moments[k + 1] = moments[k + 1] + u * odd;
                             moments[k + 2] = moments[k + 2] + u * even;
                         }
@@ -301,7 +305,7 @@ impl Cluster for Interval {
         first: u32,
         target: u32,
     ) {
-        let Target { iw, begin, step } = Target::from_index(target, a);
+        let Target { iw, begin, step } = Target::from_index::<VALUES>(target, a);
         let (limits, bands) = (a.limits(), a.bands(first));
         if iw >= a.nw {
             return;
@@ -333,7 +337,17 @@ impl Cluster for Interval {
             }
             b += step;
         }
-        add::<Interval, T>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+        add::<Interval, T, VALUES>(team, target, [asx.re, asx.im, ach.re, ach.im]);
+    }
+
+    #[inline(always)]
+    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
+        let mut sum = Complex::new(0.0, 0.0);
+        for (k, weight) in IntervalExpansion::at_energy(w, self).weights.into_iter().enumerate() {
+            let [re, im] = team.pair(moment_at(b, k));
+            sum = sum + Complex::new(re, im) * weight;
+        }
+        sum
     }
 }
 

@@ -52,6 +52,7 @@ pub mod v9 {
 
     pub const ANY: Kernel = Kernel {
         entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
+        poles: Poles::AnySize,
         ..Kernel::tiled(SHAPE)
     };
 
@@ -114,8 +115,8 @@ pub mod v10 {
     //! sums of `M` times something real. A reciprocal is the hardware's approximation and one cubic correction, three
     //! fused operations.
     //!
-    //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, so pairs with a large `κ`
-    //! are summed by v3's formula. The difference of a sum of `q` and a sum of `p` would lose as many in each band.
+    //! `q − p` is taken term by term. If `|w|` is `κ` times `|ω̃|` it loses `3κ` roundings, so `ssx` of pairs with a large
+    //! `κ` is summed by v3's formula. The difference of a sum of `q` and a sum of `p` would lose as many in each band.
     //!
     //! Lines of the nest: 6, 7, 8.
 
@@ -128,6 +129,7 @@ pub mod v10 {
     }
 
     pub const ANY: Kernel = Kernel {
+        poles: Poles::Any,
         entries: entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
         ..super::v9::ANY
     };
@@ -251,6 +253,7 @@ pub mod v10 {
             });
         }
         let (wtilde, half) = factors(a, pairs, 0);
+        let half = half * select_unpredictable(a.plan.is_small(wtilde), 0.0, 1.0);
         each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[e], wtilde.im));
         pairs.bands(a, a.plan.occupied..a.nbands, |_, band| {
             let m = band.matngmatmgp(0);
@@ -620,6 +623,7 @@ pub mod any_poles {
         }
         each::<2>(|t| {
             let (wtilde, half) = factors(a, pairs, t);
+            let half = half * select_unpredictable(plan.is_small(wtilde), 0.0, 1.0);
             each::<NW>(|e| sums.asx[e] = sums.asx[e] - half * joined(y[t][e], wtilde.im));
         });
         pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {

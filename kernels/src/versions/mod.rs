@@ -79,7 +79,8 @@ series! {
         talk::bgw;
     /// Any number of energies.
     SIGMA:
-        blocks;
+        blocks,
+        blocks_alone;
 }
 
 pub mod blocks {
@@ -94,9 +95,10 @@ pub mod blocks {
     //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
 
     use crate::arrays::Layout;
+    use crate::formula::VALUES;
     use crate::kernel::{Energies, Kernel, Loops, entries};
     use crate::plan::{EnergiesFrom, Poles};
-    use crate::sigma::{BANDS, Disc, Interval, MAX_ENERGIES, complex, real};
+    use crate::sigma::{BANDS, Disc, Interval, complex, max_energies, real};
 
     version! {
         id: "sigma:blocks", change: "pairs sorted by their poles, and moments that serve all energies",
@@ -106,13 +108,13 @@ pub mod blocks {
     pub const REAL: Kernel = Kernel {
         poles: Poles::Real,
         loops: Loops::Clusters(real::BLOCKS),
-        energies: Energies::UpTo(MAX_ENERGIES),
+        energies: Energies::UpTo(max_energies(VALUES)),
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Clusters,
         is_sigma_alone: false,
         threads: BANDS,
         max_registers: Some(128),
-        entries: entries!(clusters Interval: gpp_sigma_blocks_real),
+        entries: entries!(clusters Interval, VALUES: gpp_sigma_blocks_real),
     };
 
     pub const ANY: Kernel = Kernel {
@@ -120,8 +122,40 @@ pub mod blocks {
         loops: Loops::Clusters(complex::BLOCKS),
         // With a cap of 168 registers, for six blocks, ptxas spills; without one four blocks fit.
         max_registers: None,
-        entries: entries!(clusters Disc: gpp_sigma_blocks_any),
+        entries: entries!(clusters Disc, VALUES: gpp_sigma_blocks_any),
         ..REAL
+    };
+}
+
+pub mod blocks_alone {
+    //! sigma:blocks-alone: Σ alone: one expansion for each band instead of two, and half as many sums.
+    //!
+    //! A full band has only the poles `−ω̃`, which no energy above zero is near: clusters are larger, and few pairs are
+    //! summed one by one. A launch has four times as many energies, so moments are summed less often.
+    //!
+    //! Lines of the nest: 1, 2, 3, 4, 6, 7, 8, 10.
+
+    use crate::kernel::{Energies, Kernel, entries};
+    use crate::sigma::{ALONE, Disc, Interval, max_energies};
+    use crate::versions::blocks;
+
+    version! {
+        id: "sigma:blocks-alone", change: "Σ alone: one expansion for each band, and 512 energies a launch",
+        source: "docs/many-energies.md", kernels: [REAL, ANY]
+    }
+
+    pub const REAL: Kernel = Kernel {
+        energies: Energies::UpTo(max_energies(ALONE)),
+        is_sigma_alone: true,
+        entries: entries!(clusters Interval, ALONE: gpp_sigma_blocks_alone_real),
+        ..blocks::REAL
+    };
+
+    pub const ANY: Kernel = Kernel {
+        energies: Energies::UpTo(max_energies(ALONE)),
+        is_sigma_alone: true,
+        entries: entries!(clusters Disc, ALONE: gpp_sigma_blocks_alone_any),
+        ..blocks::ANY
     };
 }
 

@@ -5,8 +5,8 @@ pub mod v15 {
     //!
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
     //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
-    //! `½ω̃·eps·q` if the cutoff drops `ssx`. So a plain band has one quotient, `p`, and no branch. If no energy of it is
-    //! near `−ω̃`, two energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is
+    //! `½ω̃·eps·q` if the cutoff drops `ssx`. So a plain band has one quotient, `p`, and no branch; at an energy below zero
+    //! a band of occupation 1 has `p` or `q`, as integer comparisons decide. If no energy of a plain band is near `−ω̃`, two energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is
     //! returned in `ach`.
     //!
     //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`.
@@ -20,6 +20,7 @@ pub mod v15 {
 
     use crate::arrays::Arrays;
     use crate::formula::{ThreadSums, reciprocal_unless, term};
+    use crate::intrinsics::sqrt;
     use crate::kernel::{Kernel, Loops, entries};
     use crate::plan::{Plan, Poles};
     use crate::threads::each;
@@ -79,7 +80,18 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), w.map(p));
             });
         });
-        pairs.bands(a, plan.plain..plan.occupied, |n, band| {
+        let cut: [Cutoff; T] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
+        pairs.bands(a, plan.plain..plan.full, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                let one = |w: f64| {
+                    let c = opposite_if(cut[t].takes(w), poles[t].wtilde);
+                    reciprocal_unless(false, w + c)
+                };
+                add(&mut single[t], band.matngmatmgp(t), w.map(one));
+            });
+        });
+        pairs.bands(a, plan.full..plan.occupied, |n, band| {
             let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<T>(|t| {
                 let both = w.map(|w| poles[t].of_occupied(a, w, occ));
@@ -160,7 +172,7 @@ pub mod v15 {
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
-        let (mut single, mut far) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
+        let mut far = [[[ZERO; 2]; NW]; 2];
         pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
@@ -168,6 +180,9 @@ pub mod v15 {
                 each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
             });
         });
+        add_sums::<NW, true>(a, pairs, &mut sums, far, -1.0);
+
+        let mut single = [[[ZERO; 2]; NW]; 2];
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
@@ -175,16 +190,31 @@ pub mod v15 {
                 each::<NW>(|e| add(&mut single[t][e], m, poles[t].far_factor(w[e], 1.0)));
             });
         });
-        pairs.bands(a, plan.plain..plan.occupied, |n, band| {
-            let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                each::<NW>(|e| add(&mut single[t][e], m, poles[t].of_occupied(a, w[e], occ)));
+        if plan.plain < plan.occupied {
+            let cut: [Cutoff; 2] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
+            pairs.bands(a, plan.plain..plan.full, |n, band| {
+                let w: [f64; NW] = plan.energies(n);
+                each::<2>(|t| {
+                    let m = band.matngmatmgp(t);
+                    each::<NW>(|e| {
+                        let is_cut = cut[t].takes(w[e]);
+                        let x = w[e] + opposite_if(is_cut, poles[t].re);
+                        let one = reciprocal_unless(false, x * x + poles[t].im2);
+                        add(&mut single[t][e], m, [opposite_if(is_cut, one), x * one]);
+                    });
+                });
             });
-        });
-        add_sums(a, pairs, &mut sums, [single, far], -1.0);
+            pairs.bands(a, plan.full..plan.occupied, |n, band| {
+                let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
+                each::<2>(|t| {
+                    let m = band.matngmatmgp(t);
+                    each::<NW>(|e| add(&mut single[t][e], m, poles[t].of_occupied(a, w[e], occ)));
+                });
+            });
+        }
+        add_sums::<NW, false>(a, pairs, &mut sums, single, -1.0);
 
-        let (mut single, mut far) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
+        let mut single = [[[ZERO; 2]; NW]; 2];
         pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
@@ -192,6 +222,9 @@ pub mod v15 {
                 each::<NW>(|e| add(&mut single[t][e], m, poles[t].quotient(w[e])));
             });
         });
+        add_sums::<NW, false>(a, pairs, &mut sums, single, 1.0);
+
+        let mut far = [[[ZERO; 2]; NW]; 2];
         pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
@@ -199,8 +232,47 @@ pub mod v15 {
                 each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
             });
         });
-        add_sums(a, pairs, &mut sums, [single, far], 1.0);
+        add_sums::<NW, true>(a, pairs, &mut sums, far, 1.0);
         sums
+    }
+
+    /// The energies below zero at which the cutoff takes `ssx` of a pair's full bands, far from `ω̃`: bits of numbers of one
+    /// sign are in the order of their sizes.
+    #[derive(Clone, Copy)]
+    struct Cutoff {
+        least: u64,
+        /// From there to the largest one.
+        width: u64,
+    }
+
+    impl Cutoff {
+        /// `|w² − ω̃²| < |ω̃|²/sexcut`.
+        #[inline(always)]
+        fn from_wtilde(a: &Arrays, wtilde: Complex64) -> Cutoff {
+            let square = wtilde * wtilde;
+            let bound = wtilde.norm_sqr() / a.limits.sexcut;
+            let reach = sqrt(at_least_zero(bound * bound - square.im * square.im));
+            let [least, most] = [square.re - reach, square.re + reach];
+            let [least, most] = [least, most].map(|of| (-sqrt(at_least_zero(of))).to_bits());
+            Cutoff { least, width: most - least }
+        }
+
+        #[inline(always)]
+        fn takes(self, w: f64) -> bool {
+            w.to_bits().wrapping_sub(self.least) < self.width
+        }
+    }
+
+    /// `x`; zero if it is negative or NaN.
+    #[inline(always)]
+    fn at_least_zero(x: f64) -> f64 {
+        if x > 0.0 { x } else { 0.0 }
+    }
+
+    /// `−x` if `is_opposite`, else `x`.
+    #[inline(always)]
+    fn opposite_if(is_opposite: bool, x: f64) -> f64 {
+        f64::from_bits(x.to_bits() ^ u64::from(is_opposite) << 63)
     }
 
     impl RealPole {
@@ -269,22 +341,24 @@ pub mod v15 {
         }
     }
 
-    /// Adds what the sums of `M` times factors stand for, those of far bands by `far_factors`. `sign` is that of
+    /// Adds what the sums of `M` times factors stand for, those of `far_factors` if they are `FAR`. `sign` is that of
     /// `Im ω̃` in the factors' imaginary part.
     #[inline(always)]
-    unsafe fn add_sums<const NW: usize>(
+    unsafe fn add_sums<const NW: usize, const FAR: bool>(
         a: &Arrays,
         pairs: impl PairSource<2>,
         sums: &mut ThreadSums<NW>,
-        [single, far]: [[[[Complex64; 2]; NW]; 2]; 2],
+        of_factors: [[[Complex64; 2]; NW]; 2],
         sign: f64,
     ) {
         each::<2>(|t| {
             let (wtilde, half) = factors(a, pairs, t);
-            let far = joined_factors(far[t], wtilde.im, &a.plan);
+            let mut of_factors = of_factors[t];
+            if FAR {
+                of_factors = joined_factors(of_factors, wtilde.im, &a.plan);
+            }
             each::<NW>(|e| {
-                let sum = from_fn(|part| single[t][e][part] + far[e][part]);
-                sums.ach[e] = sums.ach[e] + half * with_im(sum, sign * wtilde.im);
+                sums.ach[e] = sums.ach[e] + half * with_im(of_factors[e], sign * wtilde.im);
             });
         });
     }

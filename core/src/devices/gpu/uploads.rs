@@ -223,13 +223,15 @@ pub struct KernelBatch<'a> {
     pub kernel: &'a Kernel,
 }
 
-/// What the pairs that a layout makes depend on in addition to the slab: energies, the layout, and what it names.
-type PairsOf = (Id, Layout, Option<PairsAt>);
+/// What the pairs that a layout makes depend on in addition to the slab: energies, the layout, whether they are for Σ
+/// alone, and what the layout names.
+type PairsOf = (Id, Layout, bool, Option<PairsAt>);
 
 impl KernelBatch<'_> {
     fn pairs(self) -> PairsOf {
-        let layout = self.kernel.layout;
-        (self.batch.id().0, layout, preparation(layout).pairs_at(self.batch, self.kernel))
+        let Kernel { layout, is_sigma_alone, .. } = *self.kernel;
+        let pairs_at = preparation(layout).pairs_at(self.batch, self.kernel);
+        (self.batch.id().0, layout, is_sigma_alone, pairs_at)
     }
 }
 

@@ -481,7 +481,8 @@ impl SlabBuffers {
             *self = SlabBuffers { on_gpu: self.on_gpu, ..SlabBuffers::default() };
             // One error for all arrays; a caller's on the GPU need no room, so the others are checked one by one.
             if self.on_gpu.is_none() && to.on_gpu.is_none() {
-                let extents = Extents { ngpown: slab.len(), ..to.problem.extents() };
+                let ngpown = slab.len().div_ceil(slab.share[1]);
+                let extents = Extents { ngpown, ..to.problem.extents() };
                 let needed = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
                 to.require("arrays", needed)?;
             }

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::os::memory::collected;
 use crate::problem::plan::fallback::{LARGEST, SMALLEST, near2};
+use crate::problem::range::Lookup;
 use crate::problem::slab::SlabView;
 use crate::problem::{Problem, range};
 
@@ -65,17 +66,28 @@ impl<W: Copy + Send + Sync, P: Copy + Send> Sorted<W, P> {
             let cell_of_all = cell_of(cell, &poles[pairs.clone()]);
             let count = pairs.len().div_ceil(PAIRS as usize);
             let begin_of = |part: usize| (pairs.start + part * pairs.len() / count) as u32;
-            let part = |part| {
-                (
-                    begin_of(part + 1) - begin_of(part),
-                    over(cell_of_all, begin_of(part)..begin_of(part + 1)),
-                )
-            };
+            let part = |part| (cell_of_all, begin_of(part)..begin_of(part + 1));
             (0..count).map(part).collect::<Vec<_>>()
         };
-        let mut parts: Vec<(u32, P)> = cells.into_par_iter().flat_map_iter(in_parts).collect();
-        parts.sort_by_key(|(count, _)| Reverse(*count));
-        Ok(Sorted { poles, parts: parts.into_iter().map(|(_, part)| part).collect() })
+        let mut parts: Vec<(P, Range<u32>)> =
+            cells.into_par_iter().flat_map_iter(in_parts).collect();
+        parts.sort_by_key(|(_, pairs)| Reverse(pairs.len()));
+        let [number, count] = slab.share;
+        if count == 1 {
+            let parts = parts.into_iter().map(|(cell, pairs)| over(cell, pairs)).collect();
+            return Ok(Sorted { poles, parts });
+        }
+        // Parts of about as many pairs go to all devices in turn, forwards and backwards.
+        let places = [number, 2 * count - 1 - number];
+        let mut dealt = Sorted { poles: Vec::new(), parts: Vec::new() };
+        for (index, (cell, pairs)) in parts.into_iter().enumerate() {
+            if places.contains(&(index % (2 * count))) {
+                let begin = dealt.poles.len() as u32;
+                dealt.poles.extend(&poles[pairs.start as usize..pairs.end as usize]);
+                dealt.parts.push(over(cell, begin..dealt.poles.len() as u32));
+            }
+        }
+        Ok(dealt)
     }
 }
 
@@ -144,19 +156,22 @@ fn spread(count: usize) -> impl Iterator<Item = usize> {
 }
 
 impl Weighed {
-    fn new(slab: SlabView, wx: &[f64], occ: &[f64], limits: Limits) -> Weighed {
+    fn new(
+        slab: SlabView,
+        energies: usize,
+        energy: impl Fn(usize) -> (f64, f64),
+        limits: Limits,
+    ) -> Weighed {
         let pairs = slab.wtilde().len();
         let counts = |&at: &usize| range::contributes(slab.wtilde()[at], slab.eps()[at]);
         let poles = spread(pairs).filter(counts).map(|at| slab.wtilde()[at].re).collect();
-        let nw = wx.len() / occ.len().max(1);
         // Poles are positive: an occupied band's sums have w − ω̃ and w + ω̃, an empty one's only the first.
-        let energies = spread(wx.len())
-            .map(|at| if occ[at / nw] == 0.0 { wx[at] } else { wx[at].abs() })
-            .collect();
+        let near = spread(energies).map(energy);
+        let near = near.map(|(w, occ)| if occ == 0.0 { w } else { w.abs() }).collect();
         let of_sample = |count: usize| count as f64 / count.min(SAMPLED_PAIRS) as f64;
         Weighed {
             poles: WeightedSample::new(poles, of_sample(pairs)),
-            energies: WeightedSample::new(energies, 1.0 / wx.len().min(SAMPLED_PAIRS) as f64),
+            energies: WeightedSample::new(near, 1.0 / energies.min(SAMPLED_PAIRS) as f64),
             limits,
         }
     }
@@ -202,16 +217,31 @@ pub enum SortedCells {
 }
 
 impl SortedCells {
-    /// The cells of a slab for all energies of its problem.
-    pub fn for_slab(problem: &Problem, slab: SlabView, by: Evaluator) -> Result<SortedCells> {
+    /// The cells of a slab for all energies of its problem, to sum both parts or Σ alone.
+    pub fn for_slab(
+        problem: &Problem,
+        slab: SlabView,
+        by: Evaluator,
+        is_sigma_alone: bool,
+    ) -> Result<SortedCells> {
         let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
+        let both = |index: usize| (wx[index], occ[index / problem.nw()]);
+        // In Σ alone a full band above zero has no `q`: it is like an empty band at −w, but a pole at w has no term.
+        let has_no_q = |&(w, occ): &(f64, f64)| is_sigma_alone && occ == 1.0 && w >= 0.0;
+        let energy = |index| match both(index) {
+            found if has_no_q(&found) => (-found.0, 0.0),
+            found => found,
+        };
+        let empty = (0..wx.len()).map(both).filter(has_no_q).map(|(w, _)| w);
+        let empty = Lookup::from_energies(empty);
         Ok(match problem.poles() {
             Poles::Real => {
-                let bounds = Weighed::new(slab, wx, occ, limits).bounds(by);
-                SortedCells::Real(intervals(slab, bounds)?)
+                let bounds = Weighed::new(slab, wx.len(), energy, limits).bounds(by);
+                SortedCells::Real(intervals(slab, bounds, &empty)?)
             }
             Poles::Any | Poles::AnySize | Poles::Unread => {
-                SortedCells::Any(discs(slab, wx, occ, limits)?)
+                let squares = Squares::new(wx.len(), energy, limits);
+                SortedCells::Any(discs(slab, squares, &empty)?)
             }
         })
     }
@@ -250,11 +280,12 @@ impl SortedCells {
     }
 }
 
-fn intervals(slab: SlabView, bounds: Vec<f64>) -> Result<Sorted<f64, Interval>> {
-    // The last cell is for the poles that are within no bounds.
+fn intervals(slab: SlabView, bounds: Vec<f64>, empty: &Lookup) -> Result<Sorted<f64, Interval>> {
+    // The last cell is for the poles that are within no bounds, or at an energy without terms.
     let outside = bounds.len() - 1;
     let cell = |wtilde: f64| match bounds.partition_point(|&bound| bound <= wtilde) {
         0 => outside,
+        _ if empty.contains(wtilde) => outside,
         above => above - 1,
     };
     let interval = |cell: usize, _: &[Pole]| {
@@ -292,18 +323,15 @@ const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
 /// The least radius, relative to the distance from zero: that of a disc of one pole.
 const LEAST_RADIUS: f64 = 1.0 / (1u64 << 30) as f64;
 
-/// Sorts complex poles into discs for energies `wx(nw, nbands)` of bands of these occupations.
-fn discs(
-    slab: SlabView,
-    wx: &[f64],
-    occ: &[f64],
-    limits: Limits,
-) -> Result<Sorted<Complex64, Disc>> {
-    let squares = Squares::new(wx, occ, limits);
+/// Sorts complex poles into discs, those at an energy of `empty`, which have no term there, into none.
+fn discs(slab: SlabView, squares: Squares, empty: &Lookup) -> Result<Sorted<Complex64, Disc>> {
     let bounds = squares.bounds(slab);
     // Cell 0, before the first square, is for the poles that are in no square; some are with the last one.
-    let cell = |wtilde| {
-        squares.place(wtilde).map_or(0, |place| bounds.partition_point(|&bound| bound <= place))
+    let cell = |wtilde: Complex64| match squares.place(wtilde) {
+        Some(place) if wtilde.im != 0.0 || !empty.contains(wtilde.re) => {
+            bounds.partition_point(|&bound| bound <= place)
+        }
+        _ => 0,
     };
     let disc = |cell: usize, poles: &[Pole<Complex64>]| around(poles, cell != 0);
     let over = |cell, Range { start: begin, end }| Disc { begin, end, ..cell };
@@ -335,11 +363,11 @@ struct Squares {
 }
 
 impl Squares {
-    fn new(wx: &[f64], occ: &[f64], limits: Limits) -> Squares {
-        let nw = wx.len() / occ.len().max(1);
-        let both = |index: usize| [Some(wx[index]), (occ[index / nw] != 0.0).then_some(-wx[index])];
-        let energies = spread(wx.len()).flat_map(both).flatten().collect();
-        let each = 1.0 / wx.len().min(SAMPLED_PAIRS) as f64;
+    /// For so many energies of bands, each with the band's occupation.
+    fn new(count: usize, energy: impl Fn(usize) -> (f64, f64), limits: Limits) -> Squares {
+        let both = |(w, occ): (f64, f64)| [Some(w), (occ != 0.0).then_some(-w)];
+        let energies = spread(count).map(energy).flat_map(both).flatten().collect();
+        let each = 1.0 / count.min(SAMPLED_PAIRS) as f64;
         let smallest = (SMALLEST * limits.limittwo.sqrt()).max(1.0 / LARGEST);
         Squares { limits, energies: WeightedSample::new(energies, each), smallest }
     }

@@ -15,7 +15,7 @@ use crate::problem::slab::SlabView;
 /// The fallback pairs of a slab; igp counts from the slab's begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FallbackPairs {
-    /// See [`Plan::fallback_mask`]; pairs of no weight are in it too.
+    /// See [`Plan::fallback_mask`]; pairs of no weight are in it too, those with small poles are not.
     pub mask: Vec<u32>,
     /// See [`Plan::fallback_pairs`]: offsets `igp · ncouls + ig`, ascending.
     pub pairs: Vec<u32>,
@@ -23,10 +23,19 @@ pub struct FallbackPairs {
     pub begins: Vec<u32>,
 }
 
+/// How the fast loops sum a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairClass {
+    Regular,
+    /// All but `ssx`: see [`Plan::is_small`].
+    Small,
+    Fallback,
+}
+
 impl FallbackPairs {
     pub(super) fn find(
         slab: SlabView,
-        is_regular: impl Fn(Complex64) -> bool + Sync,
+        class: impl Fn(Complex64) -> PairClass + Sync,
     ) -> FallbackPairs {
         let ncouls = slab.ncouls();
         let words = Plan::words(ncouls as u32) as usize;
@@ -35,11 +44,12 @@ impl FallbackPairs {
             let mut pairs = Vec::new();
             for (ig, (&pole, &eps)) in wtilde.iter().zip(eps).enumerate() {
                 let counts = range::contributes(pole, eps);
-                if !(counts && is_regular(pole)) {
+                let class = if counts { class(pole) } else { PairClass::Fallback };
+                if class == PairClass::Fallback {
                     mask[ig / 32] |= 1 << (ig % 32);
-                    if counts {
-                        pairs.push((igp * ncouls + ig) as u32);
-                    }
+                }
+                if counts && class != PairClass::Regular {
+                    pairs.push((igp * ncouls + ig) as u32);
                 }
             }
             (mask, pairs)
@@ -57,17 +67,20 @@ impl FallbackPairs {
         FallbackPairs { mask, pairs: Vec::new(), begins }
     }
 
-    /// These and others of the same slab, which are ascending, contribute and are none of these.
-    pub(super) fn with(&self, others: &[u32], ncouls: usize) -> FallbackPairs {
+    /// These and others of the same slab, not regular ones, which are ascending, contribute and are none of these.
+    pub(super) fn with(&self, others: &[(u32, PairClass)], ncouls: usize) -> FallbackPairs {
         let words = Plan::words(ncouls as u32) as usize;
         let mut mask = self.mask.clone();
         let mut counts: Vec<u32> = self.begins.windows(2).map(|of| of[1] - of[0]).collect();
-        for &pair in others {
+        for &(pair, class) in others {
             let (igp, ig) = (pair as usize / ncouls, pair as usize % ncouls);
-            mask[igp * words + ig / 32] |= 1 << (ig % 32);
+            if class == PairClass::Fallback {
+                mask[igp * words + ig / 32] |= 1 << (ig % 32);
+            }
             counts[igp] += 1;
         }
-        let mut pairs = [&self.pairs, others].concat();
+        let mut pairs = self.pairs.clone();
+        pairs.extend(others.iter().map(|(pair, _)| pair));
         // Two ascending runs, which this merges.
         pairs.sort();
         FallbackPairs { mask, pairs, begins: begins(counts.into_iter()) }
@@ -113,12 +126,23 @@ const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
 /// Largest `κ`.
 const MOST_CANCELLATION: f64 = 32.0;
 
+/// See [`Plan::small`].
+pub fn small(occupied: &[f64], takes: Poles) -> f64 {
+    if takes == Poles::Any { largest(occupied) / MOST_CANCELLATION } else { 0.0 }
+}
+
+fn largest(energies: &[f64]) -> f64 {
+    energies.iter().fold(0.0, |max, w| w.abs().max(max))
+}
+
 /// What a pole must be for the fast loops.
 #[derive(Debug)]
 pub struct Regular {
     poles: Poles,
     /// Of the larger of the two parts.
     smallest: f64,
+    /// See [`Plan::small`].
+    small: f64,
     /// The occupied bands' energies: a pole exactly there is an edge case.
     occupied: Lookup,
     /// All energies: one at a pole's bound between the branches is another.
@@ -161,15 +185,11 @@ impl Marks {
 impl Regular {
     /// For a problem with energies `wx`, of which `occupied` are of occupied bands.
     pub fn new(wx: &[f64], occupied: &[f64], limits: Limits, poles: Poles) -> Regular {
-        let largest = |energies: &[f64]| energies.iter().fold(0.0, |max: f64, w| max.max(w.abs()));
         let gamma = limits.limittwo.sqrt();
-        let mut smallest = (SMALLEST * gamma).max(1.0 / LARGEST);
-        if poles == Poles::Any {
-            smallest = smallest.max(largest(occupied) / MOST_CANCELLATION);
-        }
         Regular {
             poles,
-            smallest,
+            smallest: (SMALLEST * gamma).max(1.0 / LARGEST),
+            small: small(occupied, poles),
             cut: Lookup::from_energies(occupied.iter().copied().filter(|&w| w < 0.0)),
             occupied: Lookup::from_energies(occupied.iter().copied()),
             energies: Lookup::from_energies(wx.iter().copied()),
@@ -187,7 +207,16 @@ impl Regular {
         self
     }
 
-    pub fn holds(&self, pole: Complex64) -> bool {
+    pub fn class(&self, pole: Complex64) -> PairClass {
+        match self.holds(pole) {
+            true if size(pole) < self.small => PairClass::Small,
+            true => PairClass::Regular,
+            false => PairClass::Fallback,
+        }
+    }
+
+    /// Whether the pair is not a fallback pair.
+    fn holds(&self, pole: Complex64) -> bool {
         let on_axis = pole.im == 0.0;
         if let Some(marks) = &self.marks
             && on_axis
@@ -210,14 +239,14 @@ impl Regular {
             && !self.at_cutoff(pole)
     }
 
-    /// Ranges of size outside of which all real positive poles up to [`LARGEST`] are regular, if there are any.
+    /// Ranges of size outside of which all real positive poles up to [`LARGEST`] are regular and not small, if there are any.
     pub fn sizes(&self) -> Option<Vec<[f64; 2]>> {
         let Limits { limittwo, limitone, .. } = self.limits;
         if !self.possible || !(4.0..=1e12).contains(&limitone) {
             return None;
         }
         let mut ranges = self.cutoff_sizes()?;
-        ranges.push([0.0, self.smallest]);
+        ranges.push([0.0, self.smallest.max(self.small)]);
         ranges.extend(self.occupied.sorted.iter().map(|&w| [w, w]));
         // As in `at_bound`, with room for its rounding and for that here.
         let (gamma, part) = (limittwo.sqrt(), 1.0 / limitone.sqrt());
@@ -283,12 +312,10 @@ impl Regular {
                     high >= 0.0 && any(-high.sqrt(), -low.sqrt())
                 })
         });
-        let room = WINDOW * size;
-        first
-            || shell(size / (2.0 * sexcut), pole.im).is_some_and(|(least, most)| {
-                any(-pole.re - most - room, -pole.re - least + room)
-                    || any(-pole.re + least - room, -pole.re + most + room)
-            })
+        // The rest is for poles that may be near: as w is negative, they are nearer to zero.
+        let most = size * (1.0 + 0.5 / sexcut) * (1.0 + WINDOW);
+        let may_be_near = size * size <= near2(self.limits, pole) * (1.0 + WINDOW);
+        first || may_be_near && any(-most, 0.0)
     }
 
     /// Ranges of size outside of which no pole on the real axis is at the cutoff; none if that is not certain.
@@ -307,20 +334,25 @@ impl Regular {
             [(middle - room).max(0.0), if most >= 0.0 { most } else { f64::NAN }]
         };
         let squares = [within(1.0 - inverse, inverse), within(1.0 + inverse, inverse)];
-        let half = 0.5 * inverse;
-        let [one, other] = squares.map(|growth| growth.map(f64::sqrt));
-        let parts = [one, other, within(1.0 - half, half), within(1.0 + half, half)];
+        let first = squares.map(|growth| growth.map(f64::sqrt));
         // A quotient by zero has no end; one by no number holds nothing.
-        let range = |w: f64| parts.map(|[least, most]| [-w / most, -w / least]);
-        Some(self.cut.sorted.iter().flat_map(|&w| range(w)).collect())
+        let range = |w: f64| first.map(|[least, most]| [-w / most, -w / least]);
+        // Poles that may be near.
+        let gamma = self.limits.limittwo.sqrt() * (1.0 + WINDOW);
+        let near = |w: f64| [-w / within(1.0 + 0.5 * inverse, inverse)[1], gamma];
+        let near = self.cut.sorted.iter().filter(|w| -**w <= gamma).map(|&w| near(w));
+        Some(self.cut.sorted.iter().flat_map(|&w| range(w)).chain(near).collect())
     }
 
-    /// Whether rounding may decide about this energy.
+    /// Whether rounding may decide about this energy, or the second branch holds where a formula takes `ssx`: v15 would
+    /// have `q` in its place, or not notice.
     fn is_undecided(&self, w: f64, pole: Complex64) -> bool {
         let (d, s) = ((pole - w).norm(), (pole + w).norm());
         let near = d * d <= near2(self.limits, pole);
-        let ssx = pole.norm() / s * if near { 0.5 } else { pole.norm() / d };
-        !ssx.is_finite() || (ssx / self.limits.sexcut - 1.0).abs() <= ROOM
+        let [first, second] =
+            [pole.norm() / d, 0.5].map(|of| pole.norm() / s * of / self.limits.sexcut);
+        let part = if near { second } else { first };
+        !part.is_finite() || (part - 1.0).abs() <= ROOM || near && first.max(second) > 1.0
     }
 }
 
@@ -393,7 +425,10 @@ impl BySize {
         // No problem's poles are regular beyond these.
         let sizes = 1.0 / LARGEST..=LARGEST;
         let is_certain = |pole: Complex64| pole.re < 0.0 || !sizes.contains(&size(pole));
-        let always = FallbackPairs::find(slab, |pole| !is_certain(pole));
+        let always = FallbackPairs::find(slab, |pole| match is_certain(pole) {
+            true => PairClass::Fallback,
+            false => PairClass::Regular,
+        });
         let is_open = |pole, eps| range::contributes(pole, eps) && !is_certain(pole);
         let pairs = || wtilde.par_iter().zip(eps).enumerate();
         let off_axis = pairs().filter(|(_, (pole, eps))| pole.im != 0.0 && is_open(**pole, **eps));
@@ -429,15 +464,19 @@ impl BySize {
         if looks > self.sorted.len() / 2 {
             return None;
         }
-        let is_fallback = |pair: &u32| !regular.holds(slab.wtilde()[*pair as usize]);
+        let listed = |pair: u32| {
+            let class = regular.class(slab.wtilde()[pair as usize]);
+            (class != PairClass::Regular).then_some((pair, class))
+        };
         let on_axis = ranges.par_iter().flat_map(|words| {
             let words = words.par_chunks(AT_ONCE);
-            words.flat_map_iter(|words| words.iter().map(|&word| word as u32).filter(is_fallback))
+            words.flat_map_iter(|words| words.iter().filter_map(|&word| listed(word as u32)))
         });
         let off_axis = self.off_axis.par_chunks(AT_ONCE);
-        let off_axis = off_axis.flat_map_iter(|pairs| pairs.iter().copied().filter(is_fallback));
-        let mut found: Vec<u32> = on_axis.chain(off_axis).collect();
-        found.par_sort_unstable();
+        let off_axis =
+            off_axis.flat_map_iter(|pairs| pairs.iter().filter_map(|&pair| listed(pair)));
+        let mut found: Vec<(u32, PairClass)> = on_axis.chain(off_axis).collect();
+        found.par_sort_unstable_by_key(|(pair, _)| *pair);
         found.dedup();
         Some(self.always.with(&found, slab.ncouls()))
     }

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 pub use crate::problem::plan::clusters::{Evaluator, SortedCells};
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 use crate::problem::plan::fallback::{LARGEST, Regular};
+use crate::problem::range::LARGEST_CUTOFF;
 use crate::problem::slab::{CheckedBands, Id, SlabView};
 
 /// An order of a problem's bands in which those of one class of [`gpp_kernels::plan`] are neighbours at any energy, so
@@ -62,6 +63,10 @@ impl BandOrder {
 /// Relative error in last digits of an energy from its band's mean and half; a far quotient has no larger one.
 const HALVED: f64 = 32.0;
 
+/// Largest `sexcut` with which v15 compares `w` with bounds on it: these are rounded by up to 2⁻⁵² of `ω̃`, which is
+/// `sexcut` times as much of `ssx`, and pairs within 2⁻⁴⁰ of the cutoff are fallback pairs. With zero nothing is looked at.
+const SHARPEST: f64 = 512.0;
+
 /// Half of what a band's second energy is above its first.
 fn half_of(w: &[f64]) -> f64 {
     0.5 * (w[1] - w[0])
@@ -78,7 +83,8 @@ fn half_of_most<'a>(bands: impl Iterator<Item = &'a [f64]>) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPlan {
     order: Arc<BandOrder>,
-    /// Bands of occupation 1 whose energies are not negative, the first ones in their order.
+    /// Bands of occupation 1 of which nothing is cut off: no energy is negative, or there is no cutoff. The first ones in
+    /// their order.
     pub plain: usize,
     /// The first far band in their order.
     pub far_begin: usize,
@@ -88,8 +94,8 @@ pub struct BandPlan {
     pub wx: Vec<f64>,
     /// See [`Plan::half`].
     pub half: f64,
-    /// For Σ alone: the plain bands that are as far from `−ω̃`, and the first far band.
-    alone: [usize; 2],
+    /// For Σ alone: the plain bands that are as far from `−ω̃`, those of occupation 1, and the first far band.
+    alone: [usize; 3],
     limits: Limits,
     nw: usize,
 }
@@ -117,7 +123,7 @@ impl BandPlan {
         let is_far = |w: &[f64]| {
             limits.limitone >= 1.0 && w.iter().all(|&w| w < -nearest_far) && is_halved(w)
         };
-        let is_plain = |w: &[f64]| w.iter().all(|&w| w >= 0.0);
+        let is_plain = |w: &[f64]| limits.sexcut >= LARGEST_CUTOFF || w.iter().all(|&w| w >= 0.0);
         // Of Σ alone, three quotients share a reciprocal if their energies are at equal distances.
         let distance = 2.0 * half;
         let nearest = distance.abs() * if energies.len() == 3 { 2.0 } else { 1.0 };
@@ -133,10 +139,13 @@ impl BandPlan {
 
         let plain = full.iter().take_while(|&&n| is_plain(wx_of(n))).count();
         let far = empty.iter().rev().take_while(|&&n| is_far(wx_of(n))).count();
-        let plain_far = full[..plain].iter().take_while(|&&n| are_beyond(wx_of(n))).count();
+        let is_plain_far = |w: &[f64]| w.iter().all(|&w| w >= 0.0) && are_beyond(w);
+        let plain_far = full[..plain].iter().take_while(|&&n| is_plain_far(wx_of(n))).count();
         let far_alone = empty[empty.len() - far..].iter().rev();
         let far_alone = far_alone.take_while(|&&n| are_beyond(wx_of(n))).count();
-        let alone = [plain_far, order.bands.len() - far_alone];
+        let full =
+            if limits.sexcut > 0.0 && limits.sexcut <= SHARPEST { order.full } else { plain };
+        let alone = [plain_far, full, order.bands.len() - far_alone];
         let wx = order.bands.iter().flat_map(|&n| wx_of(n)).copied().collect();
         let (far_begin, nw) = (order.bands.len() - far, energies.len());
         BandPlan { order: order.clone(), plain, far_begin, poles, wx, half, alone, limits, nw }
@@ -159,11 +168,23 @@ impl BandPlan {
 
     /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
-        let takes = match (self.poles, takes) {
+        Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes))
+    }
+
+    fn takes(&self, takes: Poles) -> Poles {
+        match (self.poles, takes) {
             (Poles::Real, takes) | (_, takes @ Poles::AnySize) => takes,
             _ => Poles::Any,
-        };
-        Regular::new(&self.wx, &self.wx[..self.occupied() * self.nw], self.limits, takes)
+        }
+    }
+
+    fn wx_of_occupied(&self) -> &[f64] {
+        &self.wx[..self.occupied() * self.nw]
+    }
+
+    /// See [`Plan::small`]; for kernels that take these poles.
+    pub fn small(&self, takes: Poles) -> f64 {
+        fallback::small(self.wx_of_occupied(), self.takes(takes))
     }
 
     /// The fallback pairs of a slab of this problem, whose poles may be sorted, for kernels that take these poles.
@@ -175,16 +196,18 @@ impl BandPlan {
         let found = sorted.and_then(|poles| poles.fallback(slab, &regular));
         found.unwrap_or_else(|| {
             let regular = regular.for_poles(slab.wtilde().len());
-            FallbackPairs::find(slab, |pole| regular.holds(pole))
+            FallbackPairs::find(slab, |pole| regular.class(pole))
         })
+    }
+
+    /// The far plain bands, those that Σ alone sums as full ones, and the first far band.
+    pub fn classes(&self, is_sigma_alone: bool) -> [usize; 3] {
+        if is_sigma_alone { self.alone } else { [0, self.plain, self.far_begin] }
     }
 
     /// What a kernel on the host reads; the pointers are valid as long as the plan and the fallback pairs are.
     pub fn view(&self, kernel: &Kernel, fallback: &FallbackPairs) -> Plan {
-        let [plain_far, far_begin] = match kernel.is_sigma_alone {
-            true => self.alone,
-            false => [0, self.far_begin],
-        };
+        let [plain_far, full, far_begin] = self.classes(kernel.is_sigma_alone);
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied() as u32,
@@ -197,6 +220,8 @@ impl BandPlan {
             half: self.half,
             square: self.half * self.half,
             plain_far: plain_far as u32,
+            full: full as u32,
+            small: self.small(kernel.poles),
         }
     }
 
@@ -284,6 +309,11 @@ impl Batches<'_> {
 
     pub fn first(&self) -> Batch {
         self.get(0)
+    }
+
+    /// [`Batch::id`] of a batch.
+    pub fn id(&self, number: usize) -> (Id, Range<usize>) {
+        (self.bands.id(), self.ranges[number].clone())
     }
 
     /// The bands' identity, and the energies (0-based) of each batch.

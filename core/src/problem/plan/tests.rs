@@ -56,7 +56,7 @@ fn every_regular_pair_is_listed_once() {
         });
         let problem = with_poles(&made, poles.collect());
         let (slab, batch) = (problem.slab(), problem.batches(3).first());
-        let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Any);
+        let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Real);
         assert!(batch.plan.has_static());
         let poles = slab.wtilde();
         let is_summed =

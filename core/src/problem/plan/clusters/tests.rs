@@ -1,9 +1,10 @@
+use gpp_kernels::sigma::FarField;
 use gpp_kernels::sigma::complex::Acceptance as Bounds;
 use gpp_kernels::sigma::real::far_field as way;
 
 use super::*;
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{Source, System, range};
+use crate::problem::{EnergyGrid, Even, Id, Source, System, range};
 use crate::progress::Bars;
 
 /// Where a sample shows no pole there may still be some, and many energies to sum them one by one.
@@ -38,7 +39,9 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
         let system = System::find(name).unwrap();
         let problem = Synthesis::new(system, 1, Bars::NONE).load().unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
-        let sorted = discs(slab, problem.wx(), problem.occ(), limits).unwrap();
+        let energy = |at: usize| (problem.wx()[at], problem.occ()[at / problem.nw()]);
+        let squares = Squares::new(problem.wx().len(), energy, limits);
+        let sorted = discs(slab, squares, &Lookup::from_energies([])).unwrap();
         let pairs = slab.wtilde().iter().zip(slab.eps());
         let contributing = pairs.filter(|(pole, eps)| range::contributes(**pole, **eps)).count();
         assert_eq!(sorted.poles.len(), contributing);
@@ -59,4 +62,35 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
         let all = contributing * problem.wx().len();
         assert!(discs > 0 && told > all / 2, "{name}: {told} of {all} by {discs} discs");
     }
+}
+
+/// Of every kind of work, in instructions: moments, the far field, the near field.
+#[test]
+fn shares_of_sorted_pairs_have_equal_work() {
+    let grid = EnergyGrid::Even(Even::new(-10.0, 10.0, 501).unwrap());
+    let synthesis = || Synthesis::new(System::find("demo").unwrap(), 1, Bars::NONE);
+    let problem = synthesis().at(&grid).load().unwrap();
+    let (limits, nw, devices) = (problem.limits(), problem.nw(), 2);
+    let work = |device: usize| {
+        let share = problem.slab().shared(Id::unique(), [device, devices]);
+        let sorted = SortedCells::for_slab(&problem, share, Evaluator::Gpu, true).unwrap();
+        let ClusterPairs::Real(poles, parts) = sorted.pairs() else { panic!("poles are real") };
+        let of_part = |part: &Interval| {
+            let far = |at: usize| {
+                let both = |w, occupied| way(w, part, occupied, &limits);
+                FarField::alone(part, both, [problem.wx()[at], problem.occ()[at / nw]]).is_some()
+            };
+            let far = (0..problem.wx().len()).filter(|&at| far(at)).count();
+            let near = (part.end - part.begin) as usize * (problem.wx().len() - far);
+            60 * far + 150 * near
+        };
+        let moments = 24 * poles.len() * problem.header().nbands;
+        (poles.len(), moments + parts.iter().map(of_part).sum::<usize>())
+    };
+    let (pairs, work): (Vec<_>, Vec<_>) = (0..devices).map(work).unzip();
+    let sorted = SortedCells::for_slab(&problem, problem.slab(), Evaluator::Gpu, true).unwrap();
+    let ClusterPairs::Real(poles, _) = sorted.pairs() else { panic!("poles are real") };
+    assert_eq!(pairs.iter().sum::<usize>(), poles.len());
+    let mean = work.iter().sum::<usize>() as f64 / devices as f64;
+    assert!(work.iter().all(|&work| work as f64 <= 1.05 * mean), "{work:?}");
 }

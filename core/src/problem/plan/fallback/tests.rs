@@ -76,10 +76,11 @@ fn pairs_without_terms_are_neither_fallback_nor_sorted() {
             }
         }
         let summed = (0..slab.wtilde().len()).filter(|&at| !is_zero(at)).count();
-        let sorted = match SortedCells::for_slab(&problem, slab, Evaluator::Cpu).unwrap().pairs() {
-            gpp_cpu::problem::ClusterPairs::Real(poles, _) => poles.len(),
-            gpp_cpu::problem::ClusterPairs::Any(poles, _) => poles.len(),
-        };
+        let sorted =
+            match SortedCells::for_slab(&problem, slab, Evaluator::Cpu, false).unwrap().pairs() {
+                gpp_cpu::problem::ClusterPairs::Real(poles, _) => poles.len(),
+                gpp_cpu::problem::ClusterPairs::Any(poles, _) => poles.len(),
+            };
         assert_eq!(sorted, summed);
     }
 }
@@ -123,7 +124,7 @@ fn ways(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<[FallbackPair
     let (batch, slab) = (problem.batches(1).first(), problem.slab());
     let plan = &batch.plan;
     let marked = plan.regular(takes).for_poles(usize::MAX);
-    let by_marks = FallbackPairs::find(slab, |pole| marked.holds(pole));
+    let by_marks = FallbackPairs::find(slab, |pole| marked.class(pole));
     let sorted = BySize::sort(slab).and_then(|sorted| sorted.fallback(slab, &plan.regular(takes)));
     let quick = marked.marks.is_some().then_some(by_marks).zip(sorted);
     (plan.fallback(slab, takes, None), quick.map(|(marks, sorted)| [marks, sorted]))

@@ -1,4 +1,4 @@
-! The module and the routine of docs/berkeleygw.md, among what they use of BerkeleyGW, against sums written out here.
+! The module and the routine of examples/berkeleygw, among what they use of BerkeleyGW, against sums written out here.
 #include "f_defs.h"
 module global_m
   use, intrinsic :: iso_fortran_env, only: DP => real64
@@ -43,9 +43,9 @@ contains
   end subroutine die
 end module global_m
 
-#include "library_gpp.inc"
+#include "library_gpp.f90"
 
-program page
+program berkeleygw
   use global_m
   use library_gpp_m
   use miniapp, only: loop, make, ncouls, nbands
@@ -65,6 +65,7 @@ program page
   complex(DPC) :: asx(3), ach(3), static
   real(DP) :: sizes(3), size_of_static
   integer :: nstart, nend, ipe, n, ig, my_igp, igp
+  character(len=1) :: alone
 
   call make(ngpown, wtilde_array, eps, vcoul, inv_igp_index, indinv, of_n, of_m, e, occ, omega)
   I_eps_array = SCALARIFY(eps)
@@ -80,9 +81,14 @@ program page
   peinf%indext_dist(:, 1) = [(n, n=nbands, nbands/2, -1)]
   peinf%indext_dist(:nbands/2 - 1, 2) = [(n, n=1, nbands/2 - 1)]
 
+  call get_environment_variable('GPP_SIGMA_ALONE', alone)
   call library_gpp_open()
   do nstart = 1, 2
     nend = merge(3, 2, nstart == 1)
+    ! Another q.
+    I_eps_array = nstart*I_eps_array
+    eps = I_eps_array
+    call library_gpp_new_q()
     asxtemp = 0
     achtemp = 0
     acht_n1_loc = 0
@@ -93,6 +99,10 @@ program page
       call sigma_gpp_library()
     end do
     call loop(wtilde_array, eps, vcoul, inv_igp_index, indinv, of_n, of_m, e, occ, omega, asx, ach, sizes)
+    if (alone /= '') then
+      ach = asx + ach
+      asx = 0
+    end if
     do n = nstart, nend
       call compare('asxtemp', asxtemp(n), asx(n), sizes(n))
       call compare('achtemp', achtemp(n), ach(n), sizes(n))
@@ -118,7 +128,7 @@ program page
   end do
   call library_gpp_close()
   if (timing%running /= 0) error stop 'timing'
-  print '(a)', 'page.f90: all as expected'
+  print '(a)', 'berkeleygw.f90: all as expected'
 
 contains
 
@@ -137,4 +147,4 @@ contains
       error stop
     end if
   end subroutine compare
-end program page
+end program berkeleygw
