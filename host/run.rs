@@ -75,6 +75,11 @@ pub fn measured(
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = named_for(names, back_end, Some(chosen))?;
+    let sums_both = |listed: &&Version| args.sigma_alone && !listed.is_sigma_alone();
+    if let Some(both) = versions.iter().find(|listed| sums_both(listed) && names != BEST) {
+        let why = format!("{} sums SX and CH apart: name versions of Σ alone, or best", both.id());
+        return Err(invalid("--sigma-alone", why).into());
+    }
     // A series leaves out what the device cannot run; a version named by its id fails.
     versions.retain(|listed| {
         is_named(listed.id()) || listed.gpu().is_none_or(|gpu| device.info().runs(gpu))

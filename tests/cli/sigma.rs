@@ -37,6 +37,13 @@ fn a_grid_is_printed_written_and_plotted() {
     assert_eq!(piped.get_output().stdout, fs::read(&csv).unwrap());
 }
 
+#[test]
+fn versions_of_both_parts_are_not_asked_for_sigma_alone() {
+    let wrong = ["--sigma-alone", "--version", "cpu:simd"];
+    let says = contains("--sigma-alone").and(contains("cpu:simd"));
+    gpp().args(GRID).args(wrong).assert().code(2).stderr(says);
+}
+
 /// The static CH does not depend on energies, versions or slabs; the record keeps it.
 #[test]
 fn the_static_ch_comes_with_the_sums() {

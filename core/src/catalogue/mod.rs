@@ -121,9 +121,9 @@ pub static SERIES: &[Series] = &[
 /// slabs.
 ///
 /// On an H100 moments of sorted pairs are faster than terms from five energies on, for si214 and si214-complex
-/// (docs/many-energies.md); with real poles from four on if the cutoff may act in a quarter of the bands. On a CPU the least of these times decides, in tenths of a term of cpu:paired: what each pair
-/// takes by itself and, unless they are kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few
-/// energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
+/// (docs/many-energies.md); with real poles from four on if the cutoff may act in a quarter of the bands. On a CPU the
+/// least of these times decides, in tenths of a term of cpu:paired: what each pair takes by itself and, unless they are
+/// kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
 /// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
     let Extents { nbands, nw, .. } = problem.extents;
@@ -160,8 +160,8 @@ fn fastest_on_cpu(
     times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }
 
-/// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a CPU as [`best_for`] chooses,
-/// but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
+/// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a
+/// CPU as [`best_for`] chooses, but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
     let found = |id| find(id).expect("a test looks it up");
     match back_end {
