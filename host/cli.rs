@@ -520,6 +520,10 @@ pub struct TableArgs {
     /// A run: its JSON, or a folder of `gpp profile`
     #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
+
+    /// Draws the times of the first series as bars
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    pub plot: Option<PathBuf>,
 }
 
 /// Where `profile` stores its records, and the others look for them.
