@@ -30,8 +30,8 @@ fn row<'a>(card: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn every_version_of_every_series_has_a_card() {
     for (id, folder, archived, first) in [
-        ("paper", "h100-2026-11-27/si214", 9, None),
-        ("new", "h100-2026-11-27/si214", 6, Some("v8")),
+        ("paper", "h200-2026-11-28/si214", 9, None),
+        ("new", "h200-2026-11-28/si214", 7, Some("v8")),
         ("blog", "h100-2026-11-27/si214-blog", 5, None),
         ("talk", "h100-2026-11-27/si214-talk", 10, None),
     ] {
