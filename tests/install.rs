@@ -143,7 +143,7 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
         let sources: Vec<&str> = sources.filter_map(|line| line.split('"').nth(1)).collect();
         let places = ["./kernels/src/", "/rust/library/", "/crates/"];
         let is_known = |source: &&str| places.iter().any(|place| source.starts_with(place));
-        assert!(sources.len() > 9 && sources.iter().all(|source| is_known(source)), "{sources:?}");
+        assert!(sources.len() > 9 && sources.iter().all(is_known), "{sources:?}");
     }
 
     fs::rename(&moved, &prefix).unwrap();
