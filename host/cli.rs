@@ -564,7 +564,7 @@ pub struct DiffArgs {
 
 #[derive(Args)]
 pub struct CardArgs {
-    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/, if it exists]
+    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/ if it exists, or else the archived profiles in this program]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
 

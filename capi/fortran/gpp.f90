@@ -24,7 +24,7 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
 
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
-  integer(c_int32_t), parameter :: version = 100
+  integer(c_int32_t), parameter :: version = 200
 
   ! Kinds of the formula.
   integer(c_int32_t), parameter :: berkeleygw = 1, time_ordered = 2
@@ -609,7 +609,7 @@ contains
     end if
   end function required
 
-  ! The library's version, as in '0.1.0'.
+  ! The library's version, as in '0.2.0'.
   function gpp_version() result(text)
     character(len=:), allocatable :: text
     text = from_c(c_version())

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define GPP_VERSION 100
+#define GPP_VERSION 200
 
 /*
  `kind` of BerkeleyGW's formula, with a near form and a cutoff.
@@ -255,7 +255,7 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The library's version, such as "0.1.0", a static string.
+ The library's version, such as "0.2.0", a static string.
  */
 const char *gpp_version(void);
 

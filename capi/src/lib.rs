@@ -192,7 +192,7 @@ pub struct CFormula {
     pub eta: f64,
 }
 
-/// The library's version, such as "0.1.0", a static string.
+/// The library's version, such as "0.2.0", a static string.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -79,7 +79,7 @@ fn operation_counts_are_the_archived_ones() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = report::page(&Measured::load(Some(&archive("si214"))).unwrap()).unwrap();
+    let page = report::page(&Measured::load(Some(&archive("si214"))).unwrap().unwrap()).unwrap();
     for reference in ["src=", "url(", "@import", "<script"] {
         assert!(!page.contains(reference), "the page has {reference}");
     }

@@ -38,7 +38,7 @@ use crate::problem::slab::check_part;
 pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
 
-/// A built-in system, as `data/systems.json` has it.
+/// A built-in system, as `systems.json` has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct System {
     pub name: String,

@@ -43,8 +43,7 @@ Poles have the shares and quantiles of BerkeleyGW's: real ones of Hybertsen-Loui
 complex ones of Godby-Needs for two atoms of GaAs. See docs/usage.md.";
 
 pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../data/systems.json"))
-        .expect("data/systems.json is checked by a test")
+    serde_json::from_str(include_str!("systems.json")).expect("systems.json is checked by a test")
 });
 
 impl System {

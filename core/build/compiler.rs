@@ -21,16 +21,24 @@ pub struct Built {
     pub ptx: String,
 }
 
-/// The crate in `folder` of `root` by the first compiler that builds it, or why each failed.
+/// One module, fully inlined, with the lines of the source.
+const PROFILE: [&str; 5] = [
+    "inherits='release'",
+    "lto='fat'",
+    "codegen-units=1",
+    "panic='abort'",
+    "debug='line-directives-only'",
+];
+
+/// The crate in `folder` by the first compiler that builds it, or why each failed.
 pub fn first_that_builds(
     compilers: &[Compiler],
-    root: &Path,
-    folder: &str,
+    folder: &Path,
     target_dir: &Path,
 ) -> Result<Built, String> {
     let mut tried = String::new();
     for compiler in compilers {
-        match compiler.build(root, folder, target_dir) {
+        match compiler.build(folder, target_dir) {
             Ok(built) => return Ok(built),
             Err(why) => tried += &format!("; {}: {why}", compiler.rustc.display()),
         }
@@ -75,7 +83,7 @@ impl Compiler {
             .ok_or_else(|| format!("{} -vV does not say release and LLVM", self.rustc.display()))
     }
 
-    fn build(&self, root: &Path, folder: &str, target_dir: &Path) -> Result<Built, String> {
+    fn build(&self, folder: &Path, target_dir: &Path) -> Result<Built, String> {
         let version = self.version()?;
         let sysroot = run(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
         let rustlib = Path::new(sysroot.trim()).join("lib/rustlib");
@@ -90,25 +98,29 @@ impl Compiler {
         for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_build(name)) {
             cargo.env_remove(&name);
         }
-        let flags = [
-            "-C".to_string(),
-            format!("target-cpu={TARGET_CPU}"),
-            "-C".to_string(),
-            format!("llvm-args={FMA_LEVEL}"),
-            format!("--remap-path-prefix={}=.", root.display()),
-        ];
+        // Lines are of files in the repository, of crates and of Rust's library, wherever these are on this machine.
+        let root = folder.parent().unwrap_or(folder);
+        let places =
+            [(rustlib.join("src/rust"), "/rust"), (crates(), "/crates"), (root.into(), ".")];
+        let remap = places.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+        let code = [format!("target-cpu={TARGET_CPU}"), format!("llvm-args={FMA_LEVEL}")];
+        let code = code.map(|option| format!("-C{option}"));
+        let flags = [code.as_slice(), &remap].concat();
         // Every compiler has a folder of its own.
         let mut key = DefaultHasher::new();
         (&version, has_target, &flags).hash(&mut key);
         let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
         cargo
-            .current_dir(root.join(folder))
+            .current_dir(folder)
             .env("RUSTC", &self.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
             .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "kernels", "--locked"])
             .args(["--target", TARGET, "--target-dir"])
             .arg(target_dir);
+        for setting in PROFILE {
+            cargo.arg("--config").arg(format!("profile.kernels.{setting}"));
+        }
         if !has_target {
             cargo.arg("-Zbuild-std=core");
         }
@@ -122,6 +134,12 @@ impl Compiler {
         let ptx = fs::read_to_string(&ptx).map_err(failed)?;
         Ok(Built { version, ptx })
     }
+}
+
+/// Where Cargo unpacks crates.
+fn crates() -> PathBuf {
+    let usual = || env::home_dir().unwrap_or_default().join(".cargo");
+    env::var_os("CARGO_HOME").map_or_else(usual, PathBuf::from).join("registry/src")
 }
 
 /// Whether a variable says how the program is built. Others say where Cargo finds crates, and by what network.
