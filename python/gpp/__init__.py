@@ -348,7 +348,11 @@ class Placed:
 
 
 def _matrix(
-    place: Any, arrays: CallArrays, shape: tuple[int, int], formula: tuple[float, float, float | None, float], at_bands: bool
+    place: Any,
+    arrays: CallArrays,
+    shape: tuple[int, int],
+    formula: tuple[float, float, float | None, float],
+    at_bands: bool,
 ) -> Matrices:
     (a, *rest), omega = arrays.matrix(shape, at_bands)
     count = len(arrays.arrays["a"])
