@@ -70,8 +70,8 @@ pub enum Formula {
         /// The broadening η in eV.
         eta: f64,
         /// A distance g in eV, ABINIT's `zcut`, or zero. Where |w − ω̃| ≤ g or |w + ω̃| ≤ g, a quotient 1/x is
-        /// (x − ig)/(x² + g²) or (x + ig)/(x² + g²), that of η = g. Real poles and η = 0 only; sums are then Σ alone, of
-        /// up to 8192 bands on a GPU, in v15 or cpu:alone. 1e-30 to 1e30; less counts as zero.
+        /// (x − ig)/(x² + g²) or (x + ig)/(x² + g²), that of η = g. Real poles and η = 0 only; sums are then Σ alone,
+        /// by v15 or cpu:alone. 1e-30 to 1e30; less counts as zero.
         window: f64,
     },
 }

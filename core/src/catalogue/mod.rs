@@ -304,7 +304,8 @@ impl Version {
         if has_kernel {
             return Ok(());
         }
-        let what = "has no window: v15 has one, for up to 8192 numbers of bands times up to three energies, and cpu:alone";
+        let what = "has no window for this problem: cpu:alone has one, and v15 if bands times up to three energies are at \
+                    most 8192";
         Err(invalid(self.id(), what))
     }
 
