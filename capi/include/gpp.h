@@ -208,6 +208,11 @@ typedef struct gpp_formula {
    Broadening η of the time-ordered formula in eV.
    */
   double eta;
+  /*
+   Its window in eV, zero for none: ABINIT's zcut, the distance from a real pole within which the broadening is as
+   large; eta must be zero, and Σ alone is summed. Matrices need a CPU.
+   */
+  double window;
 } gpp_formula;
 
 /*

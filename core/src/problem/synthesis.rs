@@ -108,8 +108,8 @@ impl Source for Synthesis {
         self.header = grid.apply_to(&self.header).into();
     }
 
-    fn set_eta(&mut self, eta: f64) {
-        self.header = Header { eta: Some(eta), ..Header::clone(&self.header) }.into();
+    fn set_time_ordered(&mut self, eta: f64, window: f64) {
+        self.header = Header { eta: Some(eta), window, ..Header::clone(&self.header) }.into();
     }
 
     fn sample(&mut self, columns: usize) {
