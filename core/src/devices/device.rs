@@ -89,6 +89,8 @@ pub struct SlabSums {
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
     pub upload: Upload,
+    /// What single precision may lose of the sums at any energy: see [`crate::problem::heavy`].
+    pub bound: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,6 +107,7 @@ impl SlabSums {
             assert_eq!(all.groups, next.groups, "groups of a slab");
             all.values.extend(next.values);
             all.seconds += next.seconds;
+            all.bound = all.bound.max(next.bound);
             all.upload.bytes += next.upload.bytes;
             all.upload.seconds += next.upload.seconds;
             all

@@ -30,6 +30,7 @@ use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
+pub use crate::problem::plan::heavy;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
@@ -154,6 +155,8 @@ pub struct Problem {
     source: Option<Streamed>,
     kept: Option<Arc<Kept>>,
     lists_once: bool,
+    /// See [`Problem::with_tolerance`].
+    tolerance: f64,
 }
 
 /// What is made of a placed screening's pairs, for the next call.
@@ -259,7 +262,21 @@ impl Problem {
         let order = Arc::new(BandOrder::new(&bands));
         let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
         let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
-        Problem { name, origin, bands, poles, order, start, stored, slab, source, kept, lists_once }
+        let tolerance = heavy::TOLERANCE;
+        Problem {
+            name,
+            origin,
+            bands,
+            poles,
+            order,
+            start,
+            stored,
+            slab,
+            source,
+            kept,
+            lists_once,
+            tolerance,
+        }
     }
 
     /// Drops `asxtempref` and `achtempref`.
@@ -363,6 +380,17 @@ impl Problem {
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
+    }
+
+    /// This problem, with this share of Σ|terms| as what a sum in single precision may lose, if a hundredth of the pairs are
+    /// heavy at most.
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Problem {
+        Problem { tolerance, ..self }
+    }
+
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
     }
 
     /// [`Problem::fallback`] for a CPU, kept if the screening is placed.

@@ -212,7 +212,7 @@ pub fn sums_over_ig(
 }
 
 /// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
-fn widest<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]

@@ -439,7 +439,8 @@ impl StreamSlot {
         };
         let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
         self.results = Some(results);
-        Ok(SlabSums { values, groups, seconds: seconds(&self.kernels, version)?, blocks, upload })
+        let seconds = seconds(&self.kernels, version)?;
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound: 0.0 })
     }
 }
 

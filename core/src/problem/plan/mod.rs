@@ -2,6 +2,7 @@
 
 mod clusters;
 mod fallback;
+pub mod heavy;
 
 use std::ops::Range;
 use std::sync::Arc;
