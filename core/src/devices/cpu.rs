@@ -184,7 +184,7 @@ impl CpuWorker<'_> {
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local };
-        let constant = &batch.plan.wx;
+        let constant = batch.plan.constants(kernel);
 
         let begin = Instant::now();
         let blocks = grid.blocks();

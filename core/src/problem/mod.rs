@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -30,6 +31,7 @@ use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
+use crate::problem::plan::single::wide_rows;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
@@ -363,6 +365,21 @@ impl Problem {
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
+    }
+
+    /// The same for a kernel in single precision.
+    pub fn fallback_in_single(
+        &self,
+        slab: SlabView,
+        batch: &Batch,
+        kernel: &Kernel,
+    ) -> FallbackPairs {
+        let is_exact = matches!(kernel.precision, Precision::Single { is_exact: true, .. });
+        let found = batch.plan.fallback_in_single(slab, kernel.poles, is_exact);
+        let ncouls = slab.ncouls();
+        let wide_ig = wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
+        let wide_igp = wide_rows(slab.aqsm_local().columns(), slab.len());
+        found.in_single(slab, [&wide_ig, &wide_igp], kernel.precision)
     }
 
     /// [`Problem::fallback`] for a CPU, kept if the screening is placed.
