@@ -58,8 +58,14 @@ fn power_of_two(x: f64) -> f64 {
 /// Rounds a row of matrix elements for all bands, and returns the power of two that they have lost.
 #[inline(always)]
 fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
-    let sizes = from.iter().flatten().flat_map(|line| line.0);
-    let scale = power_of_two(sizes.fold(0.0, |largest, x| x.abs().max(largest)));
+    let mut largest = [0.0f64; WIDTH];
+    for lines in from {
+        for lane in 0..WIDTH {
+            let size = lines[0].0[lane].abs().max(lines[1].0[lane].abs());
+            largest[lane] = largest[lane].max(size);
+        }
+    }
+    let scale = power_of_two(largest.into_iter().fold(0.0, f64::max));
     let inverse = 1.0 / scale;
     for (row, lines) in to.iter_mut().zip(from.chunks(2)) {
         *row = [Row::default(); 2];

@@ -11,7 +11,7 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, TALK};
+use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Named, Result, invalid};
@@ -96,6 +96,15 @@ pub static SERIES: &[Series] = &[
         best: "cpu:static",
         condition: "on two cores with AVX-512, si214; cpu:paired for complex poles or fewer than 256 bands, cpu:alone \
                     for Σ alone",
+    },
+    Series {
+        id: "single",
+        source: "docs/versions.md",
+        versions: Versions::Gpu(SINGLE),
+        baseline: "s1",
+        continues: None,
+        best: "s3",
+        condition: "Σ alone in single precision; s4 on GPUs that have 64 times as many lanes for FP32 as for FP64",
     },
     Series {
         id: "sigma-gpu",
@@ -313,6 +322,14 @@ impl Version {
         match self {
             Version::Gpu(gpu) => gpu.kernels[0].is_sigma_alone,
             Version::Cpu(cpu) => cpu.is_sigma_alone,
+        }
+    }
+
+    /// Whether pairs but fallback pairs are summed in single precision.
+    pub fn is_single(self) -> bool {
+        match self {
+            Version::Gpu(gpu) => gpu.kernels[0].is_single(),
+            Version::Cpu(cpu) => cpu.is_single,
         }
     }
 

@@ -23,7 +23,6 @@ use crate::devices::device::{
     Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 use crate::error::{Error, Result};
-use crate::problem::heavy::Heavy;
 use crate::problem::layout::{self, Laid, SortedSlab, preparation};
 use crate::problem::{Batch, FallbackPairs, Id, Problem, SlabView};
 
@@ -187,7 +186,7 @@ impl CpuWorker<'_> {
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local };
-        let constant = &batch.plan.wx;
+        let constant = batch.plan.constants(kernel);
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -212,7 +211,8 @@ impl CpuWorker<'_> {
         let values = of_groups.map(second_stage).collect();
         let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
         let (blocks, upload) = (Some(blocks), Upload::default());
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound: 0.0 })
+        let bound = pairs.bound();
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound })
     }
 
     fn sum(
@@ -254,7 +254,7 @@ impl CpuWorker<'_> {
                 vcoul_loc: slab.vcoul_loc(),
             },
             plan: fallback.map(|(_, _, fallback)| {
-                let FallbackPairs { mask, pairs, begins } = &**fallback;
+                let FallbackPairs { mask, pairs, begins, .. } = &**fallback;
                 (
                     PlanSlices {
                         order: plan.order(),
@@ -316,9 +316,11 @@ impl CpuWorker<'_> {
         if let Some((.., fallback)) = made.fallback.as_ref().filter(|_| cpu.is_single)
             && made.heavy.is_none()
         {
-            let tolerance = problem.tolerance();
-            let heavy = Heavy::new(problem.bands(), slab, batch, fallback, tolerance);
-            made.heavy = Some((heavy.mask(slab), heavy.bound));
+            // All that FP32 does not sum is regular in FP64, but for fallback pairs.
+            let single = batch.plan.fallback_in_single(slab, poles, true);
+            let (bands, tolerance) = (problem.bands(), problem.tolerance());
+            let single = single.with_heavy(bands, slab, batch, tolerance);
+            made.heavy = Some((single.mask_beside(fallback), single.bound));
         }
         let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;
         if needs.clusters && !made.sorted.as_ref().is_some_and(is_sorted) {

@@ -213,8 +213,9 @@ impl<'a> GpuWorker<'a> {
         // Until the kernels are done nobody fills the table with other energies.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
-            let fill = || loaded.function.set(plan::SYMBOL, &plan.wx[..], &slot.stream);
-            loaded.table.holding(&plan.wx, fill)
+            let table = plan.constants(kernel);
+            let fill = || loaded.function.set(plan::SYMBOL, &table[..], &slot.stream);
+            loaded.table.holding(&table, fill)
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {

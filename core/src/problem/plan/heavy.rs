@@ -25,7 +25,7 @@
 use gpp_kernels::plan::Plan;
 use rayon::prelude::*;
 
-use crate::problem::plan::fallback::FallbackPairs;
+use crate::problem::plan::fallback::{FallbackPairs, PairClass};
 use crate::problem::plan::{BandPlan, Batch};
 use crate::problem::range::{self, LARGEST_CUTOFF};
 use crate::problem::slab::{CheckedBands, SlabView};
@@ -292,7 +292,7 @@ impl Pairs<'_> {
                 && (SIZES[0]..=SIZES[1]).contains(&size[at])
                 && (near[at] == 0.0 || both * NEAREST <= near[at]);
             let sum = sum[at] + VANISHING * of_g[at] * of_gp * most[at];
-            let sum = half * size[at] * eps.norm() * sum * (1.0 + LEFT * both * most[at]);
+            let sum = half * size[at] * eps.norm_sqr().sqrt() * sum * (1.0 + LEFT * both * most[at]);
             let sum = if suits && sum.is_finite() { sum } else { f64::INFINITY };
             // Rounded up; the next word is infinite where this is too large for a number.
             *weight = ((sum.to_bits() >> 32) as u32 + u32::from(sum.is_finite())).max(1);
@@ -300,35 +300,24 @@ impl Pairs<'_> {
     }
 }
 
-/// The heavy pairs of a slab, which fallback pairs are not, and what FP32 may lose of the others.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heavy {
-    /// Offsets `igp · ncouls + ig`, ascending.
-    pub pairs: Vec<u32>,
-    /// In the unit of `vcoul`, at any energy of the batch: `tolerance` of all weights if a hundredth of the pairs suffices.
-    pub bound: f64,
-}
-
-impl Heavy {
-    pub fn new(
+impl FallbackPairs {
+    /// These and the heavy pairs of a slab, with the bound of what single precision may lose of the others: this share of all
+    /// weights if a hundredth of the pairs suffices.
+    #[must_use]
+    pub fn with_heavy(
+        self,
         bands: &CheckedBands,
         slab: SlabView,
         batch: &Batch,
-        fallback: &FallbackPairs,
         tolerance: f64,
-    ) -> Heavy {
-        let (pairs, left) = Weights::new(bands, slab, batch, fallback).heavy(tolerance);
-        Heavy { pairs, bound: LOST * left }
+    ) -> FallbackPairs {
+        let (heavy, left) = Weights::new(bands, slab, batch, &self).heavy(tolerance);
+        let heavy: Vec<_> = heavy.into_iter().map(|pair| (pair, PairClass::Fallback)).collect();
+        FallbackPairs { bound: LOST * left, ..self.with(&heavy, slab.ncouls()) }
     }
 
-    /// One bit for each pair, as in [`FallbackPairs::mask`].
-    pub fn mask(&self, slab: SlabView) -> Vec<u32> {
-        let words = Plan::words(slab.ncouls() as u32) as usize;
-        let mut mask = vec![0; words * slab.len()];
-        for &pair in &self.pairs {
-            let (igp, ig) = (pair as usize / slab.ncouls(), pair as usize % slab.ncouls());
-            mask[igp * words + ig / 32] |= 1 << (ig % 32);
-        }
-        mask
+    /// A mask of the pairs that these have and others, which they include, do not: see [`FallbackPairs::mask`].
+    pub fn mask_beside(&self, others: &FallbackPairs) -> Vec<u32> {
+        self.mask.iter().zip(&others.mask).map(|(all, some)| all & !some).collect()
     }
 }
