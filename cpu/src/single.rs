@@ -24,7 +24,7 @@ const BANDS: usize = 2 * WIDTH;
 /// Rows that are added up in FP32.
 const CHAIN: usize = 32;
 
-/// Two energies of far bands share a reciprocal of pairs with poles so many times as large as half their distance, in eV.
+/// Two energies of far bands share a reciprocal if their middle is so many times as far from the pole as either from it.
 const SHARED: f64 = 15.0;
 
 /// Largest such half, in eV: its square and that of any other energy are FP32 numbers.
@@ -92,6 +92,8 @@ struct Bands<const NW: usize> {
     occupied: usize,
     far_begin: usize,
     half: f64,
+    /// The least |w| of the middles of a far row and of those before it that are plain, or after it that are empty.
+    least: Vec<f64>,
     limits: Limits,
 }
 
@@ -103,7 +105,7 @@ impl<const NW: usize> Bands<NW> {
         let rows = nbands.div_ceil(BANDS);
         let (mut w, mut middle) =
             (vec![[[Row::default(); 2]; NW]; rows], vec![[Row::default(); 2]; rows]);
-        let mut occ = vec![Row::default(); rows];
+        let (mut occ, mut least) = (vec![Row::default(); rows], vec![f64::INFINITY; rows]);
         for at in 0..rows * BANDS {
             // Past the last band there are more like it, without matrix elements or occupation.
             let n = plan.order[at.min(nbands - 1)];
@@ -118,12 +120,19 @@ impl<const NW: usize> Bands<NW> {
                 set(&mut w[row][e], wx[e]);
             }
             set(&mut middle[row], wx[0] + half);
+            least[row] = least[row].min((wx[0] + half).abs());
             occ[row].0[band] = if at < nbands { task.bands.occ[n] as f32 } else { 0.0 };
         }
         let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
         let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
+        for row in 1..plain_far {
+            least[row] = least[row].min(least[row - 1]);
+        }
+        for row in (far_begin + 1..rows).rev() {
+            least[row - 1] = least[row - 1].min(least[row]);
+        }
         let limits = task.bands.limits;
-        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, limits }
+        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, least, limits }
     }
 }
 
@@ -243,9 +252,15 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
     let (plus, minus, h) = (pair.pole(1.0), pair.pole(-1.0), bands.half);
     let rows = bands.occ.len();
-    let is_shared = NW == 2 && h.abs() <= LARGEST_HALF && pair.wtilde.re >= SHARED * h.abs();
-    let [plain_far, far_begin] =
-        if is_shared { [bands.plain_far, bands.far_begin] } else { [0, rows] };
+    let are_shared = |least: &f64| least + pair.wtilde.re >= SHARED * h.abs();
+    let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
+    let [plain_far, far_begin] = match NW {
+        2 if h.abs() <= LARGEST_HALF => {
+            let far = empty.partition_point(|least| !are_shared(least));
+            [plain.partition_point(are_shared), bands.far_begin + far]
+        }
+        _ => [0, rows],
+    };
 
     let mut far = Sums::<S, NW>::zero(token);
     let square = splat(token, -h * h);

@@ -14,6 +14,7 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
+use crate::devices::DeviceInfo;
 use crate::error::{Error, Named, Result, invalid};
 use crate::problem::plan::{Batches, batches};
 use crate::problem::{Extents, Outline, Problem};
@@ -183,6 +184,16 @@ pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
             fastest_on_cpu(problem, versions, [7, 12], [400, 870])
         }
     }
+}
+
+/// The version for Σ alone in single precision: without FP64 in loops for GPUs that have few lanes for it.
+pub fn best_single_on(device: &DeviceInfo) -> Version {
+    let id = match device.back_end() {
+        BackEnd::Cpu => "cpu:single",
+        BackEnd::Gpu if device.single_over_double().is_some_and(|ratio| ratio >= 32) => "s4",
+        BackEnd::Gpu => "s3",
+    };
+    find(id).expect("a test looks it up")
 }
 
 /// The same for few energies, as the paper's problems have.

@@ -146,6 +146,18 @@ impl DeviceInfo {
         self.compute_capability.is_none_or(|capability| capability >= gpu.capability.into())
     }
 
+    /// How many times as many operations of FP32 a GPU does as of FP64: CUDA C++ Programming Guide, "Throughput of native
+    /// arithmetic instructions"; of 10.3 by NVIDIA's peak rates of B300. Of a capability that is not listed there, none.
+    pub fn single_over_double(&self) -> Option<u32> {
+        let ComputeCapability { major, minor } = self.compute_capability?;
+        match (major, minor) {
+            (7, 0 | 2) | (8, 0) | (9, 0) | (10, 0) => Some(2),
+            (7, 5) => Some(32),
+            (8, 6 | 9) | (10, 3) | (12, 0) => Some(64),
+            _ => None,
+        }
+    }
+
     /// The back end that the device runs.
     pub fn back_end(&self) -> BackEnd {
         if self.compute_capability.is_none() { BackEnd::Cpu } else { BackEnd::Gpu }

@@ -15,7 +15,7 @@
 //! - k·u of the sum, whose first addition rounds the product with the quotient too
 //!
 //! That is (8 + k)u for real poles. Other loops lose more. Two energies that share a reciprocal `1/(x² − h²)` with |x| ≥ 15h,
-//! and complex quotients from `d² + Im² ω̃`, lose up to 14u instead of 8u, times 15/14 for the difference of the two sums, or √2
+//! and complex quotients from `d² + Im² ω̃`, lose up to 14u instead of 8u, times 8/7 for the difference of the two sums, or √2
 //! for the two parts: at most √2·(14 + k)u. So k = 32 stays below (24 + 64)u in all loops, and real poles without a
 //! shared reciprocal with k = 64.
 //!
@@ -292,7 +292,8 @@ impl Pairs<'_> {
                 && (SIZES[0]..=SIZES[1]).contains(&size[at])
                 && (near[at] == 0.0 || both * NEAREST <= near[at]);
             let sum = sum[at] + VANISHING * of_g[at] * of_gp * most[at];
-            let sum = half * size[at] * eps.norm_sqr().sqrt() * sum * (1.0 + LEFT * both * most[at]);
+            let sum =
+                half * size[at] * eps.norm_sqr().sqrt() * sum * (1.0 + LEFT * both * most[at]);
             let sum = if suits && sum.is_finite() { sum } else { f64::INFINITY };
             // Rounded up; the next word is infinite where this is too large for a number.
             *weight = ((sum.to_bits() >> 32) as u32 + u32::from(sum.is_finite())).max(1);
