@@ -22,7 +22,7 @@ use crate::work::{CompensatedSum, SlabTile, add_lanes};
 const BANDS: usize = 2 * WIDTH;
 
 /// Rows that are added up in FP32.
-const CHAIN: usize = 32;
+const CHAIN: usize = 48;
 
 /// Two energies of far bands share a reciprocal if their middle is so many times as far from the pole as either from it.
 const SHARED: f64 = 15.0;
@@ -61,8 +61,9 @@ fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
     let mut largest = [0.0f64; WIDTH];
     for lines in from {
         for lane in 0..WIDTH {
-            let size = lines[0].0[lane].abs().max(lines[1].0[lane].abs());
-            largest[lane] = largest[lane].max(size);
+            for size in [lines[0].0[lane].abs(), lines[1].0[lane].abs()] {
+                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+            }
         }
     }
     let scale = power_of_two(largest.into_iter().fold(0.0, f64::max));
@@ -196,6 +197,8 @@ impl<S: Simd, const NW: usize> Pair<'_, S, NW> {
 #[derive(Clone, Copy)]
 struct Sums<S: Simd, const N: usize> {
     token: S,
+    /// Rows of the chain, less than [`CHAIN`].
+    rows: usize,
     chain: [[S::f32s; 2]; N],
     total: [[S::f64s; 2]; N],
 }
@@ -204,13 +207,23 @@ impl<S: Simd, const N: usize> Sums<S, N> {
     #[inline(always)]
     fn zero(token: S) -> Self {
         let total = [[S::f64s::splat(token, 0.0); 2]; N];
-        Sums { token, chain: [[splat(token, 0.0); 2]; N], total }
+        Sums { token, rows: 0, chain: [[splat(token, 0.0); 2]; N], total }
     }
 
     #[inline(always)]
     fn add(&mut self, value: usize, m: [S::f32s; 2], factor: S::f32s) {
         let chain = &mut self.chain[value];
         *chain = array!(2, part => m[part].mul_add(factor, chain[part]));
+    }
+
+    /// Counts rows that were added, and ends the chain if it is full.
+    #[inline(always)]
+    fn added(&mut self, rows: usize) {
+        self.rows += rows;
+        if self.rows == CHAIN {
+            self.end_chain();
+            self.rows = 0;
+        }
     }
 
     #[inline(always)]
@@ -226,7 +239,10 @@ impl<S: Simd, const N: usize> Sums<S, N> {
 
     #[inline(always)]
     fn sum(&self, value: usize) -> ComplexVector<S> {
-        let [re, im] = self.total[value];
+        let [re, im] = array!(2, part => {
+            let (low, high) = self.chain[value][part].widen();
+            self.total[value][part] + (low + high)
+        });
         ComplexVector { re, im }
     }
 }
@@ -237,9 +253,9 @@ macro_rules! over_rows {
     ($begin:expr, $end:expr, $sums:ident, $row:ident => $body:block) => {
         let (mut begin, end) = ($begin, $end);
         while begin < end {
-            let stop = end.min(begin + CHAIN);
+            let stop = end.min(begin + CHAIN - $sums.rows);
             for $row in begin..stop $body
-            $sums.end_chain();
+            $sums.added(stop - begin);
             begin = stop;
         }
     };
@@ -256,8 +272,13 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
     let [plain_far, far_begin] = match NW {
         2 if h.abs() <= LARGEST_HALF => {
-            let far = empty.partition_point(|least| !are_shared(least));
-            [plain.partition_point(are_shared), bands.far_begin + far]
+            // A search takes as long as some rows.
+            let all_plain = plain.last().is_none_or(are_shared);
+            let all_empty = empty.first().is_none_or(are_shared);
+            let plain = if all_plain { plain.len() } else { plain.partition_point(are_shared) };
+            let skipped =
+                if all_empty { 0 } else { empty.partition_point(|least| !are_shared(least)) };
+            [plain, bands.far_begin + skipped]
         }
         _ => [0, rows],
     };
@@ -329,13 +350,13 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
         ($begin:expr, $end:expr, $row:ident, $m:ident => $body:block) => {
             let (mut begin, end) = ($begin, $end);
             while begin < end {
-                let stop = end.min(begin + CHAIN);
+                let stop = end.min(begin + CHAIN - re.rows);
                 for $row in begin..stop {
                     let $m = pair.m($row);
                     $body
                 }
-                factor.end_chain();
-                re.end_chain();
+                factor.added(stop - begin);
+                re.added(stop - begin);
                 begin = stop;
             }
         };

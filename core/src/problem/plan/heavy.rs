@@ -16,7 +16,7 @@
 //!
 //! That is (8 + k)u for real poles. Other loops lose more. Two energies that share a reciprocal `1/(x² − h²)` with |x| ≥ 15h,
 //! and complex quotients from `d² + Im² ω̃`, lose up to 14u instead of 8u, times 8/7 for the difference of the two sums, or √2
-//! for the two parts: at most √2·(14 + k)u. So k = 32 stays below (24 + 64)u in all loops, and real poles without a
+//! for the two parts: at most √2·(14 + k)u. So k = 48 stays below (24 + 64)u in all loops, and real poles without a
 //! shared reciprocal with k = 64.
 //!
 //! Numbers of 24 bits twice leave 2⁻⁴⁸ of `w` and `ω̃` for their difference, and small products vanish: weights have room for
