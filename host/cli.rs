@@ -17,6 +17,7 @@ use crate::error::{Result, invalid};
 use crate::output::{self, Progress};
 use crate::problem::Even;
 use crate::problem::header::LARGEST_WINDOW;
+use crate::problem::heavy::TOLERANCE;
 use crate::problem::range::LARGEST_POLE;
 use crate::problem::synthesis::DEFAULT_SEED;
 use crate::record::{self, JsonRecord};
@@ -171,6 +172,14 @@ pub struct RunArgs {
     #[arg(long)]
     pub sigma_alone: bool,
 
+    /// Precision of terms: single sums Σ alone, with a bound on the error, by the version that `best` then names
+    #[arg(long, value_name = "NAME", default_value = "double", value_parser = ["double", "single"], hide_short_help = true)]
+    pub precision: String,
+
+    /// What --precision single may lose of Σ|terms|: heavier pairs are summed in double, at most one in a hundred
+    #[arg(long, value_name = "SHARE", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true)]
+    pub tolerance: f64,
+
     /// A flag of `gpp sigma`.
     #[arg(skip)]
     pub static_ch: bool,
@@ -179,7 +188,16 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "needs a number from 0 to 1, as 1e-7".into())
+}
+
 impl RunArgs {
+    pub fn is_single(&self) -> bool {
+        self.precision == "single"
+    }
+
     pub fn limits(&self) -> MemoryLimits {
         MemoryLimits { slab: self.slab.map(|igp| igp as usize), ..self.memory.limits() }
     }

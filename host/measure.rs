@@ -60,11 +60,24 @@ pub fn measure(
             Duration::try_from_secs_f64(seconds).map_or(elapsed, |timed| timed.min(elapsed));
         Ok((seconds, end - timed..end))
     })?;
-    let Calculation { sums, blocks, workers, .. } = last.expect("at least one run is timed");
+    let Calculation { sums, bound, blocks, workers, .. } = last.expect("at least one run is timed");
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
     let load_balance = is_shared.then(|| LoadBalance::from_workers(workers, first_s));
     let problem = engine.problem();
     let (sums, mut verification) = verify_version(version, engine.slabs(), &sums, reference)?;
+    let error_bound = Some(bound).filter(|bound| version.is_single() && bound.is_finite());
+    let whole = reference.filter(|reference| error_bound.is_some() && reference.energies.is_none());
+    let error_found = whole.map(|reference| {
+        let (found, expected) = (sums.alone().ach, reference.sums.alone().ach);
+        found.iter().zip(&expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+    });
+    // The bound is of FP32: pairs in FP64 and the reference are rounded too.
+    let scale = reference.and_then(Reference::scale);
+    let terms =
+        scale.map_or(0.0, |scale| scale.magnitudes.iter().flatten().fold(0.0, |a, b| b.max(a)));
+    if scale.is_some() && error_found.is_some_and(|found| !(found <= bound + 1e-12 * terms)) {
+        verification.outcome = Outcome::Incorrect;
+    }
     // Wrong sums are worse than sums that change.
     if !deterministic && verification.outcome != Outcome::Incorrect {
         verification.outcome = Outcome::Nondeterministic;
@@ -89,6 +102,8 @@ pub fn measure(
         simd: None,
         threads: None,
         sums,
+        error_bound,
+        error_found,
         deterministic,
         load_balance,
         verification,

@@ -64,7 +64,7 @@ pub fn measured(
             opened.sample(columns);
         }
     }
-    let problem = session.load(opened)?;
+    let problem = session.load(opened)?.with_tolerance(args.tolerance);
     let header = problem.header();
     let counted = |n: &usize| problem.occ()[*n] == 1.0 && header.e(*n) > header.efermi + header.tol;
     if let Some(n) = (0..header.nbands).find(counted) {
@@ -75,7 +75,14 @@ pub fn measured(
     let is_named = |id: &str| names.is_some_and(|names| names.split(',').any(|name| name == id));
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
     let chosen = (problem.outline(), args.sigma_alone);
-    let mut versions = named_for(names, back_end, Some(chosen))?;
+    let mut versions = match names {
+        BEST if args.is_single() => vec![catalogue::best_single_on(device.info())],
+        _ => named_for(names, back_end, Some(chosen))?,
+    };
+    if let Some(double) = versions.iter().find(|listed| args.is_single() && !listed.is_single()) {
+        let why = format!("{} sums in double: name versions in single, or best", double.id());
+        return Err(invalid("--precision single", why).into());
+    }
     let sums_both = |listed: &&Version| args.sigma_alone && !listed.is_sigma_alone();
     if let Some(both) = versions.iter().find(|listed| sums_both(listed) && names != BEST) {
         let why = format!("{} sums SX and CH apart: name versions of Σ alone, or best", both.id());
@@ -97,7 +104,8 @@ pub fn measured(
     if ranks.size() > 1 {
         let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
         let level = device.cpu().map(|(level, _)| level.to_string());
-        let flags = (args.warmup, args.repeat, args.no_verify, args.static_ch, limits.slab);
+        let checks = (args.no_verify, args.tolerance);
+        let flags = (args.warmup, args.repeat, checks, args.static_ch, limits.slab);
         let problem = problem::digest(&problem)?;
         let digest = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
         require_same(ranks, "input, energies, versions, flags or program", &digest)?;
@@ -170,7 +178,7 @@ fn sample(
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
-        _ if args.sigma_alone || args.problem.energies.is_some() => BEST,
+        _ if args.is_single() || args.sigma_alone || args.problem.energies.is_some() => BEST,
         _ if problem.poles() == Poles::Windowed => BEST,
         _ if problem.nw() > MINI_APPS_ENERGIES => BEST,
         BackEnd::Gpu => MAIN,

@@ -104,6 +104,12 @@ pub fn results_table(results: &[Measurement]) -> TextTable {
                 let error = result.verification.max_rel_error;
                 or_dash(error.map(|error| format!("{error:.1e}")))
             }),
+            ("bound of Σ", &|((result, _), _)| {
+                or_dash(result.error_bound.map(|bound| format!("{bound:.1e}")))
+            }),
+            ("found", &|((result, _), _)| {
+                or_dash(result.error_found.map(|error| format!("{error:.1e}")))
+            }),
         ],
         results.iter().zip(over).zip(before),
     )
@@ -137,6 +143,12 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         writeln!(to, "{}", fastest_line(fastest, &run.results))?;
     }
     agreement(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
+    if let Some(ratio) = device.single_over_double().filter(|ratio| *ratio >= 32)
+        && !run.results.iter().any(|result| result.error_bound.is_some())
+    {
+        let what = "--precision single sums Σ in FP32, with a bound on the error";
+        writeln!(to, "FP64 runs at 1/{ratio} of FP32 on this GPU: {what}.")?;
+    }
     power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     if let Some(count) = run.system.sample_of {
         return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);

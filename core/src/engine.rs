@@ -44,6 +44,8 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums; of a version for Σ alone [`Sums::alone`].
     pub sums: Sums,
+    /// What single precision may have lost of the sums at any energy, in the unit of `vcoul`; zero in double precision.
+    pub bound: f64,
     /// Seconds: by the device's clock for one slab in place, else from the begin to the last sum, uploads included.
     pub seconds: f64,
     /// Blocks of the largest launch of the first slab, for kernels of GPUs.
@@ -230,11 +232,12 @@ impl<'a> Engine<'a> {
             _ => elapsed,
         };
         let blocks = sums.first().and_then(|first| first.blocks);
+        let bound = sums.iter().map(|slab| slab.bound).sum();
         let mut sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
-        Ok(Some(Calculation { sums, seconds, blocks, workers }))
+        Ok(Some(Calculation { sums, bound, seconds, blocks, workers }))
     }
 }
 
@@ -376,7 +379,8 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
         return report;
     }
     let (sums, workers) = &report;
-    let counts: Vec<_> = sums.iter().map(|of| (of.groups, of.blocks, of.values.len())).collect();
+    let counts: Vec<_> =
+        sums.iter().map(|of| (of.groups, of.blocks, of.values.len(), of.bound)).collect();
     let values = sums.iter().flat_map(|of| &of.values).copied().collect::<Vec<f64>>();
     let message = serde_json::to_vec(&(workers, counts)).expect("numbers under names");
     // JSON has no NaN.
@@ -384,13 +388,13 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
     let [Some(messages), Some(values)] = sent else { return report };
     let mut reports = Report::default();
     for (message, values) in messages.iter().zip(values) {
-        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize)>) =
+        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize, f64)>) =
             serde_json::from_slice(message).expect("the same program wrote it");
         let mut values = bytemuck::pod_collect_to_vec::<u8, f64>(&values).into_iter();
-        for (groups, blocks, length) in counts {
+        for (groups, blocks, length, bound) in counts {
             let values = values.by_ref().take(length).collect();
             let (seconds, upload) = (0.0, Upload::default());
-            reports.0.push(SlabSums { values, groups, seconds, blocks, upload });
+            reports.0.push(SlabSums { values, groups, seconds, blocks, upload, bound });
         }
         reports.1.extend(workers);
     }

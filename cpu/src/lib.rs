@@ -10,6 +10,7 @@
 //! - [`definition`]: terms by the definition, and as matrices
 //! - `planned`: terms of regular poles by the formulas of v9 to v13, and lists of pairs with bands in the vectors
 //! - `sigma_alone`: the same for Σ alone
+//! - `single`: that in single precision
 //! - `expansion`, `sigma`: many energies, by moments of clusters of poles
 
 #![allow(
@@ -30,5 +31,6 @@ pub mod problem;
 mod sigma;
 mod sigma_alone;
 pub mod simd;
+mod single;
 pub mod versions;
 pub mod work;

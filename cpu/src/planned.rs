@@ -157,7 +157,7 @@ pub struct BandRows<R> {
 
 impl<R: PerBand> BandRows<R> {
     #[inline(never)]
-    fn from_task<const NW: usize>(task: &SlabTask) -> BandRows<R> {
+    pub fn from_task<const NW: usize>(task: &SlabTask) -> BandRows<R> {
         let (plan, _) = task.plan.expect("checked before");
         let (order, nbands) = (plan.order, plan.order.len());
         let rows = nbands.div_ceil(R::BANDS);
@@ -189,7 +189,7 @@ impl<R: PerBand> BandRows<R> {
 
 /// Matrix elements of G′ of one `igp` in the plan's order.
 #[inline(never)]
-fn aqsm<R: PerBand>(task: &SlabTask, igp: usize) -> Vec<[R; 2]> {
+pub fn aqsm<R: PerBand>(task: &SlabTask, igp: usize) -> Vec<[R; 2]> {
     let (plan, _) = task.plan.expect("checked before");
     let column = &task.slab.aqsm[igp * task.bands.nbands..][..task.bands.nbands];
     let mut rows = vec![[R::default(); 2]; column.len().div_ceil(R::BANDS)];
@@ -706,7 +706,7 @@ impl PerBand for Line {
 
 impl<'a, S: Simd> PairVector<'a, S, Line> {
     #[inline(always)]
-    fn from_ig(token: S, block: &'a PlannedBlock<'a, Line>, ig: usize, lane: usize) -> Self {
+    pub fn from_ig(token: S, block: &'a PlannedBlock<'a, Line>, ig: usize, lane: usize) -> Self {
         let &PlannedBlock { task, igp, .. } = block;
         let (pair, vcoul) = (igp * task.bands.ncouls + ig, task.slab.vcoul_loc[igp]);
         let wtilde = ComplexVector::splat(token, task.slab.wtilde[pair]);
@@ -718,7 +718,7 @@ impl<'a, S: Simd> PairVector<'a, S, Line> {
 
 /// The regular pairs of a block: `ig` of those that are not static, then panels and weights of the static ones.
 #[inline(never)]
-fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
+pub fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
     let &PlannedBlock { task, tile, igp, ig, .. } = block;
     let (plan, fallback) = task.plan.expect("checked before");
     let (panels, ncouls) = (task.panels.expect("checked before"), task.bands.ncouls);
@@ -743,7 +743,7 @@ fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], C
 
 /// The sums over static pairs with these panels and weights, for the bands from `lane` on.
 #[inline(always)]
-fn static_sums<F: Fraction, S: Simd, const NW: usize>(
+pub fn static_sums<F: Fraction, S: Simd, const NW: usize>(
     token: S,
     lane: usize,
     block: &PlannedBlock<Line>,

@@ -110,6 +110,8 @@ pub struct SlabTask<'a> {
     pub slab: SlabSlices<'a>,
     /// The plan and the slab's fallback pairs, for versions that follow one.
     pub plan: Option<(PlanSlices<'a>, FallbackSlices<'a>)>,
+    /// Bits of the pairs that a version in single precision sums in double, as in [`FallbackSlices::mask`].
+    pub heavy: Option<&'a [u32]>,
     pub clusters: Option<Clusters<'a>>,
     /// Checked between tiles.
     pub stop: &'a Stop,
@@ -145,6 +147,7 @@ impl SlabTask<'_> {
             assert_eq!(fallback.begins.len(), ngpown + 1, "igp of the fallback pairs");
             let words = ngpown * ncouls.div_ceil(32);
             assert_eq!(fallback.mask.len(), words, "words of the fallback pairs");
+            assert!(self.heavy.is_none_or(|mask| mask.len() == words), "words of the heavy pairs");
         }
         if let Some(panels) = self.panels {
             let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);

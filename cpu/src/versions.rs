@@ -32,8 +32,15 @@ macro_rules! kernel {
 }
 
 /// The series of versions for a few energies, in order.
-pub static CPU: &[&CpuVersion] =
-    &[&threads::CPU, &simd::CPU, &blocked::CPU, &paired::CPU, &statics::CPU, &alone::CPU];
+pub static CPU: &[&CpuVersion] = &[
+    &threads::CPU,
+    &simd::CPU,
+    &blocked::CPU,
+    &paired::CPU,
+    &statics::CPU,
+    &alone::CPU,
+    &single::CPU,
+];
 
 /// The series for any number of energies.
 pub static SIGMA: &[&CpuVersion] = &[&cells::CPU, &cells_alone::CPU];
@@ -61,6 +68,7 @@ pub mod threads {
         in_vectors: false,
         per_band: false,
         is_sigma_alone: false,
+        is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[CpuKernel {
@@ -126,6 +134,7 @@ pub mod simd {
         in_vectors: true,
         per_band: false,
         is_sigma_alone: false,
+        is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[kernel!(Poles::Any, sum::<_, 1>)],
@@ -290,6 +299,34 @@ pub mod alone {
     };
 }
 
+pub mod single {
+    //! cpu:single: Σ alone in single precision.
+    //!
+    //! The loops of cpu:alone in FP32, sixteen bands of a pair in a vector, for any poles and any number of bands. The
+    //! pairs with the largest share of Σ|terms| are summed by the definition, as fallback pairs are, so that the others'
+    //! rounding has a bound (`cpu/src/single.rs`).
+    //!
+    //! Lines of the nest: 5, 6, 7, 8, 10.
+
+    use super::*;
+
+    pub static CPU: CpuVersion = CpuVersion {
+        version: &Label {
+            id: "cpu:single",
+            change: "Σ alone in single precision, heavy pairs in double",
+            source: "docs/precision.md",
+        },
+        is_single: true,
+        is_sigma_alone: true,
+        tiles: Tiles { igp: 64, ig: 512 },
+        kernels: &[
+            kernel!(Poles::Real, crate::single::sum),
+            kernel!(Poles::AnySize, crate::single::sum),
+        ],
+        ..statics::CPU
+    };
+}
+
 pub mod cells {
     //! sigma:cells: pairs in clusters of neighbouring poles, whose moments give the sums at every energy.
     //!
@@ -434,6 +471,8 @@ pub struct CpuVersion {
     pub per_band: bool,
     /// Whether its sums are Σ alone, in the place of CH.
     pub is_sigma_alone: bool,
+    /// Whether terms are in single precision.
+    pub is_single: bool,
     /// The distribution of its work.
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
@@ -505,6 +544,7 @@ impl CpuVersion {
         assert!(!aqsm || !task.slab.aqsm.is_empty(), "aqsm of {}", self.id());
         assert_eq!(panels, task.panels.map(|panels| panels.lanes), "packed aqsn of {}", self.id());
         assert!(!plan || task.plan.is_some(), "the plan of {}", self.id());
+        assert!(!self.is_single || task.heavy.is_some(), "heavy pairs of {}", self.id());
         assert!(!clusters || task.clusters.is_some(), "clusters of {}", self.id());
         let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
         pool.install(|| {

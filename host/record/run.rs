@@ -92,6 +92,12 @@ pub struct Measurement {
     /// `asx` and `ach` of the last run, starting sums included; NaN is null.
     #[serde(flatten)]
     pub sums: Sums,
+    /// What single precision may have lost of Σ at any energy, in the unit of `vcoul`; not in double precision, or without a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_bound: Option<f64>,
+    /// How far Σ is from the reference at most, if there is one at all energies and a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_found: Option<f64>,
     pub deterministic: bool,
     pub load_balance: Option<LoadBalance>,
     pub verification: Verification,

@@ -4,7 +4,7 @@ pub mod matrix;
 
 use std::sync::{LazyLock, OnceLock};
 
-use gpp_core::reference::{TERM, roundings};
+use gpp_core::reference::{SINGLE, TERM, roundings};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -55,13 +55,24 @@ pub struct Reference {
     real_parts: OnceLock<bool>,
     /// Whether their sum, Σ, is compared.
     is_alone: bool,
+    /// Whether what is compared are sums in single precision.
+    is_single: bool,
     progress: Progress,
 }
 
 impl Reference {
     pub fn new(sums: Sums, source: ReferenceSource, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
-        Reference { sums, source, energies: None, scale, real_parts, is_alone: false, progress }
+        Reference {
+            sums,
+            source,
+            energies: None,
+            scale,
+            real_parts,
+            is_alone: false,
+            is_single: false,
+            progress,
+        }
     }
 
     pub fn at(
@@ -366,7 +377,9 @@ pub fn verify_version<'a>(
     let (slabs, is_alone) = (problem.into(), version.is_sigma_alone());
     let start = slabs.problem().start();
     let sums = if is_alone { start.alone().plus(sums) } else { start.plus(sums) };
-    let reference = reference.map(|reference| Reference { is_alone, ..reference.clone() });
+    let is_single = version.is_single();
+    let reference =
+        reference.map(|reference| Reference { is_alone, is_single, ..reference.clone() });
     let verification = verify(slabs, &sums, reference.as_ref())?;
     Ok((sums, verification))
 }
@@ -421,7 +434,10 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     }
     let (scale, expected) = (scale.as_ref(), &expected);
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
-    let tolerance = tolerance(problem, relative_to);
+    let tolerance = match reference.is_single {
+        true => SINGLE,
+        false => tolerance(problem, relative_to),
+    };
     let (nw, nstart) = (problem.nw(), problem.header().nstart);
     let energies = reference.energies.clone().unwrap_or_else(|| (0..nw).collect());
     let lengths = [sums.asx.len(), sums.ach.len(), expected.asx.len(), expected.ach.len()];

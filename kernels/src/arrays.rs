@@ -96,6 +96,8 @@ pub enum Layout {
     Planned,
     /// The same with [lists](crate::lists) of a slab's pairs.
     Listed,
+    /// As [`Layout::Planned`], and behind `aqsn` and `aqsm_local` a [copy](crate::single) of each in FP32.
+    Single,
     /// Pairs sorted by their poles, bands fastest: see [`crate::sigma`].
     Clusters,
 }

@@ -8,6 +8,7 @@ use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
+use crate::single;
 use crate::threads;
 use crate::tiling::{Grid, TileShape};
 
@@ -92,6 +93,18 @@ pub enum Energies {
     UpTo(u32),
 }
 
+/// What the terms of pairs that are not fallback pairs are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    Double,
+    Single {
+        /// Whether `w ∓ ω̃` is of two floats each.
+        is_exact: bool,
+        /// Whether the pairs with the largest share of Σ are fallback pairs.
+        has_heavy: bool,
+    },
+}
+
 /// One entry of a kernel: its body for a number of energies.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -114,6 +127,7 @@ pub struct Kernel {
     pub layout: Layout,
     /// Whether the sums of `ach` are Σ, and those of `asx` zero but for fallback pairs.
     pub is_sigma_alone: bool,
+    pub precision: Precision,
     pub threads: u32,
     /// Maximum registers per thread, `.maxnreg` in the PTX.
     pub max_registers: Option<u32>,
@@ -130,10 +144,15 @@ impl Kernel {
             energies_from: EnergiesFrom::Arrays,
             layout: Layout::Planned,
             is_sigma_alone: false,
+            precision: Precision::Double,
             threads: shape.threads(),
             max_registers: Some(128),
             entries: &[],
         }
+    }
+
+    pub const fn is_single(&self) -> bool {
+        matches!(self.precision, Precision::Single { .. })
     }
 
     pub fn entry(&self, nw: usize) -> Option<&'static Entry> {
@@ -307,8 +326,14 @@ pub struct ArraySizes {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 5] =
-        [Layout::Original, Layout::Swapped, Layout::Planned, Layout::Listed, Layout::Clusters];
+    pub const ALL: [Layout; 6] = [
+        Layout::Original,
+        Layout::Swapped,
+        Layout::Planned,
+        Layout::Listed,
+        Layout::Single,
+        Layout::Clusters,
+    ];
 
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> ArraySizes {
         let original = ArraySizes {
@@ -325,6 +350,17 @@ impl Layout {
                 wx: [nw.max(u64::from(Planned::ENERGIES)), bands],
                 ..original
             },
+            Layout::Single => {
+                let planned = Layout::Planned.sizes([bands, igp, ig, nw]);
+                let with_copy = |[height, bands]: [u64; 2], of: u64| {
+                    [height, bands + single::elements(of, bands).div_ceil(height.max(1))]
+                };
+                ArraySizes {
+                    aqsn: with_copy(planned.aqsn, ig),
+                    aqsm_local: with_copy(planned.aqsm_local, igp),
+                    ..planned
+                }
+            }
             Layout::Clusters => {
                 let rows = bands.next_multiple_of(u64::from(BANDS));
                 ArraySizes {

@@ -109,6 +109,7 @@ pub mod per_band_grid;
 pub mod plan;
 pub mod reduction;
 pub mod sigma;
+pub mod single;
 pub mod threads;
 pub mod tiling;
 pub mod versions;

@@ -12,7 +12,7 @@
 use num_complex::Complex64;
 
 #[cfg(target_arch = "nvptx64")]
-use crate::intrinsics::load_const;
+use crate::intrinsics::{load_const, load_const_single};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::{asm, global_asm};
 
@@ -117,6 +117,28 @@ impl Plan {
         core::array::from_fn(|e| self.energy(n * NW as u32 + e as u32))
     }
 
+    /// The same of kernels in single precision, each [in two floats](in_two_floats): the larger one, and what it lacks.
+    #[inline(always)]
+    pub unsafe fn single_energies<const NW: usize>(&self, n: u32) -> [[f32; 2]; NW] {
+        core::array::from_fn(|e| self.single_energy(n * NW as u32 + e as u32))
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    unsafe fn single_energy(&self, at: u32) -> [f32; 2] {
+        let bits = (*self.energies.add(at as usize)).to_bits();
+        [(bits >> 32) as u32, bits as u32].map(f32::from_bits)
+    }
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    unsafe fn single_energy(&self, at: u32) -> [f32; 2] {
+        let table: u32;
+        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
+             options(pure, nomem, nostack, preserves_flags));
+        [load_const_single(table + at * 8 + 4), load_const_single(table + at * 8)]
+    }
+
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
     unsafe fn energy(&self, at: u32) -> f64 {
@@ -142,6 +164,19 @@ pub enum EnergiesFrom {
     ConstantMemory,
     Nowhere,
 }
+
+/// Two floats whose sum is `x` to 2⁻⁴⁸ of it, as the bits of one number: the larger one in the upper half. Zero if `x` is
+/// beyond the range of kernels in single precision.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn in_two_floats(x: f64) -> f64 {
+    let x = if x.abs() <= LARGEST_SINGLE { x } else { 0.0 };
+    let upper = x as f32;
+    let lower = (x - f64::from(upper)) as f32;
+    f64::from_bits(u64::from(upper.to_bits()) << 32 | u64::from(lower.to_bits()))
+}
+
+/// Largest pole and energy, in eV, of kernels in single precision: the cube of a sum of two is in the range of FP32.
+pub const LARGEST_SINGLE: f64 = (1u64 << 41) as f64;
 
 pub const CONSTANT: usize = 1 << 13;
 

@@ -180,7 +180,7 @@ pub struct TilePlace {
 impl TilePlace {
     /// `ig` and `igp` of pair `t` of the tile, where it is in range and regular.
     #[inline(always)]
-    unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
+    pub unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
         let (ig, igp) = (self.ig, self.igp + t as u32);
         // In range, as checked first.
         let ours = ig < a.ncouls && igp < a.ngpown && !a.plan.is_fallback(ig, igp, a.ncouls);

@@ -7,6 +7,7 @@ mod cpu;
 mod energies;
 mod engine;
 mod hard;
+mod heavy;
 #[path = "../../benches/hecbench/mod.rs"]
 mod hecbench;
 mod measure;

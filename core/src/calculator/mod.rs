@@ -46,6 +46,7 @@ use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Named, Result, invalid};
+use crate::problem::heavy::TOLERANCE;
 use crate::problem::{Outline, Problem, Sums};
 use crate::ranks::Alone;
 use crate::session::{MemoryLimits, Session, on_own_thread};
@@ -62,7 +63,19 @@ pub struct Calculator {
     static_ch: bool,
     ach_of_bands: Option<usize>,
     sigma_alone: bool,
+    precision: Precision,
+    tolerance: f64,
     index_base: usize,
+}
+
+/// The precision of terms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Errors are below 1e-13 of Σ|terms|.
+    #[default]
+    Double,
+    /// Σ alone, in FP32 but for the pairs with the largest share of Σ|terms|, with a bound on the error.
+    Single,
 }
 
 /// The result of a calculation.
@@ -76,6 +89,9 @@ pub struct Found {
     pub static_ch: Option<Vec<Complex64>>,
     /// CH of each band at one energy if [asked for](Calculator::with_ach_of_bands), `(nbands)`; to be summed over ranks.
     pub ach_of_bands: Option<Vec<Complex64>>,
+    /// What single precision may have lost of Σ at any energy, in the unit of `vcoul`, to be summed over ranks: zero in double
+    /// precision, infinite of a version without a bound.
+    pub error_bound: f64,
     /// The version that ran.
     pub version: &'static str,
     /// Kernel time in seconds, that of CH of each band included; on several devices of the one that takes longest.
@@ -108,6 +124,8 @@ impl Calculator {
             static_ch: false,
             ach_of_bands: None,
             sigma_alone: false,
+            precision: Precision::Double,
+            tolerance: TOLERANCE,
             index_base: 0,
         })
     }
@@ -184,6 +202,25 @@ impl Calculator {
         Calculator { sigma_alone: is_wanted, ..self }
     }
 
+    /// The precision of terms, double if not set. Single implies Σ alone, as [`Calculator::with_sigma_alone`], but where a
+    /// version is selected, and needs matrix elements on the host. [`Calculator::matrix`] stays in double.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Calculator {
+        Calculator { precision, ..self }
+    }
+
+    /// What single precision may lose of Σ|terms|, 1e-7 if not set: as many pairs are summed in double, at most one in a hundred,
+    /// as bound the error by this. [`Found::error_bound`] is larger if these do not suffice.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it is negative or no number.
+    pub fn with_tolerance(self, tolerance: f64) -> Result<Calculator> {
+        if tolerance >= 0.0 {
+            return Ok(Calculator { tolerance, ..self });
+        }
+        Err(invalid("tolerance", format!("must be positive or zero; found {tolerance}")))
+    }
+
     /// Sets the index of an array's first element in error messages: 0, the default, or 1.
     #[must_use]
     pub fn with_index_base(self, base: usize) -> Calculator {
@@ -237,15 +274,16 @@ impl Calculator {
     fn found(&self, engine: &mut Engine, control: Control) -> Result<Found> {
         let (version, of_bands) = (self.version_for(engine.problem().outline()), self.of_bands());
         let parts = 1.0 + of_bands.iter().flatten().count() as f64;
-        let (mut finished, mut seconds) = (0.0, 0.0);
+        let (mut finished, mut seconds, mut error_bound) = (0.0, 0.0, 0.0);
         let mut run = |of_band: Option<(Version, usize)>| -> Result<Sums> {
             let advance = |part: f64| (control.advance)((finished + part) / parts);
             let control = Control { advance: &advance, ..control };
-            let Calculation { sums, workers, .. } = match of_band {
+            let Calculation { sums, bound, workers, .. } = match of_band {
                 None => engine.run_with(version, None, control)?,
                 Some((kernel, iw)) => engine.run_with(kernel, Some(&[iw]), control)?,
             };
             finished += 1.0;
+            error_bound += bound;
             seconds += workers.iter().map(|worker| worker.kernels_s).fold(0.0, f64::max);
             Ok(sums)
         };
@@ -257,12 +295,15 @@ impl Calculator {
             of_bands.map(|kernel| kernel.map(|kernel| run(Some(kernel)).map(|sums| sums.ach)));
         let (static_ch, ach_of_bands) = (static_ch.transpose()?, ach_of_bands.transpose()?);
         let (version, call_seconds) = (version.id(), 0.0);
-        Ok(Found { sums, static_ch, ach_of_bands, version, seconds, call_seconds })
+        Ok(Found { sums, static_ch, ach_of_bands, error_bound, version, seconds, call_seconds })
     }
 
     fn version_for(&self, problem: Outline) -> Version {
         let back_end = self.session.first().back_end();
         self.version.unwrap_or_else(|| match self.sigma_alone {
+            _ if self.precision == Precision::Single => {
+                catalogue::best_single_on(self.session.first().info())
+            }
             true => catalogue::best_alone_for(back_end, problem),
             false => catalogue::best_for(back_end, problem),
         })

@@ -180,6 +180,7 @@ impl Calculator {
             sums: Sums::zero(nw),
             static_ch: self.static_ch.then(zeros),
             ach_of_bands: self.ach_of_bands.map(|_| zeros()),
+            error_bound: 0.0,
             version: self.version_for(outline).id(),
             seconds: 0.0,
             call_seconds: 0.0,
@@ -213,6 +214,10 @@ impl Calculator {
             // SAFETY: the problem is dropped before what is placed.
             let problem = unsafe { placed.problem([e, occ], None, omega, formula) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
+            if self.version_for(problem.outline()).is_single() {
+                let what = "single needs matrix elements on the host; these are on a GPU";
+                return Err(invalid("precision", what));
+            }
             let rows = placed.rows(aqsm_local);
             if let Some(resident) = placed.resident_of(&problem) {
                 let elements = GpuElements { aqsn, aqsm, rows };
@@ -225,6 +230,7 @@ impl Calculator {
         let problem = unsafe { placed.problem([e, occ], Some(elements), omega, formula) };
         let all_rows = (!aqsm_local).then_some(&placed.header);
         let problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
+        let problem = problem.with_tolerance(self.tolerance);
         if placed.once.is_some()
             && placed.resident.as_ref().is_some_and(|resident| !resident.is_on_gpu())
         {

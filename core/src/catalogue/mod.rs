@@ -11,9 +11,10 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
-use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, TALK};
+use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
+use crate::devices::DeviceInfo;
 use crate::error::{Error, Named, Result, invalid};
 use crate::problem::plan::{Batches, batches};
 use crate::problem::{Extents, Outline, Problem};
@@ -98,6 +99,15 @@ pub static SERIES: &[Series] = &[
                     for Σ alone",
     },
     Series {
+        id: "single",
+        source: "docs/versions.md",
+        versions: Versions::Gpu(SINGLE),
+        baseline: "s1",
+        continues: None,
+        best: "s3",
+        condition: "Σ alone in single precision; s4 on GPUs that have 64 times as many lanes for FP32 as for FP64",
+    },
+    Series {
         id: "sigma-gpu",
         source: "docs/many-energies.md",
         versions: Versions::Gpu(SIGMA),
@@ -179,6 +189,16 @@ pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
             fastest_on_cpu(problem, versions, [7, 12], [400, 870])
         }
     }
+}
+
+/// The version for Σ alone in single precision: without FP64 in loops for GPUs that have few lanes for it.
+pub fn best_single_on(device: &DeviceInfo) -> Version {
+    let id = match device.back_end() {
+        BackEnd::Cpu => "cpu:single",
+        BackEnd::Gpu if device.single_over_double().is_some_and(|ratio| ratio >= 32) => "s4",
+        BackEnd::Gpu => "s3",
+    };
+    find(id).expect("a test looks it up")
 }
 
 /// The same for few energies, as the paper's problems have.
@@ -339,6 +359,14 @@ impl Version {
         match self {
             Version::Gpu(gpu) => gpu.kernels[0].is_sigma_alone,
             Version::Cpu(cpu) => cpu.is_sigma_alone,
+        }
+    }
+
+    /// Whether pairs but fallback pairs are summed in single precision.
+    pub fn is_single(self) -> bool {
+        match self {
+            Version::Gpu(gpu) => gpu.kernels[0].is_single(),
+            Version::Cpu(cpu) => cpu.is_single,
         }
     }
 

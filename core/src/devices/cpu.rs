@@ -10,7 +10,7 @@ use gpp_cpu::problem::{
     BandPanels, BandSlices, FallbackSlices, IgPanels, PlanSlices, SlabSlices, SlabTask,
 };
 use gpp_cpu::simd::Level;
-use gpp_cpu::versions::{ArrayNeeds, CpuVersion};
+use gpp_cpu::versions::CpuVersion;
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::Poles;
@@ -132,6 +132,8 @@ struct SlabArrays {
     aqsm: Option<Vec<Complex64>>,
     /// At a batch, for kernels that take these poles.
     fallback: Option<((Id, Range<usize>), Poles, Arc<FallbackPairs>)>,
+    /// The mask of the heavy pairs there, and the bound of the others.
+    heavy: Option<(Vec<u32>, f64)>,
     /// For Σ alone or not.
     sorted: Option<(bool, SortedSlab)>,
 }
@@ -184,7 +186,7 @@ impl CpuWorker<'_> {
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
         let laid = Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local };
-        let constant = &batch.plan.wx;
+        let constant = batch.plan.constants(kernel);
 
         let begin = Instant::now();
         let blocks = grid.blocks();
@@ -209,7 +211,8 @@ impl CpuWorker<'_> {
         let values = of_groups.map(second_stage).collect();
         let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
         let (blocks, upload) = (Some(blocks), Upload::default());
-        Ok(SlabSums { values, groups, seconds, blocks, upload })
+        let bound = pairs.bound();
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound })
     }
 
     fn sum(
@@ -225,11 +228,12 @@ impl CpuWorker<'_> {
         let poles = cpu.poles(plan.poles);
         let [plain_far, _, far_begin] = plan.classes(cpu.is_sigma_alone);
         let pool = host.pool(cpu.threads)?;
-        pool.install(|| self.prepare(slab, batch, needs, poles, cpu.is_sigma_alone))?;
+        pool.install(|| self.prepare(slab, batch, cpu, poles))?;
         let made = &self.slab;
         let aqsm = made.aqsm.as_ref().filter(|_| needs.aqsm);
         let panels = self.panels.as_ref().filter(|_| needs.panels.is_some());
         let fallback = made.fallback.as_ref().filter(|_| needs.plan);
+        let heavy = made.heavy.as_ref().filter(|_| cpu.is_single);
         let sorted = made.sorted.as_ref().zip(self.chunks.as_ref()).filter(|_| needs.clusters);
         let header = problem.header();
         let task = SlabTask {
@@ -250,7 +254,7 @@ impl CpuWorker<'_> {
                 vcoul_loc: slab.vcoul_loc(),
             },
             plan: fallback.map(|(_, _, fallback)| {
-                let FallbackPairs { mask, pairs, begins } = &**fallback;
+                let FallbackPairs { mask, pairs, begins, .. } = &**fallback;
                 (
                     PlanSlices {
                         order: plan.order(),
@@ -266,6 +270,7 @@ impl CpuWorker<'_> {
                     FallbackSlices { mask, pairs, begins },
                 )
             }),
+            heavy: heavy.map(|(mask, _)| &mask[..]),
             clusters: sorted.map(|((_, sorted), aqsn)| sorted.clusters(aqsn)),
             stop: control.stop,
         };
@@ -273,18 +278,19 @@ impl CpuWorker<'_> {
         let values = cpu.sum(&task, host.level(), &pool, control.advance);
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
-        Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default() })
+        let bound = heavy.map_or(0.0, |(_, bound)| *bound);
+        Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default(), bound })
     }
 
     fn prepare(
         &mut self,
         slab: SlabView<'_>,
         batch: &Batch,
-        needs: ArrayNeeds,
+        cpu: &CpuVersion,
         poles: Poles,
-        is_sigma_alone: bool,
     ) -> Result<()> {
         let (problem, made) = (self.problem, &mut self.slab);
+        let (needs, is_sigma_alone) = (cpu.needs, cpu.is_sigma_alone);
         let planned = needs.plan && !problem.order().is_kept();
         // There is room for the matrix elements of G in one order only.
         if let Some(lanes) = needs.panels {
@@ -305,6 +311,16 @@ impl CpuWorker<'_> {
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {
             made.fallback = Some((batch.id(), poles, problem.fallback_kept(slab, batch, poles)));
+            made.heavy = None;
+        }
+        if let Some((.., fallback)) = made.fallback.as_ref().filter(|_| cpu.is_single)
+            && made.heavy.is_none()
+        {
+            // All that FP32 does not sum is regular in FP64, but for fallback pairs.
+            let single = batch.plan.fallback_in_single(slab, poles, true);
+            let (bands, tolerance) = (problem.bands(), problem.tolerance());
+            let single = single.with_heavy(bands, slab, batch, tolerance);
+            made.heavy = Some((single.mask_beside(fallback), single.bound));
         }
         let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;
         if needs.clusters && !made.sorted.as_ref().is_some_and(is_sorted) {

@@ -89,6 +89,8 @@ pub struct SlabSums {
     /// Blocks of a launch, of kernels for GPUs.
     pub blocks: Option<u32>,
     pub upload: Upload,
+    /// What single precision may lose of the sums at any energy: see [`crate::problem::heavy`].
+    pub bound: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,6 +107,7 @@ impl SlabSums {
             assert_eq!(all.groups, next.groups, "groups of a slab");
             all.values.extend(next.values);
             all.seconds += next.seconds;
+            all.bound = all.bound.max(next.bound);
             all.upload.bytes += next.upload.bytes;
             all.upload.seconds += next.upload.seconds;
             all
@@ -141,6 +144,18 @@ impl DeviceInfo {
     /// Whether it has the instructions of a version.
     pub fn runs(&self, gpu: &GpuVersion) -> bool {
         self.compute_capability.is_none_or(|capability| capability >= gpu.capability.into())
+    }
+
+    /// How many times as many operations of FP32 a GPU does as of FP64: CUDA C++ Programming Guide, "Throughput of native
+    /// arithmetic instructions"; of 10.3 by NVIDIA's peak rates of B300. Of a capability that is not listed there, none.
+    pub fn single_over_double(&self) -> Option<u32> {
+        let ComputeCapability { major, minor } = self.compute_capability?;
+        match (major, minor) {
+            (7, 0 | 2) | (8, 0) | (9, 0) | (10, 0) => Some(2),
+            (7, 5) => Some(32),
+            (8, 6 | 9) | (10, 3) | (12, 0) => Some(64),
+            _ => None,
+        }
     }
 
     /// The back end that the device runs.

@@ -9,11 +9,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use gpp_cpu::problem as cpu;
-use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, PlannedArguments};
-use gpp_kernels::kernel::{self, Kernel};
+use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, Planned, PlannedArguments};
+use gpp_kernels::kernel::{self, Kernel, Precision};
 use gpp_kernels::plan::{Plan, Poles};
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
-use num_complex::Complex64;
+use gpp_kernels::single;
+use num_complex::{Complex32, Complex64};
 use rayon::prelude::*;
 
 use crate::error::Result;
@@ -28,6 +29,7 @@ use crate::problem::{CheckedBands, Id, Problem, SlabView};
 /// - [`Layout::Swapped`], of v7 and v8: bands fastest in `wx` and `aqsm_local`
 /// - [`Layout::Planned`], of v9 and later: bands in the plan's order, padded, and a slab's fallback pairs
 /// - [`Layout::Listed`], of v14: the same with lists of a slab's pairs
+/// - [`Layout::Single`]: as planned, and matrix elements in FP32 too
 /// - [`Layout::Clusters`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation(Layout);
@@ -43,6 +45,7 @@ impl Preparation {
             Layout::Original => Vec::new(),
             Layout::Planned | Layout::Listed if !keeps_order => vec![&WX, &AQSN, &OCC],
             Layout::Swapped | Layout::Planned | Layout::Listed => vec![&WX],
+            Layout::Single => vec![&WX, &AQSN, &OCC],
             Layout::Clusters => vec![&AQSN],
         }
     }
@@ -59,6 +62,10 @@ impl Preparation {
                 let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
                 reordered(&AQSN, ncouls, order.bands(), column)?.into()
             }
+            Layout::Single => {
+                let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
+                with_copy(&AQSN, ncouls, ncouls, order.bands(), column)?.into()
+            }
             Layout::Clusters => {
                 let columns: Vec<_> = bands.aqsn().chunks_exact(ncouls).collect();
                 let padded = columns.len().next_multiple_of(BANDS as usize);
@@ -70,16 +77,21 @@ impl Preparation {
 
     /// Occupations.
     pub fn occ<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Cow<'a, [f64]> {
-        if matches!(self.0, Layout::Planned | Layout::Listed) && !order.is_kept() {
+        if self.is_planned() && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
         }
         bands.occ().into()
     }
 
+    /// Whether bands are in the plan's order.
+    fn is_planned(self) -> bool {
+        matches!(self.0, Layout::Planned | Layout::Listed | Layout::Single)
+    }
+
     /// Whether bands are fastest in an array of matrix elements.
     pub fn has_bands_fastest(self, array: &'static ArraySpec) -> bool {
         match self.0 {
-            Layout::Original | Layout::Planned | Layout::Listed => false,
+            Layout::Original | Layout::Planned | Layout::Listed | Layout::Single => false,
             Layout::Swapped => ptr::eq(array, &AQSM_LOCAL),
             Layout::Clusters => true,
         }
@@ -87,9 +99,9 @@ impl Preparation {
 
     /// The bands (0-based) of matrix elements in their order.
     pub fn bands(self, order: &BandOrder) -> Vec<usize> {
-        match self.0 {
-            Layout::Planned | Layout::Listed => order.bands().to_vec(),
-            _ => (0..order.bands().len()).collect(),
+        match self.is_planned() {
+            true => order.bands().to_vec(),
+            false => (0..order.bands().len()).collect(),
         }
     }
 
@@ -102,7 +114,7 @@ impl Preparation {
                 let of_energy = |iw: usize| (0..nbands).map(move |n| batch.of_band(n)[iw]);
                 (0..batch.nw()).flat_map(of_energy).collect()
             }
-            Layout::Planned | Layout::Listed => {
+            Layout::Planned | Layout::Listed | Layout::Single => {
                 let of_batch = Extents { nw: batch.nw(), ..bands.extents() };
                 let padded = WX.extents(of_batch, self.0)[0] as usize;
                 let zeros = repeat_n(0.0, padded - batch.nw());
@@ -129,6 +141,11 @@ impl Preparation {
                 let padded = nbands.next_multiple_of(BANDS as usize);
                 bands_fastest(&AQSM_LOCAL, columns(), elements.rows(), padded)?
             }
+            Layout::Single => {
+                let height = Planned::rows(slab.len() as u32) as usize;
+                let (bands, column) = (self.bands(order), |n| elements.column(n));
+                with_copy(&AQSM_LOCAL, height, slab.len(), &bands, column)?
+            }
             Layout::Original | Layout::Planned | Layout::Listed => {
                 let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
                 let padded = AQSM_LOCAL.extents(of_band, self.0)[0] as usize;
@@ -149,6 +166,9 @@ impl Preparation {
         Ok(Arc::new(match self.0 {
             Layout::Original | Layout::Swapped => PreparedPairs::Original,
             Layout::Planned => PreparedPairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
+            Layout::Single => {
+                PreparedPairs::Fallback(problem.fallback_in_single(slab, batch, kernel))
+            }
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
                 PreparedPairs::Listed(
@@ -165,9 +185,8 @@ impl Preparation {
 
     /// What the pairs depend on besides the slab, if on anything.
     pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
-        let planned = matches!(self.0, Layout::Planned | Layout::Listed);
-        let depends = planned && kernel.poles != Poles::Unread;
-        depends.then(|| (batch.id(), kernel.poles))
+        let depends = self.is_planned() && kernel.poles != Poles::Unread;
+        depends.then(|| (batch.id(), kernel.poles, kernel.precision))
     }
 
     /// Whether the pairs replace `wtilde` and `eps`, so that on a device nothing of other layouts stays with them.
@@ -176,8 +195,8 @@ impl Preparation {
     }
 }
 
-/// Which batch, and what poles kernels take.
-pub type PairsAt = ((Id, Range<usize>), Poles);
+/// Which batch, what poles kernels take, and their precision.
+pub type PairsAt = ((Id, Range<usize>), Poles, Precision);
 
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum PreparedPairs {
@@ -199,11 +218,19 @@ pub struct Words<'a> {
 }
 
 impl PreparedPairs {
+    /// See [`FallbackPairs::bound`].
+    pub fn bound(&self) -> f64 {
+        match self {
+            PreparedPairs::Fallback(fallback) => fallback.bound,
+            _ => 0.0,
+        }
+    }
+
     pub fn arrays(&self) -> Vec<Words<'_>> {
         let array = |name, words, spare| Words { name, words, spare };
         match self {
             PreparedPairs::Original => Vec::new(),
-            PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins }) => vec![
+            PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins, .. }) => vec![
                 array("mask of fallback pairs", mask, 0),
                 array("fallback pairs", pairs, pairs.len() / 8),
                 array("begins of fallback pairs", begins, 0),
@@ -380,6 +407,45 @@ fn reordered<'a>(
         to[..from.len()].copy_from_slice(from);
     });
     Ok(columns)
+}
+
+/// The same, and behind it a copy of the first `rows` rows in single precision.
+fn with_copy<'a>(
+    array: &ArraySpec,
+    height: usize,
+    rows: usize,
+    bands: &[usize],
+    column: impl Fn(usize) -> &'a [Complex64] + Sync,
+) -> Result<Vec<Complex64>> {
+    let copied = single::elements(rows as u64, bands.len() as u64) as usize;
+    let mut all = zeros(array.name(), height * (bands.len() + copied.div_ceil(height)))?;
+    let (matrix, behind) = all.split_at_mut(height * bands.len());
+    matrix.par_chunks_mut(height).zip(bands).for_each(|(to, &n)| {
+        let from = column(n);
+        to[..from.len()].copy_from_slice(from);
+    });
+    copy_in_single(matrix, bytemuck::cast_slice_mut(behind), height, rows);
+    Ok(all)
+}
+
+/// Makes the copy of the first `rows` rows of a matrix of this height: see [`single`].
+fn copy_in_single(matrix: &[Complex64], copy: &mut [Complex32], height: usize, rows: usize) {
+    let padded = single::rows(rows as u32) as usize;
+    let mut largest = vec![0.0_f64; rows];
+    for column in matrix.chunks_exact(height) {
+        largest.par_iter_mut().zip(column).with_min_len(1 << 12).for_each(|(most, element)| {
+            *most = most.max(element.re.abs()).max(element.im.abs());
+        });
+    }
+    let (times, scales): (Vec<f64>, Vec<f32>) = largest.into_iter().map(single::scales).unzip();
+    let (elements, end) = copy.split_at_mut(padded * (matrix.len() / height));
+    elements.par_chunks_mut(padded).zip(matrix.par_chunks(height)).for_each(|(to, from)| {
+        for (to, (from, times)) in to.iter_mut().zip(from.iter().zip(&times)) {
+            let scaled = from * times;
+            *to = Complex32::new(scaled.re as f32, scaled.im as f32);
+        }
+    });
+    bytemuck::cast_slice_mut::<_, f32>(end)[..rows].copy_from_slice(&scales);
 }
 
 /// A matrix of `rows` rows, by its columns, one for each band, transposed, with zeros added up to `padded` bands.

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpp_kernels::arrays::Limits;
+use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -30,6 +31,8 @@ use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
+pub use crate::problem::plan::heavy;
+use crate::problem::plan::single::wide_rows;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
@@ -155,6 +158,8 @@ pub struct Problem {
     source: Option<Streamed>,
     kept: Option<Arc<Kept>>,
     lists_once: bool,
+    /// See [`Problem::with_tolerance`].
+    tolerance: f64,
 }
 
 /// What is made of a placed screening's pairs, for the next call.
@@ -265,6 +270,7 @@ impl Problem {
         let order = Arc::new(BandOrder::new(&bands));
         let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
         let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
+        let tolerance = heavy::TOLERANCE;
         Ok(Problem {
             name,
             origin,
@@ -277,6 +283,7 @@ impl Problem {
             source,
             kept,
             lists_once,
+            tolerance,
         })
     }
 
@@ -381,6 +388,39 @@ impl Problem {
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.
     pub fn fallback(&self, slab: SlabView, batch: &Batch, takes: Poles) -> FallbackPairs {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
+    }
+
+    /// This problem, with this share of Σ|terms| as what a sum in single precision may lose, if a hundredth of the pairs are
+    /// heavy at most.
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Problem {
+        Problem { tolerance, ..self }
+    }
+
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// The fallback pairs for a kernel in single precision, with the heavy ones if it has any, and its bound: infinite for one
+    /// that has none, or if the matrix elements are not on the host.
+    pub fn fallback_in_single(
+        &self,
+        slab: SlabView,
+        batch: &Batch,
+        kernel: &Kernel,
+    ) -> FallbackPairs {
+        let is_exact = matches!(kernel.precision, Precision::Single { is_exact: true, .. });
+        let has_heavy = matches!(kernel.precision, Precision::Single { has_heavy: true, .. });
+        let found = batch.plan.fallback_in_single(slab, kernel.poles, is_exact);
+        let ncouls = slab.ncouls();
+        let wide_ig = wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
+        let wide_igp = wide_rows(slab.aqsm_local().columns(), slab.len());
+        let found = found.in_single(slab, [&wide_ig, &wide_igp]);
+        if !is_exact || self.bands.aqsn().is_empty() {
+            return FallbackPairs { bound: f64::INFINITY, ..found };
+        }
+        let tolerance = if has_heavy { self.tolerance } else { f64::INFINITY };
+        found.with_heavy(&self.bands, slab, batch, tolerance)
     }
 
     /// [`Problem::fallback`] for a CPU, kept if the screening is placed.

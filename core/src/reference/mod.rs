@@ -35,6 +35,11 @@ pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> R
 /// Roundings that one term may lose.
 pub const TERM: f64 = 128.0;
 
+/// Error of sums in single precision relative to Σ|terms|: 16 roundings of FP32, 2⁻²⁴ each. A term loses up to 24, one after
+/// the other in as many factors, and up to 64 as one of a sum; of one pair alone they add up to two or
+/// three, of many to less than one.
+pub const SINGLE: f64 = 1.0 / (1u64 << 20) as f64;
+
 /// Roundings relative to Σ|terms| that a sum of any version may lose.
 pub fn roundings(header: &Header) -> f64 {
     TERM + chain(header)
@@ -212,7 +217,7 @@ pub fn sums_over_ig(
 }
 
 /// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
-fn widest<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]

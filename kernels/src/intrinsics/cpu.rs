@@ -53,3 +53,8 @@ pub unsafe fn load_from_l2(tile: *const [f64; 2], index: u32) -> [f64; 2] {
 pub unsafe fn load_from_l1(tile: *const [f64; 2], index: u32) -> [f64; 2] {
     *tile.add(index as usize)
 }
+
+#[inline(always)]
+pub fn single_reciprocal(x: f32) -> f32 {
+    1.0 / x
+}

@@ -2,7 +2,7 @@
 
 use core::arch::{asm, nvptx};
 
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 
 pub const WARP: u32 = 32;
 
@@ -248,4 +248,53 @@ pub unsafe fn load_shared_pair(address: u32) -> Complex64 {
          out(reg64) re, out(reg64) im, in(reg32) address,
          options(readonly, nostack, preserves_flags));
     Complex64::new(re, im)
+}
+
+/// `1 / x`, off by 1.65 roundings at most, and zero if that is subnormal.
+#[inline(always)]
+pub fn single_reciprocal(x: f32) -> f32 {
+    let one;
+    // SAFETY: a pure instruction on registers.
+    unsafe {
+        asm!("rcp.approx.ftz.f32 {}, {};", out(reg32) one, in(reg32) x,
+             options(pure, nomem, nostack, preserves_flags));
+    }
+    one
+}
+
+/// As [`load_const`].
+#[inline(always)]
+pub unsafe fn load_const_single(address: u32) -> f32 {
+    let number;
+    asm!("ld.const.f32 {}, [{}];", out(reg32) number, in(reg32) address,
+         options(pure, readonly, nostack, preserves_flags));
+    number
+}
+
+/// As [`copy_to_shared`], two elements of single precision.
+///
+/// # Safety
+/// As there, and both addresses are multiples of 16.
+#[inline(always)]
+pub unsafe fn copy_singles(address: u32, from: *const Complex32) {
+    asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address, in(reg64) from,
+         options(nostack, preserves_flags));
+}
+
+#[inline(always)]
+pub unsafe fn load_shared_single(address: u32) -> Complex32 {
+    let (re, im);
+    asm!("ld.shared.v2.f32 {{{}, {}}}, [{}];",
+         out(reg32) re, out(reg32) im, in(reg32) address,
+         options(readonly, nostack, preserves_flags));
+    Complex32::new(re, im)
+}
+
+#[inline(always)]
+pub unsafe fn load_shared_singles(address: u32) -> [Complex32; 2] {
+    let (re, im, second_re, second_im);
+    asm!("ld.shared.v4.f32 {{{}, {}, {}, {}}}, [{}];",
+         out(reg32) re, out(reg32) im, out(reg32) second_re, out(reg32) second_im,
+         in(reg32) address, options(readonly, nostack, preserves_flags));
+    [Complex32::new(re, im), Complex32::new(second_re, second_im)]
 }

@@ -21,6 +21,7 @@ pub mod blog;
 mod paper;
 pub mod per_band;
 mod sigma_alone;
+pub mod single;
 pub mod talk;
 
 pub use after_paper::*;
@@ -77,6 +78,12 @@ series! {
         talk::v8,
         talk::v9,
         talk::bgw;
+    /// Σ alone in single precision.
+    SINGLE:
+        single::s1,
+        single::s2,
+        single::s3,
+        single::s4;
     /// Any number of energies.
     SIGMA:
         blocks,
@@ -96,7 +103,7 @@ pub mod blocks {
 
     use crate::arrays::Layout;
     use crate::formula::VALUES;
-    use crate::kernel::{Energies, Kernel, Loops, entries};
+    use crate::kernel::{Energies, Kernel, Loops, Precision, entries};
     use crate::plan::{EnergiesFrom, Poles};
     use crate::sigma::{BANDS, Disc, Interval, complex, max_energies, real};
 
@@ -112,6 +119,7 @@ pub mod blocks {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Clusters,
         is_sigma_alone: false,
+        precision: Precision::Double,
         threads: BANDS,
         max_registers: Some(128),
         entries: entries!(clusters Interval, VALUES: gpp_sigma_blocks_real),

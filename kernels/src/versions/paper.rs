@@ -10,7 +10,7 @@ use crate::formula::{
     second_denominator, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
-use crate::kernel::{Energies, Kernel, Loops, entries};
+use crate::kernel::{Energies, Kernel, Loops, Precision, entries};
 use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{Collapsed, Thread, each, split};
 
@@ -35,6 +35,7 @@ pub mod v0 {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Original,
         is_sigma_alone: false,
+        precision: Precision::Double,
         threads: 128,
         max_registers: None,
         entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),

@@ -8,7 +8,7 @@ use std::{iter, ptr};
 
 use bytemuck::Pod;
 use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
-use gpp_kernels::kernel::Kernel;
+use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::threads::blocks;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -242,7 +242,17 @@ pub struct PairsCache {
     bytes: u64,
 }
 
+/// Whether pairs depend on matrix elements too.
+fn is_single((.., at): &PairsOf) -> bool {
+    at.as_ref().is_some_and(|(.., precision)| matches!(precision, Precision::Single { .. }))
+}
+
 impl PairsCache {
+    /// Drops those of kernels in single precision.
+    pub fn forget_single(&mut self) {
+        self.made.retain(|(_, of), _| !is_single(of));
+    }
+
     /// Most bytes.
     pub const MOST: u64 = 1 << 30;
 
@@ -279,6 +289,10 @@ pub struct PairBuffers {
 impl PairBuffers {
     pub fn forget(&mut self) {
         self.made = None;
+    }
+
+    pub fn forget_single(&mut self) {
+        self.made.take_if(|(of, _)| is_single(of));
     }
 
     pub fn is_of(&self, run: KernelBatch) -> bool {

@@ -203,7 +203,7 @@ impl<'a> GpuWorker<'a> {
         self.batch = Some(batch.id());
         let (at, uploaded) = self.place(slab, KernelBatch { batch, kernel })?;
         let pairs = self.arrays.slots[at].slab.pairs.made();
-        let grid = grid(gpu, self.problem, batch, slab, pairs)?;
+        let (grid, bound) = (grid(gpu, self.problem, batch, slab, pairs)?, pairs.bound());
         let values = kernel.values([slab.nbands(), batch.nw()].map(|count| count as u64)) as usize;
         let sums = grid.groups as usize * values;
         let partials = grid.per_group() as usize * sums;
@@ -213,8 +213,9 @@ impl<'a> GpuWorker<'a> {
         // Until the kernels are done nobody fills the table with other energies.
         let reads = kernel.energies_from == EnergiesFrom::ConstantMemory;
         let holding = reads.then(|| {
-            let fill = || loaded.function.set(plan::SYMBOL, &plan.wx[..], &slot.stream);
-            loaded.table.holding(&plan.wx, fill)
+            let table = plan.constants(kernel);
+            let fill = || loaded.function.set(plan::SYMBOL, &table[..], &slot.stream);
+            loaded.table.holding(&table, fill)
         });
         let holding = holding.transpose()?;
         let second = SecondStageArguments {
@@ -254,6 +255,7 @@ impl<'a> GpuWorker<'a> {
             blocks: grid.blocks(),
             uploaded,
             sums,
+            bound,
             results: results.download(sums, &slot.room, &slot.stream)?,
             _holding: holding,
         });
@@ -380,6 +382,7 @@ struct LaunchInFlight {
     blocks: u32,
     uploaded: u64,
     sums: usize,
+    bound: f64,
     results: Transfer<f64>,
     _holding: Option<Holding>,
 }
@@ -429,7 +432,7 @@ impl StreamSlot {
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let LaunchInFlight { version, groups, blocks, uploaded, sums, results, _holding } =
+        let LaunchInFlight { version, groups, blocks, uploaded, sums, bound, results, _holding } =
             self.in_flight.take().expect("launched");
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].seconds_since(&events[0], what);
@@ -439,7 +442,8 @@ impl StreamSlot {
         };
         let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
         self.results = Some(results);
-        Ok(SlabSums { values, groups, seconds: seconds(&self.kernels, version)?, blocks, upload })
+        let seconds = seconds(&self.kernels, version)?;
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound })
     }
 }
 
@@ -565,6 +569,9 @@ impl Resident {
             // Those of other energies are not needed again.
             arrays.pairs = PairsCache::default();
         }
+        // Heavy pairs are of the last problem's matrix elements.
+        arrays.pairs.forget_single();
+        arrays.slots.iter_mut().for_each(|slot| slot.slab.pairs.forget_single());
         if on_gpu.is_some() && arrays.repack.kernel.is_none() {
             arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
         }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpp_kernels::arrays::Limits;
-use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::plan::{LARGEST_SINGLE, Plan, Poles};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -21,6 +21,9 @@ pub struct FallbackPairs {
     pub pairs: Vec<u32>,
     /// Where the pairs of each igp begin, and where the last one's end.
     pub begins: Vec<u32>,
+    /// What single precision may lose of the sum of all others at any energy, in the unit of `vcoul`; zero in double, infinite
+    /// if nothing is known.
+    pub bound: f64,
 }
 
 /// How the fast loops sum a pair.
@@ -57,14 +60,14 @@ impl FallbackPairs {
         let columns = slab.wtilde().par_chunks(ncouls).zip(slab.eps().par_chunks(ncouls));
         let (masks, pairs): (Vec<_>, Vec<Vec<u32>>) = columns.enumerate().map(of_igp).unzip();
         let begins = begins(pairs.iter().map(|pairs| pairs.len() as u32));
-        FallbackPairs { mask: masks.concat(), pairs: pairs.concat(), begins }
+        FallbackPairs { mask: masks.concat(), pairs: pairs.concat(), begins, bound: 0.0 }
     }
 
     /// For kernels that read no pole.
     pub(super) fn none(slab: SlabView) -> FallbackPairs {
         let words = Plan::words(slab.ncouls() as u32) as usize;
         let (mask, begins) = (vec![0; words * slab.len()], vec![0; slab.len() + 1]);
-        FallbackPairs { mask, pairs: Vec::new(), begins }
+        FallbackPairs { mask, pairs: Vec::new(), begins, bound: 0.0 }
     }
 
     /// These and others of the same slab, not regular ones, which are ascending, contribute and are none of these.
@@ -83,7 +86,7 @@ impl FallbackPairs {
         pairs.extend(others.iter().map(|(pair, _)| pair));
         // Two ascending runs, which this merges.
         pairs.sort();
-        FallbackPairs { mask, pairs, begins: begins(counts.into_iter()) }
+        FallbackPairs { mask, pairs, begins: begins(counts.into_iter()), bound: self.bound }
     }
 }
 
@@ -135,6 +138,44 @@ fn largest(energies: &[f64]) -> f64 {
     energies.iter().fold(0.0, |max, w| w.abs().max(max))
 }
 
+/// What rounding may decide, in the precision of the fast loops, and the largest pole there.
+#[derive(Clone, Copy, Debug)]
+struct Rooms {
+    /// Relative to the bound between the branches.
+    near: f64,
+    /// Relative to the cutoff.
+    cutoff: f64,
+    /// Relative, around the energies that are looked at.
+    window: f64,
+    largest: f64,
+    /// Relative to a pole: a difference from an energy, or a sum with one, that is smaller has too few digits.
+    clear: f64,
+}
+
+impl Rooms {
+    const DOUBLE: Rooms =
+        Rooms { near: UPPER, cutoff: ROOM, window: WINDOW, largest: LARGEST, clear: 0.0 };
+
+    /// In FP32 a quotient's denominators are off by some 2⁻²². That of one near a pole is off by 2⁻²³ of the pole, at most 500
+    /// times the bound, unless the difference is of two floats each: then the pole has 2⁻⁴⁸.
+    fn single(is_exact: bool) -> Rooms {
+        let part = |exponent: i32| 1.0 / (1u64 << exponent) as f64;
+        Rooms {
+            near: if is_exact { UPPER } else { part(13) },
+            cutoff: part(if is_exact { 19 } else { 13 }),
+            window: part(if is_exact { 17 } else { 11 }),
+            largest: LARGEST_SINGLE,
+            clear: part(20),
+        }
+    }
+}
+
+/// Smallest pole of FP32: its inverse square times a scaled element is in range.
+const SMALLEST_SINGLE: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// Largest energy relative to a pole off the axis in FP32, where fourth powers of it are in range.
+const WIDEST_SINGLE: f64 = (1u64 << 14) as f64;
+
 /// What a pole must be for the fast loops.
 #[derive(Debug)]
 pub struct Regular {
@@ -153,6 +194,7 @@ pub struct Regular {
     open: Option<Lookup>,
     limits: Limits,
     possible: bool,
+    rooms: Rooms,
     /// Sizes of which real positive poles may be irregular, if a look here is quicker than at the energies.
     marks: Option<Marks>,
 }
@@ -198,6 +240,7 @@ impl Regular {
             open: None,
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
+            rooms: Rooms::DOUBLE,
             marks: None,
         }
     }
@@ -205,6 +248,16 @@ impl Regular {
     /// The same for a window, with the energies of bands that are not full.
     pub fn with_window(self, open: &[f64]) -> Regular {
         Regular { open: Some(Lookup::from_energies(open.iter().copied())), ..self }
+    }
+
+    /// The same for loops of FP32, with differences of two floats each if it `is_exact`.
+    pub fn in_single(mut self, is_exact: bool) -> Regular {
+        let most = largest(&self.energies.sorted);
+        let widest = if self.poles == Poles::Real { 0.0 } else { most / WIDEST_SINGLE };
+        self.smallest = self.smallest.max(SMALLEST_SINGLE).max(widest);
+        self.possible &= most <= LARGEST_SINGLE;
+        self.rooms = Rooms::single(is_exact);
+        self
     }
 
     /// The same, prepared for so many poles.
@@ -241,13 +294,25 @@ impl Regular {
         };
         self.possible
             && suits
-            && (self.smallest..=LARGEST).contains(&size(pole))
+            && (self.smallest..=self.rooms.largest).contains(&size(pole))
             && !(on_axis && self.occupied.contains(pole.re))
             && !self
                 .open
                 .as_ref()
                 .map_or_else(|| self.at_bound(pole), |open| self.in_window(pole, open))
             && !self.at_cutoff(pole)
+            && self.is_clear(pole)
+    }
+
+    /// Whether no denominator has too few digits.
+    fn is_clear(&self, pole: Complex64) -> bool {
+        let room = pole.re * self.rooms.clear;
+        if pole.im.abs() >= room {
+            return true;
+        }
+        let meets = |lookup: &Lookup, at: f64| lookup.any(at - room, at + room);
+        let is_beyond = near2(self.limits, pole) >= room * room;
+        !meets(&self.occupied, -pole.re) && (is_beyond || !meets(&self.energies, pole.re))
     }
 
     /// Ranges of size outside of which all real positive poles up to [`LARGEST`] are regular and not small, if there are any.
@@ -258,18 +323,25 @@ impl Regular {
         }
         let mut ranges = self.cutoff_sizes()?;
         ranges.push([0.0, self.smallest.max(self.small)]);
+        let Rooms { near, largest, clear, .. } = self.rooms;
+        if largest < LARGEST {
+            ranges.push([largest, LARGEST]);
+            // The bound between the branches is beyond where a difference has too few digits.
+            let sums = self.occupied.sorted.iter().filter(|w| **w < 0.0);
+            ranges.extend(sums.map(|w| [-w * (1.0 - 2.0 * clear), -w * (1.0 + 2.0 * clear)]));
+        }
         ranges.extend(self.occupied.sorted.iter().map(|&w| [w, w]));
         // As in `at_bound`, with room for its rounding and for that here.
         let (gamma, part) = (limittwo.sqrt(), 1.0 / limitone.sqrt());
         let factor = |by: f64| 1.0 + part * by;
         for &w in &self.energies.sorted {
             let room = 64.0 * f64::EPSILON * (w.abs() + 4.0 * gamma);
-            let (least, most) = (gamma * (1.0 - UPPER) - room, gamma * (1.0 + UPPER) + room);
+            let (least, most) = (gamma * (1.0 - near) - room, gamma * (1.0 + near) + room);
             ranges.push([w + least, w + most]);
             ranges.push([w - most, w - least]);
             // If the bound grows with the pole.
             for [least, most] in
-                [[1.0 - 2.0 * UPPER, 1.0 + 2.0 * UPPER], [-1.0 - 2.0 * UPPER, -1.0 + 2.0 * UPPER]]
+                [[1.0 - 2.0 * near, 1.0 + 2.0 * near], [-1.0 - 2.0 * near, -1.0 + 2.0 * near]]
             {
                 let range = [w / factor(most), w / factor(least)];
                 if range[1] * part * 1.01 >= gamma {
@@ -283,8 +355,8 @@ impl Regular {
     /// Whether an energy is so near to the bound between the branches that upper words cannot tell the side.
     fn at_bound(&self, pole: Complex64) -> bool {
         let near2 = near2(self.limits, pole);
-        let least = near2 * (1.0 - UPPER) - pole.im * pole.im;
-        let most = near2 * (1.0 + UPPER) - pole.im * pole.im;
+        let least = near2 * (1.0 - self.rooms.near) - pole.im * pole.im;
+        let most = near2 * (1.0 + self.rooms.near) - pole.im * pole.im;
         if most < 0.0 {
             return false;
         }
@@ -324,8 +396,9 @@ impl Regular {
 
         let first = size * size / sexcut;
         let square = pole * pole;
-        let room = WINDOW * size * size;
-        let first = shell(first, square.im).is_some_and(|(least, most)| {
+        let window = self.rooms.window;
+        let room = window * size * size;
+        let first = shell(first, square.im, window).is_some_and(|(least, most)| {
             [(square.re - most, square.re - least), (square.re + least, square.re + most)]
                 .into_iter()
                 .any(|(low, high)| {
@@ -334,8 +407,8 @@ impl Regular {
                 })
         });
         // The rest is for poles that may be near: as w is negative, they are nearer to zero.
-        let most = size * (1.0 + 0.5 / sexcut) * (1.0 + WINDOW);
-        let may_be_near = size * size <= near2(self.limits, pole) * (1.0 + WINDOW);
+        let most = size * (1.0 + 0.5 / sexcut) * (1.0 + window);
+        let may_be_near = size * size <= near2(self.limits, pole) * (1.0 + window);
         first || may_be_near && any(-most, 0.0)
     }
 
@@ -350,7 +423,7 @@ impl Regular {
         }
         // Windows as above, relative to the size or its square, and as much for their own rounding.
         let within = |middle: f64, growth: f64| {
-            let room = 2.0 * WINDOW * (1.0 + growth);
+            let room = 2.0 * self.rooms.window * (1.0 + growth);
             let most = middle + room;
             [(middle - room).max(0.0), if most >= 0.0 { most } else { f64::NAN }]
         };
@@ -359,7 +432,7 @@ impl Regular {
         // A quotient by zero has no end; one by no number holds nothing.
         let range = |w: f64| first.map(|[least, most]| [-w / most, -w / least]);
         // Poles that may be near.
-        let gamma = self.limits.limittwo.sqrt() * (1.0 + WINDOW);
+        let gamma = self.limits.limittwo.sqrt() * (1.0 + self.rooms.window);
         let near = |w: f64| [-w / within(1.0 + 0.5 * inverse, inverse)[1], gamma];
         let near = self.cut.sorted.iter().filter(|w| -**w <= gamma).map(|&w| near(w));
         Some(self.cut.sorted.iter().flat_map(|&w| range(w)).chain(near).collect())
@@ -373,15 +446,17 @@ impl Regular {
         let [first, second] =
             [pole.norm() / d, 0.5].map(|of| pole.norm() / s * of / self.limits.sexcut);
         let part = if near { second } else { first };
-        !part.is_finite() || (part - 1.0).abs() <= ROOM || near && first.max(second) > 1.0
+        !part.is_finite()
+            || (part - 1.0).abs() <= self.rooms.cutoff
+            || near && first.max(second) > 1.0
     }
 }
 
 /// What is left for one leg of a right triangle with about this hypotenuse and that other leg.
-fn shell(hypotenuse: f64, leg: f64) -> Option<(f64, f64)> {
+fn shell(hypotenuse: f64, leg: f64, window: f64) -> Option<(f64, f64)> {
     let square = |room: f64| hypotenuse * hypotenuse * (1.0 + room) - leg * leg * (1.0 - room);
-    let most = square(WINDOW);
-    (most >= 0.0).then(|| (square(-WINDOW).max(0.0).sqrt(), most.sqrt()))
+    let most = square(window);
+    (most >= 0.0).then(|| (square(-window).max(0.0).sqrt(), most.sqrt()))
 }
 
 /// Poles are sorted if no more than one in so many is off the axis.

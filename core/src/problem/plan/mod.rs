@@ -2,7 +2,10 @@
 
 mod clusters;
 mod fallback;
+pub mod heavy;
+pub mod single;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{GpuVersion, Kernel};
 use gpp_kernels::lists::{NONE, SHAPE, STATIC, STATIC_TILE, WINDOW};
-use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::plan::{Plan, Poles, in_two_floats};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -202,6 +205,25 @@ impl BandPlan {
             let regular = regular.for_poles(slab.wtilde().len());
             FallbackPairs::find(slab, |pole| regular.class(pole))
         })
+    }
+
+    /// The same for kernels in single precision; of pairs that matrix elements decide none.
+    pub fn fallback_in_single(
+        &self,
+        slab: SlabView,
+        takes: Poles,
+        is_exact: bool,
+    ) -> FallbackPairs {
+        let regular = self.regular(takes).in_single(is_exact).for_poles(slab.wtilde().len());
+        FallbackPairs::find(slab, |pole| regular.class(pole))
+    }
+
+    /// The constant memory of a kernel that has its energies there.
+    pub fn constants(&self, kernel: &Kernel) -> Cow<'_, [f64]> {
+        match kernel.is_single() {
+            true => self.wx.iter().copied().map(in_two_floats).collect(),
+            false => (&self.wx[..]).into(),
+        }
     }
 
     /// The far plain bands, those that Σ alone sums as full ones, and the first far band.

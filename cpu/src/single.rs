@@ -1,0 +1,502 @@
+//! Regular pairs of Σ alone in single precision: cpu:single.
+//!
+//! A vector has sixteen bands of one pair. Energies and poles are two FP32 numbers each, so that `w − ω̃` has the digits
+//! of an FP32 number next to a pole too. Matrix elements are rounded when a block of `ig` is read, multiplied by a power
+//! of two for each `ig` and `igp` that makes the largest about one. Sums go to FP64 every [`CHAIN`] rows, and are multiplied
+//! there by what a pair has in common. What single precision loses is in `core/src/problem/plan/heavy.rs`.
+
+use fearless_simd::prelude::*;
+use gpp_kernels::arrays::Limits;
+use gpp_kernels::formula::VALUES;
+use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
+
+use crate::definition::add_fallback;
+use crate::planned::{self, BandRows, Fraction, PairSums, PairVector, PerBand, PlannedBlock};
+use crate::problem::SlabTask;
+use crate::sigma_alone::{AnyAlone, RealAlone};
+use crate::simd::{ComplexVector, Line, Lines, WIDTH, array};
+use crate::work::{CompensatedSum, SlabTile, add_lanes};
+
+/// Bands of a row.
+const BANDS: usize = 2 * WIDTH;
+
+/// Rows that are added up in FP32.
+const CHAIN: usize = 48;
+
+/// Two energies of far bands share a reciprocal if their middle is so many times as far from the pole as either from it.
+const SHARED: f64 = 15.0;
+
+/// Largest such half, in eV: its square and that of any other energy are FP32 numbers.
+const LARGEST_HALF: f64 = 1024.0;
+
+/// A number of each band of a row.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Row([f32; BANDS]);
+
+impl Row {
+    #[inline(always)]
+    fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f32s {
+        let lane = lane.min(BANDS - S::f32s::LEN);
+        S::f32s::from_slice(token, &self.0[lane..lane + S::f32s::LEN])
+    }
+}
+
+/// A number as the sum of two: 48 bits.
+fn two(x: f64) -> [f32; 2] {
+    let high = x as f32;
+    [high, (x - f64::from(high)) as f32]
+}
+
+/// The largest power of two below a number, 1 for zero.
+fn power_of_two(x: f64) -> f64 {
+    let exponent = x.to_bits() >> 52;
+    if exponent == 0 { 1.0 } else { f64::from_bits(exponent << 52) }
+}
+
+/// Rounds a row of matrix elements for all bands, and returns the power of two that they have lost.
+#[inline(always)]
+fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
+    let mut largest = [0.0f64; WIDTH];
+    for lines in from {
+        for lane in 0..WIDTH {
+            for size in [lines[0].0[lane].abs(), lines[1].0[lane].abs()] {
+                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+            }
+        }
+    }
+    let scale = power_of_two(largest.into_iter().fold(0.0, f64::max));
+    let inverse = 1.0 / scale;
+    for (row, lines) in to.iter_mut().zip(from.chunks(2)) {
+        *row = [Row::default(); 2];
+        for (half, line) in lines.iter().enumerate() {
+            for part in 0..2 {
+                for lane in 0..WIDTH {
+                    row[part].0[half * WIDTH + lane] = (line[part].0[lane] * inverse) as f32;
+                }
+            }
+        }
+    }
+    scale
+}
+
+/// The bands in rows, in the plan's order, classes as in [`BandRows`].
+struct Bands<const NW: usize> {
+    /// Each energy as two numbers, `(rows)`.
+    w: Vec<[[Row; 2]; NW]>,
+    /// The middle of two energies.
+    middle: Vec<[Row; 2]>,
+    occ: Vec<Row>,
+    plain_far: usize,
+    plain: usize,
+    occupied: usize,
+    far_begin: usize,
+    half: f64,
+    /// The least |w| of the middles of a far row and of those before it that are plain, or after it that are empty.
+    least: Vec<f64>,
+    limits: Limits,
+}
+
+impl<const NW: usize> Bands<NW> {
+    #[inline(never)]
+    fn from_task(task: &SlabTask) -> Bands<NW> {
+        let (plan, _) = task.plan.expect("checked before");
+        let (nbands, half) = (plan.order.len(), plan.half);
+        let rows = nbands.div_ceil(BANDS);
+        let (mut w, mut middle) =
+            (vec![[[Row::default(); 2]; NW]; rows], vec![[Row::default(); 2]; rows]);
+        let (mut occ, mut least) = (vec![Row::default(); rows], vec![f64::INFINITY; rows]);
+        for at in 0..rows * BANDS {
+            // Past the last band there are more like it, without matrix elements or occupation.
+            let n = plan.order[at.min(nbands - 1)];
+            let (row, band) = (at / BANDS, at % BANDS);
+            let set = |to: &mut [Row; 2], x: f64| {
+                for (row, part) in to.iter_mut().zip(two(x)) {
+                    row.0[band] = part;
+                }
+            };
+            let wx = &task.bands.wx[n * NW..][..NW];
+            for e in 0..NW {
+                set(&mut w[row][e], wx[e]);
+            }
+            set(&mut middle[row], wx[0] + half);
+            least[row] = least[row].min((wx[0] + half).abs());
+            occ[row].0[band] = if at < nbands { task.bands.occ[n] as f32 } else { 0.0 };
+        }
+        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
+        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
+        for row in 1..plain_far {
+            least[row] = least[row].min(least[row - 1]);
+        }
+        for row in (far_begin + 1..rows).rev() {
+            least[row - 1] = least[row - 1].min(least[row]);
+        }
+        let limits = task.bands.limits;
+        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, least, limits }
+    }
+}
+
+/// A pair and the bands from `lane` on.
+#[derive(Clone, Copy)]
+struct Pair<'a, S: Simd, const NW: usize> {
+    token: S,
+    lane: usize,
+    aqsn: &'a [[Row; 2]],
+    aqsm: &'a [[Row; 2]],
+    bands: &'a Bands<NW>,
+    wtilde: Complex64,
+}
+
+#[inline(always)]
+fn splat<S: Simd>(token: S, x: f64) -> S::f32s {
+    S::f32s::splat(token, x as f32)
+}
+
+/// `1/z`: an approximation of 14 bits corrected once, or a division.
+#[inline(always)]
+fn reciprocal<S: Simd>(token: S, z: S::f32s) -> S::f32s {
+    let one = splat(token, 1.0);
+    if S::f32s::LEN < 16 {
+        return one / z;
+    }
+    let approximate = z.approximate_recip();
+    approximate.mul_add((-z).mul_add(approximate, one), approximate)
+}
+
+impl<S: Simd, const NW: usize> Pair<'_, S, NW> {
+    #[inline(always)]
+    fn m(&self, row: usize) -> [S::f32s; 2] {
+        let [a_re, a_im] = array!(2, at => self.aqsm[row][at].vector(self.token, self.lane));
+        let [b_re, b_im] = array!(2, at => self.aqsn[row][at].vector(self.token, self.lane));
+        [a_im.mul_add(b_im, a_re * b_re), (-a_im).mul_add(b_re, a_re * b_im)]
+    }
+
+    #[inline(always)]
+    fn sum_of(&self, w: &[Row; 2], c: [S::f32s; 2]) -> S::f32s {
+        let [high, low] = array!(2, at => w[at].vector(self.token, self.lane));
+        (high + c[0]) + (low + c[1])
+    }
+
+    /// The real part of ω̃ times a sign, as two numbers.
+    #[inline(always)]
+    fn pole(&self, sign: f64) -> [S::f32s; 2] {
+        let [high, low] = two(sign * self.wtilde.re);
+        [S::f32s::splat(self.token, high), S::f32s::splat(self.token, low)]
+    }
+
+    /// Largest `|w − ω̃|²` of the second branch.
+    #[inline(always)]
+    fn largest2(&self) -> f64 {
+        let Limits { limittwo, limitone, .. } = self.bands.limits;
+        limittwo.max(self.wtilde.norm_sqr() / limitone)
+    }
+}
+
+/// Sums of `N` values: complex numbers in FP32, and in FP64 after each chain.
+#[derive(Clone, Copy)]
+struct Sums<S: Simd, const N: usize> {
+    token: S,
+    /// Rows of the chain, less than [`CHAIN`].
+    rows: usize,
+    chain: [[S::f32s; 2]; N],
+    total: [[S::f64s; 2]; N],
+}
+
+impl<S: Simd, const N: usize> Sums<S, N> {
+    #[inline(always)]
+    fn zero(token: S) -> Self {
+        let total = [[S::f64s::splat(token, 0.0); 2]; N];
+        Sums { token, rows: 0, chain: [[splat(token, 0.0); 2]; N], total }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, value: usize, m: [S::f32s; 2], factor: S::f32s) {
+        let chain = &mut self.chain[value];
+        *chain = array!(2, part => m[part].mul_add(factor, chain[part]));
+    }
+
+    /// Counts rows that were added, and ends the chain if it is full.
+    #[inline(always)]
+    fn added(&mut self, rows: usize) {
+        self.rows += rows;
+        if self.rows == CHAIN {
+            self.end_chain();
+            self.rows = 0;
+        }
+    }
+
+    #[inline(always)]
+    fn end_chain(&mut self) {
+        for value in 0..N {
+            for part in 0..2 {
+                let (low, high) = self.chain[value][part].widen();
+                self.total[value][part] += low + high;
+                self.chain[value][part] = splat(self.token, 0.0);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sum(&self, value: usize) -> ComplexVector<S> {
+        let [re, im] = array!(2, part => {
+            let (low, high) = self.chain[value][part].widen();
+            self.total[value][part] + (low + high)
+        });
+        ComplexVector { re, im }
+    }
+}
+
+/// Goes through the rows `$begin..$end` in chains. A function with a closure would be compiled without the instructions
+/// of the level.
+macro_rules! over_rows {
+    ($begin:expr, $end:expr, $sums:ident, $row:ident => $body:block) => {
+        let (mut begin, end) = ($begin, $end);
+        while begin < end {
+            let stop = end.min(begin + CHAIN - $sums.rows);
+            for $row in begin..stop $body
+            $sums.added(stop - begin);
+            begin = stop;
+        }
+    };
+}
+
+/// The sums of a real pole over all bands, without what the terms have in common.
+#[inline(always)]
+fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
+    let &Pair { token, lane, bands, .. } = pair;
+    let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
+    let (plus, minus, h) = (pair.pole(1.0), pair.pole(-1.0), bands.half);
+    let rows = bands.occ.len();
+    let are_shared = |least: &f64| least + pair.wtilde.re >= SHARED * h.abs();
+    let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
+    let [plain_far, far_begin] = match NW {
+        2 if h.abs() <= LARGEST_HALF => {
+            // A search takes as long as some rows.
+            let all_plain = plain.last().is_none_or(are_shared);
+            let all_empty = empty.first().is_none_or(are_shared);
+            let plain = if all_plain { plain.len() } else { plain.partition_point(are_shared) };
+            let skipped =
+                if all_empty { 0 } else { empty.partition_point(|least| !are_shared(least)) };
+            [plain, bands.far_begin + skipped]
+        }
+        _ => [0, rows],
+    };
+
+    let mut far = Sums::<S, NW>::zero(token);
+    let square = splat(token, -h * h);
+    for (begin, end, c) in [(0, plain_far, plus), (far_begin, rows, minus)] {
+        over_rows!(begin, end, far, row => {
+            let m = pair.m(row);
+            let x = pair.sum_of(&bands.middle[row], c);
+            let y = reciprocal(token, x.mul_add(x, square));
+            far.add(0, m, y);
+            far.add(NW - 1, m, x * y);
+        });
+    }
+    let mut sums = Sums::<S, NW>::zero(token);
+    over_rows!(plain_far, bands.plain, sums, row => {
+        let m = pair.m(row);
+        for e in 0..NW {
+            let s = pair.sum_of(&bands.w[row][e], plus);
+            sums.add(e, m, reciprocal(token, s));
+        }
+    });
+    let bound = splat(token, pair.wtilde.re * pair.wtilde.re / bands.limits.sexcut);
+    let largest = splat(token, pair.largest2().sqrt());
+    over_rows!(bands.plain, bands.occupied, sums, row => {
+        let (m, occ) = (pair.m(row), bands.occ[row].vector(token, lane));
+        for e in 0..NW {
+            let w = &bands.w[row][e];
+            let (d, s) = (pair.sum_of(w, minus), pair.sum_of(w, plus));
+            let near = d.abs().simd_le(largest);
+            let z = (near.select(plus[0] * -2.0, d) * s).abs();
+            let cut = w[0].vector(token, lane).simd_lt(0.0) & z.simd_lt(bound);
+            // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
+            let cut = cut | occ.simd_le(0.0);
+            let share = cut.select(zero, occ);
+            let q = near.select(zero, (one - share) * reciprocal(token, d));
+            // An occupation of one has no part in q.
+            let q = share.simd_ge(1.0).select(zero, q);
+            sums.add(e, m, share.mul_add(cut.select(zero, reciprocal(token, s)), q));
+        }
+    });
+    over_rows!(bands.occupied, far_begin, sums, row => {
+        let m = pair.m(row);
+        for e in 0..NW {
+            let d = pair.sum_of(&bands.w[row][e], minus);
+            let near = d.abs().simd_le(largest);
+            sums.add(e, m, near.select(zero, reciprocal(token, d)));
+        }
+    });
+    let (of_one, of_x) = (far.sum(0) * h, far.sum(NW - 1));
+    array!(NW, e => match (NW, e) {
+        (2, 0) => sums.sum(e) + (of_x + of_one),
+        (2, _) => sums.sum(e) + (of_x - of_one),
+        _ => sums.sum(e),
+    })
+}
+
+/// The same of any pole: the sums of `M/|w ∓ ω̃|²`, and of that times `w ∓ Re ω̃`.
+#[inline(always)]
+fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
+    let &Pair { token, lane, bands, .. } = pair;
+    let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
+    let (plus, minus) = (pair.pole(1.0), pair.pole(-1.0));
+    let (im, size2) = (pair.wtilde.im, pair.wtilde.norm_sqr());
+    let im2 = splat(token, im * im);
+    let [mut factor, mut re] = [Sums::<S, NW>::zero(token); 2];
+    macro_rules! over_bands {
+        ($begin:expr, $end:expr, $row:ident, $m:ident => $body:block) => {
+            let (mut begin, end) = ($begin, $end);
+            while begin < end {
+                let stop = end.min(begin + CHAIN - re.rows);
+                for $row in begin..stop {
+                    let $m = pair.m($row);
+                    $body
+                }
+                factor.added(stop - begin);
+                re.added(stop - begin);
+                begin = stop;
+            }
+        };
+    }
+    over_bands!(0, bands.plain, row, m => {
+        for e in 0..NW {
+            let s = pair.sum_of(&bands.w[row][e], plus);
+            let p = reciprocal(token, s.mul_add(s, im2));
+            factor.add(e, m, -p);
+            re.add(e, m, s * p);
+        }
+    });
+    // Parts of |ω̃|², so that no square is too large for a number.
+    let (inverse, bound) =
+        (splat(token, 1.0 / size2), splat(token, size2 / bands.limits.sexcut.powi(2)));
+    let largest2 = splat(token, pair.largest2());
+    over_bands!(bands.plain, bands.occupied, row, m => {
+        let occ = bands.occ[row].vector(token, lane);
+        for e in 0..NW {
+            let w = &bands.w[row][e];
+            let (d, s) = (pair.sum_of(w, minus), pair.sum_of(w, plus));
+            let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
+            let near = d2.simd_le(largest2);
+            let z2 = near.select(splat(token, 4.0), d2 * inverse) * s2;
+            let cut = w[0].vector(token, lane).simd_lt(0.0) & z2.simd_lt(bound);
+            let cut = cut | occ.simd_le(0.0);
+            let share = cut.select(zero, occ);
+            let q = near.select(zero, (one - share) * reciprocal(token, d2));
+            let q = share.simd_ge(1.0).select(zero, q);
+            let p = share * cut.select(zero, reciprocal(token, s2));
+            factor.add(e, m, q - p);
+            re.add(e, m, d.mul_add(q, s * p));
+        }
+    });
+    over_bands!(bands.occupied, bands.occ.len(), row, m => {
+        for e in 0..NW {
+            let d = pair.sum_of(&bands.w[row][e], minus);
+            let d2 = d.mul_add(d, im2);
+            let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+            factor.add(e, m, q);
+            re.add(e, m, d * q);
+        }
+    });
+    array!(NW, e => {
+        let (factor, re) = (factor.sum(e) * im, re.sum(e));
+        ComplexVector { re: re.re - factor.im, im: re.im + factor.re }
+    })
+}
+
+/// Adds the sums of a tile to totals `(nw · VALUES, igp)`.
+#[inline(always)]
+pub fn sum<S: Simd>(token: S, task: &SlabTask, tile: &SlabTile, totals: &mut [CompensatedSum]) {
+    match task.bands.nw {
+        1 => sum_energies::<S, 1>(token, task, tile, totals),
+        2 => sum_energies::<S, 2>(token, task, tile, totals),
+        _ => sum_energies::<S, 3>(token, task, tile, totals),
+    }
+}
+
+#[inline(always)]
+fn sum_energies<S: Simd, const NW: usize>(
+    token: S,
+    task: &SlabTask,
+    tile: &SlabTile,
+    totals: &mut [CompensatedSum],
+) {
+    let (plan, fallback) = task.plan.expect("checked before");
+    let heavy = task.heavy.expect("checked before");
+    let words = task.bands.ncouls.div_ceil(32);
+    let (lines, bands) = (&BandRows::<Line>::from_task::<NW>(task), &Bands::<NW>::from_task(task));
+    let rows = bands.occ.len();
+    let panels = task.panels.expect("checked before");
+    let aqsm: Vec<Vec<Lines>> = tile.igp.clone().map(|igp| planned::aqsm(task, igp)).collect();
+    let mut rounded_aqsm = vec![[Row::default(); 2]; rows * aqsm.len()];
+    let columns = rounded_aqsm.chunks_mut(rows).zip(&aqsm);
+    let of_gp: Vec<f64> = columns.map(|(to, from)| round(from, to)).collect();
+    let mut rounded = vec![[Row::default(); 2]; rows * Line::BLOCK];
+    let mut of_g = [0.0; Line::BLOCK];
+    // The sums of each chain, value and igp.
+    let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
+    for first in tile.ig.clone().step_by(Line::BLOCK) {
+        for (at, ig) in (first..tile.ig.end.min(first + Line::BLOCK)).enumerate() {
+            of_g[at] = round(panels.panel(ig), &mut rounded[at * rows..][..rows]);
+        }
+        for (at, igp) in tile.igp.clone().enumerate() {
+            if task.stop.is_asked() {
+                return;
+            }
+            let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];
+            let block = PlannedBlock { task, tile, igp, ig: first, aqsm: &aqsm[at], bands: lines };
+            let (others, of_static) = &planned::pairs(&block);
+            for &ig in others {
+                if heavy[igp * words + ig / 32] >> (ig % 32) & 1 == 1 {
+                    let is_real = plan.poles == Poles::Real;
+                    add_heavy::<S, NW>(token, &block, ig, is_real, lanes);
+                    continue;
+                }
+                let pair = igp * task.bands.ncouls + ig;
+                let (wtilde, eps) = (task.slab.wtilde[pair], task.slab.eps[pair]);
+                let scale = 0.5 * task.slab.vcoul_loc[igp] * of_gp[at] * of_g[ig - first];
+                let half = ComplexVector::splat(token, eps * wtilde * scale);
+                for lane in (0..BANDS).step_by(S::f32s::LEN) {
+                    let aqsn = &rounded[(ig - first) * rows..][..rows];
+                    let aqsm = &rounded_aqsm[at * rows..][..rows];
+                    let pair = Pair { token, lane, aqsn, aqsm, bands, wtilde };
+                    let sums = if plan.poles == Poles::Real { real(&pair) } else { any(&pair) };
+                    let sums = PairSums { asx: None, ach: array!(NW, e => half * sums[e]) };
+                    sums.add_to(token, lane / 2, lanes);
+                }
+            }
+            for lane in (0..WIDTH).step_by(S::f64s::LEN) {
+                if !of_static.is_empty() {
+                    planned::static_sums::<RealAlone, S, NW>(token, lane, &block, of_static)
+                        .add_to(token, lane, lanes);
+                }
+            }
+        }
+    }
+    add_lanes(totals, &lanes);
+    for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
+        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), totals);
+    }
+}
+
+/// Adds a pair in FP64.
+#[inline(always)]
+fn add_heavy<S: Simd, const NW: usize>(
+    token: S,
+    block: &PlannedBlock<Line>,
+    ig: usize,
+    is_real: bool,
+    lanes: &mut [[f64; WIDTH]],
+) {
+    for lane in (0..WIDTH).step_by(S::f64s::LEN) {
+        let pair = PairVector::from_ig(token, block, ig, lane);
+        let sums = if is_real {
+            RealAlone::sums::<S, Line, NW>(&pair)
+        } else {
+            AnyAlone::sums::<S, Line, NW>(&pair)
+        };
+        sums.add_to(token, lane, lanes);
+    }
+}

@@ -1,0 +1,647 @@
+//! Σ alone in single precision.
+//!
+//! All versions sum as v15 does, but quotients, products and sums over bands are of FP32, of [copies](crate::single) of the
+//! matrix elements. A pair's sum is multiplied with `½·vcoul·eps·ω̃` after the loops, in FP64. Pairs that FP32 cannot sum are
+//! fallback pairs.
+
+use core::array::from_fn;
+use core::hint::select_unpredictable;
+use core::ops::Range;
+
+use num_complex::{Complex32, Complex64};
+
+use crate::arrays::{Arrays, Layout};
+use crate::formula::{ThreadSums, term};
+use crate::intrinsics::{single_reciprocal, sqrt};
+use crate::kernel::{Kernel, Loops, Precision, entries};
+use crate::plan::{LARGEST_SINGLE, Poles};
+use crate::single::{SHAPE, SingleCopy, SinglePairs, TILE};
+use crate::threads::each;
+use crate::tiling::TilePlace;
+use crate::versions::{v12, v13};
+
+/// How a version adds up the bands of a pair.
+pub trait Adding {
+    /// Bands whose sum is in FP32, before it is added to that of all.
+    const BANDS: u32;
+    /// Whether `w ∓ ω̃` is of two floats each.
+    const IS_EXACT: bool;
+    /// The sum of all.
+    type Total: Total;
+}
+
+/// A sum of sums in FP32.
+pub trait Total: Copy {
+    const ZERO: Self;
+    fn add(&mut self, part: Complex32);
+    fn value(self) -> Complex64;
+}
+
+impl Total for Complex64 {
+    const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+    #[inline(always)]
+    fn add(&mut self, part: Complex32) {
+        *self = *self + in_double(part);
+    }
+
+    #[inline(always)]
+    fn value(self) -> Complex64 {
+        self
+    }
+}
+
+/// A sum of FP32 and what it has too much (Kahan).
+#[derive(Clone, Copy)]
+pub struct Compensated {
+    sum: Complex32,
+    excess: Complex32,
+}
+
+impl Total for Compensated {
+    const ZERO: Compensated = Compensated { sum: ZERO, excess: ZERO };
+
+    #[inline(always)]
+    fn add(&mut self, part: Complex32) {
+        let added = part - self.excess;
+        let sum = self.sum + added;
+        self.excess = (sum - self.sum) - added;
+        self.sum = sum;
+    }
+
+    #[inline(always)]
+    fn value(self) -> Complex64 {
+        in_double(self.sum) - in_double(self.excess)
+    }
+}
+
+const ZERO: Complex32 = Complex32::new(0.0, 0.0);
+
+#[inline(always)]
+fn in_double(x: Complex32) -> Complex64 {
+    Complex64::new(x.re.into(), x.im.into())
+}
+
+/// Adds `m` times a real factor to each of `N` sums.
+#[inline(always)]
+fn add<const N: usize>(sums: &mut [Complex32; N], m: Complex32, factors: [f32; N]) {
+    each::<N>(|at| {
+        let (sum, factor) = (&mut sums[at], factors[at]);
+        sum.re = sum.re + m.re * factor;
+        sum.im = sum.im + m.im * factor;
+    });
+}
+
+/// A range in parts of as many bands as are summed in FP32.
+#[inline(always)]
+fn parts<A: Adding>(range: Range<u32>, mut part: impl FnMut(Range<u32>)) {
+    let mut begin = range.start;
+    while begin < range.end {
+        let rest = range.end - begin;
+        let end = begin + if rest < A::BANDS { rest } else { A::BANDS };
+        part(begin..end);
+        begin = end;
+    }
+}
+
+/// `x` to 2⁻⁴⁸ of it.
+#[inline(always)]
+fn in_two_floats(x: f64) -> [f32; 2] {
+    let upper = x as f32;
+    [upper, (x - f64::from(upper)) as f32]
+}
+
+/// `1/x`, or zero if `unless` holds.
+#[inline(always)]
+fn reciprocal_unless(unless: bool, x: f32) -> f32 {
+    select_unpredictable(unless, 0.0, single_reciprocal(x))
+}
+
+/// The pole of pair `t`, or one that no energy is near.
+#[inline(always)]
+unsafe fn pole_of(a: &Arrays, place: TilePlace, t: usize) -> Complex64 {
+    match place.pair(a, t) {
+        Some((ig, igp)) => a.wtilde(ig, igp),
+        None => Complex64::new(LARGEST_SINGLE, 0.0),
+    }
+}
+
+/// Adds a pair's sums of scaled `M` times quotients to those of the thread.
+#[inline(always)]
+unsafe fn add_weighted<const NW: usize, T: Total>(
+    a: &Arrays,
+    place: TilePlace,
+    t: usize,
+    totals: &[T; NW],
+    sums: &mut ThreadSums<NW>,
+) {
+    if let Some((ig, igp)) = place.pair(a, t) {
+        let scale = SingleCopy::of_aqsn(a).scale(ig) * SingleCopy::of_aqsm_local(a).scale(igp);
+        let weight = a.eps(ig, igp) * (a.vcoul_loc(igp) * 0.5) * a.wtilde(ig, igp);
+        each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (totals[e].value() * scale));
+    }
+}
+
+/// Largest `|w − ω̃|²` of the second branch.
+#[inline(always)]
+fn near2(a: &Arrays, wtilde: Complex64) -> f64 {
+    let (first, second) = (a.limits.limittwo, wtilde.norm_sqr() / a.limits.limitone);
+    if first > second { first } else { second }
+}
+
+/// What the loops need of a real pole.
+#[derive(Clone, Copy)]
+struct RealPole {
+    wtilde: [f32; 2],
+    /// The largest `|w − ω̃|` of the second branch.
+    near: f32,
+}
+
+impl RealPole {
+    #[inline(always)]
+    fn from_wtilde(a: &Arrays, wtilde: Complex64) -> RealPole {
+        let near = sqrt(near2(a, wtilde)) as f32;
+        RealPole { wtilde: in_two_floats(wtilde.re), near }
+    }
+
+    /// `w − ω̃`.
+    #[inline(always)]
+    fn difference<A: Adding>(self, w: [f32; 2]) -> f32 {
+        let upper = w[0] - self.wtilde[0];
+        if A::IS_EXACT { upper + (w[1] - self.wtilde[1]) } else { upper }
+    }
+
+    /// `w + ω̃`.
+    #[inline(always)]
+    fn sum<A: Adding>(self, w: [f32; 2]) -> f32 {
+        let upper = w[0] + self.wtilde[0];
+        if A::IS_EXACT { upper + (w[1] + self.wtilde[1]) } else { upper }
+    }
+
+    /// `q`, zero near the pole.
+    #[inline(always)]
+    fn quotient<A: Adding>(self, w: [f32; 2]) -> f32 {
+        let d = self.difference::<A>(w);
+        reciprocal_unless(d.abs() <= self.near, d)
+    }
+
+    /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`: `((1 − occ)·s + occ·d)/(d·s)`, near the pole `occ/s`.
+    #[inline(always)]
+    fn of_occupied<A: Adding>(self, w: [f32; 2], occ: f32, inverse_sexcut: f32) -> f32 {
+        let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
+        let (z, near) = (d * s, d.abs() <= self.near);
+        let bound = self.wtilde[0] * self.wtilde[0] * inverse_sexcut;
+        let cut = !near && w[0] < 0.0 && z.abs() < bound;
+        let both = select_unpredictable(cut, 1.0, (1.0 - occ) * s + occ * d);
+        let numerator = select_unpredictable(near, occ, both);
+        let denominator = select_unpredictable(near, s, z);
+        numerator * single_reciprocal(select_unpredictable(cut, d, denominator))
+    }
+}
+
+/// Adds bands of a range to the totals: sums of `M` times what `factors` has for a pair, a band and its energies, each of
+/// them made by `joined` into one for each energy.
+#[inline(always)]
+unsafe fn add_bands<const NW: usize, A: Adding>(
+    a: &Arrays,
+    place: TilePlace,
+    range: Range<u32>,
+    totals: &mut [[A::Total; NW]; TILE],
+    factors: impl Fn(usize, u32, [[f32; 2]; NW]) -> [f32; NW],
+    joined: impl Fn([Complex32; NW]) -> [Complex32; NW],
+) {
+    parts::<A>(range, |range| {
+        let mut sums = [[ZERO; NW]; TILE];
+        SinglePairs(place).bands(a, range, |n, band| {
+            let w = a.plan.single_energies(n);
+            each::<TILE>(|t| add(&mut sums[t], band.matngmatmgp(t), factors(t, n, w)));
+        });
+        each::<TILE>(|t| {
+            let joined = joined(sums[t]);
+            each::<NW>(|e| totals[t][e].add(joined[e]));
+        });
+    });
+}
+
+#[inline(always)]
+unsafe fn real<const NW: usize, A: Adding>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+    let plan = &a.plan;
+    let poles: [RealPole; TILE] = from_fn(|t| RealPole::from_wtilde(a, pole_of(a, place, t)));
+    let (half, inverse_sexcut) = (plan.half as f32, (1.0 / a.limits.sexcut) as f32);
+    let mut totals = [[A::Total::ZERO; NW]; TILE];
+
+    let far = |sign: f32| {
+        move |t: usize, _, w: [[f32; 2]; NW]| {
+            quotients(w.map(|w| w[0]), sign * poles[t].wtilde[0], half)
+        }
+    };
+    let join = |sums| joined(sums, half);
+    add_bands::<NW, A>(a, place, 0..plan.plain_far, &mut totals, far(1.0), join);
+    add_bands::<NW, A>(a, place, plan.far_begin..a.nbands, &mut totals, far(-1.0), join);
+    let plain = |t: usize, _, w: [[f32; 2]; NW]| w.map(|w| single_reciprocal(poles[t].sum::<A>(w)));
+    add_bands::<NW, A>(a, place, plan.plain_far..plan.plain, &mut totals, plain, |sums| sums);
+    let occupied = |t: usize, n, w: [[f32; 2]; NW]| {
+        w.map(|w| poles[t].of_occupied::<A>(w, a.occ(n) as f32, inverse_sexcut))
+    };
+    add_bands::<NW, A>(a, place, plan.plain..plan.occupied, &mut totals, occupied, |sums| sums);
+    let empty = |t: usize, _, w: [[f32; 2]; NW]| w.map(|w| poles[t].quotient::<A>(w));
+    add_bands::<NW, A>(a, place, plan.occupied..plan.far_begin, &mut totals, empty, |sums| sums);
+
+    let mut sums = ThreadSums::zero();
+    each::<TILE>(|t| add_weighted(a, place, t, &totals[t], &mut sums));
+    sums
+}
+
+/// What `M` of a far band is multiplied with for `1/(w + c)`, as in v15: of two energies with the mean `x − c`
+/// `1/(x² − h²)` and `x/(x² − h²)`, of three `R = 1/(x(x² − d²))`, `x·R` and `x²·R`.
+#[inline(always)]
+fn quotients<const NW: usize>(w: [f32; NW], c: f32, half: f32) -> [f32; NW] {
+    if NW == 1 {
+        return [single_reciprocal(w[0] + c); NW];
+    }
+    let (x, factor) = match NW {
+        2 => (w[0] + (c + half), 1.0),
+        _ => (w[1] + c, 4.0),
+    };
+    let difference = x * x - factor * (half * half);
+    let one = single_reciprocal(if NW == 2 { difference } else { x * difference });
+    from_fn(|e| match e {
+        0 => one,
+        1 => x * one,
+        _ => x * (x * one),
+    })
+}
+
+/// The sums of `M/(w + c)`, from those of `M` times [`quotients`].
+#[inline(always)]
+fn joined<const NW: usize>(far: [Complex32; NW], half: f32) -> [Complex32; NW] {
+    let (one, x, square) = (far[0], far[1 % NW], far[2 % NW]);
+    let (h, d) = (half, 2.0 * half);
+    match NW {
+        1 => far,
+        2 => from_fn(|e| if e == 0 { x + one * h } else { x - one * h }),
+        _ => from_fn(|e| match e {
+            0 => square + x * d,
+            1 => square - one * (d * d),
+            _ => square - x * d,
+        }),
+    }
+}
+
+/// What the loops need of any pole, in units of a power of two, with which its larger part is between 1 and 2: fourth powers
+/// of sums of it and an energy are in the range of FP32.
+#[derive(Clone, Copy)]
+struct ComplexPole {
+    /// The inverse of the unit.
+    scale: f32,
+    re: [f32; 2],
+    im: f32,
+    /// The largest `|w − ω̃|²` of the second branch.
+    near2: f32,
+    half: f32,
+}
+
+/// `Im f / Im ω̃` and `Re f` of a factor `f`, in the pole's unit.
+type Factor = [f32; 2];
+
+impl ComplexPole {
+    #[inline(always)]
+    fn from_wtilde(a: &Arrays, wtilde: Complex64) -> ComplexPole {
+        let (re, im) = (wtilde.re.abs(), wtilde.im.abs());
+        let exponent = if re > im { re } else { im }.to_bits() >> 52;
+        let scale = f64::from_bits(((2 * 1023 - exponent) & 2047) << 52);
+        ComplexPole {
+            scale: scale as f32,
+            re: in_two_floats(wtilde.re * scale),
+            im: (wtilde.im * scale) as f32,
+            near2: (near2(a, wtilde) * (scale * scale)) as f32,
+            half: (a.plan.half * scale) as f32,
+        }
+    }
+
+    /// `w − Re ω̃`.
+    #[inline(always)]
+    fn difference<A: Adding>(&self, w: [f32; 2]) -> f32 {
+        let upper = w[0] * self.scale - self.re[0];
+        if A::IS_EXACT { upper + (w[1] * self.scale - self.re[1]) } else { upper }
+    }
+
+    /// `w + Re ω̃`.
+    #[inline(always)]
+    fn sum<A: Adding>(&self, w: [f32; 2]) -> f32 {
+        let upper = w[0] * self.scale + self.re[0];
+        if A::IS_EXACT { upper + (w[1] * self.scale + self.re[1]) } else { upper }
+    }
+
+    /// Of `q`.
+    #[inline(always)]
+    fn quotient<A: Adding>(&self, w: [f32; 2]) -> Factor {
+        let d = self.difference::<A>(w);
+        let square = d * d + self.im * self.im;
+        let one = reciprocal_unless(square <= self.near2, square);
+        [one, d * one]
+    }
+
+    /// Of `p`.
+    #[inline(always)]
+    fn plain<A: Adding>(&self, w: [f32; 2]) -> Factor {
+        let s = self.sum::<A>(w);
+        let one = single_reciprocal(s * s + self.im * self.im);
+        [one, s * one]
+    }
+
+    /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`, with the sign of `p`'s imaginary part.
+    #[inline(always)]
+    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32, inverse_sexcut: f32) -> Factor {
+        let im2 = self.im * self.im;
+        let size2 = self.re[0] * self.re[0] + im2;
+        let bound = size2 * inverse_sexcut;
+        let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
+        let (d2, s2) = (d * d + im2, s * s + im2);
+        let near = d2 <= self.near2;
+        let cut = !near && w[0] < 0.0 && d2 * s2 < bound * bound;
+        let share = select_unpredictable(cut, 0.0, occ);
+        let q = (1.0 - share) * reciprocal_unless(near, d2);
+        let p = share * reciprocal_unless(cut, s2);
+        [p - q, s * p + d * q]
+    }
+
+    /// Of `1/(w ± ω̃)` as `sign` has it, neither of them near.
+    #[inline(always)]
+    fn far_factor(&self, w: f32, sign: f32) -> Factor {
+        let x = w * self.scale + sign * self.re[0];
+        let one = single_reciprocal(x * x + self.im * self.im);
+        [one, x * one]
+    }
+
+    /// As v15's: of two energies `R`, `x·R`, `x²·R` and `x³·R` with `R = 1/(|x − h|²·|x + h|²)`, of a third one its own.
+    #[inline(always)]
+    fn far_factors<const NW: usize>(&self, w: [[f32; 2]; NW], sign: f32) -> [Factor; NW] {
+        if NW == 1 {
+            return [self.far_factor(w[0][0], sign); NW];
+        }
+        let x = w[0][0] * self.scale + (sign * self.re[0] + self.half);
+        let h2 = self.half * self.half;
+        let c = h2 + self.im * self.im;
+        let (square, linear) = (x * x, 2.0 * (c - 2.0 * h2));
+        let one = single_reciprocal(square * (square + linear) + c * c);
+        let square_one = square * one;
+        from_fn(|e| match e {
+            0 => [one, x * one],
+            1 => [square_one, square_one * x],
+            _ => self.far_factor(w[e][0], sign),
+        })
+    }
+
+    /// The sums of `M` times each energy's own factor, from those of `M` times [`ComplexPole::far_factors`].
+    #[inline(always)]
+    fn joined<const NW: usize>(&self, far: [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW] {
+        if NW == 1 {
+            return far;
+        }
+        let ([one, x], [square, cube]) = (far[0], far[1 % NW]);
+        let (h, h2) = (self.half, self.half * self.half);
+        let c = h2 + self.im * self.im;
+        let (factor, of_factor) = (square + one * c, x * (2.0 * h));
+        let (re, of_re) = (cube + x * (c - 2.0 * h2), square * h - one * (h * c));
+        from_fn(|e| match e {
+            0 => [factor + of_factor, re + of_re],
+            1 => [factor - of_factor, re - of_re],
+            _ => far[e],
+        })
+    }
+}
+
+/// As [`add_bands`], of two factors for each energy; `sign` is that of `Im ω̃` in the imaginary part.
+#[inline(always)]
+unsafe fn add_factors<const NW: usize, A: Adding>(
+    a: &Arrays,
+    place: TilePlace,
+    range: Range<u32>,
+    (totals, poles, sign): (&mut [[A::Total; NW]; TILE], &[ComplexPole; TILE], f32),
+    factors: impl Fn(&ComplexPole, u32, [[f32; 2]; NW]) -> [Factor; NW],
+    joined: impl Fn(&ComplexPole, [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW],
+) {
+    parts::<A>(range, |range| {
+        let mut sums = [[[ZERO; 2]; NW]; TILE];
+        SinglePairs(place).bands(a, range, |n, band| {
+            let w = a.plan.single_energies(n);
+            each::<TILE>(|t| {
+                let (m, factors) = (band.matngmatmgp(t), factors(&poles[t], n, w));
+                each::<NW>(|e| add(&mut sums[t][e], m, factors[e]));
+            });
+        });
+        each::<TILE>(|t| {
+            let joined = joined(&poles[t], sums[t]);
+            let im = sign * poles[t].im;
+            each::<NW>(|e| {
+                let [of_im, of_re] = joined[e];
+                let part = Complex32::new(of_re.re - im * of_im.im, of_re.im + im * of_im.re);
+                totals[t][e].add(part * poles[t].scale);
+            });
+        });
+    });
+}
+
+#[inline(always)]
+unsafe fn any<const NW: usize, A: Adding>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+    let plan = &a.plan;
+    let poles: [ComplexPole; TILE] = from_fn(|t| ComplexPole::from_wtilde(a, pole_of(a, place, t)));
+    let inverse_sexcut = (1.0 / a.limits.sexcut) as f32;
+    let mut totals = [[A::Total::ZERO; NW]; TILE];
+
+    let far = |sign: f32| move |pole: &ComplexPole, _, w: [[f32; 2]; NW]| pole.far_factors(w, sign);
+    let join = |pole: &ComplexPole, sums| pole.joined(sums);
+    let same = |_: &ComplexPole, sums| sums;
+    let to = (&mut totals, &poles, -1.0);
+    add_factors::<NW, A>(a, place, 0..plan.plain_far, to, far(1.0), join);
+    let to = (&mut totals, &poles, 1.0);
+    add_factors::<NW, A>(a, place, plan.far_begin..a.nbands, to, far(-1.0), join);
+    let plain = |pole: &ComplexPole, _, w: [[f32; 2]; NW]| w.map(|w| pole.plain::<A>(w));
+    let to = (&mut totals, &poles, -1.0);
+    add_factors::<NW, A>(a, place, plan.plain_far..plan.plain, to, plain, same);
+    let occupied = |pole: &ComplexPole, n, w: [[f32; 2]; NW]| {
+        w.map(|w| pole.of_occupied::<A>(w, a.occ(n) as f32, inverse_sexcut))
+    };
+    let to = (&mut totals, &poles, -1.0);
+    add_factors::<NW, A>(a, place, plan.plain..plan.occupied, to, occupied, same);
+    let empty = |pole: &ComplexPole, _, w: [[f32; 2]; NW]| w.map(|w| pole.quotient::<A>(w));
+    let to = (&mut totals, &poles, 1.0);
+    add_factors::<NW, A>(a, place, plan.occupied..plan.far_begin, to, empty, same);
+
+    let mut sums = ThreadSums::zero();
+    each::<TILE>(|t| add_weighted(a, place, t, &totals[t], &mut sums));
+    sums
+}
+
+/// The kernels of a version: `kernels!(Adding, real poles' symbols, any poles' symbols)`.
+macro_rules! kernels {
+    ($adding:ty, $base:expr, [$real1:ident $real2:ident $real3:ident] [$any1:ident $any2:ident $any3:ident]) => {
+        pub const REAL: Kernel = Kernel {
+    entries: entries!(tiled real, SHAPE, term: $real1 = 1, $real2 = 2, $real3 = 3),
+            ..$base
+        };
+
+        pub const ANY: Kernel = Kernel {
+            poles: Poles::AnySize,
+    entries: entries!(tiled any, SHAPE, term: $any1 = 1, $any2 = 2, $any3 = 3),
+            ..$base
+        };
+
+        #[inline(always)]
+        unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+            super::real::<NW, $adding>(a, place)
+        }
+
+        #[inline(always)]
+        unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+            super::any::<NW, $adding>(a, place)
+        }
+    };
+}
+
+/// The kernels' fields that versions share.
+const BASE: Kernel = Kernel {
+    precision: Precision::Single { is_exact: false, has_heavy: false },
+    is_sigma_alone: true,
+    layout: Layout::Single,
+    loops: Loops::Tiled(SHAPE),
+    threads: SHAPE.threads(),
+    max_registers: Some(128),
+    ..v13::REAL
+};
+
+pub mod s1 {
+    //! s1: v15 in FP32: matrix elements, energies, poles, quotients and sums over bands.
+    //!
+    //! FP32 has 24 bits, a rounding of 6e-8. Each factor of a term loses a few of these, and a sum over bands one in each.
+    //! In Σ the roundings of millions of pairs average out; those of a pair that holds much of Σ do not. What is lost for
+    //! good is `w − ω̃` near a pole: the difference of two rounded numbers of 20 eV is off by 1e-6 eV, so at `gamma` 0.5 a
+    //! quotient is off by 30 roundings.
+    //!
+    //! FP32 has twice as many lanes as FP64 on an H100 and 64 times as many on other cards, half as many bytes to copy, and
+    //! numbers that take one register: a thread has four `igp` for any poles. `rcp.approx.ftz.f32` is one instruction and right to
+    //! 1.65 roundings; it needs no correction.
+    //!
+    //! Lines of the nest: 5, 6, 7, 8, 10.
+
+    use super::*;
+
+    version! {
+        id: "s1", change: "Σ alone in single precision: v15's sums in FP32",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
+    }
+
+    /// All in FP32.
+    pub struct Plain;
+
+    impl Adding for Plain {
+        const BANDS: u32 = u32::MAX;
+        const IS_EXACT: bool = false;
+        type Total = Complex64;
+    }
+
+    kernels!(
+        Plain, BASE, [gpp_s1_real_nw1 gpp_s1_real_nw2 gpp_s1_real_nw3]
+        [gpp_s1_nw1 gpp_s1_nw2 gpp_s1_nw3]
+    );
+}
+
+/// Bands whose sum is in FP32 before it is added to that of all.
+const BANDS: u32 = 64;
+
+pub mod s2 {
+    //! s2: what cancels is of two floats, what adds up is of FP64.
+    //!
+    //! An energy and a pole are a float and what it lacks, another float: `w − ω̃ = (w₁ − ω̃₁) + (w₂ − ω̃₂)`. Near a pole the
+    //! first difference is exact, and the second one has what rounding took from both: three additions instead of
+    //! one, in the few bands that a pole may be near.
+    //!
+    //! A sum of `n` terms in FP32 may lose `n` roundings. Every 64 bands it is added to one of FP64. The loop over staged
+    //! bands ends for that and begins again; a branch within it takes 9 % more time.
+    //!
+    //! Lines of the nest: 6, 10.
+
+    use super::*;
+
+    version! {
+        id: "s2", change: "w − ω̃ of two floats each, and sums in FP64 every 64 bands",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
+    }
+
+    /// Differences of two floats, sums of FP64.
+    pub struct Exact;
+
+    impl Adding for Exact {
+        const BANDS: u32 = BANDS;
+        const IS_EXACT: bool = true;
+        type Total = Complex64;
+    }
+
+    const BASE: Kernel =
+        Kernel { precision: Precision::Single { is_exact: true, has_heavy: false }, ..super::BASE };
+
+    kernels!(
+        Exact, BASE, [gpp_s2_real_nw1 gpp_s2_real_nw2 gpp_s2_real_nw3]
+        [gpp_s2_nw1 gpp_s2_nw2 gpp_s2_nw3]
+    );
+}
+
+pub mod s3 {
+    //! s3: the heaviest pairs in FP64.
+    //!
+    //! One pair, that of G = G′ = 0, may hold nine tenths of Σ|terms|, and one pair in a hundred more than half. Their
+    //! roundings are what is left of the error. So they join the fallback pairs, which blocks of their own sum in FP64.
+    //! The loops are s2's.
+    //!
+    //! Lines of the nest: 2, 3.
+
+    use super::s2::Exact;
+    use super::*;
+
+    version! {
+        id: "s3", change: "the pairs with the largest share of Σ in FP64",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
+    }
+
+    /// s2's, with heavy pairs.
+    pub const BASE: Kernel =
+        Kernel { precision: Precision::Single { is_exact: true, has_heavy: true }, ..super::BASE };
+
+    kernels!(
+        Exact, BASE, [gpp_s3_real_nw1 gpp_s3_real_nw2 gpp_s3_real_nw3]
+        [gpp_s3_nw1 gpp_s3_nw2 gpp_s3_nw3]
+    );
+}
+
+pub mod s4 {
+    //! s4: no FP64 in the loops over bands.
+    //!
+    //! Most graphics cards have 64 times as many lanes for FP32 as for FP64, and one addition of FP64 takes as long as 64 of
+    //! FP32. So the sums of 64 bands are added up in FP32 too, each with the part that the sum before it lost (Kahan's sum):
+    //! four additions for each, and the result is as good as that in FP64. What is left in FP64 is a pair's last product, after the
+    //! loops, and the fallback pairs.
+    //!
+    //! Lines of the nest: 10.
+
+    use super::*;
+
+    version! {
+        id: "s4", change: "sums of two floats: no FP64 in the loops",
+        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
+    }
+
+    /// Differences and sums of two floats.
+    pub struct Floats;
+
+    impl Adding for Floats {
+        const BANDS: u32 = BANDS;
+        const IS_EXACT: bool = true;
+        type Total = Compensated;
+    }
+
+    kernels!(
+        Floats, s3::BASE, [gpp_s4_real_nw1 gpp_s4_real_nw2 gpp_s4_real_nw3]
+        [gpp_s4_nw1 gpp_s4_nw2 gpp_s4_nw3]
+    );
+}

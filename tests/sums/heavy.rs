@@ -1,0 +1,137 @@
+//! Single precision: weights of pairs are upper bounds, heavy pairs are few, and errors are below their bounds.
+
+use gpp::catalogue;
+use gpp::devices::cpu::CpuDevice;
+use gpp::engine::Engine;
+use gpp::problem::Problem;
+use gpp::problem::heavy::Weights;
+use gpp::reference::{Outcome, verify_version};
+use gpp_core::reference::Energy;
+use gpp_cpu::simd::Level;
+use gpp_kernels::plan::Poles;
+
+use crate::common::families::{FAMILIES, family};
+use crate::common::{FIXTURES, Kind, assorted, fixture, made, remade};
+use crate::referenced;
+
+/// The largest Σ|terms| over bands of Σ alone at any energy, of a pair (0-based offset),
+/// less what rounding may add to it.
+fn terms(problem: &Problem, pair: usize) -> f64 {
+    let (nw, ncouls) = (problem.nw(), problem.header().ncouls);
+    let (igp, ig) = (pair / ncouls, pair % ncouls);
+    let (pole, eps) = (problem.wtilde()[pair], problem.eps()[pair]);
+    let of_energy = |e: usize| -> f64 {
+        let of_band = |n: usize| {
+            let energy = Energy::new(problem.wx()[n * nw + e], problem.limits());
+            let term = energy.term::<f64>(pole, eps);
+            let (half, exchange) = (term.sch * 0.5, term.ssx * problem.occ()[n]);
+            let rounding = 1e-13 * (half.norm() + exchange.norm());
+            let aqsm = problem.slab().aqsm_local().column(n)[igp];
+            (((half - exchange).norm() - rounding).max(0.0)
+                * problem.aqsn()[n * ncouls + ig].norm())
+                * aqsm.norm()
+        };
+        (0..problem.header().nbands).map(of_band).sum()
+    };
+    (0..nw).map(of_energy).fold(0.0, f64::max) * problem.vcoul_loc()[igp].abs()
+}
+
+fn few(problem: Problem) -> Option<Problem> {
+    (problem.nw() <= 3).then_some(problem)
+}
+
+fn problems() -> impl Iterator<Item = Problem> {
+    let families = FAMILIES.into_iter().flat_map(|kind| (0..8).map(move |at| family(kind, at)));
+    families.chain(FIXTURES.map(fixture)).chain(assorted().step_by(7)).filter_map(few)
+}
+
+#[test]
+fn weights_are_upper_bounds() {
+    for problem in problems() {
+        let (slab, batch) = (problem.slab(), problem.batches(3).first());
+        let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
+        let fallback = problem.fallback(slab, &batch, takes);
+        let weights = Weights::new(problem.bands(), slab, &batch, &fallback);
+        let (mut ratios, mut sums, mut finite) = (Vec::new(), [0.0; 2], 0);
+        for pair in 0..slab.wtilde().len() {
+            let (weight, terms) = (weights.get(pair), terms(&problem, pair));
+            if weight == 0.0 {
+                let word = fallback.mask
+                    [pair / slab.ncouls() * slab.ncouls().div_ceil(32) + pair % slab.ncouls() / 32];
+                assert!(word >> (pair % slab.ncouls() % 32) & 1 == 1, "{}", problem.name());
+                continue;
+            }
+            // Rounding, and products that vanish.
+            let least = terms * (1.0 - 1e-12) - 1e-290;
+            assert!(weight >= least, "{}: {pair}: {weight:e} < {terms:e}", problem.name());
+            if weight.is_finite() {
+                finite += 1;
+                sums[0] += weight;
+                sums[1] += terms;
+                ratios.push(weight / terms);
+            }
+        }
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+        println!(
+            "{}: {finite} pairs, median {median:.2}, sums {:.2}",
+            problem.name(),
+            sums[0] / sums[1]
+        );
+        if problem.name().contains("real/") {
+            assert!(median <= 1.5 && sums[0] <= 1.5 * sums[1], "{}: not tight", problem.name());
+        }
+    }
+}
+
+/// Problems that FP32 finds hard: one pair has nearly all the weight, or factors are far from one.
+fn adversarial() -> impl Iterator<Item = Problem> {
+    let kinds = [Kind::Real, Kind::Mixed].into_iter();
+    kinds.flat_map(|kind| {
+        let made = made([70, 9, 70, 2], kind, 11);
+        let one = remade(&made, |_, matrices| matrices.eps[5] *= 1e9);
+        let far = remade(&made, |_, matrices| {
+            matrices.aqsn.iter_mut().for_each(|z| *z *= 1e30);
+            matrices.aqsm_local.iter_mut().step_by(3).for_each(|z| *z *= 1e-30);
+        });
+        [made, one, far]
+    })
+}
+
+#[test]
+fn errors_are_below_their_bounds() {
+    let single = catalogue::find("cpu:single").unwrap();
+    for problem in problems().chain(adversarial()).map(Problem::without_stored) {
+        let reference = referenced(&problem);
+        for host in Level::available().into_iter().map(CpuDevice::at) {
+            let found = Engine::whole(&host, &problem).unwrap().run(single).unwrap();
+            let what = format!("{} of {}", host.level(), problem.name());
+            let (sums, verified) =
+                verify_version(single, &problem, &found.sums, Some(&reference)).unwrap();
+            assert_eq!(verified.outcome, Outcome::Passed, "{what}: {verified:?}");
+            let Some(scale) = reference.scale() else { panic!("{what}: no Σ|terms|") };
+            let expected = reference.sums.alone().ach;
+            for (e, (sum, expected)) in sums.ach.iter().zip(&expected).enumerate() {
+                let of = |parts: &[[f64; 2]]| parts[e][0] + parts[e][1];
+                // Fallback pairs and the reference are rounded too.
+                let rounded = 1e-12 * of(&scale.magnitudes) + of(&scale.undecided);
+                let error = (sum - expected).norm();
+                assert!(error <= found.bound + rounded, "{what}: {error:e} > {:e}", found.bound);
+            }
+        }
+    }
+}
+
+#[test]
+fn heavy_pairs_are_few_and_lower_the_bound() {
+    let problem = adversarial().nth(1).unwrap();
+    let (slab, batch) = (problem.slab(), problem.batches(3).first());
+    let fallback = || problem.fallback(slab, &batch, Poles::Real);
+    let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance);
+    let (all, default, none) = (with(0.0), with(1e-7), with(1.0));
+    assert_eq!(none.pairs, fallback().pairs);
+    assert!(all.pairs.contains(&5) && default.pairs.contains(&5));
+    assert!(all.pairs.len() <= fallback().pairs.len() + slab.wtilde().len() / 100);
+    assert!(default.bound < 1e-6 * none.bound && all.bound <= default.bound);
+    assert_eq!(with(1e-7), default);
+}
