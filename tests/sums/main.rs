@@ -11,6 +11,7 @@ mod hard;
 mod hecbench;
 mod measure;
 mod reference;
+mod single;
 mod static_ch;
 mod verdict;
 mod versions;
