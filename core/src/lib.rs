@@ -51,7 +51,9 @@ pub use num_complex::Complex64;
 #[doc(inline)]
 pub use crate::calculator::placed::{FoundMatrix, MatrixBands, Placed};
 #[doc(inline)]
-pub use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening, on_gpu};
+pub use crate::calculator::{
+    Bands, Calculator, Formula, Found, MatrixRef, Screening, State, on_gpu,
+};
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;
 #[doc(inline)]
