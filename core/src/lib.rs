@@ -46,7 +46,7 @@ pub mod session;
 pub use gpp_cpu::work::Stop;
 #[doc(hidden)]
 pub use gpp_kernels as kernels;
-pub use num_complex::Complex64;
+pub use num_complex::{Complex32, Complex64};
 
 #[doc(inline)]
 pub use crate::calculator::placed::{FoundMatrix, MatrixBands, Placed};

@@ -183,7 +183,7 @@ impl Calculator {
             OCC.check(extents, occ.len())?;
             match aqsn {
                 MatrixRef::Host(aqsn) => AQSN.check(extents, aqsn.len()),
-                MatrixRef::Device(_) => Ok(()),
+                _ => Ok(()),
             }
         };
         check().map_err(|error| self.in_words_of_caller(error, None))?;
@@ -443,11 +443,12 @@ impl Parts<'_> {
         let Some((aqsn, aqsm, local)) = elements else {
             return problem_of(problem::CheckedBands::elsewhere(header), None);
         };
-        // SAFETY: of both, this function's own contract.
-        let (aqsn, aqsm_local) =
-            unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
-        self.session
-            .computed(|| problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local)))
+        self.session.computed(|| {
+            // SAFETY: of both, this function's own contract.
+            let (aqsn, aqsm_local) =
+                unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
+            problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local))
+        })
     }
 }
 
