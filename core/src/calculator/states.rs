@@ -60,16 +60,16 @@ impl Calculator {
                 found.push(nothing);
             }
             let asked = Asked { calculator: self, states, formula, ids };
-            let mut all = AllStates { found, base: self.index_base, control };
+            let mut sums = AllStates { found, base: self.index_base, control };
             // The first one brings the screening to a GPU.
-            all.sum(1, false, vec![asked.one_by_one(placed)])?;
-            let beside = all.sum(states.len(), true, asked.side_by_side(placed, &all.left()));
-            if beside.is_err() || !all.left().is_empty() {
+            sums.sum(1, false, vec![asked.one_by_one(placed)])?;
+            let beside = sums.sum(states.len(), true, asked.side_by_side(placed, &sums.left()));
+            if beside.is_err() || !sums.left().is_empty() {
                 placed.forget();
             }
             beside?;
-            all.sum(states.len(), false, vec![asked.one_by_one(placed)])?;
-            Ok(all.found.into_iter().flatten().collect::<Vec<Found>>())
+            sums.sum(states.len(), false, vec![asked.one_by_one(placed)])?;
+            Ok(sums.found.into_iter().flatten().collect::<Vec<Found>>())
         })?;
         let seconds = begin.elapsed().as_secs_f64();
         found.iter_mut().for_each(|found| found.call_seconds = seconds);
@@ -211,8 +211,8 @@ impl AllStates<'_> {
             return Ok(());
         }
         let part_of = items.len() as f64 / total as f64;
-        let all = self.control.advance;
-        let advance = |part: f64| all(done as f64 / total as f64 + part * part_of);
+        let tell = self.control.advance;
+        let advance = |part: f64| tell((done as f64 / total as f64 + part * part_of).min(1.0));
         let control = Control { advance: &advance, ..self.control };
         let mut homes = Affinity { of: vec![None; total], moves: true };
         let queue = Dispatch { items, homes: &mut homes, ahead: usize::MAX, control };

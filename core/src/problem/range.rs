@@ -53,7 +53,7 @@ pub(super) fn check_factors(
     let changes = |z: &Complex64| vanishes(z) & (*z != Complex64::ZERO);
     let remains = |z: &Complex64| is_within(LARGEST_FACTOR, z) & !changes(z);
     // One pass without branches: most arrays remain as they are.
-    let all_remain = |of: &[Complex64]| of.iter().fold(true, |all, z| all & remains(z));
+    let all_remain = |chunk: &[Complex64]| chunk.iter().fold(true, |all, z| all & remains(z));
     if factors.par_chunks(AT_ONCE).all(all_remain) {
         return Ok(false);
     }
