@@ -185,7 +185,7 @@ pub fn states() -> Outcome {
         }
         let mut wrong = here[6].clone();
         wrong[5].re = f64::NAN;
-        let aqsn = |state| MatrixRef::Host(if state == 6 { &wrong } else { &here[state][..] });
+        let aqsn = |state: usize| MatrixRef::Host(if state == 6 { &wrong } else { &here[state] });
         let bands = |state| Bands { aqsn: aqsn(state), ..own.whole(&problem) };
         let omega = &own.omega[..];
         let states: Vec<State> = (0..9).map(|at| State { bands: bands(at), omega }).collect();

@@ -119,7 +119,10 @@ fn an_error_names_its_state_and_progress_is_of_all_states() {
         let calculator = calculator.with_index_base(1);
         let mut placed = calculator.place(&given).unwrap();
         for (wrong, says) in [
-            (State { omega: &[], ..right }, "state 33: the length of omega must be"),
+            (
+                State { omega: &[], ..right },
+                "state 33: the caller's arrays: the length of omega must",
+            ),
             (State { omega: &[f64::NAN], ..right }, "state 33: the caller's arrays: omega(1) is"),
             (State { bands: Bands { aqsn: short, ..bands }, ..right }, "state 33: aqsn: needs 21"),
             (
