@@ -9,6 +9,7 @@ module gpp
   implicit none
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
+  public :: gpp_sums_of_states
   public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_last_seconds
   public :: gpp_last_call_seconds
   public :: gpp_set_threads, gpp_threads, gpp_progress
@@ -55,6 +56,12 @@ module gpp
     type(c_ptr) :: e, occ
     integer(c_int32_t) :: on_device
   end type c_bands
+
+  type, bind(c) :: c_state
+    type(c_bands) :: bands
+    integer(c_int64_t) :: nw
+    type(c_ptr) :: omega, asx, ach
+  end type c_state
 
   type, bind(c) :: c_matrix_bands
     integer(c_int64_t) :: bands, nbands
@@ -158,6 +165,15 @@ module gpp
       type(c_ptr), value :: asx, ach, static_ch, ach_of_bands
       integer(c_int32_t) :: status
     end function c_sums
+
+    function c_sums_of_states(handle, count, states, formula) bind(c, name='gpp_sums_of_states') result(status)
+      import :: c_formula, c_int32_t, c_int64_t, c_ptr, c_state
+      type(c_ptr), value :: handle
+      integer(c_int64_t), value :: count
+      type(c_state), intent(in) :: states(*)
+      type(c_formula), intent(in) :: formula
+      integer(c_int32_t) :: status
+    end function c_sums_of_states
 
     function c_matrix(handle, screening, bands, nw, omega, formula, sx, ch) &
         bind(c, name='gpp_matrix') result(status)
@@ -408,6 +424,81 @@ contains
       limits(gamma, sexcut, eta, window), to(1), to(2), to(3), energy, to(4))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0
   end subroutine gpp_sums_at
+
+  ! gpp_sums_at for many states, the last index of all arrays but e and occ, with the same bits in less time than by a
+  ! call for each. aqsn and aqsm may be sections of larger arrays, a(:ncouls, :, :), in which elements of a column follow
+  ! each other.
+  subroutine gpp_sums_of_states(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
+      on_device, sigma_alone, eta)
+    type(gpp_calculator), intent(in) :: calculator
+    ! Matrix elements of G and of G', (ncouls, nbands, states).
+    complex(c_double_complex), intent(in), target :: aqsn(:, :, :), aqsm(:, :, :)
+    ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
+    real(c_double), intent(in), target :: e(:), occ(:)
+    ! Energies in eV, (nw, states).
+    real(c_double), intent(in), target :: omega(:, :)
+    ! The results: (nw, states).
+    complex(c_double_complex), intent(inout), target :: asx(:, :), ach(:, :)
+    integer(c_int32_t), intent(out) :: status
+    ! As of gpp_sums_at.
+    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    logical, intent(in), optional :: aqsm_local, on_device, sigma_alone
+    type(c_state), allocatable :: states(:)
+    type(c_ptr) :: found
+    integer :: i, nbands, nw, count
+
+    status = gpp_ok
+    nbands = size(e)
+    nw = size(omega, 1)
+    count = size(omega, 2)
+    found = at('asx', asx, [nw, count], status)
+    found = at('ach', ach, [nw, count], status)
+    if (size(aqsn, 3) < count .or. size(aqsm, 3) < count) status = c_refuse('aqsn or aqsm has fewer states'//c_null_char)
+    allocate (states(count))
+    do i = 1, count
+      if (status /= gpp_ok) return
+      states(i)%bands%nbands = nbands
+      call section('aqsn', aqsn(:, :, i), nbands, states(i)%bands%aqsn, states(i)%bands%ld_aqsn, status)
+      call section('aqsm', aqsm(:, :, i), nbands, states(i)%bands%aqsm, states(i)%bands%ld_aqsm, status)
+      states(i)%bands%aqsm_local = flag(aqsm_local)
+      states(i)%bands%e = at('e', e, 0, status)
+      states(i)%bands%occ = at('occ', occ, nbands, status)
+      states(i)%bands%on_device = flag(on_device)
+      states(i)%nw = nw
+      states(i)%omega = at('omega', omega(:, i), 0, status)
+      states(i)%asx = at('asx', asx(:, i), nw, status)
+      if (flag(sigma_alone) == 1) states(i)%asx = c_null_ptr
+      states(i)%ach = at('ach', ach(:, i), nw, status)
+    end do
+    if (status == gpp_ok) status = c_sums_of_states(calculator%handle, int(count, c_int64_t), states, &
+      limits(gamma, sexcut, eta))
+    if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:, :count) = 0
+  end subroutine gpp_sums_of_states
+
+  ! The address of a matrix whose columns may have gaps between them, and elements from one column to the next.
+  subroutine section(name, matrix, columns, address, ld, status)
+    character(len=*), intent(in) :: name
+    complex(c_double_complex), intent(in), target :: matrix(:, :)
+    integer, intent(in) :: columns
+    type(c_ptr), intent(out) :: address
+    integer(c_int64_t), intent(out) :: ld
+    integer(c_int32_t), intent(inout) :: status
+    type(c_ptr) :: ends(2)
+    integer(c_intptr_t) :: bytes
+
+    address = c_null_ptr
+    ld = size(matrix, 1)
+    if (size(matrix, 2) < columns) status = c_refuse(name//' has fewer bands than e'//c_null_char)
+    if (size(matrix) == 0 .or. columns == 0 .or. status /= gpp_ok) return
+    address = at(name, matrix(:, 1), 0, status)
+    if (columns == 1) return
+    ends = [c_loc(matrix(1, 1)), c_loc(matrix(1, 2))]
+    bytes = transfer(ends(2), bytes) - transfer(ends(1), bytes)
+    if (mod(bytes, 16_c_intptr_t) /= 0 .or. bytes < 16*ld) then
+      status = c_refuse(name//': its columns do not follow each other in memory'//c_null_char)
+    end if
+    ld = bytes/16
+  end subroutine section
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
   subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, at_bands, &

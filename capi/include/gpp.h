@@ -216,6 +216,33 @@ typedef struct gpp_formula {
 } gpp_formula;
 
 /*
+ One of several states of a call, and where its results go. Arrays as in `gpp_screening`; those of states may be the
+ same, or parts of larger ones.
+ */
+typedef struct gpp_state {
+  /*
+   The bands that are summed over, with the matrix elements of this state.
+   */
+  struct gpp_bands bands;
+  /*
+   Energies, from 1 to 100000.
+   */
+  int64_t nw;
+  /*
+   Energies in eV, `(nw)`.
+   */
+  const double *omega;
+  /*
+   Screened exchange, `(nw)`, or null.
+   */
+  struct gpp_complex *asx;
+  /*
+   Coulomb hole, or if `asx` is null the self-energy, `(nw)`.
+   */
+  struct gpp_complex *ach;
+} gpp_state;
+
+/*
  The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
  */
 typedef struct gpp_matrix_bands {
@@ -423,6 +450,22 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     struct gpp_complex *static_ch,
                     int64_t iw,
                     struct gpp_complex *ach_of_bands);
+
+/*
+ Computes for each of `count` states what `gpp_sums` with the placed screening computes, to the bit, and writes it to
+ `asx` and `ach` of the state; after a failure none are written. One call takes less time than a call for each: on a
+ GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none; null means as in
+ `gpp_sums`. `gpp_last_seconds` are those of all states added up, which on a GPU may run at the same time.
+
+ Messages name the state, by its index. Other arguments are as in `gpp_sums`.
+
+ # Safety
+ As of `gpp_sums`.
+ */
+gpp_status gpp_sums_of_states(struct gpp_handle *handle,
+                              int64_t count,
+                              const struct gpp_state *states,
+                              const struct gpp_formula *formula);
 
 /*
  Computes all elements of screened exchange and Coulomb hole between bands l and m, summed over bands n, G'

@@ -4,20 +4,19 @@
 //! as many elements as the dimensions say, a string to its null byte, and nobody changes them as long as the result is
 //! used. What stays placed, and its matrices, is used until it is dropped.
 
-use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
-use std::mem::transmute;
 use std::ops::Range;
 use std::{ptr, slice};
 
 use gpp_core::catalogue::BackEnd;
 use gpp_core::on_gpu::{DeviceMatrix, is_on_device};
-use gpp_core::os::memory::zeros;
 use gpp_core::problem::header::MOST_ENERGIES;
 use gpp_core::{Calculator, MatrixRef, Placed, Result};
 use num_complex::Complex64;
 
-use crate::{CComplex, CFormula, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED, argument};
+use crate::{
+    CBands, CComplex, CFormula, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED, argument,
+};
 
 /// A number from `least` to `most`.
 pub fn dimension(name: &str, found: i64, [least, most]: [usize; 2]) -> Result<usize> {
@@ -71,27 +70,6 @@ pub unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Result<&'a str> {
     text.to_str().map_err(|_| argument(format!("{name} is not in UTF-8")))
 }
 
-/// A matrix of the caller: in place, or a copy if its columns have gaps on the host.
-pub enum MatrixArgument<'a> {
-    Host(Cow<'a, [Complex64]>),
-    Device(DeviceMatrix),
-}
-
-impl MatrixArgument<'_> {
-    pub fn view(&self) -> MatrixRef<'_> {
-        match self {
-            MatrixArgument::Host(array) => MatrixRef::Host(array),
-            MatrixArgument::Device(matrix) => MatrixRef::Device(*matrix),
-        }
-    }
-}
-
-/// A placed screening, and its matrices, dropped after it.
-pub struct PlacedScreening {
-    placed: Placed<'static>,
-    _matrices: [MatrixArgument<'static>; 2],
-}
-
 /// Checks the arguments of a call, one after the other.
 pub struct Checks<'c> {
     calculator: &'c Calculator,
@@ -140,7 +118,7 @@ impl Checks<'_> {
         [rows, columns]: [usize; 2],
         ld: i64,
         on_device: bool,
-    ) -> Result<MatrixArgument<'a>> {
+    ) -> Result<MatrixRef<'a>> {
         let found = ld;
         let Some(ld) = usize::try_from(found).ok().filter(|&ld| ld >= rows) else {
             let needs = "elements from one column to the next";
@@ -150,29 +128,20 @@ impl Checks<'_> {
         };
         let pointer = pointer.cast::<Complex64>();
         if rows == 0 || columns == 0 {
-            return Ok(MatrixArgument::Host(Cow::Borrowed(&[])));
+            return Ok(MatrixRef::Host(&[]));
         }
         let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
         let range = addresses(name, pointer, len.unwrap_or(usize::MAX))?;
         if on_device {
             // SAFETY: the caller's word.
-            return Ok(MatrixArgument::Device(unsafe {
-                DeviceMatrix::new(pointer.addr() as u64, ld)
-            }));
+            return Ok(MatrixRef::Device(unsafe { DeviceMatrix::new(pointer.addr() as u64, ld) }));
         }
+        let len = range.len() / size_of::<Complex64>();
         self.ranges.push((name, range));
         self.require_on_host(name, pointer)?;
-        let len = rows * columns;
-        if ld == rows || columns == 1 {
-            // SAFETY: aligned, not null, one column behind the other; the rest is the caller's word.
-            return Ok(MatrixArgument::Host(unsafe { slice::from_raw_parts(pointer, len) }.into()));
-        }
-        let mut copy: Vec<Complex64> = zeros(name, len)?;
-        for (column, to) in copy.chunks_exact_mut(rows).enumerate() {
-            // SAFETY: as above, of this column alone.
-            to.copy_from_slice(unsafe { slice::from_raw_parts(pointer.add(column * ld), rows) });
-        }
-        Ok(MatrixArgument::Host(copy.into()))
+        // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
+        let all = unsafe { slice::from_raw_parts(pointer, len) };
+        Ok(if len == rows * columns { MatrixRef::Host(all) } else { MatrixRef::Spaced(all, ld) })
     }
 
     /// A result, which does not overlap any other argument, the gaps between columns included.
@@ -196,23 +165,18 @@ impl Checks<'_> {
     pub unsafe fn screening<'p>(
         &mut self,
         screening: *const CScreening,
-        placed: &'p mut Option<PlacedScreening>,
-        once: &'p mut Option<PlacedScreening>,
+        placed: &'p mut Option<Placed<'static>>,
+        once: &'p mut Option<Placed<'static>>,
     ) -> Result<&'p mut Placed<'static>> {
         if !screening.is_null() {
             // SAFETY: the caller's word.
-            let mut given = unsafe { self.place(screening) }?;
-            given.placed = given.placed.once();
-            return Ok(&mut once.insert(given).placed);
+            return Ok(once.insert(unsafe { self.place(screening) }?.once()));
         }
-        match placed {
-            Some(placed) => Ok(&mut placed.placed),
-            None => Err(argument("screening is null, and none is placed")),
-        }
+        placed.as_mut().ok_or_else(|| argument("screening is null, and none is placed"))
     }
 
     /// Places a screening.
-    pub unsafe fn place(&mut self, screening: *const CScreening) -> Result<PlacedScreening> {
+    pub unsafe fn place(&mut self, screening: *const CScreening) -> Result<Placed<'static>> {
         // SAFETY: of all in the block, the caller's word.
         unsafe {
             let s: &CScreening = self.one("screening", screening)?;
@@ -223,17 +187,30 @@ impl Checks<'_> {
             let vcoul = self.array("vcoul", s.vcoul, ncouls)?;
             let inv_igp_index = self.array("inv_igp_index", s.inv_igp_index, ngpown)?;
             let indinv = self.array("indinv", s.indinv, ng)?;
-            let matrices = [
-                self.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?,
-                self.matrix("eps", s.eps, shape, s.ld_eps, on_device)?,
-            ];
-            let [wtilde, eps] = [matrices[0].view(), matrices[1].view()];
+            let wtilde = self.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?;
+            let eps = self.matrix("eps", s.eps, shape, s.ld_eps, on_device)?;
             let screening = gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
-            let placed = self.calculator.place(&screening)?;
-            // What is placed refers to the matrices alone: the caller's outlast it by this function's contract, and
-            // copies are dropped after it.
-            let placed = transmute::<Placed<'_>, Placed<'static>>(placed);
-            Ok(PlacedScreening { placed, _matrices: matrices })
+            self.calculator.place(&screening)
+        }
+    }
+
+    /// The bands of a sum, with a screening of these dimensions.
+    pub unsafe fn bands<'a>(
+        &mut self,
+        b: &CBands,
+        [ncouls, ngpown]: [usize; 2],
+    ) -> Result<gpp_core::Bands<'a>> {
+        let nbands = indexed("nbands", b.nbands)?;
+        let aqsm_local = flag("aqsm_local", b.aqsm_local)?;
+        let on_device = flag("bands.on_device", b.on_device)?;
+        let rows = if aqsm_local { ngpown } else { ncouls };
+        // SAFETY: of all in the block, the caller's word.
+        unsafe {
+            let e = self.array("e", b.e, nbands)?;
+            let occ = self.array("occ", b.occ, nbands)?;
+            let aqsn = self.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?;
+            let aqsm = self.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
+            Ok(gpp_core::Bands { aqsn, aqsm, aqsm_local, e, occ })
         }
     }
 

@@ -12,13 +12,12 @@ use std::{mem, panic, ptr};
 
 use gpp_core::{Calculator, Error, Result};
 
-use crate::convert::PlacedScreening;
 use crate::{Handle, Status, argument, status};
 
 /// The state of an open handle.
 pub struct HandleState {
     /// The placed screening, dropped before its calculator.
-    pub placed: Option<PlacedScreening>,
+    pub placed: Option<gpp_core::Placed<'static>>,
     pub calculator: Calculator,
     /// The version that ran last; empty if none did.
     pub version: &'static str,

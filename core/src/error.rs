@@ -85,16 +85,25 @@ pub enum Error {
         error: Box<Error>,
     },
 
+    /// The error of one of several states of a call.
+    #[error("state {state}: {error}")]
+    OfState {
+        /// Its number, from the caller's index of a first element on.
+        state: usize,
+        /// Its error.
+        error: Box<Error>,
+    },
+
     /// The calculation was stopped, see [`Stop`](crate::Stop).
     #[error("stopped with code {code} after {done} of {total} {unit}")]
     Stopped {
         /// The number that the caller gave as the reason.
         code: i32,
-        /// Slabs or parts that are finished.
+        /// Slabs, parts or states that are finished.
         done: usize,
-        /// Slabs or parts in all.
+        /// Slabs, parts or states in all.
         total: usize,
-        /// The unit: "slabs" or "parts".
+        /// The unit: "slabs", "parts" or "states".
         unit: &'static str,
     },
 
@@ -238,9 +247,20 @@ impl Error {
         }
     }
 
-    /// The error, without the device that has it.
+    /// The error of a state; a stop is none of its own.
+    pub(crate) fn of_state(self, state: usize) -> Error {
+        match self {
+            Error::Stopped { .. } | Error::Caller(_) => self,
+            error => Error::OfState { state, error: error.into() },
+        }
+    }
+
+    /// The error, without the device or the state that has it.
     pub fn cause(&self) -> &Error {
-        if let Error::OnDevice { error, .. } = self { error } else { self }
+        match self {
+            Error::OnDevice { error, .. } | Error::OfState { error, .. } => error.cause(),
+            error => error,
+        }
     }
 
     /// Whether a device has too little memory.

@@ -46,13 +46,13 @@ pub mod session;
 pub use gpp_cpu::work::Stop;
 #[doc(hidden)]
 pub use gpp_kernels as kernels;
-pub use num_complex::Complex64;
+pub use num_complex::{Complex32, Complex64};
 
 #[doc(inline)]
 pub use crate::calculator::placed::{FoundMatrix, MatrixBands, Placed};
 #[doc(inline)]
 pub use crate::calculator::{
-    Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening, on_gpu,
+    Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening, State, on_gpu,
 };
 #[doc(inline)]
 pub use crate::devices::DeviceInfo;

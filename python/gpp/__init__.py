@@ -10,7 +10,7 @@ Indices count from 0. Fortran-ordered arrays are used in place, others are copie
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypedDict
 
@@ -215,7 +215,8 @@ class Calculator:
         ach_of_bands : index of the energy at which to compute CH of each band too.
         sigma_alone : whether only the sum of both is wanted, which takes up to a third less time on a GPU.
 
-        Fortran-ordered arrays are used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
+        Matrices may be complex64: then they are converted, as the call needs them. Fortran-ordered arrays of complex128 are
+        used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
         a C-ordered array of shape (ngpown, ncouls) is in Fortran's order and not copied.
 
         Arrays may be on the GPU of a calculator that has one: CuPy's, PyTorch's and others that have
@@ -324,6 +325,44 @@ class Placed:
         with self._turn:
             rest = (*arrays.bands(self._shape), (gamma, sexcut, eta, window), arrays.call)
             return Sums(*self._core.sums(self._calculator._core, *rest))
+
+    def sums_of_states(
+        self,
+        states: Iterable[Mapping[str, Array]],
+        gamma: float = 0.5,
+        sexcut: float = 4.0,
+        stream: int | None = None,
+        *,
+        eta: float | None = None,
+        static_ch: bool = False,
+        ach_of_bands: int | None = None,
+        sigma_alone: bool = False,
+    ) -> list[Sums]:
+        """`Placed.sums` of many states: the same bits in less time than by a call for each.
+
+        states : for each state a dict of `aqsn`, `aqsm`, `e`, `occ` and `omega` of `sums`. States may share arrays, and have
+            parts of larger ones: `aqsn[:, :, n]` of an array in Fortran's order, or `aqsn[n].T` of one in C's.
+
+        Other arguments and exceptions are as in `sums`; an exception names the state, counted from 0. `call_seconds` are
+        those of the whole call.
+        """
+        given, bands = [], []
+        for number, state in enumerate(states):
+            try:
+                if set(state) != {"aqsn", "aqsm", "e", "occ", "omega"}:
+                    raise TypeError(f"needs aqsn, aqsm, e, occ and omega; found {', '.join(state)}")
+                given.append(CallArrays(self._calculator, stream, static_ch, ach_of_bands, sigma_alone, **state))
+                bands.append(given[-1].bands(self._shape))
+            except (Error, TypeError) as error:
+                raise type(error)(f"state {number}: {error}") from error
+        if len({arrays.call[0] for arrays in given}) > 1:
+            raise Error("states have different streams; pass one as stream")
+        if not given:
+            return []
+        with self._turn:
+            limits = gamma, sexcut, eta
+            found = self._core.sums_of_states(self._calculator._core, bands, limits, given[0].call)
+        return [Sums(*of) for of in found]
 
     def matrix(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import gpp
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike
 
 
@@ -19,7 +20,7 @@ class OnGpu(Protocol):
 
 Array: TypeAlias = ArrayLike | OnGpu
 
-_COMPLEX, _REAL = (np.dtype(np.complex128),), (np.dtype(np.float64),)
+_COMPLEX, _REAL = (np.dtype(np.complex128), np.dtype(np.complex64)), (np.dtype(np.float64),)
 # Types and dimensions.
 _KINDS = {
     **dict.fromkeys(("wtilde", "eps", "aqsn", "aqsm"), (_COMPLEX, 2)),
@@ -57,6 +58,8 @@ def array(name: str, argument: Array) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         raise TypeError(f"{name} is not an array: {error!r}") from error
     kinds, ndim = _KINDS[name]
+    if not is_host and kinds is _COMPLEX:
+        kinds = kinds[:1]
     if is_host and not hasattr(argument, "dtype") and (np.can_cast(found.dtype, kinds[0]) or not found.size):
         found = found.astype(kinds[0])
     if found.dtype not in kinds or found.ndim != ndim:
@@ -78,6 +81,20 @@ def flat(of: Any, order: str = "F") -> Any:
         return of
     elements = of.ravel(order)
     return elements if elements.flags.aligned else elements.copy()
+
+
+def matrix(of: Any) -> Any:
+    """A matrix of complex numbers: all elements where they are, with as many as there are from one column to the next,
+    or a copy without gaps."""
+    if isinstance(of, _DeviceArray):
+        return of
+    (rows, columns), (step, stride) = of.shape, of.strides
+    ld, odd = divmod(stride, of.itemsize)
+    is_there = columns > 1 and rows > 0 and (step == of.itemsize or rows == 1) and ld >= rows and not odd
+    if not (is_there and of.flags.aligned):
+        return flat(of) if of.dtype == np.complex128 else (flat(of), rows)
+    elements = as_strided(of, ((columns - 1) * ld + rows,), (of.itemsize,), writeable=False)
+    return elements if ld == rows and of.dtype == np.complex128 else (elements, ld)
 
 
 class CallArrays:
@@ -134,15 +151,15 @@ class CallArrays:
     def matrix(self, shape: tuple[int, int], at_bands: bool) -> tuple[Any, ...]:
         a, (e, occ, omega) = self.arrays["a"], self._energies()
         self._require("a", (len(a), len(e), shape[0]), "(bands, nbands, ncouls)")
-        return (flat(a, "C"), e, occ, at_bands), omega
+        return (flat(a.astype(np.complex128, copy=False), "C"), e, occ, at_bands), omega
 
     def _energies(self) -> list[Any]:
         self._require("occ", self.arrays["e"].shape, "(nbands,)")
         return [flat(self.arrays[name]) for name in ("e", "occ", "omega")]
 
     def _matrices(self, *names: str) -> list[Any]:
-        matrices = [flat(self.arrays[name]) for name in names]
-        if len({type(matrix) for matrix in matrices}) > 1:
+        matrices = [matrix(self.arrays[name]) for name in names]
+        if len({isinstance(of, _DeviceArray) for of in matrices}) > 1:
             raise gpp.Error(f"{' and '.join(names)} must both be on the host or both on the GPU")
         return matrices
 

@@ -3,8 +3,8 @@
 use std::mem::transmute;
 
 use gpp_core::on_gpu::DeviceMatrix;
-use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening};
-use num_complex::Complex64;
+use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening, State};
+use num_complex::{Complex32, Complex64};
 use numpy::{AsSliceError, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -133,6 +133,25 @@ impl PyPlaced {
         Ok(sums_of(py, found))
     }
 
+    fn sums_of_states<'py>(
+        &mut self,
+        py: Python<'py>,
+        calculator: &PyCalculator,
+        states: Vec<(OfBands<'py>, Vector<'py, f64>)>,
+        limits: Limits,
+        call: Call,
+    ) -> PyResult<Vec<Sums<'py>>> {
+        let placed = &mut self.placed;
+        let state = states
+            .iter()
+            .map(|(bands, omega)| Ok(State { bands: bands.view()?, omega: omega.as_slice()? }));
+        let states = state.collect::<Result<Vec<_>>>()?;
+        let found = call.run(py, &calculator.0, |calculator| {
+            calculator.sums_of_states(placed, &states, formula(limits))
+        })?;
+        Ok(found.into_iter().map(|found| sums_of(py, found)).collect())
+    }
+
     fn matrix<'py>(
         &mut self,
         py: Python<'py>,
@@ -165,6 +184,8 @@ type Result<T> = std::result::Result<T, AsSliceError>;
 #[derive(FromPyObject)]
 enum PyMatrix<'py> {
     Host(Vector<'py, Complex64>),
+    Spaced(Vector<'py, Complex64>, usize),
+    Single(Vector<'py, Complex32>, usize),
     Device { at: u64, ld: usize },
 }
 
@@ -172,6 +193,8 @@ impl PyMatrix<'_> {
     fn view(&self) -> Result<MatrixRef<'_>> {
         Ok(match *self {
             PyMatrix::Host(ref vector) => MatrixRef::Host(vector.as_slice()?),
+            PyMatrix::Spaced(ref vector, ld) => MatrixRef::Spaced(vector.as_slice()?, ld),
+            PyMatrix::Single(ref vector, ld) => MatrixRef::Single(vector.as_slice()?, ld),
             // SAFETY: the array says that it is there, and whoever calls holds it.
             PyMatrix::Device { at, ld } => MatrixRef::Device(unsafe { DeviceMatrix::new(at, ld) }),
         })

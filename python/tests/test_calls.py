@@ -57,12 +57,44 @@ def test_array_likes_are_taken_and_other_types_named(cpu, tiny):
     listed = {name: tiny[name].tolist() for name in ("vcoul", "igp_to_ig", "e", "occ", "omega", "aqsn")}
     found = cpu.sums(**tiny | listed | {"eps": np.ma.array(tiny["eps"], mask=False)})
     assert np.array_equal(found.asx, expected.asx) and np.array_equal(found.ach, expected.ach)
-    for name, dtype in [("e", "float32"), ("aqsn", "complex64"), ("igp_to_ig", "uint64"), ("igp_to_ig", "int16"),
+    for name, dtype in [("e", "float32"), ("aqsn", "clongdouble"), ("igp_to_ig", "uint64"), ("igp_to_ig", "int16"),
                         ("wtilde", ">c16"), ("omega", "O")]:
         with pytest.raises(TypeError, match=f"^{name} needs .*; found {np.dtype(dtype)} of shape"):
             cpu.sums(**tiny | {name: tiny[name].astype(dtype)})
     with pytest.raises(TypeError, match="^occ is not an array"):
         cpu.sums(**tiny | {"occ": [[1.0], [1.0, 2.0]]})
+
+
+def test_many_states_have_the_bits_of_single_calls(cpu, tiny):
+    placed, bands = placed_of(cpu, tiny | {"gamma": 0.5, "sexcut": 4.0})
+    limits = {name: bands.pop(name) for name in ("gamma", "sexcut")}
+    elements = np.asfortranarray(np.stack([tiny["aqsn"] * (1 + n) for n in range(5)], axis=2))
+    wide = np.zeros((len(tiny["vcoul"]) + 2, *elements.shape[1:]), complex, order="F")
+    wide[2:] = elements
+    states = [bands | {"aqsn": elements[:, :, n], "aqsm": wide[2:, :, n], "omega": tiny["omega"][n % 2:]} for n in range(5)]
+    found = placed.sums_of_states(states, **limits, static_ch=True, sigma_alone=True)
+    for state, of in zip(states, found, strict=True):
+        expected = placed.sums(**state, **limits, static_ch=True, sigma_alone=True)
+        assert np.array_equal(of.ach, expected.ach) and np.array_equal(of.static_ch, expected.static_ch)
+    assert placed.sums_of_states([]) == []
+    states[3] = states[3] | {"aqsn": elements[:, :, 3] * np.nan}
+    with pytest.raises(gpp.Error, match=r"^state 3: .*aqsn\(ig,n\) is NaN"):
+        placed.sums_of_states(states)
+    for wrong, error in ({"occ": tiny["occ"][1:]}, gpp.Error), ({"omega": None}, TypeError), ({"mu": 1.0}, TypeError):
+        with pytest.raises(error, match="^state 4: "):
+            placed.sums_of_states([*states[:3], states[0], states[4] | wrong])
+
+
+def test_single_precision_is_converted(cpu, tiny):
+    single = {name: of.astype(np.complex64) for name, of in tiny.items() if getattr(of, "dtype", None) == np.complex128}
+    double = {name: of.astype(np.complex128) for name, of in single.items()}
+    for change in np.asfortranarray, np.ascontiguousarray, lambda of: np.repeat(of, 2, axis=1)[:, ::2]:
+        given = {name: change(of) for name, of in single.items()}
+        found, expected = cpu.sums(**tiny | given), cpu.sums(**tiny | double)
+        assert np.array_equal(found.asx, expected.asx) and np.array_equal(found.ach, expected.ach)
+    of_a, of_single = with_a(tiny | double), with_a(tiny | single)
+    assert of_single["a"].dtype == np.complex64
+    assert np.array_equal(cpu.matrix(**of_single).sx, cpu.matrix(**of_a).sx)
 
 
 @pytest.mark.parametrize("name", ["wtilde", "eps", "vcoul", "igp_to_ig", "aqsn", "aqsm", "e", "occ", "omega"])

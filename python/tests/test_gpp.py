@@ -167,7 +167,7 @@ def test_a_column_without_a_row_adds_nothing(cpu, tiny):
 @pytest.mark.parametrize("name", ["wtilde", "eps", "vcoul", "aqsn", "aqsm", "e", "occ", "omega", "igp_to_ig"])
 def test_a_wrong_type_is_named(cpu, tiny, name):
     array = tiny[name]
-    other = np.complex64 if array.dtype == np.complex128 else np.float32
+    other = np.clongdouble if array.dtype == np.complex128 else np.float32
     swapped = array.astype(array.dtype.newbyteorder())
     wrong = [array.astype(other), array[None], None]
     wrong += [swapped] if name != "igp_to_ig" else []

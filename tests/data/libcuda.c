@@ -180,10 +180,22 @@ static int memory_with(Address at) {
             break;
     return entry;
 }
+/* Bytes of all memory that is allocated, and the most that may be; 0 for no limit. */
+static size_t taken, most;
+size_t fake_room(size_t more) {
+    pthread_mutex_lock(&lock);
+    most = more ? taken + more : 0;
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
 Code cuMemAlloc_v2(Address *at, size_t bytes) {
     CALL;
-    Code code = allocate((void **)at, bytes);
     pthread_mutex_lock(&lock);
+    int is_full = most && taken + bytes > most;
+    pthread_mutex_unlock(&lock);
+    Code code = is_full ? OUT_OF_MEMORY : allocate((void **)at, bytes);
+    pthread_mutex_lock(&lock);
+    if (code == OK) taken += bytes;
     int entry = 0;
     while (entry < MEMORIES && memories[entry].at) entry++;
     if (code == OK && entry < MEMORIES) {
@@ -212,6 +224,7 @@ Code cuMemFree_v2(Address at) {
     mine((Thing *)at - 1);
     pthread_mutex_lock(&lock);
     int entry = memory_with(at);
+    taken -= ((Thing *)at - 1)->bytes;
     if (entry >= 0) memories[entry].at = NULL;
     pthread_mutex_unlock(&lock);
     return destroy((Thing *)at - 1);

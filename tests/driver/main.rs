@@ -35,6 +35,7 @@ fn main() {
                 Trial::test("slabs without room", launches::halved),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("a settled call", resident::settled),
+                Trial::test("many states in one call", resident::states),
                 Trial::test("matrices on one device and on several", offdiag::devices),
                 Trial::test("the memory of matrices", offdiag::memory),
                 Trial::test("matrices of a caller's arrays", offdiag::of_a_caller),

@@ -1,14 +1,14 @@
 //! What stays on a device while bands change, and a caller's arrays that are there, on a device whose launches are
 //! emulated: the bits of the host's arrays.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use gpp::devices::gpu::driver::{Buffer, Context};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::DeviceMatrix;
-use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening};
+use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening, State};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -104,17 +104,100 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-fn counts() -> [u32; 2] {
+/// A function of the stand-in.
+fn function(name: &CStr) -> *mut c_void {
     const NOW: c_int = 2;
+    // SAFETY: the stand-in is loaded.
+    let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), name.as_ptr()) };
+    assert!(!function.is_null());
+    function
+}
+
+fn counts() -> [u32; 2] {
     let (mut calls, mut made) = (0, 0);
-    // SAFETY: the stand-in is loaded, and its function writes two numbers.
+    // SAFETY: the function writes two numbers.
     unsafe {
-        let counts = dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), c"fake_counts".as_ptr());
-        assert!(!counts.is_null());
-        let counts: extern "C" fn(*mut u32, *mut u32) = std::mem::transmute(counts);
+        let counts: extern "C" fn(*mut u32, *mut u32) =
+            std::mem::transmute(function(c"fake_counts"));
         counts(&mut calls, &mut made);
     }
     [calls, made]
+}
+
+/// Leaves so many bytes of devices' memory, with 0 as many as there are.
+fn leave(bytes: usize) {
+    // SAFETY: the function takes a number and returns one.
+    unsafe {
+        let room: extern "C" fn(usize) -> usize = std::mem::transmute(function(c"fake_room"));
+        room(bytes);
+    }
+}
+
+/// Many states in one call have the bits of single calls: with matrix elements here and there, with versions that sort pairs
+/// among them, and where the device has room for one state at a time.
+pub fn states() -> Outcome {
+    for (name, version) in [("tiny", "best"), ("tiny-complex", "v13"), ("tiny", "v3")] {
+        let problem = synthesised(name, EnergyGrid::Count(2));
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+        let ncouls = given.vcoul.len();
+        let calculator = Calculator::open("gpu:0")?.with_version(version)?;
+        let of_state = |state: usize| problem.aqsn().iter().map(move |z| z * (1 + state) as f64);
+        let here: Vec<Vec<Complex64>> = (0..9).map(|state| of_state(state).collect()).collect();
+        let there = here.iter().map(|values| There::new(values, ncouls, ncouls));
+        let there = there.collect::<gpp::error::Result<Vec<There>>>()?;
+        // Those of 0 and 1, and of 4 and 5, are the same; state 3 has many, of which best sorts pairs.
+        let omega: Vec<Vec<f64>> = (0..9)
+            .map(|state| {
+                let nw = if state == 3 { 20 } else { 1 + state / 2 % 2 };
+                (0..nw).map(|iw| own.omega[0] + 0.7 * iw as f64 + (state / 2) as f64).collect()
+            })
+            .collect();
+        let matrix = |on_gpu: bool, state: usize| match on_gpu {
+            true => there[state].matrix(),
+            false => MatrixRef::Host(&here[state]),
+        };
+        for on_gpu in [false, true] {
+            let state = |state: usize| State {
+                bands: Bands {
+                    aqsn: matrix(on_gpu, state),
+                    aqsm: matrix(on_gpu, 8 - state),
+                    aqsm_local: false,
+                    e: &own.e,
+                    occ: &own.occ,
+                },
+                omega: &omega[state],
+            };
+            let states: Vec<State> = (0..9).map(state).collect();
+            let mut placed = calculator.place(&given)?;
+            let mut single = Vec::new();
+            for State { bands, omega } in &states {
+                single.push(calculator.sums_at(&mut placed, bands, omega, formula)?);
+            }
+            for room in [0, 0, 4096] {
+                leave(room);
+                let found = calculator.sums_of_states(&mut placed, &states, formula);
+                leave(0);
+                for (state, (found, single)) in found?.iter().zip(&single).enumerate() {
+                    let is_same = same_bits(&found.sums, &single.sums);
+                    assert!(is_same && found.version == single.version, "{name} {room} {state}");
+                }
+            }
+        }
+        let mut wrong = here[6].clone();
+        wrong[5].re = f64::NAN;
+        let aqsn = |state: usize| MatrixRef::Host(if state == 6 { &wrong } else { &here[state] });
+        let bands = |state| Bands { aqsn: aqsn(state), ..own.whole(&problem) };
+        let omega = &own.omega[..];
+        let states: Vec<State> = (0..9).map(|at| State { bands: bands(at), omega }).collect();
+        let mut placed = calculator.place(&given)?;
+        for _ in 0..2 {
+            let error = calculator.sums_of_states(&mut placed, &states, formula).unwrap_err();
+            let says = "state 6: the caller's arrays: aqsn(ig,n) is NaN";
+            assert!(error.to_string().starts_with(says), "{error}");
+        }
+        assert_eq!(calculator.sums_of_states(&mut placed, &states[..6], formula)?.len(), 6);
+    }
+    Ok(())
 }
 
 /// A call with the energies of the one before allocates nothing on the device, and asks little of its driver.

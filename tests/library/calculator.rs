@@ -1,13 +1,15 @@
 //! A caller's arrays in, sums out: the bits of the command line, and errors that name what was wrong.
 
+use std::sync::{Arc, Mutex};
+
 use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::{EnergyGrid, Sums};
 use gpp_core::offdiag::MatrixTask;
 use gpp_core::ranks::{Alone, Ranks};
-use gpp_core::{Bands, Calculator, Found, MatrixBands, MatrixRef, Screening};
-use num_complex::Complex64;
+use gpp_core::{Bands, Calculator, Error, Found, MatrixBands, MatrixRef, Screening, State};
+use num_complex::{Complex32, Complex64};
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
 use crate::common::matrices::{Given, on_cpu};
@@ -56,6 +58,103 @@ fn sigma_alone_is_the_sum_of_both_parts() {
             // tiny has 13,000 terms an energy of both signs.
             let difference = (found - (asx + ach)).norm();
             assert!(difference <= 1e-13 * (asx.norm() + ach.norm()), "{found} {asx} {ach}");
+        }
+    }
+}
+
+/// One state after the other and side by side; matrices with gaps, and in single precision.
+#[test]
+fn many_states_have_the_bits_of_single_calls() {
+    for (name, version) in [("tiny", "best"), ("tiny-complex", "cpu:paired"), ("tiny", "v13")] {
+        let problem = synthesised(name, EnergyGrid::Count(3));
+        let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+        let (ncouls, ld) = (given.vcoul.len(), given.vcoul.len() + 3);
+        let round = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
+        let single: Vec<Complex32> = problem.aqsn().iter().map(round).collect();
+        let wide = |z: &Complex32| Complex64::new(z.re.into(), z.im.into());
+        let rounded: Vec<Complex64> = single.iter().map(wide).collect();
+        let nan = [Complex64::new(f64::NAN, f64::NAN); 3];
+        let gaps = own.aqsmtemp.chunks(ncouls).flat_map(|column| column.iter().chain(&nan));
+        let gaps: Vec<Complex64> = gaps.copied().collect();
+        let gaps = &gaps[..gaps.len() - 3];
+        let whole = own.whole(&problem);
+        let state = |at: usize| {
+            let dense = Bands { aqsn: MatrixRef::Host(&rounded), ..whole };
+            let aqsn = MatrixRef::Single(&single, ncouls);
+            let given = Bands { aqsn, aqsm: MatrixRef::Spaced(gaps, ld), ..whole };
+            let omega = &own.omega[at % 3..];
+            (State { bands: if at % 2 == 0 { given } else { whole }, omega }, dense)
+        };
+        for threads in [1, 3] {
+            let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+            let calculator = calculator.with_threads(threads).unwrap().with_ach_of_bands(Some(0));
+            let mut placed = calculator.place(&given).unwrap();
+            let states: Vec<State> = (0..11).map(|at| state(at).0).collect();
+            let found = calculator.sums_of_states(&mut placed, &states, formula).unwrap();
+            for (at, found) in found.iter().enumerate() {
+                let (State { bands, omega }, dense) = state(at);
+                let bands = if at % 2 == 0 { dense } else { bands };
+                let expected = calculator.sums_at(&mut placed, &bands, omega, formula).unwrap();
+                assert_eq!(found.sums, expected.sums, "{name} {version} {threads} {at}");
+                assert_eq!(found.ach_of_bands, expected.ach_of_bands);
+                assert!(found.call_seconds > 0.0 && found.seconds > 0.0);
+            }
+            let none = calculator.sums_of_states(&mut placed, &[], formula).unwrap();
+            assert!(none.is_empty());
+        }
+    }
+}
+
+#[test]
+fn an_error_names_its_state_and_progress_is_of_all_states() {
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let bands = own.bands(&problem);
+    let short = MatrixRef::Spaced(&problem.aqsn()[..5], given.vcoul.len());
+    let hole = with_hole(problem.aqsn(), 3);
+    let right = State { bands, omega: &own.omega };
+    let mut states = vec![right; 40];
+    for threads in [1, 4] {
+        let calculator = Calculator::open("cpu").unwrap().with_threads(threads).unwrap();
+        let calculator = calculator.with_index_base(1);
+        let mut placed = calculator.place(&given).unwrap();
+        for (wrong, says) in [
+            (
+                State { omega: &[], ..right },
+                "state 33: the caller's arrays: the length of omega must",
+            ),
+            (State { omega: &[f64::NAN], ..right }, "state 33: the caller's arrays: omega(1) is"),
+            (State { bands: Bands { aqsn: short, ..bands }, ..right }, "state 33: aqsn: needs 21"),
+            (
+                State { bands: Bands { aqsn: MatrixRef::Host(&hole), ..bands }, ..right },
+                "state 33: the caller's arrays: aqsn(ig,n) is NaN",
+            ),
+        ] {
+            states[32] = wrong;
+            // Later ones have it too.
+            states[35..].fill(wrong);
+            let error = calculator.sums_of_states(&mut placed, &states, formula).unwrap_err();
+            assert!(error.to_string().contains(says), "{says}: {error}");
+            states.fill(right);
+        }
+        let told = Arc::new(Mutex::new(Vec::new()));
+        for most in [2.0, 0.5] {
+            let tell = told.clone();
+            let calculator = calculator.clone().with_progress(move |part| {
+                tell.lock().unwrap().push(part);
+                (part >= most).then_some(7)
+            });
+            let many = vec![right; if most < 1.0 { 4000 } else { 40 }];
+            let found = calculator.sums_of_states(&mut placed, &many, formula);
+            let told = std::mem::take(&mut *told.lock().unwrap());
+            assert!(told.is_sorted() && told.last().is_some_and(|&last| last <= 1.0), "{told:?}");
+            match found {
+                Ok(found) => assert!(most > 1.0 && found.len() == 40 && told.last() == Some(&1.0)),
+                Err(Error::Stopped { code: 7, done, total: 4000, unit: "states" }) => {
+                    assert!(most < 1.0 && (1000..4000).contains(&done), "{done}");
+                }
+                Err(error) => panic!("{error}"),
+            }
         }
     }
 }

@@ -408,6 +408,47 @@ static void places(gpp_handle *handle) {
     CHECK(gpp_set_stream(handle, NULL) == GPP_STATUS_OK);
 }
 
+// Two states in one call, each with its own elements, bands and number of energies: the bits of single calls.
+static void states(gpp_handle *handle) {
+    gpp_complex asx[2 * NW], ach[2 * NW], single[2][NW], untouched = of(7, 7);
+    double nothing = NAN;
+    gpp_screening s = screening();
+    gpp_state two[2];
+    two[0].bands = two[1].bands = bands();
+    two[0].nw = NW, two[0].omega = omega, two[0].asx = asx, two[0].ach = ach;
+    two[1].nw = NW - 1, two[1].omega = omega + 1, two[1].asx = asx + NW, two[1].ach = ach + NW;
+    two[1].bands.aqsn = aqsm, two[1].bands.nbands = NBANDS - 1;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(gpp_message(), "no screening is placed") == 0);
+    CHECK(gpp_place(handle, &s) == GPP_STATUS_OK);
+    for (int alone = 0; alone < 2; alone++) {
+        CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_OK && gpp_last_seconds(handle) > 0);
+        for (int i = 0; i < 2; i++) {
+            size_t bytes = (size_t)two[i].nw * sizeof(gpp_complex);
+            gpp_complex *to = alone ? NULL : single[0];
+            CHECK(gpp_sums(handle, NULL, &two[i].bands, two[i].nw, two[i].omega, NULL, to, single[1], NULL, 0, NULL) ==
+                  GPP_STATUS_OK);
+            CHECK(memcmp(single[1], two[i].ach, bytes) == 0);
+            CHECK(alone || memcmp(single[0], two[i].asx, bytes) == 0);
+        }
+        two[0].asx = NULL;
+        CHECK(gpp_sums_of_states(handle, 2, two, NULL) == (alone ? GPP_STATUS_OK : GPP_STATUS_BAD_ARGUMENT));
+        CHECK(strstr(gpp_message(), "state 1: asx is null for some states"));
+        two[1].asx = NULL;
+    }
+    ach[0] = ach[NW] = untouched;
+    two[1].omega = &nothing, two[1].nw = 1;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "state 1: the caller's arrays: omega(0) is NaN"));
+    two[1].ach = ach + 1;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "state 1: ach overlaps ach"));
+    CHECK(ach[0].re == 7 && ach[NW].re == 7);
+    CHECK(gpp_sums_of_states(handle, 0, NULL, NULL) == GPP_STATUS_OK);
+    CHECK(gpp_sums_of_states(handle, 1, NULL, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(gpp_release(handle) == GPP_STATUS_OK);
+}
+
 enum { SIZE = 2 * 2 * NW };
 static gpp_matrix_bands two_bands(void) {
     gpp_matrix_bands b;
@@ -526,6 +567,7 @@ static void no_room(gpp_handle *handle) {
     gpp_complex *large = (gpp_complex *)calloc((size_t)(ROWS + 1) * COLUMNS, sizeof *large);
     int32_t *indices = (int32_t *)calloc(COLUMNS, sizeof *indices);
     double *numbers = (double *)calloc(ROWS, sizeof *numbers);
+    for (int i = 0; i < COLUMNS; i++) indices[i] = 1;
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     CHECK(large && indices && numbers && file && fscanf(file, "%ld", &pages) == 1 && fclose(file) == 0);
@@ -596,6 +638,7 @@ int main(int count, char **arguments) {
     CHECK(strcmp(gpp_last_version(handle), on_cpu ? "sigma:cells" : "v13") == 0);
     CHECK(on_cpu || gpp_set_version(handle, "cpu:threads") == GPP_STATUS_BAD_ARGUMENT);
     places(handle);
+    states(handle);
     matrices(handle, on_cpu);
     handles(handle);
     counts(handle);

@@ -230,6 +230,8 @@ program arrays
   call failed(gpp_bad_argument, "the caller's arrays: window is -0.1")
   call of_placed('after another formula')
 
+  call of_states()
+
   ! Progress and a stop.
   call gpp_set_progress(c, status, told, c_loc(of))
   if (status /= gpp_ok) error stop 'gpp_set_progress'
@@ -306,6 +308,39 @@ contains
     call gpp_matrix_at(c, a, e, occ, omega, sx, ch, status)
     call same(what)
   end subroutine of_placed
+
+  ! Many states in one call, their elements in a larger array, with the bits of one after the other.
+  subroutine of_states()
+    complex(dp), allocatable :: elements(:, :, :)
+    complex(dp) :: asx_of(nw, 3), ach_of(nw, 3)
+    real(dp) :: omega_of(nw, 3)
+    integer :: i
+    allocate (elements(ncouls + 3, nbands, 4))
+    elements = huge(1.0_dp)
+    do i = 1, 3
+      elements(:ncouls, :, i) = aqsn*i
+      omega_of(:, i) = omega + 0.25_dp*i
+    end do
+    elements(:ncouls, :, 4) = aqsn
+    call gpp_sums_of_states(c, elements(:ncouls, :, :3), elements(:ncouls, :, 2:), e, occ, omega_of, asx_of, ach_of, status)
+    if (status /= gpp_ok) call failed(gpp_ok, '')
+    do i = 1, 3
+      call gpp_sums_at(c, aqsn*i, elements(:ncouls, :, i + 1), e, occ, omega_of(:, i), asx, ach, status)
+      call failed(gpp_bad_argument, 'aqsm: its elements do not follow')
+      call gpp_sums_at(c, aqsn*i, aqsn*merge(1, i + 1, i == 3), e, occ, omega_of(:, i), asx, ach, status)
+      if (status /= gpp_ok .or. any(asx /= asx_of(:, i)) .or. any(ach /= ach_of(:, i))) error stop 'states'
+    end do
+    call gpp_sums_of_states(c, elements(:ncouls, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, &
+      status, sigma_alone=.true.)
+    if (status /= gpp_ok .or. any(asx_of /= 0) .or. any(ach_of == 0)) error stop 'sigma alone of states'
+    call gpp_sums_of_states(c, elements(::2, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, status)
+    call refused('aqsn')
+    call gpp_sums_of_states(c, elements(:ncouls, :, :2), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, status)
+    call failed(gpp_bad_argument, 'aqsn or aqsm has fewer states')
+    elements(2, 1, 3) = huge(1.0_dp)
+    call gpp_sums_of_states(c, elements(:ncouls, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, status)
+    call failed(gpp_bad_argument, "state 3: the caller's arrays: aqsn(ig,n) is 1.79")
+  end subroutine of_states
 
   subroutine same(what)
     character(len=*), intent(in) :: what

@@ -1,6 +1,7 @@
 //! A caller's arrays, and the header that they make.
 
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
+use rayon::prelude::*;
 
 use crate::calculator::on_gpu::DeviceMatrix;
 use crate::error::{Quantity, Result};
@@ -15,6 +16,10 @@ use crate::problem::{ComplexMatrix, Header, Unmasked};
 pub enum MatrixRef<'a> {
     /// On the host, without gaps between columns.
     Host(&'a [Complex64]),
+    /// On the host, with so many elements from one column to the next: a call copies it without the gaps.
+    Spaced(&'a [Complex64], usize),
+    /// The same in single precision.
+    Single(&'a [Complex32], usize),
     /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
     Device(DeviceMatrix),
 }
@@ -138,7 +143,7 @@ pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) 
 }
 
 /// Matrix elements of the G′ of a header, `(ngpown, nbands)`: the caller's own if they are `local` and no column is
-/// masked.
+/// masked, or if all G are G′ in their order.
 ///
 /// # Safety
 /// The result may refer to them, and is dropped before they are.
@@ -152,29 +157,35 @@ pub unsafe fn aqsm_local(
         _ if !local => {
             AQSMTEMP.check(extents, aqsm.len())?;
             let rows: Vec<_> = header.rows().collect();
-            picked(aqsm.chunks_exact(header.ncouls), header, |igp| rows[igp])
+            if rows.iter().copied().eq((0..header.ncouls).map(Some)) {
+                // SAFETY: this function's own contract.
+                return Ok(unsafe { ComplexMatrix::kept(aqsm) });
+            }
+            picked(aqsm, header.ncouls, header, |igp| rows[igp])
         }
         // SAFETY: this function's own contract.
         None => Ok(unsafe { ComplexMatrix::kept(aqsm) }),
         Some(Unmasked { ngpown: all, columns, .. }) => {
             AQSM_LOCAL.check(Extents { ngpown: *all, ..extents }, aqsm.len())?;
-            picked(aqsm.chunks_exact(*all), header, |igp| Some(columns[igp]))
+            picked(aqsm, *all, header, |igp| Some(columns[igp]))
         }
     }
 }
 
-/// Of each band the element in the row of each G′, `(ngpown, nbands)`; zero for a G′ without a row.
-fn picked<'a>(
-    bands: impl Iterator<Item = &'a [Complex64]>,
+/// Of each band, `height` elements, that in the row of each G′, `(ngpown, nbands)`; zero for a G′ without a row.
+fn picked(
+    from: &[Complex64],
+    height: usize,
     header: &Header,
-    row: impl Fn(usize) -> Option<usize>,
+    row: impl Fn(usize) -> Option<usize> + Sync,
 ) -> Result<ComplexMatrix> {
     let mut elements = zeros(AQSM_LOCAL.name(), header.ngpown * header.nbands)?;
-    for (to, from) in elements.chunks_exact_mut(header.ngpown).zip(bands) {
+    let bands = elements.par_chunks_exact_mut(header.ngpown).zip(from.par_chunks_exact(height));
+    bands.for_each(|(to, from)| {
         for (igp, to) in to.iter_mut().enumerate() {
             *to = row(igp).map_or(Complex64::ZERO, |row| from[row]);
         }
-    }
+    });
     Ok(elements.into())
 }
 

@@ -29,23 +29,27 @@
 mod arrays;
 pub mod on_gpu;
 pub(crate) mod placed;
+mod states;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use gpp_cpu::pool::{DefaultThreads, MOST, in_default_environment, start_rayon};
+use gpp_cpu::pool::{DefaultThreads, MOST, Pool, in_default_environment, start_rayon};
 use gpp_cpu::work::Stop;
 use num_complex::Complex64;
 
 pub use crate::calculator::arrays::{Bands, Formula, MatrixRef, Screening};
+pub use crate::calculator::states::State;
 use crate::catalogue;
 use crate::catalogue::Version;
+use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Named, Result, invalid};
+use crate::os::memory;
 use crate::problem::heavy::TOLERANCE;
 use crate::problem::{Outline, Problem, Sums};
 use crate::ranks::Alone;
@@ -255,6 +259,14 @@ impl Calculator {
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
+    /// The same on a device of its own.
+    fn summed_on(&self, device: &CpuDevice, problem: &Problem, control: Control) -> Result<Found> {
+        let kernels = self.kernels_for(problem.outline())?;
+        let igp = problem.extents().ngpown;
+        memory::require(problem.name(), self.session.host_bytes(problem, &kernels, igp))?;
+        self.found(&mut Engine::whole(device, problem)?, control)
+    }
+
     /// The version for a problem, and the kernels of bands that are asked for.
     fn kernels_for(&self, problem: Outline) -> Result<Vec<Version>> {
         let of_bands = self.of_bands().into_iter().flatten().map(|(kernel, _)| kernel);
@@ -323,14 +335,32 @@ impl Session<'_> {
         callback: Option<&Callback>,
         work: impl FnOnce(Control) -> Result<R> + Send,
     ) -> Result<R> {
+        self.called_on(self.cpu().map(|_| self.pool()).transpose()?, callback, work)
+    }
+
+    /// The same on a thread of its own, which may wait for the CPU's.
+    fn called_apart<R: Send>(
+        &self,
+        callback: Option<&Callback>,
+        work: impl FnOnce(Control) -> Result<R> + Send,
+    ) -> Result<R> {
+        self.called_on(None, callback, work)
+    }
+
+    fn called_on<R: Send>(
+        &self,
+        pool: Option<Arc<Pool>>,
+        callback: Option<&Callback>,
+        work: impl FnOnce(Control) -> Result<R> + Send,
+    ) -> Result<R> {
         self.require_process()?;
         let report = &Report::default();
         let advance = &|part: f64| _ = report.part.fetch_max(part.to_bits(), Ordering::Relaxed);
         let control = Control { advance, stop: &report.stop };
         let Some(callback) = callback else {
             let work = || work(control);
-            return match self.cpu() {
-                Some(_) => self.computed(work),
+            return match pool {
+                Some(pool) => pool.install(work),
                 None => on_own_thread(work, || ())?.0,
             };
         };
@@ -340,8 +370,8 @@ impl Session<'_> {
         // A panic drops the sender, which ends the wait.
         let work = move || _ = ended.send(work(control));
         let wait = || report.wait(callback, &end);
-        let result = match self.cpu() {
-            Some(_) => self.pool()?.beside(work, wait),
+        let result = match pool {
+            Some(pool) => pool.beside(work, wait),
             None => on_own_thread(work, wait)?.1,
         };
         result.expect("a panic goes on here")

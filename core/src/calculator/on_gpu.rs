@@ -14,12 +14,14 @@ use std::borrow::Cow;
 
 pub use bytemuck::Pod;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use crate::calculator::{Calculator, MatrixRef};
 pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
 use crate::devices::gpu::driver::{fetched, require_on};
 pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Result, invalid};
+use crate::os::memory::zeros;
 
 impl Calculator {
     /// Fails if a matrix is not in this GPU's memory or aligned to 16 bytes, or has overlapping columns.
@@ -55,10 +57,10 @@ impl Calculator {
         Err(invalid(name, what))
     }
 
-    /// A matrix on the host: in place, or a copy of one on the GPU without gaps, after the stream's work.
+    /// A matrix on the host: in place, or a copy without gaps; of one on the GPU after the stream's work.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) if it is not on this calculator's GPU;
+    /// [`Error::Input`](crate::Error::Input) if it is not on this calculator's GPU, or shorter than its columns;
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     pub fn on_host<'a>(
         &self,
@@ -68,12 +70,42 @@ impl Calculator {
     ) -> Result<Cow<'a, [Complex64]>> {
         match matrix {
             MatrixRef::Host(array) => Ok(array.into()),
+            MatrixRef::Spaced(array, ld) => self.dense(name, (array, ld), shape, |z| *z),
+            MatrixRef::Single(array, ld) => {
+                self.dense(name, (array, ld), shape, |z| Complex64::new(z.re.into(), z.im.into()))
+            }
             MatrixRef::Device(matrix) => {
                 self.require_on_gpu(name, matrix, shape)?;
                 // SAFETY: checked above; the rest is the contract of `DeviceMatrix::new`.
                 unsafe { self.fetch(name, matrix, shape) }.map(Cow::Owned)
             }
         }
+    }
+
+    fn dense<T: Sync>(
+        &self,
+        name: &'static str,
+        (from, ld): (&[T], usize),
+        [rows, columns]: [usize; 2],
+        number: impl Fn(&T) -> Complex64 + Sync,
+    ) -> Result<Cow<'static, [Complex64]>> {
+        if rows == 0 || columns == 0 {
+            return Ok(Cow::Borrowed(&[]));
+        }
+        let needed = (columns - 1).saturating_mul(ld).saturating_add(rows);
+        if ld < rows || from.len() < needed {
+            let what = format!("needs {columns} columns of {rows} elements");
+            let has = format!("has {} elements, {ld} from one column to the next", from.len());
+            return Err(invalid(name, format!("{what}, {has}")));
+        }
+        self.session.computed(|| {
+            let mut dense: Vec<Complex64> = zeros(name, rows * columns)?;
+            let columns = dense.par_chunks_exact_mut(rows).zip(from.par_chunks(ld));
+            columns.for_each(|(to, from)| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from));
+            });
+            Ok(dense.into())
+        })
     }
 
     /// Copies a vector on the GPU to the host, after the stream's pending work.

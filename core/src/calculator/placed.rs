@@ -13,10 +13,11 @@ use num_complex::Complex64;
 use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
+use crate::calculator::states::State;
 use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening};
 use crate::devices::Control;
 use crate::devices::gpu::uploads::{GpuElements, RowMap};
-use crate::devices::gpu::worker::Resident;
+use crate::devices::gpu::worker::{Resident, StateSlot};
 use crate::engine::Engine;
 use crate::error::{Error, Owner, Result, invalid};
 use crate::offdiag::{
@@ -134,6 +135,27 @@ impl Calculator {
         formula: Formula,
     ) -> Result<Found> {
         self.require_own(placed)?;
+        let state = State { bands: *bands, omega };
+        self.check_requests(omega, formula)?;
+        if let Some(nothing) = self.nothing(placed, &state) {
+            return nothing;
+        }
+        let is_resident = placed.resident.is_some();
+        let begin = placed.once.unwrap_or_else(Instant::now);
+        let mut sums = |control: Control| {
+            let id = placed.id_of(&state, formula);
+            let found = self.sums_of(placed, &state, formula, id, control)?;
+            Ok(Found { call_seconds: begin.elapsed().as_secs_f64(), ..found })
+        };
+        match &self.progress {
+            // The caller's own thread is the fastest.
+            None if is_resident => self.session.here(|| sums(Control::none())),
+            progress => self.session.called(progress.as_ref(), sums),
+        }
+    }
+
+    /// Fails if what is asked for besides the sums is of other energies or of another formula.
+    pub(super) fn check_requests(&self, omega: &[f64], formula: Formula) -> Result<()> {
         if let Some(iw) = self.ach_of_bands.filter(|&iw| iw >= omega.len() && !omega.is_empty()) {
             let [least, found] = [0, iw].map(|iw| iw + self.index_base);
             let needs = format!("needs an index of omega, {least} to {}", least + omega.len() - 1);
@@ -144,31 +166,24 @@ impl Calculator {
             let what = "is of BerkeleyGW's formula: ask for it in a call with that";
             return Err(invalid("static_ch", what));
         }
-        let (nbands, [ncouls, ngpown]) = (bands.e.len(), placed.dimensions());
-        if [nbands, ncouls, ngpown].contains(&0) {
-            return self.nothing(bands, Extents { nbands, ngpown, ncouls, nw: omega.len() });
-        }
-        let is_resident = placed.resident.is_some();
-        let begin = placed.once.unwrap_or_else(Instant::now);
-        let mut sums = |control: Control| {
-            let found = self.sums_of(placed, bands, omega, formula, control)?;
-            Ok(Found { call_seconds: begin.elapsed().as_secs_f64(), ..found })
-        };
-        match &self.progress {
-            // The caller's own thread is the fastest.
-            None if is_resident => self.session.here(|| sums(Control::none())),
-            progress => self.session.called(progress.as_ref(), sums),
-        }
+        Ok(())
     }
 
-    /// The sums of a rank without columns, bands or G.
-    fn nothing(&self, bands: &Bands, extents: Extents) -> Result<Found> {
+    /// The sums of a rank without columns, bands or G; none if it has all of them.
+    pub(super) fn nothing(&self, placed: &Placed, state: &State) -> Option<Result<Found>> {
+        let (Bands { e, occ, aqsn, .. }, [ncouls, ngpown]) = (state.bands, placed.dimensions());
+        let extents = Extents { nbands: e.len(), ngpown, ncouls, nw: state.omega.len() };
+        let is_nothing = [e.len(), ncouls, ngpown].contains(&0);
+        is_nothing.then(|| self.nothing_of(extents, occ, aqsn))
+    }
+
+    fn nothing_of(&self, extents: Extents, occ: &[f64], aqsn: MatrixRef) -> Result<Found> {
         let check = || {
             check_omega(extents.nw)?;
-            OCC.check(extents, bands.occ.len())?;
-            match bands.aqsn {
+            OCC.check(extents, occ.len())?;
+            match aqsn {
                 MatrixRef::Host(aqsn) => AQSN.check(extents, aqsn.len()),
-                MatrixRef::Device(_) => Ok(()),
+                _ => Ok(()),
             }
         };
         check().map_err(|error| self.in_words_of_caller(error, None))?;
@@ -194,56 +209,78 @@ impl Calculator {
         Err(invalid("the screening", "was placed by another calculator: place it with this one"))
     }
 
-    fn sums_of(
+    /// The sums of a state by this identity of its energies.
+    pub(super) fn sums_of(
         &self,
         placed: &mut Placed,
-        bands: &Bands,
-        omega: &[f64],
+        state: &State,
         formula: Formula,
+        id: (Id, bool),
         control: Control,
     ) -> Result<Found> {
-        let Bands { aqsn, aqsm, aqsm_local, e, occ } = *bands;
-        let [ncouls, ngpown] = placed.dimensions();
+        placed.prepare(state, formula).map_err(|error| self.in_words_of_caller(error, None))?;
+        let (is_once, stays) = (placed.once.is_some(), placed.resident.is_some());
+        let (parts, resident) = placed.parts();
+        // SAFETY: what is prepared is dropped at the end of this call, which the borrows outlast.
+        let prepared = unsafe { self.prepared(parts, state, formula, id, stays)? };
+        let Prepared { problem, on_gpu, .. } = &prepared;
+        let is_there = on_gpu.is_some();
+        if is_once && !is_there && resident.as_ref().is_some_and(|there| !there.is_on_gpu()) {
+            *resident = None;
+        }
+        if let Some(there) = resident.as_mut().filter(|_| parts.pairs.are_of(problem.slab())) {
+            match self.in_place(there, problem, on_gpu.as_ref(), control) {
+                // The host has all of it: it goes to the GPU in slabs.
+                Err(error) if error.is_of_device_memory() && !is_there => *resident = None,
+                found => return found,
+            }
+        }
+        self.summed(problem, control)
+    }
+
+    /// The problem of a state. Matrix elements that are on the GPU remain there if the pairs that `stay` there are its own.
+    ///
+    /// # Safety
+    /// The result refers to the state's and the placed arrays, and is dropped before them.
+    pub(super) unsafe fn prepared<'a>(
+        &self,
+        parts: Parts,
+        state: &State<'a>,
+        formula: Formula,
+        id: (Id, bool),
+        stay: bool,
+    ) -> Result<Prepared<'a>> {
+        let Bands { aqsn, aqsm, aqsm_local, e, .. } = state.bands;
+        let [ncouls, ngpown] = dimensions(parts.header);
         let of_g = [ncouls, e.len()];
         let of_gp = [if aqsm_local { ngpown } else { ncouls }, e.len()];
         if let (MatrixRef::Device(aqsn), MatrixRef::Device(aqsm)) = (aqsn, aqsm)
-            && placed.resident.is_some()
+            && stay
         {
             self.require_on_gpu("aqsn", aqsn, of_g)?;
             self.require_on_gpu("aqsm", aqsm, of_gp)?;
-            // SAFETY: the problem is dropped before what is placed.
-            let problem = unsafe { placed.problem([e, occ], None, omega, formula) };
+            // SAFETY: this function's own contract.
+            let problem = unsafe { parts.problem(state, None, formula, id) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             if self.version_for(problem.outline()).is_single() {
                 let what = "single needs matrix elements on the host; these are on a GPU";
                 return Err(invalid("precision", what));
             }
-            let rows = placed.rows(aqsm_local);
-            if let Some(resident) = placed.resident_of(&problem) {
-                let elements = GpuElements { aqsn, aqsm, rows };
-                return self.in_place(resident, &problem, Some(&elements), control);
+            if parts.pairs.are_of(problem.slab()) {
+                let rows = parts.rows[usize::from(aqsm_local)].clone();
+                let rows = rows.expect("they were made before");
+                let on_gpu = Some(GpuElements { aqsn, aqsm, rows });
+                return Ok(Prepared { problem, on_gpu, _elements: Default::default() });
             }
         }
-        let (aqsn, aqsm) = (self.on_host("aqsn", aqsn, of_g)?, self.on_host("aqsm", aqsm, of_gp)?);
-        let elements: HostElements = (&aqsn, &aqsm, aqsm_local);
-        // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
-        let problem = unsafe { placed.problem([e, occ], Some(elements), omega, formula) };
-        let all_rows = (!aqsm_local).then_some(&placed.header);
+        let elements = [self.on_host("aqsn", aqsn, of_g)?, self.on_host("aqsm", aqsm, of_gp)?];
+        let on_host = Some((&elements[0][..], &elements[1][..], aqsm_local));
+        // SAFETY: this function's own contract; what was copied to the host is dropped after the problem.
+        let problem = unsafe { parts.problem(state, on_host, formula, id) };
+        let all_rows = (!aqsm_local).then_some(parts.header);
         let problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
         let problem = problem.with_tolerance(self.tolerance);
-        if placed.once.is_some()
-            && placed.resident.as_ref().is_some_and(|resident| !resident.is_on_gpu())
-        {
-            placed.resident = None;
-        }
-        if let Some(resident) = placed.resident_of(&problem) {
-            match self.in_place(resident, &problem, None, control) {
-                // The host has all of it: it goes to the GPU in slabs.
-                Err(error) if error.is_of_device_memory() => placed.resident = None,
-                found => return found,
-            }
-        }
-        self.summed(&problem, control)
+        Ok(Prepared { problem, on_gpu: None, _elements: elements })
     }
 
     /// The sums of a problem whose pairs are on the GPU, and with `on_gpu` its matrix elements too.
@@ -254,21 +291,46 @@ impl Calculator {
         on_gpu: Option<&GpuElements>,
         control: Control,
     ) -> Result<Found> {
-        let (gpu, _) = self.session.gpu().expect("what stays in place is on a GPU");
+        let slot = resident.slot(self.session.gpu().expect("what stays is on a GPU").0);
+        let found = slot.and_then(|slot| self.in_slot(slot, problem, on_gpu, control));
+        found.inspect_err(|_| resident.forget())
+    }
+
+    /// The same in one of the slots of what stays.
+    pub(super) fn in_slot(
+        &self,
+        slot: &mut StateSlot,
+        problem: &Problem,
+        on_gpu: Option<&GpuElements>,
+        control: Control,
+    ) -> Result<Found> {
+        let (gpu, _) = self.session.gpu().expect("what stays is on a GPU");
         let kernels = self.kernels_for(problem.outline())?;
+        let igp = problem.extents().ngpown;
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
         if on_gpu.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
-            let igp = problem.extents().ngpown;
             require("what versions lay out", self.session.host_bytes(problem, &kernels, igp))?;
         }
         // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
-        let worker = unsafe { resident.worker(gpu, problem, on_gpu, self.stream) };
-        let engine =
-            worker.and_then(|worker| Engine::new(problem, problem.extents().ngpown, vec![worker]));
-        engine
-            .and_then(|mut engine| self.found(&mut engine, control))
-            .inspect_err(|_| resident.forget())
+        let worker = unsafe { slot.worker(gpu, problem, on_gpu, self.stream) }?;
+        self.found(&mut Engine::new(problem, igp, vec![worker])?, control)
     }
+}
+
+/// The problem of a state, and its matrix elements: on the GPU, or those that were copied to the host.
+pub(super) struct Prepared<'a> {
+    pub problem: Problem,
+    pub on_gpu: Option<GpuElements>,
+    _elements: [Cow<'a, [Complex64]>; 2],
+}
+
+/// What the problems of all states read of a placed screening.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'p> {
+    header: &'p Header,
+    pub pairs: &'p CheckedPairs,
+    rows: &'p [Option<RowMap>; 2],
+    session: &'p Session<'static>,
 }
 
 impl Placed<'_> {
@@ -286,13 +348,48 @@ impl Placed<'_> {
         dimensions(&self.header)
     }
 
-    fn rows(&mut self, aqsm_local: bool) -> RowMap {
+    /// Makes the rows of G′ among those of matrix elements on a GPU.
+    pub(super) fn make_rows(&mut self, aqsm_local: bool) {
         let header = &self.header;
         let rows = || match aqsm_local {
             true => (0..header.ngpown).map(|igp| header.column(igp) as u32).collect(),
             false => header.rows().map(|row| row.map_or(NO_INDEX, |row| row as u32)).collect(),
         };
-        self.rows[usize::from(aqsm_local)].get_or_insert_with(|| Arc::new(rows())).clone()
+        self.rows[usize::from(aqsm_local)].get_or_insert_with(|| Arc::new(rows()));
+    }
+
+    /// After a failure: nothing stays on a GPU.
+    pub(super) fn forget(&mut self) {
+        self.resident.iter_mut().for_each(Resident::forget);
+    }
+
+    pub(super) fn parts(&mut self) -> (Parts<'_>, &mut Option<Resident>) {
+        let Placed { header, pairs, rows, session, resident, .. } = self;
+        (Parts { header, pairs, rows, session }, resident)
+    }
+
+    /// Checks the small arrays of a state, and makes what its problem reads of the screening.
+    pub(super) fn prepare(&mut self, state: &State, formula: Formula) -> Result<()> {
+        let header = self.parts().0.header_of(state, formula)?;
+        self.broaden(header.eta.unwrap_or_default())?;
+        if let MatrixRef::Device(_) = state.bands.aqsm {
+            self.make_rows(state.bands.aqsm_local);
+        }
+        Ok(())
+    }
+
+    /// The identity of a state's energies, occupations and limits, that of the last state if it has the same, and whether
+    /// they are new.
+    pub(super) fn id_of(&mut self, state: &State, formula: Formula) -> (Id, bool) {
+        let asked = [state.bands.e, state.bands.occ, state.omega];
+        match &self.asked {
+            Some((last, of_last, id)) if *last == asked && *of_last == formula => (*id, false),
+            before => {
+                let (id, are_new) = (Id::unique(), before.is_some());
+                self.asked = Some((asked.map(<[f64]>::to_vec), formula, id));
+                (id, are_new)
+            }
+        }
     }
 
     /// Takes this broadening. On a GPU the pairs of another one are dropped.
@@ -309,51 +406,55 @@ impl Placed<'_> {
         Ok(())
     }
 
-    /// What is on the GPU, if a problem has these pairs and not others made of them.
-    fn resident_of(&mut self, problem: &Problem) -> Option<&mut Resident> {
-        self.resident.as_mut().filter(|_| self.pairs.are_of(problem.slab()))
-    }
-
-    /// The problem of these energies, occupations and matrix elements, which are elsewhere if none are given.
+    /// The problem of these energies and occupations, with matrix elements that are elsewhere.
     ///
     /// # Safety
-    /// It refers to the caller's and the placed arrays, and is dropped before them.
-    pub(super) unsafe fn problem(
-        &mut self,
-        [e, occ]: [&[f64]; 2],
-        elements: Option<HostElements>,
-        omega: &[f64],
-        formula: Formula,
-    ) -> Result<Problem> {
-        let asked = [e, occ, omega];
-        let (id, are_new) = match &self.asked {
-            Some((last, of_last, id)) if *last == asked && *of_last == formula => (*id, false),
-            before => {
-                let (id, are_new) = (Id::unique(), before.is_some());
-                self.asked = Some((asked.map(<[f64]>::to_vec), formula, id));
-                (id, are_new)
-            }
-        };
+    /// It refers to the placed arrays, and is dropped before them.
+    unsafe fn problem_elsewhere(&mut self, state: &State, formula: Formula) -> Result<Problem> {
+        let id = self.id_of(state, formula);
+        self.prepare(state, formula)?;
+        // SAFETY: this function's own contract.
+        unsafe { self.parts().0.problem(state, None, formula, id) }
+    }
+}
+
+impl Parts<'_> {
+    fn header_of(self, state: &State, formula: Formula) -> Result<Header> {
+        let State { bands: Bands { e, .. }, omega } = *state;
         check_omega(omega.len())?;
-        let extents = self.header.extents();
-        let extents = Extents { nbands: e.len(), nw: omega.len(), ..extents };
+        let extents = Extents { nbands: e.len(), nw: omega.len(), ..self.header.extents() };
         require_small(extents, self.header.gvec_ng)?;
         let header = header_of(self.header.clone(), e, omega, formula);
         header.validate()?;
-        self.broaden(header.eta.unwrap_or_default())?;
-        let (pairs, occ) = (&self.pairs, occ.to_vec());
+        Ok(header)
+    }
+
+    /// The problem of a state with these matrix elements, which are elsewhere if none are given.
+    ///
+    /// # Safety
+    /// It refers to the state's and the placed arrays, and is dropped before them.
+    unsafe fn problem(
+        self,
+        state: &State,
+        elements: Option<HostElements>,
+        formula: Formula,
+        (id, are_new): (Id, bool),
+    ) -> Result<Problem> {
+        let header = self.header_of(state, formula)?;
+        let occ = state.bands.occ.to_vec();
         let problem_of = |bands: Result<problem::CheckedBands>, aqsm_local| -> Result<Problem> {
             let bands = bands?.with_occupations(occ)?;
-            pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
+            self.pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
         };
         let Some((aqsn, aqsm, local)) = elements else {
             return problem_of(problem::CheckedBands::elsewhere(header), None);
         };
-        // SAFETY: of both, this function's own contract.
-        let (aqsn, aqsm_local) =
-            unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
-        self.session
-            .computed(|| problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local)))
+        self.session.computed(|| {
+            // SAFETY: of both, this function's own contract.
+            let (aqsn, aqsm_local) =
+                unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
+            problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local))
+        })
     }
 }
 
@@ -440,9 +541,12 @@ impl Calculator {
             }
             let of_bands = bands.at_bands.then(|| once_each(omega));
             let each = of_bands.as_ref().map_or(omega, |(each, _)| each);
-            let small = [bands.e, bands.occ];
+            let none = MatrixRef::Host(&[]);
+            let MatrixBands { e, occ, .. } = *bands;
+            let bands_n = Bands { aqsn: none, aqsm: none, aqsm_local: true, e, occ };
+            let state = State { bands: bands_n, omega: each };
             // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
-            let problem = unsafe { placed.problem(small, None, each, formula) };
+            let problem = unsafe { placed.problem_elsewhere(&state, formula) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             let numbers = of_bands.as_ref().map(|(_, numbers)| &numbers[..]);
             let energies = numbers.map_or(MatrixEnergies::Energies, MatrixEnergies::Bands);

@@ -50,11 +50,14 @@ pub(super) fn check_factors(
     factors: &mut ComplexMatrix,
     index: impl Fn(usize) -> [usize; 2],
 ) -> Result<bool> {
-    check_size(array, factors, LARGEST_FACTOR, index)?;
-    let changes = |z: &Complex64| vanishes(z) && *z != Complex64::ZERO;
-    if first(factors, changes).is_none() {
+    let changes = |z: &Complex64| vanishes(z) & (*z != Complex64::ZERO);
+    let remains = |z: &Complex64| is_within(LARGEST_FACTOR, z) & !changes(z);
+    // One pass without branches: most arrays remain as they are.
+    let all_remain = |chunk: &[Complex64]| chunk.iter().fold(true, |all, z| all & remains(z));
+    if factors.par_chunks(AT_ONCE).all(all_remain) {
         return Ok(false);
     }
+    check_size(array, factors, LARGEST_FACTOR, index)?;
     factors.to_mut(array.name())?.par_chunks_mut(AT_ONCE).for_each(|factors| {
         factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
     });
@@ -188,7 +191,7 @@ fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> O
 }
 
 fn is_within(limit: f64, z: &Complex64) -> bool {
-    z.re.abs() <= limit && z.im.abs() <= limit
+    (z.re.abs() <= limit) & (z.im.abs() <= limit)
 }
 
 /// Fails at the first of these elements, with their indices (0-based), that is not within bounds.

@@ -63,7 +63,8 @@ pub struct Gpu {
     info: DeviceInfo,
     pub(crate) context: Context,
     ptx: Ptx,
-    loaded: Mutex<HashMap<String, Arc<Loaded>>>,
+    /// By symbol, and the number of those that load it.
+    loaded: Mutex<HashMap<(String, usize), Arc<Loaded>>>,
     pub(crate) free: FreeChunks,
     #[cfg(feature = "nvml")]
     gauge: OnceLock<Option<Arc<NvmlGauge>>>,
@@ -136,8 +137,14 @@ impl Gpu {
 
     /// A kernel, loaded if it is not yet. Fails if this GPU lacks its instructions.
     pub(crate) fn load(&self, symbol: &str) -> Result<Arc<Loaded>> {
+        self.load_as(symbol, 0)
+    }
+
+    /// The same in a module of this number's own.
+    pub(crate) fn load_as(&self, symbol: &str, number: usize) -> Result<Arc<Loaded>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.get(symbol) {
+        let key = (symbol.to_string(), number);
+        if let Some(kernel) = loaded.get(&key) {
             return Ok(kernel.clone());
         }
         if let Some((gpu, ..)) = versions::find(symbol)
@@ -153,7 +160,7 @@ impl Gpu {
         })?;
         let function = self.context.function(&ptx, symbol)?;
         let kernel = Arc::new(Loaded { function, table: Arc::default() });
-        loaded.insert(symbol.into(), kernel.clone());
+        loaded.insert(key, kernel.clone());
         Ok(kernel)
     }
 }

@@ -82,6 +82,8 @@ struct GpuWorker<'a> {
 
 /// Arrays on the GPU, in one layout at a time, what their uploads go through, and the kernels that read them.
 struct GpuArrays {
+    /// Those with another number have modules of their own, and so energies in constant memory.
+    number: usize,
     bands: BandBuffers,
     slots: Vec<StreamSlot>,
     pairs: PairsCache,
@@ -99,14 +101,20 @@ impl GpuArrays {
         slot.slab.on_gpu = on_gpu;
         let (bands, pairs, repack, kernels) = Default::default();
         let (ring, second_stage) = (Ring::new(&gpu.free), gpu.load(reduction::SYMBOL)?);
-        Ok(GpuArrays { bands, slots: vec![slot], pairs, ring, repack, kernels, second_stage })
+        let (number, slots) = (0, vec![slot]);
+        Ok(GpuArrays { number, bands, slots, pairs, ring, repack, kernels, second_stage })
     }
 
-    fn kernel(&mut self, gpu: &Gpu, entry: &'static Entry) -> Result<Arc<Loaded>> {
+    fn kernel(&mut self, gpu: &Gpu, kernel: &Kernel, nw: usize) -> Result<Arc<Loaded>> {
+        let entry = entry(kernel, nw);
         if let Some((_, loaded)) = self.kernels.iter().find(|(known, _)| ptr::eq(*known, entry)) {
             return Ok(loaded.clone());
         }
-        let loaded = gpu.load(entry.symbol)?;
+        let number = match kernel.energies_from {
+            EnergiesFrom::ConstantMemory => self.number,
+            _ => 0,
+        };
+        let loaded = gpu.load_as(entry.symbol, number)?;
         self.kernels.push((entry, loaded.clone()));
         Ok(loaded)
     }
@@ -195,7 +203,7 @@ impl<'a> GpuWorker<'a> {
 
     fn launch(&mut self, slab: SlabView<'_>, batch: &Batch, gpu: &GpuVersion) -> Result<()> {
         let (plan, kernel) = (&batch.plan, batch.plan.kernel(gpu));
-        let loaded = self.arrays.kernel(self.gpu, entry(kernel, batch.nw()))?;
+        let loaded = self.arrays.kernel(self.gpu, kernel, batch.nw())?;
         let second_stage = self.arrays.second_stage.clone();
         assert!(
             self.in_flight == 0 || self.batch.as_ref() == Some(&batch.id()),
@@ -347,7 +355,7 @@ impl Worker for GpuWorker<'_> {
         kernel: catalogue::Version,
     ) -> Result<()> {
         let kernel = batch.plan.kernel(kernel.require_gpu()?);
-        self.arrays.kernel(self.gpu, entry(kernel, batch.nw()))?;
+        self.arrays.kernel(self.gpu, kernel, batch.nw())?;
         let (at, _) = self.place(slab, KernelBatch { batch, kernel })?;
         self.arrays.slots[at].stream.synchronize()
     }
@@ -526,12 +534,17 @@ impl SlabBuffers {
     }
 }
 
-/// A slab of all igp that stays, and memory for the rest.
+/// A slab of all igp that stays, with memory for the rest, for one state and for others at the same time.
 #[derive(Default)]
 pub struct Resident {
     on_gpu: Option<[u64; 2]>,
-    /// None before the first calculation, and after a failure.
-    arrays: Option<GpuArrays>,
+    /// Those after the first one read its `wtilde` and `eps`. None before the first calculation, and after a failure.
+    slots: Vec<StateSlot>,
+}
+
+/// Where one state at a time is summed, in streams of its own.
+pub struct StateSlot {
+    arrays: GpuArrays,
     /// Identity of the energies of the last calculation.
     energies: Option<Id>,
 }
@@ -549,6 +562,57 @@ impl Resident {
         self.on_gpu.is_some()
     }
 
+    /// The slot of a single state.
+    pub fn slot(&mut self, gpu: &Gpu) -> Result<&mut StateSlot> {
+        if self.slots.is_empty() {
+            self.slots.push(StateSlot::new(gpu, 0, self.on_gpu)?);
+        }
+        Ok(&mut self.slots[0])
+    }
+
+    /// Up to `count` slots for states at the same time; none if `wtilde` and `eps` are not in place. As long as they are in
+    /// use, no kernel runs in the first one whose layout replaces these.
+    pub fn slots(&mut self, gpu: &Gpu, count: usize) -> &mut [StateSlot] {
+        let Some(pairs) = self.slots.first().and_then(StateSlot::pairs) else { return &mut [] };
+        // Their memory may be another since the last call.
+        let has_moved = |slot: &StateSlot| slot.arrays.slots[0].slab.on_gpu != Some(pairs);
+        if self.slots.iter().skip(1).any(has_moved) {
+            self.slots.truncate(1);
+        }
+        while self.slots.len() < count {
+            // Without memory for more there are fewer.
+            let Ok(slot) = StateSlot::new(gpu, self.slots.len(), Some(pairs)) else { break };
+            self.slots.push(slot);
+        }
+        let count = count.min(self.slots.len());
+        &mut self.slots[..count]
+    }
+
+    /// After a failure: nothing reads the caller's arrays any more, and nothing is in place.
+    pub fn forget(&mut self) {
+        for slot in &self.slots {
+            _ = slot.arrays.slots[0].stream.synchronize();
+        }
+        self.slots.clear();
+    }
+}
+
+impl StateSlot {
+    fn new(gpu: &Gpu, number: usize, on_gpu: Option<[u64; 2]>) -> Result<StateSlot> {
+        Ok(StateSlot {
+            arrays: GpuArrays { number, ..GpuArrays::new(gpu, on_gpu)? },
+            energies: None,
+        })
+    }
+
+    /// The addresses of `wtilde` and `eps`, if they are in place.
+    fn pairs(&self) -> Option<[u64; 2]> {
+        let slab = &self.arrays.slots[0].slab;
+        let address = |of| pointer::<Complex64>(of).addr() as u64;
+        let own = || slab.has_poles.then(|| [&slab.wtilde, &slab.eps].map(address));
+        slab.on_gpu.or_else(own)
+    }
+
     /// A worker for the slab of all igp of a problem, after the pending work of the caller's stream `after`. Only
     /// `aqsm_local` of the slab may differ from one problem to the next.
     ///
@@ -562,11 +626,8 @@ impl Resident {
         on_gpu: Option<&'a GpuElements>,
         after: ForeignStream,
     ) -> Result<Box<dyn Worker + 'a>> {
-        let arrays = match &mut self.arrays {
-            Some(arrays) => arrays,
-            none => none.insert(GpuArrays::new(gpu, self.on_gpu)?),
-        };
-        if self.energies.replace(problem.bands().id()) != Some(problem.bands().id()) {
+        let StateSlot { arrays, energies } = self;
+        if energies.replace(problem.bands().id()) != Some(problem.bands().id()) {
             // Those of other energies are not needed again.
             arrays.pairs = PairsCache::default();
         }
@@ -579,12 +640,5 @@ impl Resident {
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
         Ok(Box::new(GpuWorker { on_gpu, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))
-    }
-
-    /// After a failure: nothing reads the caller's arrays any more, and nothing is in place.
-    pub fn forget(&mut self) {
-        if let Some(arrays) = self.arrays.take() {
-            _ = arrays.slots[0].stream.synchronize();
-        }
     }
 }
