@@ -119,11 +119,11 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
             let mut placed = calculator.place(&call.screening()).unwrap();
             for eta in [0.1, 1e-6, 0.0, 1e-3, 1.0, 0.1] {
                 let expected = call.expected(eta);
-                let mut check = |what: &str, is_alone: bool, found: &[Complex64]| {
+                let mut check = |what: &str, is_alone: bool, allowed: f64, found: &[Complex64]| {
                     for (iw, (found, (expected, sizes))) in found.iter().zip(&expected).enumerate()
                     {
                         let error = (found - expected).norm() / sizes[usize::from(!is_alone)];
-                        let is_within = error <= ALLOWED;
+                        let is_within = error <= allowed;
                         if !is_within {
                             failed.push(format!("{what}, {nw} {are_real} {eta} {iw}: {error:e}"));
                         }
@@ -132,7 +132,12 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                 for listed in catalogue::versions() {
                     let calculator = calculator.clone().with_version(listed.id()).unwrap();
                     let sums = found(&call, &calculator, &mut placed, eta);
-                    check(listed.id(), listed.is_sigma_alone(), &sums);
+                    let allowed = match listed.id() {
+                        "s1" => 1.0 / 8192.0,
+                        _ if listed.is_single() => (24 + 64) as f64 * 0.5 * f64::from(f32::EPSILON),
+                        _ => ALLOWED,
+                    };
+                    check(listed.id(), listed.is_sigma_alone(), allowed, &sums);
                 }
                 let bands =
                     MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
@@ -144,7 +149,12 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                     let found =
                         calculator.matrix_at(&mut placed, &bands, &call.omega, formula).unwrap();
                     let parts = found.sums.sx.iter().zip(&found.sums.ch);
-                    check("matrix", false, &parts.map(|(sx, ch)| sx + ch).collect::<Vec<_>>());
+                    check(
+                        "matrix",
+                        false,
+                        ALLOWED,
+                        &parts.map(|(sx, ch)| sx + ch).collect::<Vec<_>>(),
+                    );
                 }
             }
         }
