@@ -328,9 +328,10 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
     }
     let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
     let decided = results.iter().all(|result| result.verification.undecided.is_none());
+    let largest = results.iter().map(|of| of.verification.tolerance).fold(0.0, f64::max);
     if let Some(error) = errors.reduce(f64::max) {
         line += &match decided {
-            true => format!(" (largest error {error:.1e}, tolerance {:.1e})", first.tolerance),
+            true => format!(" (largest error {error:.1e}, tolerance {largest:.1e})"),
             false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
         };
     }

@@ -4,7 +4,7 @@ pub mod matrix;
 
 use std::sync::{LazyLock, OnceLock};
 
-use gpp_core::reference::{SINGLE, TERM, roundings};
+use gpp_core::reference::{TERM, roundings, single};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -55,8 +55,8 @@ pub struct Reference {
     real_parts: OnceLock<bool>,
     /// Whether their sum, Σ, is compared.
     is_alone: bool,
-    /// Whether what is compared are sums in single precision.
-    is_single: bool,
+    /// The tolerance of sums in single precision, if these are compared.
+    of_single: Option<f64>,
     progress: Progress,
 }
 
@@ -70,7 +70,7 @@ impl Reference {
             scale,
             real_parts,
             is_alone: false,
-            is_single: false,
+            of_single: None,
             progress,
         }
     }
@@ -377,9 +377,9 @@ pub fn verify_version<'a>(
     let (slabs, is_alone) = (problem.into(), version.is_sigma_alone());
     let start = slabs.problem().start();
     let sums = if is_alone { start.alone().plus(sums) } else { start.plus(sums) };
-    let is_single = version.is_single();
+    let of_single = single(version);
     let reference =
-        reference.map(|reference| Reference { is_alone, is_single, ..reference.clone() });
+        reference.map(|reference| Reference { is_alone, of_single, ..reference.clone() });
     let verification = verify(slabs, &sums, reference.as_ref())?;
     Ok((sums, verification))
 }
@@ -434,9 +434,11 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     }
     let (scale, expected) = (scale.as_ref(), &expected);
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
-    let tolerance = match reference.is_single {
-        true => SINGLE,
-        false => tolerance(problem, relative_to),
+    let tolerance = match (reference.of_single, relative_to) {
+        (Some(of_terms), RelativeTo::Terms) => of_terms,
+        // Of terms of random sign both the sum and its error grow as the root of their number; heavy ones add to it.
+        (Some(of_terms), RelativeTo::Sum) => 4.0 * of_terms,
+        (None, _) => tolerance(problem, relative_to),
     };
     let (nw, nstart) = (problem.nw(), problem.header().nstart);
     let energies = reference.energies.clone().unwrap_or_else(|| (0..nw).collect());

@@ -148,7 +148,13 @@ impl SingleElements {
 
 /// What a thread does with a band. A closure would become a function of its own that the three calls share.
 pub trait BandStep {
+    /// Bands of a part.
+    const PART: u32;
+
     unsafe fn step(&mut self, n: u32, band: &SingleElements);
+
+    /// Ends a part.
+    fn end(&mut self);
 }
 
 /// Writes a block once for each `igp` of a tile.
@@ -183,9 +189,9 @@ impl SinglePairs {
     /// Each thread reads its own.
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
-    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: &mut impl BandStep) {
+    pub unsafe fn bands<S: BandStep>(self, a: &Arrays, range: Range<u32>, step: &mut S) {
         let (aqsn, aqsm) = (SingleCopy::of_aqsn(a), SingleCopy::of_aqsm_local(a));
-        for n in range {
+        for n in range.clone() {
             let at = |copy: SingleCopy, row: u32| {
                 *copy.elements.add(n as usize * copy.rows as usize + row as usize)
             };
@@ -194,6 +200,9 @@ impl SinglePairs {
                 aqsm: from_fn(|t| at(aqsm, self.0.igp + t as u32)),
             };
             step.step(n, &band);
+            if n + 1 == range.end || (n + 1 - range.start).is_multiple_of(S::PART) {
+                step.end();
+            }
         }
     }
 
@@ -201,7 +210,7 @@ impl SinglePairs {
     /// each thread, one half of each warp of `aqsn`, the other of `aqsm_local`.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: &mut impl BandStep) {
+    pub unsafe fn bands<S: BandStep>(self, a: &Arrays, range: Range<u32>, step: &mut S) {
         use crate::intrinsics::{
             barrier, commit_copies, copied, copy_singles, load_shared_single, load_shared_singles,
             thread_in_block,
@@ -240,25 +249,36 @@ impl SinglePairs {
         fetch(begin, 0);
         fetch(begin + BANDS, STAGE);
         let (mut n, mut stage) = (begin, 0);
+        const { assert!(S::PART.is_multiple_of(BANDS)) };
+        // The copies go on from part to part.
         while n < end {
-            copied::<1>();
-            // The stage that is filled now is the one that all threads have summed before this barrier.
-            barrier();
-            fetch(n + 2 * BANDS, if stage == 0 { 2 * STAGE } else { stage - STAGE });
-            let stop = (n + BANDS).min(end);
-            let mut band = stage;
-            while n + 1 < stop {
-                let (first, second) = (read(band), read(band + BAND));
-                step.step(n, &first);
-                step.step(n + 1, &second);
-                band += 2 * BAND;
-                n += 2;
+            let rest = end - n;
+            let part = n + if rest < S::PART { rest } else { S::PART };
+            while n < part {
+                copied::<1>();
+                // The stage that is filled now is the one that all threads have summed before this barrier.
+                barrier();
+                fetch(n + 2 * BANDS, if stage == 0 { 2 * STAGE } else { stage - STAGE });
+                let stop = (n + BANDS).min(part);
+                let mut band = stage;
+                while n + 3 < stop {
+                    let (first, second) = (read(band), read(band + BAND));
+                    step.step(n, &first);
+                    step.step(n + 1, &second);
+                    let (first, second) = (read(band + 2 * BAND), read(band + 3 * BAND));
+                    step.step(n + 2, &first);
+                    step.step(n + 3, &second);
+                    band += 4 * BAND;
+                    n += 4;
+                }
+                while n < stop {
+                    step.step(n, &read(band));
+                    band += BAND;
+                    n += 1;
+                }
+                stage = if stage == 2 * STAGE { 0 } else { stage + STAGE };
             }
-            if n < stop {
-                step.step(n, &read(band));
-                n += 1;
-            }
-            stage = if stage == 2 * STAGE { 0 } else { stage + STAGE };
+            step.end();
         }
         // Before the first stage is filled again.
         barrier();

@@ -176,11 +176,11 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                     continue;
                 }
                 let expected = call.expected(eta, window);
-                let mut check = |what: &str, is_alone: bool, found: &[Complex64]| {
+                let mut check = |what: &str, is_alone: bool, allowed: f64, found: &[Complex64]| {
                     for (iw, (found, (expected, sizes))) in found.iter().zip(&expected).enumerate()
                     {
                         let error = (found - expected).norm() / sizes[usize::from(!is_alone)];
-                        let is_within = error <= ALLOWED;
+                        let is_within = error <= allowed;
                         if !is_within {
                             let call = format!("{what}, {nw} {are_real} {formula:?} {iw}");
                             failed.push(format!("{call}: {error:e}"));
@@ -195,9 +195,14 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                         continue;
                     }
                     let sums = found(&call, &calculator, &mut placed, formula);
-                    check(listed.id(), listed.is_sigma_alone() && window == 0.0, &sums);
+                    let allowed = match listed.id() {
+                        "s1" => 1.0 / 8192.0,
+                        _ if listed.is_single() => (24 + 64) as f64 * 0.5 * f64::from(f32::EPSILON),
+                        _ => ALLOWED,
+                    };
+                    check(listed.id(), listed.is_sigma_alone() && window == 0.0, allowed, &sums);
                 }
-                check("best", false, &found(&call, &calculator, &mut placed, formula));
+                check("best", false, ALLOWED, &found(&call, &calculator, &mut placed, formula));
                 let bands =
                     MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
                 for is_alone in [false, true] {
@@ -205,7 +210,8 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                     let found =
                         calculator.matrix_at(&mut placed, &bands, &call.omega, formula).unwrap();
                     let parts = found.sums.sx.iter().zip(&found.sums.ch);
-                    check("matrix", false, &parts.map(|(sx, ch)| sx + ch).collect::<Vec<_>>());
+                    let all: Vec<Complex64> = parts.map(|(sx, ch)| sx + ch).collect();
+                    check("matrix", false, ALLOWED, &all);
                 }
             }
         }

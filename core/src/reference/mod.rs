@@ -3,9 +3,11 @@
 
 mod definition;
 
+use gpp_kernels::kernel::Precision;
 use num_complex::{Complex, Complex64};
 use twofloat::TwoFloat;
 
+use crate::catalogue::Version;
 use crate::error::Result;
 use crate::problem::{CheckedBands, Extents, Header, SlabView, Slabs};
 use crate::progress::Bars;
@@ -38,7 +40,17 @@ pub const TERM: f64 = 128.0;
 /// Error of sums in single precision relative to Σ|terms|: 16 roundings of FP32, 2⁻²⁴ each. A term loses up to 24, one after
 /// the other in as many factors, and up to 64 as one of a sum; of one pair alone they add up to two or
 /// three, of many to less than one.
-pub const SINGLE: f64 = 1.0 / (1u64 << 20) as f64;
+const SINGLE: f64 = 1.0 / (1u64 << 20) as f64;
+
+/// The same where a difference of one float each is off by 2⁻²³ of the pole, and a thousandth of it long.
+const SINGLE_DIFFERENCES: f64 = 1.0 / (1u64 << 13) as f64;
+
+/// How far sums of a version may be from exact ones, relative to Σ|terms|, if it is in single precision.
+pub fn single(version: Version) -> Option<f64> {
+    let precision = version.gpu().map(|gpu| gpu.kernels[0].precision);
+    let is_plain = matches!(precision, Some(Precision::Single { is_exact: false, .. }));
+    version.is_single().then_some(if is_plain { SINGLE_DIFFERENCES } else { SINGLE })
+}
 
 /// Roundings relative to Σ|terms| that a sum of any version may lose.
 pub fn roundings(header: &Header) -> f64 {

@@ -170,15 +170,19 @@ pub trait Pole<const NW: usize>: Copy {
     fn joined<C: OfClass>(&self, sums: Self::Sums) -> [Complex32; NW];
 }
 
-/// What a thread does with the bands of a class.
-struct Bands<'a, const NW: usize, P: Pole<NW>, A, C> {
+/// A thread's tile, and the sums of its pairs over bands of a class.
+struct Tile<'a, const NW: usize, P: Pole<NW>, A: Adding, C> {
     a: &'a Arrays,
     poles: &'a [P; TILE],
+    totals: &'a mut [[A::Total; NW]; TILE],
+    /// Of a part.
     sums: [P::Sums; TILE],
-    of: PhantomData<(A, C)>,
+    of: PhantomData<C>,
 }
 
-impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Bands<'_, NW, P, A, C> {
+impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Tile<'_, NW, P, A, C> {
+    const PART: u32 = A::BANDS;
+
     #[inline(always)]
     unsafe fn step(&mut self, n: u32, band: &SingleElements) {
         let w = self.a.plan.single_energies(n);
@@ -187,39 +191,28 @@ impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Bands<'_,
             self.poles[t].add::<A, C>((self.a, n), w, m, &mut self.sums[t]);
         } }
     }
-}
 
-/// A thread's tile.
-struct Tile<'a, const NW: usize, P: Pole<NW>, A: Adding> {
-    a: &'a Arrays,
-    place: TilePlace,
-    poles: [P; TILE],
-    totals: [[A::Total; NW]; TILE],
-}
-
-impl<const NW: usize, P: Pole<NW>, A: Adding> Tile<'_, NW, P, A> {
-    /// Adds the bands of a range, in parts of as many as are summed in FP32.
     #[inline(always)]
-    unsafe fn add<C: OfClass>(&mut self, range: Range<u32>) {
-        let mut begin = range.start;
-        while begin < range.end {
-            let rest = range.end - begin;
-            let end = begin + if rest < A::BANDS { rest } else { A::BANDS };
-            let mut bands = Bands::<NW, P, A, C> {
-                a: self.a,
-                poles: &self.poles,
-                sums: [P::ZERO; TILE],
-                of: PhantomData,
-            };
-            SinglePairs(self.place).bands(self.a, begin..end, &mut bands);
-            let sums = bands.sums;
-            unrolled! { t => {
-                let joined = self.poles[t].joined::<C>(sums[t]);
-                each::<NW>(|e| self.totals[t][e].add(joined[e]));
-            } }
-            begin = end;
-        }
+    fn end(&mut self) {
+        unrolled! { t => {
+            let joined = self.poles[t].joined::<C>(self.sums[t]);
+            each::<NW>(|e| self.totals[t][e].add(joined[e]));
+            self.sums[t] = P::ZERO;
+        } }
     }
+}
+
+/// Adds the bands of a class to the sums of a thread's tile.
+#[inline(always)]
+unsafe fn add_class<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass>(
+    a: &Arrays,
+    place: TilePlace,
+    range: Range<u32>,
+    (poles, totals): (&[P; TILE], &mut [[A::Total; NW]; TILE]),
+) {
+    let sums = [P::ZERO; TILE];
+    let mut tile = Tile::<NW, P, A, C> { a, poles, totals, sums, of: PhantomData };
+    SinglePairs(place).bands(a, range, &mut tile);
 }
 
 #[inline(always)]
@@ -233,13 +226,12 @@ unsafe fn tile<const NW: usize, P: Pole<NW>, A: Adding>(
         Some((ig, igp)) => P::new(a, a.wtilde(ig, igp)),
         None => P::new(a, Complex64::new(LARGEST_SINGLE, 0.0)),
     });
-    let mut tile = Tile::<NW, P, A> { a, place, poles, totals: [[A::Total::ZERO; NW]; TILE] };
-    tile.add::<PlainFar>(0..plan.plain_far);
-    tile.add::<Plain>(plan.plain_far..plan.plain);
-    tile.add::<Occupied>(plan.plain..plan.occupied);
-    tile.add::<Empty>(plan.occupied..plan.far_begin);
-    tile.add::<Far>(plan.far_begin..a.nbands);
-    let totals = tile.totals;
+    let mut totals = [[A::Total::ZERO; NW]; TILE];
+    add_class::<NW, P, A, PlainFar>(a, place, 0..plan.plain_far, (&poles, &mut totals));
+    add_class::<NW, P, A, Plain>(a, place, plan.plain_far..plan.plain, (&poles, &mut totals));
+    add_class::<NW, P, A, Occupied>(a, place, plan.plain..plan.occupied, (&poles, &mut totals));
+    add_class::<NW, P, A, Empty>(a, place, plan.occupied..plan.far_begin, (&poles, &mut totals));
+    add_class::<NW, P, A, Far>(a, place, plan.far_begin..a.nbands, (&poles, &mut totals));
 
     let mut sums = ThreadSums::zero();
     let [of_aqsn, of_aqsm] = [SingleCopy::of_aqsn(a), SingleCopy::of_aqsm_local(a)];
@@ -292,9 +284,10 @@ impl RealPole {
         let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
         let (z, near) = (d * s, d.abs() <= self.near);
         let bound = self.wtilde[0] * self.wtilde[0] * self.inverse_sexcut;
-        let cut = !near && w[0] < 0.0 && z.abs() < bound;
+        let cut = w[0] < 0.0 && z.abs() < bound;
         let both = select_unpredictable(cut, 1.0, (1.0 - occ) * s + occ * d);
-        let numerator = select_unpredictable(near, occ, both);
+        let share = select_unpredictable(cut, 0.0, occ);
+        let numerator = select_unpredictable(near, share, both);
         let denominator = select_unpredictable(near, s, z);
         numerator * single_reciprocal(select_unpredictable(cut, d, denominator))
     }
@@ -423,7 +416,7 @@ impl ComplexPole {
         let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
         let (d2, s2) = (d * d + im2, s * s + im2);
         let near = d2 <= self.near2;
-        let cut = !near && w[0] < 0.0 && d2 * s2 < bound * bound;
+        let cut = w[0] < 0.0 && d2 * s2 < bound * bound;
         let share = select_unpredictable(cut, 0.0, occ);
         let q = (1.0 - share) * reciprocal_unless(near, d2);
         let p = share * reciprocal_unless(cut, s2);
@@ -587,7 +580,7 @@ pub mod s1 {
     pub struct Simple;
 
     impl Adding for Simple {
-        const BANDS: u32 = u32::MAX;
+        const BANDS: u32 = 1 << 31;
         const IS_EXACT: bool = false;
         type Total = Complex64;
     }
@@ -599,7 +592,7 @@ pub mod s1 {
 }
 
 /// Bands whose sum is in FP32 before it is added to that of all.
-const BANDS: u32 = 64;
+pub const BANDS: u32 = 64;
 
 pub mod s2 {
     //! s2: what cancels is of two floats, what adds up is of FP64.
@@ -608,8 +601,8 @@ pub mod s2 {
     //! first difference is exact, and the second one has what rounding took from both: three additions instead of
     //! one, in the few bands that a pole may be near.
     //!
-    //! A sum of `n` terms in FP32 may lose `n` roundings. Every 64 bands it is added to one of FP64. The loop over staged
-    //! bands ends for that and begins again; a branch within it takes 9 % more time.
+    //! A sum of `n` terms in FP32 may lose `n` roundings. Every 64 bands it is added to one of FP64. The loop over the stages
+    //! of so many bands ends for that, while the copies of the next ones go on: a branch within it would take 9 % more time.
     //!
     //! Lines of the nest: 6, 10.
 

@@ -165,7 +165,7 @@ impl Rooms {
             cutoff: part(if is_exact { 19 } else { 13 }),
             window: part(if is_exact { 17 } else { 11 }),
             largest: LARGEST_SINGLE,
-            clear: part(20),
+            clear: part(if is_exact { 20 } else { 10 }),
         }
     }
 }
@@ -326,7 +326,6 @@ impl Regular {
         let Rooms { near, largest, clear, .. } = self.rooms;
         if largest < LARGEST {
             ranges.push([largest, LARGEST]);
-            // The bound between the branches is beyond where a difference has too few digits.
             let sums = self.occupied.sorted.iter().filter(|w| **w < 0.0);
             ranges.extend(sums.map(|w| [-w * (1.0 - 2.0 * clear), -w * (1.0 + 2.0 * clear)]));
         }
@@ -339,6 +338,9 @@ impl Regular {
             let (least, most) = (gamma * (1.0 - near) - room, gamma * (1.0 + near) + room);
             ranges.push([w + least, w + most]);
             ranges.push([w - most, w - least]);
+            if part < clear {
+                ranges.push([w * (1.0 - 2.0 * clear), w * (1.0 + 2.0 * clear)]);
+            }
             // If the bound grows with the pole.
             for [least, most] in
                 [[1.0 - 2.0 * near, 1.0 + 2.0 * near], [-1.0 - 2.0 * near, -1.0 + 2.0 * near]]
