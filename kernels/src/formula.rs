@@ -133,18 +133,19 @@ pub fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
 #[inline(always)]
 pub fn windowed(pair: &Pair, w: f64, limits: &Limits) -> Term {
     let (of, window2) = (pair.wtilde.re, limits.limittwo);
-    let (q, p) = (broadened(w - of, -1.0, window2), broadened(w + of, 1.0, window2));
+    let window = sqrt(window2);
+    let (q, p) = (broadened(w - of, -window, window2), broadened(w + of, window, window2));
     let residue = pair.wtilde * pair.eps;
     Term { ssx: residue * (q - p) * 0.5, sch: residue * q }
 }
 
-/// `1/x`, or `(x + sign·ig)/(x² + g²)` within the window.
+/// `1/x`, or `(x + i·window)/(x² + g²)` within the window.
 #[inline(always)]
-fn broadened(x: f64, sign: f64, window2: f64) -> Complex64 {
+fn broadened(x: f64, window: f64, window2: f64) -> Complex64 {
     let square = x * x;
-    let inside = select_unpredictable(square <= window2, window2, 0.0);
-    let one = 1.0 / (square + inside);
-    Complex::new(x * one, sign * sqrt(inside) * one)
+    let is_inside = square <= window2;
+    let one = 1.0 / (square + select_unpredictable(is_inside, window2, 0.0));
+    Complex::new(x * one, select_unpredictable(is_inside, window * one, 0.0))
 }
 
 /// How a version writes one term: its factors, `wx(iw,n)` and the limits.
