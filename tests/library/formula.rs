@@ -129,7 +129,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                         }
                     }
                 };
-                for listed in catalogue::versions() {
+                for listed in catalogue::versions().filter(|listed| !listed.is_single()) {
                     let calculator = calculator.clone().with_version(listed.id()).unwrap();
                     let sums = found(&call, &calculator, &mut placed, eta);
                     check(listed.id(), listed.is_sigma_alone(), &sums);
