@@ -1,5 +1,5 @@
 //! Tells the program its commit, in `GPP_COMMIT`, and lists the sources of `kernels/` and `cpu/` in
-//! `$OUT_DIR/sources.rs`. `core/build.rs` builds the kernels.
+//! `$OUT_DIR/sources.rs`, and archived profiles in `$OUT_DIR/archive.rs`. `core/build.rs` builds the kernels.
 
 use std::env;
 use std::fs;
@@ -31,6 +31,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let listed = sources::list(&root, &["kernels/src", "cpu/src"]);
     fs::write(out.join("sources.rs"), listed).expect("OUT_DIR can be written");
+    fs::write(out.join("archive.rs"), archive(&root)).expect("OUT_DIR can be written");
     if let Some((name, log)) = commit_of(&root, &SOURCES) {
         println!("cargo::rustc-env=GPP_COMMIT={name}");
         // A path that does not exist would have the build run every time.
@@ -38,6 +39,31 @@ fn main() {
             println!("cargo::rerun-if-changed={}", log.display());
         }
     }
+}
+
+/// Folders of profiles that `gpp explain` quotes where it is given no others.
+const ARCHIVE: [&str; 3] = [
+    "data/runs/h200-2026-11-28/si214",
+    "data/runs/h100-2026-11-27/si214-blog",
+    "data/runs/h100-2026-11-27/si214-talk",
+];
+
+/// Rust that lists these folders, each with the names and texts of its JSON records.
+fn archive(root: &Path) -> String {
+    let folder = |folder: &str| {
+        let mut files: Vec<PathBuf> = fs::read_dir(root.join(folder))
+            .expect("the archive is there")
+            .map(|entry| entry.expect("the archive is there").path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .collect();
+        files.sort();
+        let files = files.iter().map(|path| {
+            let name = path.file_name().expect("a file has a name");
+            format!("({name:?}, include_str!({path:?})),\n")
+        });
+        format!("({folder:?}, &[\n{}]),\n", files.collect::<String>())
+    };
+    format!("&[\n{}]\n", ARCHIVE.map(folder).concat())
 }
 
 /// The short name of the commit of `sources` in `root`, with `-dirty` if they differ from it, and the file that changes

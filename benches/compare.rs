@@ -263,7 +263,7 @@ fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
             done(at, seconds, sums);
         }
         for (at, listed) in ours.iter().enumerate() {
-            let found = engine.run(listed)?;
+            let found = engine.run(*listed)?;
             done(builds.len() + at, found.seconds, found.sums);
         }
         rounds += 1;

@@ -1,11 +1,11 @@
 //! How the shared libraries for C and Python are linked.
 
 use std::env;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
-/// Hides what the library has of other crates: others in the process must not find the driver's functions that
-/// `gpp-core` defines for the linker, nor the library theirs. `build/hypot.rs` says why `hypot` is wrapped. A library
-/// stays loaded once it is, since threads that it started run on. Programs that are linked with the library for C by a
-/// path look for its name alone; cargo-c, which sets the feature `capi`, gives what it installs a name with a version.
+/// Hides what the library has of other crates, so that others in the process do not find it. `build/hypot.rs` says why
+/// `hypot` is wrapped. A library stays loaded once it is, since threads that it started run on.
 pub fn link() {
     println!("cargo::rerun-if-changed=../build/shared.rs");
     let variable = |name: &str| env::var(name).unwrap_or_default();
@@ -13,8 +13,10 @@ pub fn link() {
         return;
     }
     let mut options = vec!["--exclude-libs,ALL", "-z,nodelete"];
-    if variable("CARGO_PKG_NAME") == "gpp-c" && env::var_os("CARGO_FEATURE_CAPI").is_none() {
-        options.push("-soname,libgpp_c.so");
+    let soname = format!("-soname,{}", soname());
+    if variable("CARGO_PKG_NAME") == "gpp-c" {
+        options.push(&soname);
+        name_what_is_built();
     }
     let architecture = variable("CARGO_CFG_TARGET_ARCH");
     if variable("CARGO_CFG_TARGET_ENV") == "gnu"
@@ -24,5 +26,21 @@ pub fn link() {
     }
     for option in options {
         println!("cargo::rustc-cdylib-link-arg=-Wl,{option}");
+    }
+}
+
+/// What programs for C look for: `libgpp.so.0.2`. A header and a library of two minor versions do not fit.
+fn soname() -> String {
+    let [major, minor] = ["MAJOR", "MINOR"]
+        .map(|part| env::var(format!("CARGO_PKG_VERSION_{part}")).unwrap_or_default());
+    format!("libgpp.so.{major}.{minor}")
+}
+
+/// Lets programs that are linked with Cargo's `libgpp_c.so` find it where it was built.
+fn name_what_is_built() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    if let Some(profile) = out.ancestors().nth(3) {
+        // It may be there.
+        let _ = symlink("libgpp_c.so", profile.join(soname()));
     }
 }

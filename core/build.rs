@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use miniz_oxide::deflate::compress_to_vec;
 
-#[path = "../build/compiler.rs"]
+#[path = "build/compiler.rs"]
 mod compiler;
 
 const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
@@ -18,12 +18,16 @@ const HOW_TO_INSTALL: &str = "install a compiler with `core` for nvptx64: \
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = own.parent().expect("the repository is around it").to_path_buf();
-    for path in ["Cargo.toml", "Cargo.lock", "build", "kernels", "cpu"] {
-        println!("cargo::rerun-if-changed={}", root.join(path).display());
+    let sources = Path::new(gpp_kernels::FOLDER);
+    let root = sources.parent().expect("a folder is around it");
+    // Outside of the repository there are no files of a workspace.
+    let of_workspace = ["Cargo.toml", "Cargo.lock"].map(|file| root.join(file));
+    for path in of_workspace.iter().filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
     }
-    println!("cargo::rerun-if-changed=build.rs");
+    for path in [sources, Path::new("build.rs"), Path::new("build")] {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
     println!("cargo::rerun-if-env-changed=GPP_KERNEL_RUSTC");
     if let Ok(version) = compiler::own().version() {
         println!("cargo::rustc-env=GPP_RUSTC={version}");
@@ -31,7 +35,7 @@ fn main() {
 
     // In the folder of the profile, so that builds with other features find them built.
     let kernels = out.ancestors().nth(3).unwrap_or(&out).join("kernels");
-    let text = match compiler::first_that_builds(&compiler::all(), &root, "kernels", &kernels) {
+    let text = match compiler::first_that_builds(&compiler::all(), sources, &kernels) {
         Ok(compiler::Built { version, ptx }) => {
             println!("cargo::rustc-env=GPP_KERNELS_BY={version}");
             compiler::with_bounds(&ptx)

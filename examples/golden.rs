@@ -39,7 +39,7 @@ fn main() -> Result<(), gpp::error::Error> {
         let source = ProblemSource {
             input: ProblemInput::System(system, seed),
             energies: grid.clone(),
-            eta: None,
+            time_ordered: None,
         };
         let problem = source.load(progress)?;
         let at = grid.as_ref().map(|_| GoldenEnergies::from_header(problem.header()));

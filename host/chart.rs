@@ -1,4 +1,4 @@
-//! Charts in SVG: rooflines and Σ(ω).
+//! Charts in SVG: times, rooflines and Σ(ω).
 
 use std::io::Write;
 use std::ops::Range;
@@ -281,6 +281,75 @@ fn plain(value: f64) -> String {
     let digits = (-value.log10().floor()).max(0.0) as usize;
     format!("{value:.digits$}")
 }
+
+/// Times of versions as bars, one below the other, each series in its colour.
+pub struct Bars {
+    pub title: String,
+    /// Version and milliseconds.
+    pub bars: Vec<(String, f64)>,
+}
+
+impl Chart for Bars {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn size(&self) -> (u32, u32) {
+        (SIZE.0, (TOP + BAR * self.bars.len() as i32 + AT_BOTTOM) as u32)
+    }
+
+    fn draw(&self, on: &Area) -> Drawn {
+        let names = self.bars.iter().map(|(name, _)| width(on, name, LABEL)).max().unwrap_or(0);
+        let (left, right) = (EDGE + names + 12, on.dim_in_pixel().0 as i32 - RIGHT);
+        let (count, bottom) = (self.bars.len(), TOP + BAR * self.bars.len() as i32);
+        let series = |name: &str| catalogue::series_of(name).map_or("", |series| series.id);
+        let mut shown: Vec<&str> = self.bars.iter().map(|(name, _)| series(name)).collect();
+        shown.dedup();
+        let color = |name: &str| {
+            let place = shown.iter().position(|shown| *shown == series(name)).unwrap_or(0);
+            PARTS[place % PARTS.len()].1
+        };
+        // The longest bar leaves room for its number.
+        let most = 1.12 * self.bars.iter().map(|(_, ms)| *ms).fold(1e-300, f64::max);
+        let mut plot = ChartBuilder::on(on)
+            .margin_top(TOP)
+            .margin_right(RIGHT)
+            .x_label_area_size(AT_BOTTOM)
+            .margin_left(left)
+            .build_cartesian_2d(0.0..most, 0..BAR * count as i32)?;
+        plot.configure_mesh()
+            .disable_y_mesh()
+            .bold_line_style(INK.mix(0.1))
+            .light_line_style(INK.mix(0.0))
+            .axis_style(INK)
+            .label_style(letters(LABEL))
+            .x_labels(8)
+            .x_label_formatter(&|value| label(*value, &(0.0..most)))
+            .x_desc("time of one calculation [ms]")
+            .draw()?;
+        for (index, (name, ms)) in self.bars.iter().enumerate() {
+            let top = TOP + BAR * index as i32;
+            let end = left + (f64::from(right - left) * ms / most) as i32;
+            let (from, to) = ((left, top + 4), (end, top + BAR - 4));
+            on.draw(&Rectangle::new([from, to], color(name).filled()))?;
+            let at = top + BAR / 2;
+            on.draw_text(name, &middle(LABEL, HPos::Right), (left - 8, at))?;
+            on.draw_text(&format!("{ms:.1}"), &middle(LABEL, HPos::Left), (end + 6, at))?;
+        }
+        on.draw(&PathElement::new(vec![(left, TOP), (left, bottom)], INK))?;
+        let mut x = left;
+        for (place, name) in shown.iter().enumerate() {
+            let square = [(x, SUBTITLE - 6), (x + 12, SUBTITLE + 6)];
+            on.draw(&Rectangle::new(square, PARTS[place % PARTS.len()].1.filled()))?;
+            on.draw_text(name, &middle(LABEL, HPos::Left), (x + 18, SUBTITLE))?;
+            x += width(on, name, LABEL) + 40;
+        }
+        head(on, left, &self.title, "", x)
+    }
+}
+
+/// Pixels from a bar to the next.
+const BAR: i32 = 26;
 
 /// Pixels around and between the plots, with room for numbers, and for the name of an axis.
 const LEFT: i32 = 116;

@@ -16,6 +16,7 @@ use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
 use crate::output::{self, Progress};
 use crate::problem::Even;
+use crate::problem::header::LARGEST_WINDOW;
 use crate::problem::heavy::TOLERANCE;
 use crate::problem::range::LARGEST_POLE;
 use crate::problem::synthesis::DEFAULT_SEED;
@@ -231,21 +232,26 @@ pub struct ProblemArgs {
     formula: FormulaName,
 
     /// Broadening η in eV of --formula time-ordered, 0 for none
-    #[arg(long, value_name = "EV", value_parser = eta, allow_negative_numbers = true, hide_short_help = true)]
-    #[arg(required_if_eq("formula", "time-ordered"))]
+    #[arg(long, value_name = "EV", value_parser = |text: &str| within(text, LARGEST_POLE), allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, required_if_eq("formula", "time-ordered"))]
     eta: Option<f64>,
+
+    /// Distance in eV from a real pole within which --formula time-ordered --eta 0 has a broadening as large
+    #[arg(long, value_name = "EV", value_parser = |text: &str| within(text, LARGEST_WINDOW), allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, default_value_t, requires = "eta")]
+    window: f64,
 }
 
 impl ProblemArgs {
-    /// The broadening of the time-ordered formula, none for BerkeleyGW's.
-    pub fn eta(&self) -> Result<Option<f64>> {
+    /// Broadening and window of the time-ordered formula, none for BerkeleyGW's.
+    pub fn time_ordered(&self) -> Result<Option<[f64; 2]>> {
         if self.formula == FormulaName::Berkeleygw && self.eta.is_some() {
             return Err(invalid(
                 "--eta",
                 "is the broadening of --formula time-ordered, which is not given",
             ));
         }
-        Ok(self.eta)
+        Ok(self.eta.map(|eta| [eta, self.window]))
     }
 }
 
@@ -256,11 +262,10 @@ enum FormulaName {
     TimeOrdered,
 }
 
-fn eta(text: &str) -> Result<f64, String> {
-    let is_broadening = |eta: &f64| (0.0..=LARGEST_POLE).contains(eta);
+fn within(text: &str, most: f64) -> Result<f64, String> {
     text.parse()
         .ok()
-        .filter(is_broadening)
+        .filter(|ev: &f64| (0.0..=most).contains(ev))
         .ok_or_else(|| "needs a number of eV that is not negative".into())
 }
 
@@ -538,6 +543,10 @@ pub struct TableArgs {
     /// A run: its JSON, or a folder of `gpp profile`
     #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
+
+    /// Draws the times of the first series as bars
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    pub plot: Option<PathBuf>,
 }
 
 /// Where `profile` stores its records, and the others look for them.
@@ -578,7 +587,7 @@ pub struct DiffArgs {
 
 #[derive(Args)]
 pub struct CardArgs {
-    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/, if it exists]
+    /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/ if it exists, or else the archived profiles in this program]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
 

@@ -18,7 +18,14 @@ use crate::terminal::{TextTable, ms, or_dash, outcome, percent};
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
     let names = args.versions.join(",");
     let versions = named(&names, BackEnd::Gpu)?;
-    let measured = Measured::load(args.cards.from.as_deref())?;
+    let Some(measured) = Measured::load(args.cards.from.as_deref())? else {
+        let card = |version: &Version| {
+            let measured = Measured::archived(version.id())?.unwrap_or_default();
+            measured.card(version.id(), measured.before(version.id()))
+        };
+        let cards = versions.iter().map(card).collect::<Result<Vec<_>>>()?;
+        return show(&cards, &args.cards, LINES);
+    };
     // A series goes without versions that its records lack, unless they lack all; one that is named fails.
     let ids = measured.ids();
     let lacks_all = versions.iter().all(|version| !ids.contains(&version.id()));
@@ -40,7 +47,12 @@ pub fn diff(args: &DiffArgs) -> anyhow::Result<bool> {
         let what = format!("{old} and {new} are the same version: give two different ones");
         return Err(invalid("", what).into());
     }
-    let measured = Measured::load(args.cards.from.as_deref())?;
+    let measured = match Measured::load(args.cards.from.as_deref())? {
+        Some(measured) => measured,
+        None => Measured::archived(version.id())?
+            .filter(|archived| archived.ids().contains(&before.id()))
+            .unwrap_or_default(),
+    };
     let card = measured.card(version.id(), Some(before.id()))?;
     show(&[card], &args.cards, usize::MAX)
 }

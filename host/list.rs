@@ -49,8 +49,11 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let system = System::find(&args.system)?;
     check(&args.output)?;
     let energies = args.energies.map(EnergyGrid::Spaced);
-    let source =
-        ProblemSource { input: ProblemInput::System(system, args.seed), energies, eta: None };
+    let source = ProblemSource {
+        input: ProblemInput::System(system, args.seed),
+        energies,
+        time_ordered: None,
+    };
     let problem = source.load(progress)?;
     let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
         let what = format!(

@@ -14,7 +14,7 @@ use crate::profile::{Measured, RUN};
 use crate::record::run::RunRecord;
 use crate::roofline::MemoryLevel;
 use crate::summary::{agreement, power, system};
-use crate::table::{Section, TableRow, cells, notes, sections};
+use crate::table::{Section, TableRow, bars, cells, notes, sections};
 use crate::terminal::TextTable;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<bool> {
@@ -176,6 +176,7 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
 fn results(sections: &[Section]) -> Markup {
     html! { @for section in sections {
         @if sections.len() > 1 { h3 { (section.series) } }
+        @if !section.rows.is_empty() { figure { (PreEscaped(bars(section).inline())) } }
         (sheet(cells(section), true))
         p .note {
             "Medians of runs with the data on the device."

@@ -8,6 +8,7 @@ use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
 use crate::devices::Control;
 use crate::engine::{Calculation, Engine};
 use crate::error::{Result, invalid};
+use crate::kernels::plan::Poles;
 use crate::measure::{measure, window};
 use crate::output::{Progress, STOP, check_outputs, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
@@ -40,7 +41,7 @@ pub fn measured(
     let names = args.version.as_deref();
     let named = names.map_or(Ok(Vec::new()), |names| named_for(names, BackEnd::Gpu, None))?;
     let source = ProblemSource::from_args(&args.problem, SMALL_SYSTEM)?;
-    if args.static_ch && source.eta.is_some() {
+    if args.static_ch && source.time_ordered.is_some() {
         return Err(invalid("--static-ch", "is of BerkeleyGW's formula").into());
     }
     let limits = args.limits();
@@ -91,6 +92,7 @@ pub fn measured(
     versions.retain(|listed| {
         is_named(listed.id()) || listed.gpu().is_none_or(|gpu| device.info().runs(gpu))
     });
+    versions.iter().try_for_each(|listed| listed.require_for(problem.outline()))?;
     let plan = RunPlan {
         versions: versions.clone(),
         warmup: args.warmup,
@@ -177,6 +179,7 @@ fn sample(
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
         _ if args.is_single() || args.sigma_alone || args.problem.energies.is_some() => BEST,
+        _ if problem.poles() == Poles::Windowed => BEST,
         _ if problem.nw() > MINI_APPS_ENERGIES => BEST,
         BackEnd::Gpu => MAIN,
         BackEnd::Cpu if problem.terms() > LARGE => BEST,

@@ -29,8 +29,8 @@ pub enum ProblemInput {
 pub struct ProblemSource {
     pub input: ProblemInput,
     pub energies: Option<EnergyGrid>,
-    /// Broadening in eV of the time-ordered formula, none for BerkeleyGW's.
-    pub eta: Option<f64>,
+    /// Broadening and window in eV of the time-ordered formula, none for BerkeleyGW's.
+    pub time_ordered: Option<[f64; 2]>,
 }
 
 impl ProblemSource {
@@ -42,7 +42,8 @@ impl ProblemSource {
                 ProblemInput::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
         };
-        Ok(ProblemSource { input, energies: args.energies.map(EnergyGrid::Even), eta: args.eta()? })
+        let energies = args.energies.map(EnergyGrid::Even);
+        Ok(ProblemSource { input, energies, time_ordered: args.time_ordered()? })
     }
 
     /// Name of the system, or of the file without its extension.
@@ -66,8 +67,9 @@ impl ProblemSource {
         if let Some(EnergyGrid::Even(even)) = &self.energies {
             flags.extend(["--energies".into(), even.to_string().into()]);
         }
-        if let Some(eta) = self.eta {
-            flags.extend(["--formula", "time-ordered", "--eta", &eta.to_string()].map(Into::into));
+        if let Some([eta, window]) = self.time_ordered.map(|of| of.map(|ev| ev.to_string())) {
+            let of = ["--formula", "time-ordered", "--eta", &eta, "--window", &window];
+            flags.extend(of.map(Into::into));
         }
         flags
     }
@@ -80,8 +82,8 @@ impl ProblemSource {
         if let Some(grid) = &self.energies {
             source.set_energies(grid);
         }
-        if let Some(eta) = self.eta {
-            source.set_eta(eta);
+        if let Some([eta, window]) = self.time_ordered {
+            source.set_time_ordered(eta, window);
         }
         Ok(source)
     }

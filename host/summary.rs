@@ -22,7 +22,10 @@ pub fn system(s: &SystemInfo) -> String {
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
     };
-    let formula = s.time_ordered_eta_ev.map(|eta| format!("; time-ordered, η {eta} eV"));
+    let formula = s.time_ordered_eta_ev.map(|eta| match s.time_ordered_window_ev {
+        None => format!("; time-ordered, η {eta} eV"),
+        Some(window) => format!("; time-ordered, window {window} eV"),
+    });
     format!(
         "{}: {} bands ({} occupied), {igp}, {} G, {}; {:.3e} terms{}",
         s.name,

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::catalogue::{self, find, series_of};
+use crate::chart::{Bars, write_svg};
 use crate::cli::TableArgs;
 use crate::error::invalid;
 use crate::output::print;
@@ -20,8 +21,19 @@ pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
         let what = format!("has no verified result: {}", left_out.join(", "));
         return Err(invalid(path.display(), what).into());
     }
+    if let Some(plot) = &args.plot {
+        let sections = self::sections(&run, "");
+        let section = sections.iter().find(|section| !section.rows.is_empty());
+        write_svg(plot, &bars(section.expect("one has a row")))?;
+    }
     print(|to| text(to, &sections))?;
     Ok(true)
+}
+
+/// The times of a section.
+pub fn bars(section: &Section) -> Bars {
+    let bar = |row: &TableRow| (row.result.version.clone(), 1e3 * row.result.times.median);
+    Bars { title: section.title.clone(), bars: section.rows.iter().map(bar).collect() }
 }
 
 /// What was published of a version, measured on one V100.

@@ -2,6 +2,7 @@
 //! and names them in GPP_PTXAS and GPP_NVDISASM; else those on the PATH do, and without any the tests are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -9,6 +10,7 @@ use std::sync::OnceLock;
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::arrays::REPACK_SYMBOL;
 use gpp::kernels::offdiag::MatrixVersion;
+use gpp::kernels::single::COPY_SYMBOL;
 use gpp::kernels::versions::{self, ALL, PER_BAND};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,7 +39,12 @@ fn main() {
         let trial = Trial::test(name, move || assembles(&ptxas, architecture));
         trials.push(trial.with_ignored_flag(no_ptxas));
     }
-    let trial = Trial::test("hot loops neither spill nor divide", move || hot(&ptxas, &nvdisasm));
+    let trial = Trial::test("hot loops neither spill nor divide", {
+        let (ptxas, nvdisasm) = (ptxas.clone(), nvdisasm.clone());
+        move || hot(&ptxas, &nvdisasm)
+    });
+    trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
+    let trial = Trial::test("loops of s4 have no FP64", move || without_fp64(&ptxas, &nvdisasm));
     trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -73,7 +80,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| entry.symbol);
-    let others = [reduction::SYMBOL, REPACK_SYMBOL, peaks::FMA_SYMBOL];
+    let others = [reduction::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL, peaks::FMA_SYMBOL];
     let others = others.into_iter().chain(peaks::READ_SYMBOLS);
     let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
     // By the name's begin, so that copies of a version may as much.
@@ -200,20 +207,13 @@ fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
 }
 
 fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let disassemble = |(_, image): &(String, Vec<u8>)| {
-        let file = tempfile::NamedTempFile::new()?;
-        std::fs::write(file.path(), image)?;
-        run(Command::new(nvdisasm).arg("-c").arg(file.path()))
-    };
-    let disassembly: Result<Vec<String>, Failed> =
-        looked_into(ptxas)?.par_iter().map(disassemble).collect();
-    let kernels = innermost(&disassembly?.concat());
+    let kernels = innermost(&disassembly(ptxas, nvdisasm)?);
     let mut failures = Vec::new();
     for (symbol, Spills { in_loop: allowed, .. }) in expected() {
-        let hot: Vec<_> =
-            kernels.get(symbol).into_iter().flatten().filter(|one| one.fp64 > 0).collect();
+        let is_hot = |one: &&Loop| one.fp64 > 0 || one.single_reciprocals > 0;
+        let hot: Vec<_> = kernels.get(symbol).into_iter().flatten().filter(is_hot).collect();
         // Nothing is summed where arrays are laid out.
-        let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL].contains(&symbol);
+        let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL].contains(&symbol);
         if hot.is_empty() && !lays_out && of_products(symbol).is_none() {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
@@ -230,6 +230,51 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
+    Ok(())
+}
+
+/// What `nvdisasm -c` prints of all kernels.
+fn disassembly(ptxas: &Path, nvdisasm: &Path) -> Result<String, Failed> {
+    let disassemble = |(_, image): &(String, Vec<u8>)| {
+        let file = tempfile::NamedTempFile::new()?;
+        std::fs::write(file.path(), image)?;
+        run(Command::new(nvdisasm).arg("-c").arg(file.path()))
+    };
+    let disassembly: Result<Vec<String>, Failed> =
+        looked_into(ptxas)?.par_iter().map(disassemble).collect();
+    Ok(disassembly?.concat())
+}
+
+/// Neither the bands' loops nor those around them, in the PTX and in what is made of it.
+fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
+    let (ptx, disassembly) = (own(), disassembly(ptxas, nvdisasm)?);
+    let mut kernels = 0;
+    for section in disassembly.split("\n.text.").skip(1) {
+        let (name, code) = section.split_once(':').unwrap_or((section, ""));
+        if !name.starts_with("gpp_s4_") {
+            continue;
+        }
+        kernels += 1;
+        let (instructions, loops) = all_loops(code);
+        let of_bands = loops.iter().map(|of| &instructions[of.clone()]);
+        let of_bands: Vec<_> =
+            of_bands.filter(|code| counted(code).single_reciprocals > 0).collect();
+        assert!(of_bands.len() >= 10, "{name} has {} loops over bands", of_bands.len());
+        let is_fp64 = |instruction: &&&str| {
+            operation(instruction).starts_with('D') || instruction.contains("F64")
+        };
+        let found: Vec<_> = of_bands.into_iter().flatten().filter(is_fp64).collect();
+        assert!(found.is_empty(), "{name}: {found:#?}");
+
+        let text = ptx.module(name).unwrap_or_default();
+        let blocks: Vec<&str> = text.split("\n$L__BB").collect();
+        let of_bands = blocks.iter().filter(|block| block.contains("rcp.approx.ftz.f32"));
+        let of_bands: Vec<_> = of_bands.collect();
+        assert!(of_bands.len() >= 5, "{name} has {} blocks of bands", of_bands.len());
+        let found = of_bands.iter().flat_map(|block| block.lines()).find(|l| l.contains(".f64"));
+        assert_eq!(found, None, "{name}");
+    }
+    assert_eq!(kernels, 6, "kernels of s4");
     Ok(())
 }
 
@@ -288,6 +333,8 @@ fn usage(assembled: &[(String, Vec<u8>)]) -> BTreeMap<String, Usage> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Loop {
     fp64: u32,
+    /// Reciprocals of FP32, as no loop in FP64 has.
+    single_reciprocals: u32,
     /// Loads and stores of local memory: spills, where there is no stack frame besides.
     spills: u32,
     /// Conversions between integers and numbers: of a division of integers, there is no other.
@@ -304,7 +351,18 @@ fn innermost(disassembly: &str) -> BTreeMap<String, Vec<Loop>> {
     kernels
 }
 
+/// The innermost loops of a kernel.
 fn loops(code: &str) -> Vec<Loop> {
+    let (instructions, all) = all_loops(code);
+    let holds_another = |of: &Range<usize>| {
+        all.iter().any(|other| other != of && of.start <= other.start && other.end <= of.end)
+    };
+    let innermost = all.iter().filter(|of| !holds_another(of));
+    innermost.map(|of| counted(&instructions[of.clone()])).collect()
+}
+
+/// The instructions of a kernel, and where its loops are.
+fn all_loops(code: &str) -> (Vec<&str>, Vec<Range<usize>>) {
     let mut instructions = Vec::new();
     let mut labels = BTreeMap::new();
     for line in code.lines().map(str::trim) {
@@ -326,13 +384,8 @@ fn loops(code: &str) -> Vec<Loop> {
             ends.insert(target, at);
         }
     }
-    let holds_another = |begin: usize, end: usize| {
-        ends.iter().any(|(&b, &e)| (b, e) != (begin, end) && begin <= b && e <= end)
-    };
-    ends.iter()
-        .filter(|&(&begin, &end)| !holds_another(begin, end))
-        .map(|(&begin, &end)| counted(&instructions[begin..=end]))
-        .collect()
+    let all = ends.into_iter().map(|(begin, end)| begin..end + 1).collect();
+    (instructions, all)
 }
 
 fn counted(instructions: &[&str]) -> Loop {
@@ -340,6 +393,7 @@ fn counted(instructions: &[&str]) -> Loop {
     for instruction in instructions {
         match operation(instruction) {
             "DFMA" | "DMUL" | "DADD" => counts.fp64 += 1,
+            "MUFU" if instruction.contains("MUFU.RCP ") => counts.single_reciprocals += 1,
             "LDL" | "STL" => counts.spills += 1,
             "I2F" | "F2I" => counts.divisions += 1,
             _ => {}

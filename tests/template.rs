@@ -8,7 +8,7 @@ use gpp::devices::gpu::NO_KERNELS;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 #[allow(dead_code, reason = "the build script uses all of it")]
-#[path = "../build/compiler.rs"]
+#[path = "../core/build/compiler.rs"]
 mod compiler;
 
 const TEMPLATE: &str = "examples/template-kernel";
@@ -35,7 +35,7 @@ fn builds() -> Result<(), Failed> {
     }
     std::fs::write(folder.join(".cargo/config.toml"), "[build]\nbuild-dir = \"elsewhere\"\n")?;
     let target = folder.join("target");
-    let built = compiler::first_that_builds(&compiler::all(), &folder, "kernel", &target)?;
+    let built = compiler::first_that_builds(&compiler::all(), &folder.join("kernel"), &target)?;
     for part in [".visible .entry axpy(", "fma.rn.f64", "%ctaid.x"] {
         assert!(built.ptx.contains(part), "by {} no {part}:\n{}", built.version, built.ptx);
     }

@@ -24,7 +24,7 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
 
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
-  integer(c_int32_t), parameter :: version = 100
+  integer(c_int32_t), parameter :: version = 200
 
   ! Kinds of the formula.
   integer(c_int32_t), parameter :: berkeleygw = 1, time_ordered = 2
@@ -66,7 +66,7 @@ module gpp
 
   type, bind(c) :: c_formula
     integer(c_int32_t) :: kind
-    real(c_double) :: gamma, sexcut, eta
+    real(c_double) :: gamma, sexcut, eta, window
   end type c_formula
 
   ! The address of an array, whose name and least shape a message has.
@@ -269,7 +269,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -280,7 +280,7 @@ contains
     real(c_double), intent(in), target :: e(:), occ(:), omega(:)
     complex(c_double_complex), intent(inout), target :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     logical, intent(in), optional :: aqsm_local
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
@@ -292,13 +292,13 @@ contains
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
   ! ch(l, m, iw). Units, ranks and failures are as in gpp_sums; the version is the fastest for matrices.
   subroutine gpp_matrix(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, a, e, occ, omega, sx, ch, status, &
-      gamma, sexcut, on_device, at_bands, sigma_alone, eta)
+      gamma, sexcut, on_device, at_bands, sigma_alone, eta, window)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -309,7 +309,7 @@ contains
     real(c_double), intent(in), target :: e(:), occ(:), omega(:)
     complex(c_double_complex), intent(inout), target :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     ! Whether wtilde, eps and a are on the GPU.
     logical, intent(in), optional :: on_device
     ! As of gpp_matrix_at.
@@ -318,7 +318,7 @@ contains
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, &
-      at_bands, sigma_alone, eta, screening)
+      at_bands, sigma_alone, eta, window, screening)
   end subroutine gpp_matrix
 
   ! Places a screening for gpp_sums_at and gpp_matrix_at, until the next one or gpp_release. Keep both matrices
@@ -349,7 +349,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, screening)
+      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -362,8 +362,9 @@ contains
     integer(c_int32_t), intent(out) :: status
     ! sig%gamma in eV and sig%sexcut; 0.5 and 4 by default. With eta the time-ordered formula is in the place of
     ! BerkeleyGW's: with w = omega - e and the broadening eta in eV, the sum of asx and ach is that of
-    ! vcoul wtilde eps M/2 ((1 - occ)/(w - wtilde + i eta) + occ/(w + wtilde - i eta)).
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    ! vcoul wtilde eps M/2 ((1 - occ)/(w - wtilde + i eta) + occ/(w + wtilde - i eta)). Nearer to a real pole than
+    ! window, ABINIT's zcut in eV, eta is as large; then it is 0 elsewhere, asx is zero, and matrices need a CPU.
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     ! Whether aqsm is (ngpown, nbands): the rows of this rank's G' alone.
     logical, intent(in), optional :: aqsm_local
     ! Whether both matrices are on the GPU.
@@ -404,13 +405,13 @@ contains
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
-      limits(gamma, sexcut, eta), to(1), to(2), to(3), energy, to(4))
+      limits(gamma, sexcut, eta, window), to(1), to(2), to(3), energy, to(4))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0
   end subroutine gpp_sums_at
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
   subroutine gpp_matrix_at(calculator, a, e, occ, omega, sx, ch, status, gamma, sexcut, on_device, at_bands, &
-      sigma_alone, eta, screening)
+      sigma_alone, eta, window, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! a(ig, n, l), matrix elements of band l with band n: (ncouls, nbands, bands). Of more rows the first are used,
     ! and copied. On a GPU it is copied to the host.
@@ -423,7 +424,7 @@ contains
     complex(c_double_complex), intent(inout), target :: sx(:, :, :), ch(:, :, :)
     integer(c_int32_t), intent(out) :: status
     ! As of gpp_sums_at.
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     ! Whether a is on the GPU.
     logical, intent(in), optional :: on_device
     ! Whether omega has the energy of each band l, so that nw is bands. sx and ch are then (bands, bands, 2): rows at
@@ -456,7 +457,7 @@ contains
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
     if (status == gpp_ok) status = c_matrix(calculator%handle, given, of, int(size(omega), c_int64_t), at_omega, &
-      limits(gamma, sexcut, eta), to(1), to(2))
+      limits(gamma, sexcut, eta, window), to(1), to(2))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) sx(:bands, :bands, :matrices) = 0
   end subroutine gpp_matrix_at
 
@@ -497,15 +498,15 @@ contains
     if (present(given)) is = merge(1_c_int32_t, 0_c_int32_t, given)
   end function flag
 
-  function limits(gamma, sexcut, eta) result(formula)
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+  function limits(gamma, sexcut, eta, window) result(formula)
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     type(c_formula) :: formula
-    formula = c_formula(berkeleygw, 0.5_c_double, 4.0_c_double, 0.0_c_double)
+    formula = c_formula(berkeleygw, 0.5_c_double, 4.0_c_double, 0.0_c_double, 0.0_c_double)
     if (present(gamma)) formula%gamma = gamma
     if (present(sexcut)) formula%sexcut = sexcut
-    if (.not. present(eta)) return
-    formula%kind = time_ordered
-    formula%eta = eta
+    if (present(eta) .or. present(window)) formula%kind = time_ordered
+    if (present(eta)) formula%eta = eta
+    if (present(window)) formula%window = window
   end function limits
 
   subroutine look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
@@ -609,7 +610,7 @@ contains
     end if
   end function required
 
-  ! The library's version, as in '0.1.0'.
+  ! The library's version, as in '0.2.0'.
   function gpp_version() result(text)
     character(len=:), allocatable :: text
     text = from_c(c_version())

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define GPP_VERSION 100
+#define GPP_VERSION 200
 
 /*
  `kind` of BerkeleyGW's formula, with a near form and a cutoff.
@@ -208,6 +208,11 @@ typedef struct gpp_formula {
    Broadening η of the time-ordered formula in eV.
    */
   double eta;
+  /*
+   Its window in eV, zero for none: ABINIT's zcut, the distance from a real pole within which the broadening is as
+   large; eta must be zero, and Σ alone is summed. Matrices need a CPU.
+   */
+  double window;
 } gpp_formula;
 
 /*
@@ -255,7 +260,7 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The library's version, such as "0.1.0", a static string.
+ The library's version, such as "0.2.0", a static string.
  */
 const char *gpp_version(void);
 

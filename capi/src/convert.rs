@@ -243,10 +243,11 @@ impl Checks<'_> {
             return Ok(gpp_core::Formula::default());
         }
         // SAFETY: the caller's word.
-        let &CFormula { kind, gamma, sexcut, eta } = unsafe { self.one("formula", formula) }?;
+        let &CFormula { kind, gamma, sexcut, eta, window } =
+            unsafe { self.one("formula", formula) }?;
         match kind {
             FORMULA_BERKELEYGW => Ok(gpp_core::Formula::BerkeleyGw { gamma, sexcut }),
-            FORMULA_TIME_ORDERED => Ok(gpp_core::Formula::TimeOrdered { eta }),
+            FORMULA_TIME_ORDERED => Ok(gpp_core::Formula::TimeOrdered { eta, window }),
             _ => {
                 let needs = "GPP_FORMULA_BERKELEYGW (1) or GPP_FORMULA_TIME_ORDERED (2)";
                 Err(argument(format!("formula.kind needs {needs}, found {kind}")))

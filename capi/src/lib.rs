@@ -190,9 +190,12 @@ pub struct CFormula {
     pub sexcut: f64,
     /// Broadening η of the time-ordered formula in eV.
     pub eta: f64,
+    /// Its window in eV, zero for none: ABINIT's zcut, the distance from a real pole within which the broadening is as
+    /// large; eta must be zero, and Σ alone is summed. Matrices need a CPU.
+    pub window: f64,
 }
 
-/// The library's version, such as "0.1.0", a static string.
+/// The library's version, such as "0.2.0", a static string.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

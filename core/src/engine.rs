@@ -161,6 +161,7 @@ impl<'a> Engine<'a> {
         control: Control,
     ) -> Result<Calculation> {
         let problem = self.problem();
+        kernel.require_for(problem.outline())?;
         let batches = match energies {
             Some(energies) => problem.batches_at(energies),
             None => kernel.batches(problem),

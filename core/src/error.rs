@@ -459,6 +459,7 @@ quantities! {
     VcoulLoc: "vcoul_loc" "(igp)" "vcoul" 0;
     Sexcut: "sexcut" "" "sexcut" 11;
     Eta: "eta" "" "eta" 0;
+    Window: "window" "" "window" 0;
     Wtilde: "wtilde_array" "(ig,igp)" "wtilde" 12;
     IEps: "I_eps_array" "(ig,igp)" "eps" 13;
     Aqsntemp: "aqsntemp" "(ig,n)" "aqsn" 14;

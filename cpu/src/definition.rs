@@ -157,6 +157,9 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         [wtilde, eps]: [ComplexVector<S>; 2],
         w: S::f64s,
     ) -> [ComplexVector<S>; 2] {
+        if self.limits.has_window() {
+            return self.windowed([wtilde, eps], w);
+        }
         let token = self.token;
         let wtilde2 = wtilde * wtilde;
         let omega2 = wtilde2 * eps;
@@ -180,6 +183,21 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let ssx = ssx.keep(token, is_some & is_kept);
         let sch = (delw * eps).keep(token, is_first);
         [sch, ssx]
+    }
+
+    /// The same by [`gpp_kernels::formula::windowed`].
+    #[inline(always)]
+    fn windowed(&self, [wtilde, eps]: [ComplexVector<S>; 2], w: S::f64s) -> [ComplexVector<S>; 2] {
+        let (zero, window2) = (splat(self.token, 0.0), splat(self.token, self.limits.limittwo));
+        let quotient = |x: S::f64s, window: f64| {
+            let is_inside = (x * x).simd_le(window2);
+            let one = self.one_over(x * x + is_inside.select(window2, zero));
+            ComplexVector::new(x * one, is_inside.select(one * window, zero))
+        };
+        let window = self.limits.limittwo.sqrt();
+        let (q, p) = (quotient(w - wtilde.re, -window), quotient(w + wtilde.re, window));
+        let half = (wtilde * eps).scale(splat(self.token, 0.5));
+        [half * q * 2.0, half * ComplexVector::new(q.re - p.re, q.im - p.im)]
     }
 }
 

@@ -292,6 +292,7 @@ pub mod alone {
         needs: paired::CPU.needs,
         kernels: &[
             kernel!(Poles::Real, planned::sum::<RealAlone, f64, _>),
+            kernel!(Poles::Windowed, planned::sum::<RealAlone, f64, _>),
             kernel!(Poles::AnySize, planned::sum::<AnyAlone, f64, _>),
         ],
         ..CPU

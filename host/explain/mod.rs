@@ -23,17 +23,17 @@ use crate::roofline::{MemoryLevel, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
 
 impl Measured {
-    /// From a folder of profiles or a run's JSON; by default from the usual folder, if there is one.
-    pub fn load(from: Option<&Path>) -> Result<Measured> {
+    /// From a folder of profiles or a run's JSON; by default from the usual folder, none if there is none.
+    pub fn load(from: Option<&Path>) -> Result<Option<Measured>> {
         let usual = Path::new(DEFAULT_FOLDER);
         let Some(path) = from.or(usual.is_dir().then_some(usual)) else {
-            return Ok(Measured::default());
+            return Ok(None);
         };
         if path.is_file() {
             let (from, run) = (path.display().to_string(), Some(record::read(path)?));
-            return Ok(Measured { from, run, ..Measured::default() });
+            return Ok(Some(Measured { from, run, ..Measured::default() }));
         }
-        Measured::in_folder(path)
+        Measured::in_folder(path).map(Some)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -295,13 +295,19 @@ pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<boo
     Ok(true)
 }
 
-const NOT_MEASURED: &str = "No measurements given: `gpp profile` makes them on a GPU, and --from reads others, such as \
+const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, and --from reads others, such as \
     those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let Idea { title, text, change, source, file, .. } = &card.idea;
     let against = card.before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
     writeln!(to, "{}{against}: {title}\n", card.version)?;
+    let Diagnosis { why, bound } = &card.diagnosis;
+    if why.is_some() || bound.is_some() {
+        let mut verdict = [bound, why].into_iter().flatten();
+        verdict.try_for_each(|text| writeln!(to, "- {text}"))?;
+        writeln!(to)?;
+    }
     if lines != usize::MAX {
         text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
     }
@@ -315,7 +321,6 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let Some(measured) = &card.measured else { return Ok(()) };
     writeln!(to, "{measured}")?;
     rows_table(card, card.rows.iter()).filled().print(to)?;
-    card.diagnosis.texts().try_for_each(|text| writeln!(to, "- {text}"))?;
     writeln!(to)
 }
 

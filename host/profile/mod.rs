@@ -46,13 +46,14 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
 
     let ids: Vec<&str> = plan.versions.iter().map(|version| version.id()).collect();
     let bar = progress.bar("profiling (minutes)", 1);
-    let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device)?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
+    let report = folder.join(NCU_REPORT);
+    let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device, &report)?;
     drop(bar);
     let counters = format!("hardware counters, ncu {}", ncu.version);
     let mut profiles = aggregate(&parse(&csv)?, &SystemInfo::from_problem(&problem), &counters)?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
 
-    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
     for (name, text) in [("counters.csv", csv), (RUN, text(&run)), (CEILINGS, text(&ceilings))] {
         write_text(&folder.join(name), &text)?;
     }
@@ -75,6 +76,12 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
 pub const CEILINGS: &str = "ceilings.json";
 pub const RUN: &str = "run.json";
 
+/// What `ncu-ui` opens.
+const NCU_REPORT: &str = "counters.ncu-rep";
+
+/// Folders of the archive, and the records of each by name.
+const ARCHIVE: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/archive.rs"));
+
 /// What was measured of versions on one system and device.
 #[derive(Default)]
 pub struct Measured {
@@ -86,6 +93,26 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The records of the archive in this program of the series that a version belongs to; none of some versions.
+    pub fn archived(id: &str) -> Result<Option<Measured>> {
+        let name = path(Path::new(""), id);
+        let Some((folder, files)) =
+            ARCHIVE.iter().find(|(_, files)| files.iter().any(|(file, _)| Path::new(file) == name))
+        else {
+            return Ok(None);
+        };
+        let text = |name: &str| files.iter().find(|(file, _)| *file == name).map(|(_, text)| *text);
+        let run = text(RUN).map(|text| record::parse(text, Path::new(folder))).transpose()?;
+        let ceilings = text(CEILINGS).map(|text| record::parse(text, Path::new(folder)));
+        let profiles = files.iter().filter(|(file, _)| file.starts_with("profile-"));
+        let mut profiles: Vec<Profile> = profiles
+            .map(|(_, text)| record::parse(text, Path::new(folder)))
+            .collect::<Result<_>>()?;
+        sort(&mut profiles);
+        let from = format!("{folder}, in this program");
+        Ok(Some(Measured { from, run, profiles, ceilings: ceilings.transpose()? }))
+    }
+
     /// The records of a folder, with its run if there is one.
     pub fn in_folder(folder: &Path) -> Result<Measured> {
         let profiles = load(folder)?;
@@ -141,10 +168,14 @@ pub fn path(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("profile-{}.json", version.replace(':', "-")))
 }
 
+fn sort(profiles: &mut [Profile]) {
+    profiles.sort_by_key(|profile| catalogue::place(&profile.version).unwrap_or(usize::MAX));
+}
+
 pub fn load(folder: &Path) -> Result<Vec<Profile>> {
     let mut profiles: Vec<Profile> =
         files(folder).iter().map(|path| record::read(path)).collect::<Result<_>>()?;
-    profiles.sort_by_key(|profile| catalogue::place(&profile.version).unwrap_or(usize::MAX));
+    sort(&mut profiles);
     if profiles.is_empty() {
         let what = if folder.is_dir() {
             "holds no profile-*.json; `gpp profile` makes them"

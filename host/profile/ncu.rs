@@ -43,25 +43,42 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Runs each version once on a problem and device, and returns ncu's CSV.
-    pub fn counters(&self, versions: &str, problem: &[OsString], device: &str) -> Result<String> {
+    /// Runs each version once on a problem and device, keeps ncu's report, with the sources, in a file, and returns its
+    /// CSV.
+    pub fn counters(
+        &self,
+        versions: &str,
+        problem: &[OsString],
+        device: &str,
+        report: &Path,
+    ) -> Result<String> {
         let program = std::env::current_exe()
             .map_err(|e| ProfileError(format!("this program cannot be run: {e}")))?;
         let mut command = Command::new(&self.program);
         command
             .env("LC_ALL", "C")
             .args(["--clock-control", "none", "--kernel-name", "regex:^gpp_"])
-            .args(["--csv", "--page", "raw", "--print-units", "base", "--metrics", &list()])
+            .args(SECTIONS.map(|name| ["--section", name]).as_flattened())
+            .args(["--metrics", &list(), "--import-source", "yes", "--force-overwrite", "--export"])
+            .arg(report)
             .arg(program)
             .args(["--version", versions, "--device", device])
             .args(problem)
             .args(["--repeat", "1", "--warmup", "0", "--quiet", "--no-verify"]);
-        let text = run(&mut command)?;
+        run(&mut command)?;
+        let mut print = Command::new(&self.program);
+        print.env("LC_ALL", "C").arg("--import").arg(report);
+        print.args(["--csv", "--page", "raw", "--print-units", "base"]);
+        let text = run(&mut print)?;
         // These lines name processes and folders.
         let lines = text.lines().filter(|line| !line.starts_with("==PROF=="));
         Ok(lines.map(|line| line.to_owned() + "\n").collect())
     }
 }
+
+/// What a reader of the report in Nsight Compute finds beside the metrics.
+const SECTIONS: [&str; 5] =
+    ["SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "SourceCounters"];
 
 fn run(command: &mut Command) -> Result<String> {
     let output =

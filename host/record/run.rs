@@ -154,6 +154,9 @@ pub struct SystemInfo {
     /// Broadening in eV of the time-ordered formula; absent for BerkeleyGW's formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ordered_eta_ev: Option<f64>,
+    /// Its window in eV; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ordered_window_ev: Option<f64>,
 }
 
 impl SystemInfo {
@@ -173,6 +176,7 @@ impl SystemInfo {
             state_ev: h.state(),
             energies_ev: h.shown(),
             time_ordered_eta_ev: h.eta,
+            time_ordered_window_ev: Some(h.window).filter(|window| *window != 0.0),
         }
     }
 

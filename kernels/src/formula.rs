@@ -31,6 +31,14 @@ pub const LIMITONE: f64 = 1.0 / (4.0 * 1e-6);
 /// A bound that no `|delw|²` reaches, so that the first branch holds but at the pole itself. Its root has a reciprocal.
 pub const UNLIMITED: f64 = 1e100;
 
+impl Limits {
+    /// Whether they are those of the time-ordered formula with a window, whose square `limittwo` then is: see
+    /// [`windowed`].
+    pub fn has_window(&self) -> bool {
+        self.limitone == UNLIMITED && self.limittwo > 0.0
+    }
+}
+
 /// Factors of a term that depend on `(ig, igp)` only.
 #[derive(Clone, Copy)]
 pub struct Pair {
@@ -118,6 +126,25 @@ pub fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
         term.ssx -= omega2 * reciprocal(cden);
     }
     term
+}
+
+/// A term of the time-ordered formula for a real pole, with a window `g`, `limittwo = g²`: `1/x` becomes
+/// `(x − ig)/(x² + g²)` if `x = w − ω̃`, or `(x + ig)/(x² + g²)` if `x = w + ω̃`, where `|x| ≤ g`.
+#[inline(always)]
+pub fn windowed(pair: &Pair, w: f64, limits: &Limits) -> Term {
+    let (of, window2) = (pair.wtilde.re, limits.limittwo);
+    let (q, p) = (broadened(w - of, -1.0, window2), broadened(w + of, 1.0, window2));
+    let residue = pair.wtilde * pair.eps;
+    Term { ssx: residue * (q - p) * 0.5, sch: residue * q }
+}
+
+/// `1/x`, or `(x + sign·ig)/(x² + g²)` within the window.
+#[inline(always)]
+fn broadened(x: f64, sign: f64, window2: f64) -> Complex64 {
+    let square = x * x;
+    let inside = select_unpredictable(square <= window2, window2, 0.0);
+    let one = 1.0 / (square + inside);
+    Complex::new(x * one, sign * sqrt(inside) * one)
 }
 
 /// How a version writes one term: its factors, `wx(iw,n)` and the limits.

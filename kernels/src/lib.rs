@@ -114,6 +114,9 @@ pub mod threads;
 pub mod tiling;
 pub mod versions;
 
+/// The folder of this crate, for the build script that compiles it to PTX.
+pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
 #[cfg(target_arch = "nvptx64")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

@@ -26,6 +26,8 @@ pub enum Poles {
     AnySize,
     /// A kernel reads none: all are regular. No problem has this.
     Unread,
+    /// All are real, and quotients within a [window](crate::formula::windowed) of them are broadened.
+    Windowed,
 }
 
 impl Poles {
@@ -33,7 +35,9 @@ impl Poles {
     pub const fn admits(self, poles: Poles) -> bool {
         matches!(
             (self, poles),
-            (Poles::Any | Poles::AnySize | Poles::Unread, _) | (Poles::Real, Poles::Real)
+            (Poles::Any | Poles::AnySize | Poles::Unread, Poles::Any | Poles::Real)
+                | (Poles::Real, Poles::Real)
+                | (Poles::Windowed, Poles::Windowed)
         )
     }
 }

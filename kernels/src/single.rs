@@ -9,8 +9,9 @@ use core::ops::Range;
 
 use num_complex::{Complex32, Complex64};
 
-use crate::arrays::{Arrays, Planned};
+use crate::arrays::{Arrays, Planned, arguments};
 use crate::intrinsics::WARP;
+use crate::threads::Thread;
 use crate::tiling::{TilePlace, TileShape};
 
 /// Four `igp` of each warp: 32 of a block, as many as it has `ig`.
@@ -74,6 +75,50 @@ impl SingleCopy {
     }
 }
 
+/// Threads of a block that make copies.
+pub const COPY_THREADS: u32 = 256;
+
+pub const COPY_SYMBOL: &str = "gpp_single_copy";
+
+arguments! {
+    SingleCopyArguments {
+        /// The matrix, column-major, with room for its copy.
+        matrix: *mut Complex64,
+        height: u32,
+        /// Rows that are copied.
+        of: u32,
+        nbands: u32,
+    }
+    gpp_single_copy = |arguments| copy(Thread::calling(), &arguments);
+}
+
+/// Makes a thread's share of the rows of a copy, its padding included.
+#[inline(always)]
+pub unsafe fn copy(thread: Thread, arguments: &SingleCopyArguments) {
+    let SingleCopyArguments { matrix, height, of, nbands } = *arguments;
+    let copy = SingleCopy::behind(matrix, height, of, nbands);
+    for row in thread.strided(copy.rows) {
+        let element = |n: u32| match row < of {
+            true => *matrix.add(n as usize * height as usize + row as usize),
+            false => Complex64::new(0.0, 0.0),
+        };
+        let mut largest = 0.0;
+        for n in 0..nbands {
+            let Complex64 { re, im } = element(n);
+            let part = if re.abs() > im.abs() { re.abs() } else { im.abs() };
+            largest = if part > largest { part } else { largest };
+        }
+        let (times, scale) = scales(largest);
+        let to = copy.elements.cast_mut();
+        for n in 0..nbands {
+            let scaled = element(n) * times;
+            *to.add(n as usize * copy.rows as usize + row as usize) =
+                Complex32::new(scaled.re as f32, scaled.im as f32);
+        }
+        *to.add(copy.rows as usize * nbands as usize).cast::<f32>().add(row as usize) = scale;
+    }
+}
+
 /// What a row with this largest element is multiplied with, and its inverse, which FP32 holds.
 #[inline(always)]
 pub fn scales(largest: f64) -> (f64, f32) {
@@ -101,6 +146,35 @@ impl SingleElements {
     }
 }
 
+/// What a thread does with a band. A closure would become a function of its own that the three calls share.
+pub trait BandStep {
+    unsafe fn step(&mut self, n: u32, band: &SingleElements);
+}
+
+/// Writes a block once for each `igp` of a tile.
+macro_rules! unrolled {
+    ($t:ident => $block:block) => {{
+        const { assert!($crate::single::TILE == 4) };
+        {
+            let $t = 0;
+            $block
+        }
+        {
+            let $t = 1;
+            $block
+        }
+        {
+            let $t = 2;
+            $block
+        }
+        {
+            let $t = 3;
+            $block
+        }
+    }};
+}
+pub(crate) use unrolled;
+
 /// A thread's tile, whose bands the block stages in shared memory; all of its threads call [`SinglePairs::bands`] alike.
 #[derive(Clone, Copy)]
 pub struct SinglePairs(pub TilePlace);
@@ -109,12 +183,7 @@ impl SinglePairs {
     /// Each thread reads its own.
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
-    pub unsafe fn bands(
-        self,
-        a: &Arrays,
-        range: Range<u32>,
-        mut step: impl FnMut(u32, &SingleElements),
-    ) {
+    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: &mut impl BandStep) {
         let (aqsn, aqsm) = (SingleCopy::of_aqsn(a), SingleCopy::of_aqsm_local(a));
         for n in range {
             let at = |copy: SingleCopy, row: u32| {
@@ -124,7 +193,7 @@ impl SinglePairs {
                 aqsn: at(aqsn, self.0.ig),
                 aqsm: from_fn(|t| at(aqsm, self.0.igp + t as u32)),
             };
-            step(n, &band);
+            step.step(n, &band);
         }
     }
 
@@ -132,12 +201,7 @@ impl SinglePairs {
     /// each thread, one half of each warp of `aqsn`, the other of `aqsm_local`.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    pub unsafe fn bands(
-        self,
-        a: &Arrays,
-        range: Range<u32>,
-        mut step: impl FnMut(u32, &SingleElements),
-    ) {
+    pub unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: &mut impl BandStep) {
         use crate::intrinsics::{
             barrier, commit_copies, copied, copy_singles, load_shared_single, load_shared_singles,
             thread_in_block,
@@ -185,13 +249,13 @@ impl SinglePairs {
             let mut band = stage;
             while n + 1 < stop {
                 let (first, second) = (read(band), read(band + BAND));
-                step(n, &first);
-                step(n + 1, &second);
+                step.step(n, &first);
+                step.step(n + 1, &second);
                 band += 2 * BAND;
                 n += 2;
             }
             if n < stop {
-                step(n, &read(band));
+                step.step(n, &read(band));
                 n += 1;
             }
             stage = if stage == 2 * STAGE { 0 } else { stage + STAGE };

@@ -181,6 +181,7 @@ class Calculator:
         stream: int | None = None,
         *,
         eta: float | None = None,
+        window: float = 0.0,
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
@@ -207,6 +208,8 @@ class Calculator:
         eta : eV. Broadening η of the time-ordered formula of other plasmon-pole codes, ½ · vcoul · ω̃ · eps · M ·
             [(1 − f)/(w − ω̃ + iη) + f/(w + ω̃ − iη)] with occupation f and w = ω − e. It takes the place of BerkeleyGW's
             formula, and of gamma and sexcut.
+        window : eV. Window of that formula, ABINIT's zcut: nearer to a real pole η is as large. Then eta is 0 or None, and
+            asx is zero and ach Σ; matrices need a CPU.
         static_ch : whether to compute the static CH of each band too, −½ Σ vcoul · eps · conj(aqsm) · aqsn, as in
             BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
         ach_of_bands : index of the energy at which to compute CH of each band too.
@@ -226,7 +229,7 @@ class Calculator:
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, **of_g, **bands)
-        screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta), arrays.call)
+        screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta, window), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
     def matrix(
@@ -244,6 +247,7 @@ class Calculator:
         stream: int | None = None,
         *,
         eta: float | None = None,
+        window: float = 0.0,
         at_bands: bool = False,
         sigma_alone: bool = False,
     ) -> Matrices:
@@ -266,7 +270,7 @@ class Calculator:
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         arrays = CallArrays(self, stream, False, None, sigma_alone, **of_g, **bands)
         place = self._core, self._core.place(arrays.screening(), arrays.call)
-        return _matrix(place, arrays, arrays.shape, (gamma, sexcut, eta), at_bands)
+        return _matrix(place, arrays, arrays.shape, (gamma, sexcut, eta, window), at_bands)
 
     def place(
         self, wtilde: Array, eps: Array, vcoul: Array, igp_to_ig: Array, stream: int | None = None
@@ -307,6 +311,7 @@ class Placed:
         stream: int | None = None,
         *,
         eta: float | None = None,
+        window: float = 0.0,
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
@@ -317,7 +322,7 @@ class Placed:
             aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega,
         )
         with self._turn:
-            rest = (*arrays.bands(self._shape), (gamma, sexcut, eta), arrays.call)
+            rest = (*arrays.bands(self._shape), (gamma, sexcut, eta, window), arrays.call)
             return Sums(*self._core.sums(self._calculator._core, *rest))
 
     def matrix(
@@ -331,6 +336,7 @@ class Placed:
         stream: int | None = None,
         *,
         eta: float | None = None,
+        window: float = 0.0,
         at_bands: bool = False,
         sigma_alone: bool = False,
     ) -> Matrices:
@@ -338,11 +344,15 @@ class Placed:
         arrays = CallArrays(self._calculator, stream, sigma_alone=sigma_alone, a=a, e=e, occ=occ, omega=omega)
         with self._turn:
             place = self._calculator._core, self._core
-            return _matrix(place, arrays, self._shape, (gamma, sexcut, eta), at_bands)
+            return _matrix(place, arrays, self._shape, (gamma, sexcut, eta, window), at_bands)
 
 
 def _matrix(
-    place: Any, arrays: CallArrays, shape: tuple[int, int], formula: tuple[float, float, float | None], at_bands: bool
+    place: Any,
+    arrays: CallArrays,
+    shape: tuple[int, int],
+    formula: tuple[float, float, float | None, float],
+    at_bands: bool,
 ) -> Matrices:
     (a, *rest), omega = arrays.matrix(shape, at_bands)
     count = len(arrays.arrays["a"])

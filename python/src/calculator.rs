@@ -28,11 +28,14 @@ type Sums<'py> =
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
 type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
-/// gamma, sexcut and, for the time-ordered formula in their place, eta.
-type Limits = (f64, f64, Option<f64>);
+/// gamma, sexcut and, for the time-ordered formula in their place, eta; then its window.
+type Limits = (f64, f64, Option<f64>, f64);
 
-fn formula((gamma, sexcut, eta): Limits) -> Formula {
-    eta.map_or(Formula::BerkeleyGw { gamma, sexcut }, |eta| Formula::TimeOrdered { eta })
+fn formula((gamma, sexcut, eta, window): Limits) -> Formula {
+    match eta {
+        None if window == 0.0 => Formula::BerkeleyGw { gamma, sexcut },
+        eta => Formula::TimeOrdered { eta: eta.unwrap_or_default(), window },
+    }
 }
 
 fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {

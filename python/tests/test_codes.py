@@ -79,6 +79,10 @@ def test_poles_of_a_run_of_gpaw():
     for wrong in -0.1, float("nan"):
         with pytest.raises(gpp.Error, match=f"eta is {wrong}".replace("nan", "NaN")):
             placed.sums(n, n, **bands, eta=wrong)
+        with pytest.raises(gpp.Error, match=f"window is {wrong}".replace("nan", "NaN")):
+            placed.sums(n, n, **bands, window=wrong)
+    with pytest.raises(gpp.Error, match="window: needs real poles"):
+        placed.sums(n, n, **bands, window=0.1)
 
 
 def gpaw():
@@ -106,15 +110,35 @@ def yambo(multipole):
     return terms, [(pole - 1j * damping, np.pi * (8 * x if multipole else -4 * x * pole))]
 
 
-def abinit():
-    """ppmodel 1 and 2: real poles, none within zcut of an energy."""
+def abinit(zcut=0.0, omega=OMEGA):
+    """ppmodel 1 and 2: real poles; within zcut of one the quotient is broadened, with the sign of 2f − 1."""
     pole, botsq = poles(1), random(3, NG, NG)
 
+    def quotient(x, sign):
+        with np.errstate(divide="ignore"):
+            return np.where(x**2 > zcut**2, 1 / x, (x + sign * 1j * zcut) / (x**2 + zcut**2))
+
     def terms(w, n):
-        w, f = OMEGA[w] - ENERGIES[n], OCCUPATIONS[n]
-        return 0.5 * botsq / pole * (f / (w + pole) + (1 - f) / (w - pole))
+        w, f = omega[w] - ENERGIES[n], OCCUPATIONS[n]
+        return 0.5 * botsq / pole * (f * quotient(w + pole, 1) + (1 - f) * quotient(w - pole, -1))
 
     return terms, [(pole, botsq / pole)]
+
+
+@pytest.mark.parametrize("version", ["best", "v15", "cpu:alone"])
+def test_window_is_zcut_of_abinit(version):
+    """One energy is on the pole of a pair and an empty band; at others, some full bands are near poles."""
+    a, b, pole = random(1, NG, NB), random(2, NG, NB), poles(1)
+    omega, zcut = np.array([-25, ENERGIES[-2] + pole[0, 1], -3, 70]), 0.8
+    terms, [(pole, r)] = abinit(zcut, omega)
+    of_g = pole + 0j, r / pole, np.ones(NG), np.arange(NG)
+    found = gpp.Calculator("cpu", version).sums(*of_g, a, b, ENERGIES, OCCUPATIONS, omega, window=zcut)
+    expected, size = summed(terms, a, b)
+    assert_same(found.sigma, expected, size, NG * NG * NB)
+    unlike, _ = summed(abinit(1e-9, omega)[0], a, b)
+    assert (abs(unlike - expected) > 0.01 * abs(expected)).all()
+    matrix = gpp.Calculator("cpu").matrix(*of_g, np.stack([a.T, b.T]), ENERGIES, OCCUPATIONS, omega, window=zcut)
+    assert_same((matrix.sx + matrix.ch)[:, 0, 1], expected, size, NG * NG * NB)
 
 
 @pytest.mark.parametrize("code", [gpaw(), yambo(False), yambo(True), abinit()], ids=["gpaw", "yambo", "mpa", "abinit"])

@@ -23,7 +23,7 @@ def test_types_accept_what_the_documentation_accepts(what):
 
 
 def test_licences_are_installed():
-    files = {path.name: path for path in importlib.metadata.files("gpp")}
+    files = {path.name: path for path in importlib.metadata.files("gpp-gw")}
     assert "py.typed" in files
     for name in LICENCES:
         assert files[name].read_text() == (ROOT / name).read_text()

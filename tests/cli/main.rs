@@ -47,7 +47,7 @@ fn json(arguments: &[&str]) -> Value {
 }
 
 fn archived(name: &str) -> std::path::PathBuf {
-    common::repository(&format!("data/runs/h100-2026-11-27/{name}"))
+    common::repository(&format!("data/runs/h200-2026-11-28/{name}"))
 }
 
 fn text(path: std::path::PathBuf) -> String {

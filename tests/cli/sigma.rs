@@ -87,8 +87,14 @@ fn the_time_ordered_formula_is_named_and_verified() {
         sums.push(run.results[0].sums.clone());
     }
     assert_eq!(sums[0], sums[1]);
+    let shown = contains("time-ordered, window 2 eV").and(contains(": passed, error"));
+    let with_window = ["--formula", "time-ordered", "--eta", "0", "--window", "2"];
+    let base = ["sigma", "-d", "cpu", "-s", "tiny", "--version", "v15", "--energies", "-30:30:7"];
+    gpp().args(base).args(with_window).assert().success().stdout(shown);
+    gpp().args(["-s", "tiny", "-d", "cpu"]).args(with_window).assert().success();
     let json = path.to_str().unwrap();
     let offdiag = ["offdiag", "-s", "tiny", "-d", "cpu", "--bands", "3", "--json", json];
+    gpp().args(offdiag).args(with_window).assert().success();
     gpp().args(offdiag).args(with_eta).assert().success();
     assert!(fs::read_to_string(json).unwrap().contains(r#""time_ordered_eta_ev": 0.1"#));
     for (flags, named) in [
@@ -98,6 +104,15 @@ fn the_time_ordered_formula_is_named_and_verified() {
         (&["--formula", "time-ordered", "--eta", "-0.1"], "'-0.1' for '--eta <EV>': needs"),
         (&["--formula", "time-ordered", "--eta", "nan"], "'nan' for '--eta <EV>': needs"),
         (&["--formula", "time-ordered", "--eta", "0.1", "--static-ch"], "--static-ch"),
+        (
+            &["--formula", "time-ordered", "--eta", "0", "--window", "-1"],
+            "'-1' for '--window <EV>'",
+        ),
+        (&["--formula", "time-ordered", "--eta", "0.1", "--window", "1"], "window: needs"),
+        (
+            &["--formula", "time-ordered", "--eta", "0", "--window", "1", "--version", "v13"],
+            "v13: has no",
+        ),
     ] {
         gpp().args(GRID).args(flags).assert().code(2).stderr(contains(named));
     }

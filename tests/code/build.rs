@@ -72,8 +72,8 @@ fn compilers_that_cannot_build_say_why_one_by_one() {
     let target = tempfile::tempdir().unwrap();
     let names = ["/no/rustc", "/none/rustc"];
     let found = names.map(|name| compiler::Compiler::from_rustc(name.into()));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let why = compiler::first_that_builds(&found, root, "kernels", target.path()).err().unwrap();
+    let kernels = Path::new(gpp_kernels::FOLDER);
+    let why = compiler::first_that_builds(&found, kernels, target.path()).err().unwrap();
     for name in names {
         assert!(why.contains(&format!("; {name}: ")), "{why}");
     }
@@ -105,7 +105,8 @@ fn a_build_without_kernels_is_a_warning_or_an_error() {
     }
 }
 
-/// What stands in for each program in `$BIN`: it logs its arguments. apt has no Rust where the folder `ubuntu` exists.
+/// What stands in for each program in `$BIN`: it logs its arguments. Where the folder `ubuntu` exists apt has rustup and
+/// no Rust, and where `old` does Rust is too old.
 const STUB: &str = r#"#!/bin/sh
 cd "$BIN" || exit
 echo "${0##*/} $*" >>log
@@ -114,8 +115,11 @@ rust() { mkdir -p $core && : >$core/lib.rs && ln -sf stub cargo && ln -sf stub r
 case "${0##*/} $*" in
     "id -u") echo 0 ;;
     "rustc --print sysroot") echo "$BIN/usr" ;;
+    "rustc -vV") [ -d old ] && echo release: 1.84.1 || echo release: 1.100.0 ;;
+    apt-get*" rustup") [ -d ubuntu ] && ln -s stub rustup ;;
     apt-get*-web*) [ ! -d ubuntu ] && rust ;;
-    rustup*) rust ;;
+    rustup*) rm -rf old; rust ;;
+    dnf*" rust cargo rust-src") rust ;;
 esac || exit 100
 case "$*" in *" gcc"*) ln -sf stub cc ;; esac
 "#;
@@ -127,12 +131,16 @@ fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
     let setup = fs::read_to_string(root.join("scripts/setup")).unwrap();
     let own = setup.replace("builds_kernels /usr", "builds_kernels \"$BIN/usr\"");
     assert_ne!(setup, own);
+    let own = own.replace("cd \"$(dirname \"$0\")/..\"\n", "");
     let rust = "- Rust 1.95 or later with rust-src: see https://rustup.rs";
     for (tools, code, called, told) in [
         ("rustup cc", 0, "rustup toolchain install stable", ""),
         ("rustup cargo rustc cc", 0, "rustup component add rust-src", ""),
         ("apt-get", 0, "rust-web-src", ""),
-        ("apt-get ubuntu", 1, "-o DPkg::Lock::Timeout=600 gcc\n", rust),
+        ("rustup cargo rustc old cc", 0, "rustup toolchain install stable", ""),
+        ("apt-get ubuntu", 0, "rustup toolchain install stable", ""),
+        ("dnf", 0, "gcc glibc-devel", ""),
+        ("dnf old cc", 1, "rust cargo rust-src", "(here is 1.84.1)"),
         ("cc", 1, "", rust),
         ("", 1, "", "- a C linker: "),
     ] {
@@ -142,24 +150,28 @@ fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
         fs::set_permissions(at("stub"), PermissionsExt::from_mode(0o755)).unwrap();
         for tool in tools.split_whitespace().chain(["id"]) {
             match tool {
-                "ubuntu" => fs::create_dir(at(tool)).unwrap(),
+                "ubuntu" | "old" => fs::create_dir(at(tool)).unwrap(),
                 _ => symlink("stub", at(tool)).unwrap(),
             }
         }
-        for tool in ["sh", "timeout", "mkdir", "ln"] {
+        for tool in ["sh", "timeout", "mkdir", "ln", "sed", "sort", "head", "rm"] {
             let path = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(tool));
             let path = path.into_iter().find(|path| path.exists()).unwrap();
             symlink(path, at(tool)).unwrap();
         }
         let mut run = Command::new("/bin/sh");
-        run.args(["-c", &own]).env("PATH", folder.path()).env("BIN", folder.path());
+        run.current_dir(root)
+            .args(["-c", &own])
+            .env("PATH", folder.path())
+            .env("BIN", folder.path());
         let output = run.output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{tools}: {text}");
         let log = fs::read_to_string(at("log")).unwrap_or_default();
         assert!(log.contains(called), "{tools}: {log}");
         assert!(text.contains(told), "{tools}: {text}");
-        assert!(!tools.contains("rustup") || !log.contains("-web"), "{tools}: {log}");
+        let is_by_rustup = tools.contains("rustup") || tools.contains("ubuntu");
+        assert!(!is_by_rustup || !log.contains("-web"), "{tools}: {log}");
     }
 }
 

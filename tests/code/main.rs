@@ -3,7 +3,7 @@
 
 mod build;
 #[allow(dead_code, reason = "the build script uses all of it")]
-#[path = "../../build/compiler.rs"]
+#[path = "../../core/build/compiler.rs"]
 mod compiler;
 mod hash;
 mod lists;

@@ -16,6 +16,7 @@ use gpp::kernels::kernel::Loops;
 use gpp::kernels::lists;
 use gpp::kernels::reduction::{self, SecondStageArguments, second_stage};
 use gpp::kernels::sigma::ClusterArguments;
+use gpp::kernels::single::{self, COPY_SYMBOL, SingleCopyArguments};
 use gpp::kernels::threads::Thread;
 use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
@@ -64,6 +65,14 @@ unsafe extern "C" fn launch(
             }
             return;
         }
+        if name == COPY_SYMBOL {
+            let given = SingleCopyArguments::read(parameters(SingleCopyArguments::COUNT));
+            for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
+            {
+                single::copy(Thread::new(block, lane, blocks, threads), &given);
+            }
+            return;
+        }
         if super::offdiag::launch(name, parameters) {
             return;
         }
@@ -73,7 +82,7 @@ unsafe extern "C" fn launch(
             Layout::Original | Layout::Swapped => {
                 Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
             }
-            Layout::Planned | Layout::Listed => {
+            Layout::Planned | Layout::Listed | Layout::Single => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
                 let (ngpown, ncouls, fallback) =
                     (given.ngpown, given.ncouls, given.fallback_blocks);

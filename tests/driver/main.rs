@@ -66,7 +66,7 @@ const OF_THE_PROGRAM: [Test; 7] = [
     ("the program runs without a driver", without_a_driver),
     ("the program says that the driver has no device", without_a_device),
     ("the program names what the driver lacks", without_a_function),
-    ("the program names codes that cust does not know", unknown_code),
+    ("the program names codes that are newer than it", unknown_code),
     ("the driver's types on a stand-in", on_stand_in),
     ("every version on a stand-in whose launches are emulated", emulated),
 ];

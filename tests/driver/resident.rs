@@ -55,7 +55,7 @@ pub fn stays() -> Outcome {
                 let mut placed = calculator.place(&given)?;
                 let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
                 let mut there = calculator.place(&on_gpu)?;
-                let broad = Formula::TimeOrdered { eta: 0.1 };
+                let broad = Formula::TimeOrdered { eta: 0.1, window: 0.0 };
                 let calls = [
                     (0.0, 0, formula),
                     (0.0, 0, formula),

@@ -3,14 +3,18 @@
 use gpp::catalogue;
 use gpp_core::{Bands, Calculator, Error, Formula, MatrixBands, MatrixRef, Placed, Screening};
 use num_complex::Complex64;
+use twofloat::TwoFloat;
 
 use crate::common::Random;
 
-const NG: usize = 7;
-const NGPOWN: usize = 5;
+const NG: usize = 8;
+const NGPOWN: usize = 8;
 
 /// The arrays of a call, whose poles are real if η is to stay the only broadening; `aqsm` is `aqsn`.
 struct Call {
+    /// Columns of a G′.
+    poles: usize,
+    inv_igp_index: Vec<i32>,
     wtilde: Vec<Complex64>,
     eps: Vec<Complex64>,
     vcoul: Vec<f64>,
@@ -20,11 +24,19 @@ struct Call {
     omega: Vec<f64>,
 }
 
-const INDICES: [i32; NG] = [1, 2, 3, 4, 5, 6, 7];
+const INDICES: [i32; NG] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+const fn broad(eta: f64) -> Formula {
+    Formula::TimeOrdered { eta, window: 0.0 }
+}
+
+const fn windowed(window: f64) -> Formula {
+    Formula::TimeOrdered { eta: 0.0, window }
+}
 
 impl Call {
     /// Some poles at ± the energies above a band, one at nothing and one that is static.
-    fn new(nw: usize, are_real: bool, seed: u64) -> Call {
+    fn new(nw: usize, are_real: bool, poles: usize, seed: u64) -> Call {
         let mut r = Random::of(seed);
         let e: Vec<f64> = (0..13).map(|_| r.between(-12.0, 12.0)).collect();
         let step = 0.5 + 0.3 * f64::from(are_real);
@@ -44,7 +56,10 @@ impl Call {
             .collect();
         wtilde[5] += if are_real { 0.0 } else { 0.1 } * Complex64::I;
         let occ = (0..e.len()).map(|n| [1.0, 0.0, 1.0, 0.37, 0.0][n % 5]).collect();
+        let inv_igp_index = (0..NGPOWN).map(|column| (column / poles) as i32 + 1).collect();
         Call {
+            poles,
+            inv_igp_index,
             wtilde,
             eps: (0..NG * NGPOWN).map(|_| r.complex()).collect(),
             vcoul: (0..NG).map(|_| r.between(0.1, 2.0)).collect(),
@@ -57,8 +72,8 @@ impl Call {
 
     fn screening(&self) -> Screening<'_> {
         let [wtilde, eps] = [&self.wtilde, &self.eps].map(|array| MatrixRef::Host(array));
-        let inv_igp_index = &INDICES[..NGPOWN];
-        Screening { wtilde, eps, vcoul: &self.vcoul, inv_igp_index, indinv: &INDICES }
+        let Call { vcoul, inv_igp_index, .. } = self;
+        Screening { wtilde, eps, vcoul, inv_igp_index, indinv: &INDICES }
     }
 
     fn bands(&self) -> Bands<'_> {
@@ -66,41 +81,74 @@ impl Call {
         Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &self.e, occ: &self.occ }
     }
 
-    /// Σ at each energy, and the sizes of all terms of Σ alone, and of SX − X and CH.
-    fn expected(&self, eta: f64) -> Vec<(Complex64, [f64; 2])> {
+    /// Σ at each energy in double-double numbers, and the sizes of all terms of Σ alone, and of SX − X and CH.
+    fn expected(&self, eta: f64, window: f64) -> Vec<(Complex64, [f64; 2])> {
         let of_energy = |&omega: &f64| {
-            let (mut sum, mut lost, mut sizes) = (Complex64::ZERO, Complex64::ZERO, [0.0; 2]);
+            let (mut sum, mut sizes) = ([TwoFloat::from(0.0); 2], [0.0; 2]);
             for (n, (&e, &f)) in self.e.iter().zip(&self.occ).enumerate() {
                 let (w, aqs) = (omega - e, &self.aqs[n * NG..][..NG]);
                 for (pair, (&pole, &eps)) in self.wtilde.iter().zip(&self.eps).enumerate() {
-                    // Without a broadening there is no term at w = ω̃, and no p at w = −ω̃.
-                    let is_bare = |w: f64| eta == 0.0 && pole == Complex64::from(w);
+                    // Without either there is no term at w = ω̃, and no p at w = −ω̃.
+                    let is_bare =
+                        |w: f64| (eta, window) == (0.0, 0.0) && pole == Complex64::from(w);
                     if pole == Complex64::ZERO || is_bare(w) {
                         continue;
                     }
-                    let (ig, igp) = (pair % NG, pair / NG);
-                    let factor = 0.5 * self.vcoul[igp] * aqs[igp].conj() * aqs[ig] * (pole * eps);
-                    let q = Complex64::new(w - pole.re, eta - pole.im).inv();
-                    let p = Complex64::new(w + pole.re, pole.im - eta).inv();
+                    let (ig, igp) = (pair % NG, pair / NG / self.poles);
+                    let factor = [0.5 * self.vcoul[igp], 1.0].map(Complex64::from);
+                    let factor = factor.into_iter().chain([aqs[igp].conj(), aqs[ig], pole, eps]);
+                    let factor = factor.map(double).reduce(times).unwrap();
+                    let quotient = |sign: f64| {
+                        let re = TwoFloat::new_add(w, sign * pole.re);
+                        let is_inside =
+                            window > 0.0 && re * re <= TwoFloat::new_mul(window, window);
+                        let width = if is_inside { window } else { eta };
+                        inverse([re, TwoFloat::new_sub(sign * pole.im, sign * width)])
+                    };
+                    let (q, p) = (quotient(-1.0), quotient(1.0));
                     let p = if is_bare(-w) { q } else { p };
-                    let term = factor * ((1.0 - f) * q + f * p);
-                    let size = |q_part: f64| factor.norm() * (q_part * q.norm() + f * p.norm());
+                    let part = |part: usize| (q[part] - f * q[part]) + f * p[part];
+                    let term = times(factor, [part(0), part(1)]);
+                    let size = |q_part: f64| {
+                        rounded(factor).norm()
+                            * (q_part * rounded(q).norm() + f * rounded(p).norm())
+                    };
                     sizes = [sizes[0] + size(1.0 - f), sizes[1] + size(1.0 + f)];
-                    // Neumaier's sum.
-                    let before = sum;
-                    sum += term;
-                    let kept = sum - before;
-                    lost += (before - (sum - kept)) + (term - kept);
+                    sum = [sum[0] + term[0], sum[1] + term[1]];
                 }
             }
-            (sum + lost, sizes)
+            (rounded(sum), sizes)
         };
         self.omega.iter().map(of_energy).collect()
     }
 }
 
-fn found(call: &Call, calculator: &Calculator, placed: &mut Placed, eta: f64) -> Vec<Complex64> {
-    let formula = Formula::TimeOrdered { eta };
+/// A complex number in double-double parts.
+type Double = [TwoFloat; 2];
+
+fn double(z: Complex64) -> Double {
+    [z.re, z.im].map(TwoFloat::from)
+}
+
+fn rounded([re, im]: Double) -> Complex64 {
+    Complex64::new(re.into(), im.into())
+}
+
+fn times(a: Double, b: Double) -> Double {
+    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
+}
+
+fn inverse([re, im]: Double) -> Double {
+    let square = re * re + im * im;
+    [re / square, -im / square]
+}
+
+fn found(
+    call: &Call,
+    calculator: &Calculator,
+    placed: &mut Placed,
+    formula: Formula,
+) -> Vec<Complex64> {
     let found = calculator.sums_at(placed, &call.bands(), &call.omega, formula).unwrap().sums;
     found.asx.iter().zip(&found.ach).map(|(asx, ach)| asx + ach).collect()
 }
@@ -108,39 +156,52 @@ fn found(call: &Call, calculator: &Calculator, placed: &mut Placed, eta: f64) ->
 /// 128 roundings of a term and one for each band, as `reference::roundings` has it, and 16 for η and for the definition.
 const ALLOWED: f64 = (128 + 13 + 16) as f64 * 0.5 * f64::EPSILON;
 
-/// Poles of one screening at several η one after the other, and back.
+/// Poles of one screening at several η one after the other, and back, and with windows, which are of real poles and of
+/// versions for Σ alone.
 #[test]
 fn the_time_ordered_formula_is_its_definition_in_every_version() {
     let calculator = Calculator::open("cpu").unwrap();
     let mut failed = Vec::new();
-    for (seed, nw) in (0..).zip([1, 2, 3, 17, 64]) {
+    let all = [0.1, 1e-6, 0.0, 1e-3, 1.0, 0.1].map(broad);
+    let all = [&all[..], &[0.3, 1e-6, 1e-3, 4.0].map(windowed), &all[..1]].concat();
+    for (seed, (nw, poles)) in (0..).zip([(1, 1), (2, 2), (3, 4), (17, 8), (64, 3)]) {
         for are_real in [true, false] {
-            let call = Call::new(nw, are_real, seed);
+            let call = Call::new(nw, are_real, poles, seed);
             let mut placed = calculator.place(&call.screening()).unwrap();
-            for eta in [0.1, 1e-6, 0.0, 1e-3, 1.0, 0.1] {
-                let expected = call.expected(eta);
+            for &formula in &all {
+                let Formula::TimeOrdered { eta, window } = formula else { unreachable!() };
+                if window != 0.0 && !are_real {
+                    let sums = calculator.sums_at(&mut placed, &call.bands(), &[0.0], formula);
+                    assert!(sums.unwrap_err().to_string().contains("window: needs real poles"));
+                    continue;
+                }
+                let expected = call.expected(eta, window);
                 let mut check = |what: &str, is_alone: bool, found: &[Complex64]| {
                     for (iw, (found, (expected, sizes))) in found.iter().zip(&expected).enumerate()
                     {
                         let error = (found - expected).norm() / sizes[usize::from(!is_alone)];
                         let is_within = error <= ALLOWED;
                         if !is_within {
-                            failed.push(format!("{what}, {nw} {are_real} {eta} {iw}: {error:e}"));
+                            let call = format!("{what}, {nw} {are_real} {formula:?} {iw}");
+                            failed.push(format!("{call}: {error:e}"));
                         }
                     }
                 };
                 for listed in catalogue::versions().filter(|listed| !listed.is_single()) {
                     let calculator = calculator.clone().with_version(listed.id()).unwrap();
-                    let sums = found(&call, &calculator, &mut placed, eta);
-                    check(listed.id(), listed.is_sigma_alone(), &sums);
+                    if window != 0.0 && !["v15", "cpu:alone"].contains(&listed.id()) {
+                        let sums = calculator.sums_at(&mut placed, &call.bands(), &[0.0], formula);
+                        assert!(sums.unwrap_err().to_string().contains("has no window"));
+                        continue;
+                    }
+                    let sums = found(&call, &calculator, &mut placed, formula);
+                    check(listed.id(), listed.is_sigma_alone() && window == 0.0, &sums);
                 }
+                check("best", false, &found(&call, &calculator, &mut placed, formula));
                 let bands =
                     MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
                 for is_alone in [false, true] {
-                    let (calculator, formula) = (
-                        calculator.clone().with_sigma_alone(is_alone),
-                        Formula::TimeOrdered { eta },
-                    );
+                    let calculator = calculator.clone().with_sigma_alone(is_alone);
                     let found =
                         calculator.matrix_at(&mut placed, &bands, &call.omega, formula).unwrap();
                     let parts = found.sums.sx.iter().zip(&found.sums.ch);
@@ -155,14 +216,16 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
 /// What is kept of poles belongs to its η.
 #[test]
 fn a_placed_screening_has_the_bits_of_a_fresh_one_at_any_broadening() {
-    let call = Call::new(2, false, 9);
+    let call = Call::new(2, true, 1, 9);
     let calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&call.screening()).unwrap();
     let all = [
-        Formula::TimeOrdered { eta: 0.1 },
+        broad(0.1),
         Formula::default(),
-        Formula::TimeOrdered { eta: 0.1 },
-        Formula::TimeOrdered { eta: 0.2 },
+        broad(0.1),
+        windowed(0.2),
+        broad(0.2),
+        windowed(0.1),
         Formula::BerkeleyGw { gamma: 0.0, sexcut: f64::INFINITY },
     ];
     for formula in all.into_iter().chain(all) {
@@ -171,9 +234,15 @@ fn a_placed_screening_has_the_bits_of_a_fresh_one_at_any_broadening() {
         assert_eq!(fresh.unwrap().sums, again.unwrap().sums, "{formula:?}");
     }
     for (formula, named) in [
-        (Formula::TimeOrdered { eta: -0.1 }, "eta is -0.1"),
-        (Formula::TimeOrdered { eta: f64::NAN }, "eta is NaN"),
-        (Formula::TimeOrdered { eta: f64::INFINITY }, "eta is inf"),
+        (broad(-0.1), "eta is -0.1"),
+        (broad(f64::NAN), "eta is NaN"),
+        (broad(f64::INFINITY), "eta is inf"),
+        (windowed(-0.1), "window is -0.1"),
+        (windowed(f64::NAN), "window is NaN"),
+        (
+            Formula::TimeOrdered { eta: 0.1, window: 0.1 },
+            "window: needs the time-ordered formula with eta 0",
+        ),
         (Formula::BerkeleyGw { gamma: 0.5, sexcut: -1.0 }, "sexcut is -1.0"),
         (Formula::BerkeleyGw { gamma: f64::NAN, sexcut: 4.0 }, "gamma is NaN"),
     ] {
@@ -183,7 +252,6 @@ fn a_placed_screening_has_the_bits_of_a_fresh_one_at_any_broadening() {
         assert!(error.to_string().contains(named), "{error}");
     }
     let of_static = calculator.clone().with_static_ch(true);
-    let formula = Formula::TimeOrdered { eta: 0.1 };
-    let error = of_static.sums_at(&mut placed, &call.bands(), &call.omega, formula).unwrap_err();
+    let error = of_static.sums_at(&mut placed, &call.bands(), &call.omega, broad(0.1)).unwrap_err();
     assert!(error.to_string().contains("static_ch"), "{error}");
 }

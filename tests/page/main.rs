@@ -48,7 +48,7 @@ fn page() -> &'static str {
         let (_dir, path) = common::place("report.html");
         let runs = |name: &str| common::repository("data/runs").join(name);
         let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--from"]).arg(runs("h100-2026-11-27/si214"));
+        command.args(["report", "--from"]).arg(runs("h200-2026-11-28/si214"));
         command.arg("--output").arg(&path).assert().success();
         std::fs::read_to_string(path).unwrap()
     })

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use gpp::chart::{Chart, Roofline, rooflines};
 use gpp::profile;
+use gpp::record::run::RunRecord;
 use gpp::record::{self, Ceilings, Profile};
+use gpp::table::{bars, sections};
 
 use crate::common::{json, repository};
 use crate::{archive, attribute};
@@ -69,6 +71,23 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
         }
     }
     assert!(drawn > 10, "{drawn}");
+}
+
+#[test]
+fn bars_have_the_lengths_of_times() {
+    let run: RunRecord = record::read(&archive("si214/run.json")).unwrap();
+    let chart = bars(&sections(&run, "")[0]);
+    let svg = chart.svg();
+    let width = |element: &str| attribute(element, "width").unwrap().parse::<f64>().unwrap();
+    let filled = svg.split("<rect ").skip(2).filter(|rect| !rect.contains("height=\"12\""));
+    let widths: Vec<f64> = filled.map(|rect| width(&format!(" {rect}"))).collect();
+    assert_eq!(widths.len(), run.results.len());
+    for (width, (name, ms)) in widths.iter().zip(&chart.bars) {
+        let expected = ms / chart.bars[0].1 * widths[0];
+        assert!((width - expected).abs() <= 2.0, "{name}: {width}, not {expected}");
+        let is_there = |wanted: &str| texts(&svg).iter().any(|(text, ..)| *text == wanted);
+        assert!(is_there(&format!("{ms:.1}")) && is_there(name), "{name}");
+    }
 }
 
 #[test]

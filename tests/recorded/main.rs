@@ -17,7 +17,7 @@ fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     element.split_once(&format!(" {name}=\""))?.1.split('"').next()
 }
 
-/// A folder of the archived runs on an H100.
+/// A folder of the archived runs on an H200.
 fn archive(name: &str) -> PathBuf {
-    common::repository(&format!("data/runs/h100-2026-11-27/{name}"))
+    common::repository(&format!("data/runs/h200-2026-11-28/{name}"))
 }

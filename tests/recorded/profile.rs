@@ -1,5 +1,7 @@
 //! Recorded output of the profiler, and the profiles made from it.
 
+use std::os::unix::fs::PermissionsExt;
+
 use gpp::profile::ncu::ProfileError;
 use gpp::profile::ncu::{self, aggregate};
 use gpp::record::run::RunRecord;
@@ -159,4 +161,32 @@ fn the_papers_own_numbers() {
     assert!((share_of_peak(0.58) - 0.79).abs() < 1e-12);
     assert!((share_of_peak(0.58) * 6.7 - 5.3).abs() < 0.01);
     assert_eq!((share_of_peak(0.0), share_of_peak(1.0)), (0.5, 1.0));
+}
+
+/// What stands in for ncu: it logs its arguments, and prints the recorded page where it is to read a report.
+const STUB: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+echo "$@" >>"$here/log"
+case "$*" in
+    --version) echo "Version 2025.3.0.0 (build 1)" ;;
+    "--import $here/counters.ncu-rep "*"--page raw"*) cat "$here/page" ;;
+    *"--export $here/counters.ncu-rep "*) : >"$here/counters.ncu-rep" ;;
+    *) exit 9 ;;
+esac
+"#;
+
+#[test]
+fn a_report_is_kept_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("ncu"), STUB).unwrap();
+    std::fs::set_permissions(at("ncu"), PermissionsExt::from_mode(0o755)).unwrap();
+    let page = recorded("ncu-2025.3-raw.csv");
+    std::fs::write(at("page"), format!("==PROF== a process\n{page}")).unwrap();
+    let ncu = ncu::Ncu::find(&at("ncu")).unwrap();
+    let printed = ncu.counters("v0,v5", &[], "gpu", &at("counters.ncu-rep")).unwrap();
+    assert_eq!(profiles(&printed).unwrap().len(), 2);
+    assert!(at("counters.ncu-rep").exists() && !printed.contains("==PROF=="));
+    let log = std::fs::read_to_string(at("log")).unwrap();
+    assert!(log.contains("--import-source yes") && log.contains("--version v0,v5 --device gpu"));
 }

@@ -1,6 +1,7 @@
 //! Inputs at the edges: the files of `data/fixtures/hard` and generated families, every version on the
 //! host against references of more than double precision.
 
+use gpp::catalogue::{self, Version};
 use gpp::output::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
@@ -10,7 +11,7 @@ use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};
 use crate::common::{Kind, QUIET, REFUSED, fixture, fixture_path, hard, made, remade};
-use crate::{assert_passes, check, failures, referenced};
+use crate::{assert_passes, check, failures, failures_of, referenced};
 
 #[test]
 fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
@@ -113,6 +114,27 @@ fn families_pass_by_the_time_ordered_formula() {
     for kind in FAMILIES {
         for (seed, eta) in (0..).zip([0.0, 1e-6, 0.1, 1.0, 0.0, 1e-3, 0.0]) {
             check(&remade(&family(kind, seed), |header, _| header.eta = Some(eta)));
+        }
+    }
+}
+
+/// Versions that have a window, with the families' poles on the real axis.
+#[test]
+fn families_pass_with_a_window() {
+    for kind in FAMILIES {
+        for (seed, window) in (0..).zip([1e-6, 0.1, 1.0, 30.0, 1e-3, 1e-12, 0.5]) {
+            let made = family(kind, seed);
+            let problem = remade(&made, |header, matrices| {
+                (header.eta, header.window) = (Some(0.0), window);
+                matrices.wtilde.iter_mut().for_each(|pole| *pole = pole.re.into());
+                // With a window w = −ω̃ is no pole, wherever ω̃ is.
+                matrices.wtilde[0] = (-made.wx()[0].clamp(-1e3, 1e3)).into();
+            });
+            let has_window = |version: &Version| version.require_for(problem.outline()).is_ok();
+            let versions: Vec<_> = catalogue::versions().filter(has_window).collect();
+            assert_eq!(versions.iter().map(|v| v.id()).collect::<Vec<_>>(), ["v15", "cpu:alone"]);
+            let failures = failures_of(versions.into_iter(), &problem, &referenced(&problem));
+            assert!(failures.is_empty(), "{}, {window}: {failures:?}", problem.name());
         }
     }
 }

@@ -12,6 +12,7 @@ mod heavy;
 mod hecbench;
 mod measure;
 mod reference;
+mod single;
 mod static_ch;
 mod verdict;
 mod versions;

@@ -272,6 +272,13 @@ static void errors(gpp_handle *handle) {
         double size = fabs(uncut[0]->re) + fabs(uncut[0]->im);
         CHECK(i ? difference > 1e-6 * size : difference <= 1e-12 * size);
     }
+    // A window is of real poles without a broadening.
+    formula.window = 0.1;
+    for (int i = 0; i < 2; i++) {
+        formula.eta = 0.1 * i;
+        CHECK(gpp_sums(handle, &s, &b, NW, omega, &formula, asx, ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
+        CHECK(strstr(gpp_message(), i ? "needs the time-ordered formula with eta 0" : "needs real poles") != NULL);
+    }
     // A failure writes nothing.
     for (int iw = 0; iw < NW; iw++) CHECK(asx[iw].re == 7 && ach[iw].im == 7);
     // The sums of no columns are zero, and their arrays may be nowhere.

@@ -106,7 +106,13 @@ fn arguments(draw: &mut Draw) -> Arguments {
             on_device: 0,
             at_bands: 0,
         },
-        formula: CFormula { kind: FORMULA_BERKELEYGW, gamma: 0.5, sexcut: 4.0, eta: 0.0 },
+        formula: CFormula {
+            kind: FORMULA_BERKELEYGW,
+            gamma: 0.5,
+            sexcut: 4.0,
+            eta: 0.0,
+            window: 0.0,
+        },
         nw: NW as i64,
         omega: array(vec![0.0, 0.5]),
         asx: sums(),
@@ -133,9 +139,10 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         0 => s.ncouls = wrong,
         1 => s.ngpown = wrong,
         2 => s.ng = wrong,
-        3 => match draw.below(3) {
+        3 => match draw.below(4) {
             0 => a.formula.gamma = f64::NAN,
             1 => a.formula.kind = draw.of(&[0, -1, 3, i32::MAX]),
+            2 => (a.formula.kind, a.formula.window) = (FORMULA_TIME_ORDERED, -1.0),
             _ => (a.formula.kind, a.formula.eta) = (FORMULA_TIME_ORDERED, f64::NAN),
         },
         4 => a.nw = draw.of(&[0, -1, i64::MIN, i64::MAX, 100_001]),

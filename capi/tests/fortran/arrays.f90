@@ -219,6 +219,15 @@ program arrays
   if (any(abs(sx(1, 1, :) + ch(1, 1, :) - asx - ach) > 1e-12_dp*(abs(asx) + abs(ach)))) error stop 'eta of the matrix'
   call gpp_sums_at(c, aqsn, aqsn, e, occ, omega, asx, ach, status, eta=-0.1_dp)
   call failed(gpp_bad_argument, "the caller's arrays: eta is -0.1")
+  call gpp_sums(c, cmplx(real(w), 0, dp), eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, ach, &
+    status, window=9.0_dp)
+  if (status /= gpp_ok .or. any(asx /= 0)) error stop 'window'
+  call gpp_matrix(c, cmplx(real(w), 0, dp), eps, vcoul, inv_igp_index, indinv, a, e, occ, omega, sx, ch, status, &
+    window=9.0_dp)
+  if (any(abs(sx(1, 1, :) + ch(1, 1, :) - ach) > 1e-12_dp*(abs(sx(1, 1, :)) + abs(ch(1, 1, :))))) &
+    error stop 'window of the matrix'
+  call gpp_sums_at(c, aqsn, aqsn, e, occ, omega, asx, ach, status, window=-0.1_dp)
+  call failed(gpp_bad_argument, "the caller's arrays: window is -0.1")
   call of_placed('after another formula')
 
   ! Progress and a stop.

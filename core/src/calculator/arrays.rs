@@ -69,6 +69,10 @@ pub enum Formula {
     TimeOrdered {
         /// The broadening η in eV.
         eta: f64,
+        /// A distance g in eV, ABINIT's `zcut`, or zero. Where |w − ω̃| ≤ g or |w + ω̃| ≤ g, a quotient 1/x is
+        /// (x − ig)/(x² + g²) or (x + ig)/(x² + g²), that of η = g. Real poles and η = 0 only; sums are then Σ alone,
+        /// by v15 or cpu:alone. 1e-30 to 1e30; less counts as zero.
+        window: f64,
     },
 }
 
@@ -111,9 +115,9 @@ pub fn screening_header(screening: &Screening) -> Result<Header> {
 
 pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) -> Header {
     let nbands = e.len();
-    let (sig_gamma, sexcut, eta) = match formula {
-        Formula::BerkeleyGw { gamma, sexcut } => (gamma, sexcut, None),
-        Formula::TimeOrdered { eta } => (0.0, f64::INFINITY, Some(eta)),
+    let (sig_gamma, sexcut, eta, window) = match formula {
+        Formula::BerkeleyGw { gamma, sexcut } => (gamma, sexcut, None, 0.0),
+        Formula::TimeOrdered { eta, window } => (0.0, f64::INFINITY, Some(eta), window),
     };
     Header {
         sig_ntband: nbands,
@@ -128,6 +132,7 @@ pub fn header_of(screening: Header, e: &[f64], omega: &[f64], formula: Formula) 
         // No term is so large that this drops it.
         sexcut: if sexcut == f64::INFINITY { LARGEST_CUTOFF } else { sexcut },
         eta,
+        window,
         ..screening
     }
 }

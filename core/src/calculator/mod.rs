@@ -250,15 +250,17 @@ impl Calculator {
     /// The sums of a problem on the host.
     fn summed(&self, problem: &Problem, control: Control) -> Result<Found> {
         control.check()?;
-        let kernels = self.kernels_for(problem.outline());
+        let kernels = self.kernels_for(problem.outline())?;
         let igp = self.session.slab_size(problem, &kernels, true)?;
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
     /// The version for a problem, and the kernels of bands that are asked for.
-    fn kernels_for(&self, problem: Outline) -> Vec<Version> {
+    fn kernels_for(&self, problem: Outline) -> Result<Vec<Version>> {
         let of_bands = self.of_bands().into_iter().flatten().map(|(kernel, _)| kernel);
-        [self.version_for(problem)].into_iter().chain(of_bands).collect()
+        let kernels: Vec<_> = [self.version_for(problem)].into_iter().chain(of_bands).collect();
+        kernels.iter().try_for_each(|version| version.require_for(problem))?;
+        Ok(kernels)
     }
 
     /// The kernels of the static CH and of CH of each band that are asked for, and at which energy (0-based).

@@ -255,7 +255,7 @@ impl Calculator {
         control: Control,
     ) -> Result<Found> {
         let (gpu, _) = self.session.gpu().expect("what stays in place is on a GPU");
-        let kernels = self.kernels_for(problem.outline());
+        let kernels = self.kernels_for(problem.outline())?;
         let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
         if on_gpu.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
             let igp = problem.extents().ngpown;

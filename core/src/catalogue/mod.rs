@@ -136,6 +136,9 @@ pub static SERIES: &[Series] = &[
 /// kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
 /// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
+    if problem.poles == Poles::Windowed {
+        return best_alone_for(back_end, problem);
+    }
     let Extents { nbands, nw, .. } = problem.extents;
     let found = |id| find(id).expect("a test looks it up");
     if back_end == BackEnd::Gpu {
@@ -175,6 +178,8 @@ fn fastest_on_cpu(
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
     let found = |id| find(id).expect("a test looks it up");
     match back_end {
+        BackEnd::Gpu if problem.poles == Poles::Windowed => found("v15"),
+        BackEnd::Cpu if problem.poles == Poles::Windowed => found("cpu:alone"),
         BackEnd::Gpu => {
             let few = if problem.poles == Poles::Real { 4 } else { 6 };
             found(if problem.extents.nw <= few { "v15" } else { "sigma:blocks-alone" })
@@ -301,6 +306,27 @@ impl Version {
             BackEnd::Gpu => self.require_gpu().map(drop),
             BackEnd::Cpu => Ok(()),
         }
+    }
+
+    /// Fails if it has no kernel for these poles: of the time-ordered formula with a window.
+    pub fn require_for(self, problem: Outline) -> Result<()> {
+        let Outline { extents, poles, .. } = problem;
+        let has_kernel = match self {
+            Version::Gpu(gpu) => {
+                let admits = |gpu: &GpuVersion| gpu.kernels.iter().any(|of| of.poles.admits(poles));
+                let first = || self.energies(problem).next().map_or(0, |first| first.len());
+                admits(gpu) && admits(gpu.holding(extents.nbands * first()))
+            }
+            Version::Cpu(cpu) => {
+                cpu.suited(poles, extents.nbands).kernels.iter().any(|of| of.poles.admits(poles))
+            }
+        };
+        if has_kernel {
+            return Ok(());
+        }
+        let what = "has no window for this problem: cpu:alone has one, and v15 if bands times up to three energies are at \
+                    most 8192";
+        Err(invalid(self.id(), what))
     }
 
     /// The batches of a problem's energies, one at least.

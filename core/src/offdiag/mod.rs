@@ -262,6 +262,9 @@ pub fn workers<'a>(
         require(on_cpu.needs())?;
         return Ok((vec![Box::new(on_cpu)], HOST));
     }
+    if task.problem.limits().has_window() {
+        return Err(invalid("window", "of matrices needs a CPU: use --device cpu"));
+    }
     let version = |gpu: &Gpu| version_for(gpu, asked, task.bands());
     let versions = session.gpus().map(version).collect::<Result<Vec<_>>>()?;
     require(versions.iter().map(|version| host_bytes(&task, version)).sum())?;

@@ -63,6 +63,8 @@ pub struct Header {
     pub sexcut: f64,
     /// Broadening in eV of the time-ordered formula, for which a file has no place; none for BerkeleyGW's formula.
     pub eta: Option<f64>,
+    /// Window of that formula in eV: see [`Formula`](crate::Formula).
+    pub window: f64,
 }
 
 /// The columns of a problem that are summed: those that are not masked.
@@ -82,6 +84,9 @@ const TOL_WX: f64 = 1e-12;
 
 /// Products of four are numbers.
 const SMALLEST_WX: f64 = 1e-30;
+
+/// Largest window of the time-ordered formula in eV.
+pub const LARGEST_WINDOW: f64 = 1e30;
 
 impl Header {
     pub fn nw(&self) -> usize {
@@ -146,19 +151,26 @@ impl Header {
             (Quantity::Efermi, self.efermi, FINITE),
             (Quantity::Sexcut, self.sexcut, not_negative),
             (Quantity::Eta, self.eta.unwrap_or_default(), [0.0, LARGEST_POLE]),
+            (Quantity::Window, self.window, [0.0, LARGEST_WINDOW]),
         ] {
             if !(low..=high).contains(&found) {
                 return Err(Error::data(of, Fault::value(&[], found, bounds)));
             }
         }
-        Ok(())
+        match self.eta {
+            Some(0.0) => Ok(()),
+            _ if self.window == 0.0 => Ok(()),
+            _ => Err(invalid("window", "needs the time-ordered formula with eta 0")),
+        }
     }
 
     /// Limits of the formula; the file's own are recomputed, as the reference does.
     pub fn limits(&self) -> Limits {
         if self.eta.is_some() {
             // Neither a near form nor a cutoff: the poles have the broadening.
-            return Limits { limittwo: 0.0, limitone: UNLIMITED, sexcut: LARGEST_CUTOFF };
+            let window = if self.window < SMALLEST_WX { 0.0 } else { self.window };
+            let limittwo = window * window;
+            return Limits { limittwo, limitone: UNLIMITED, sexcut: LARGEST_CUTOFF };
         }
         Limits {
             limittwo: self.sig_gamma * self.sig_gamma,

@@ -399,8 +399,8 @@ impl Source for InputFile {
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
     }
 
-    fn set_eta(&mut self, eta: f64) {
-        self.header = Header { eta: Some(eta), ..Header::clone(&self.header) }.into();
+    fn set_time_ordered(&mut self, eta: f64, window: f64) {
+        self.header = Header { eta: Some(eta), window, ..Header::clone(&self.header) }.into();
         (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
     }
 

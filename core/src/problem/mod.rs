@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Fault, Owner, Quantity, Result};
+use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
 use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
@@ -41,7 +41,7 @@ use crate::problem::slab::check_part;
 pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
 
-/// A built-in system, as `data/systems.json` has it.
+/// A built-in system, as `systems.json` has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct System {
     pub name: String,
@@ -83,8 +83,9 @@ pub trait Source: Send + Sync {
     /// Keeps so many columns, [`Header::sampled`], and drops sums that came with the source's own.
     fn sample(&mut self, columns: usize);
 
-    /// Takes the time-ordered formula with this broadening in eV, and drops sums that came with the source's own.
-    fn set_eta(&mut self, eta: f64);
+    /// Takes the time-ordered formula with this broadening and window in eV, and drops sums that came with the source's
+    /// own.
+    fn set_time_ordered(&mut self, eta: f64, window: f64);
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
     fn start(&self) -> Sums {
@@ -238,7 +239,7 @@ impl Problem {
             return Err(wrong(name, Error::data(Quantity::Ngpown, fault)));
         }
         let poles = range::poles_of(view.wtilde(), view.eps());
-        Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles) })
+        Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles)? })
     }
 
     /// A problem that these processes share; bands are made now, igp that are to stay by [`Problem::with_share`]. Collective.
@@ -249,7 +250,7 @@ impl Problem {
         let are_real = ranks.least((local == Poles::Real && !are_broad).into()) == 1;
         let poles = if are_real { Poles::Real } else { Poles::Any };
         let (start, stored) = (source.start(), source.stored());
-        let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles);
+        let problem = Problem::without_slabs(source.name(), source.origin(), bands.into(), poles)?;
         let (source, id) = (source.into(), Id::unique());
         let source = Some(Streamed { source, id, has_share: keeps_share });
         Ok(Problem { source, start, stored, ..problem })
@@ -260,12 +261,17 @@ impl Problem {
         origin: Origin,
         bands: Arc<CheckedBands>,
         poles: Poles,
-    ) -> Problem {
+    ) -> Result<Problem> {
+        let poles = match (bands.limits().has_window(), poles) {
+            (false, poles) => poles,
+            (true, Poles::Real) => Poles::Windowed,
+            (true, _) => return Err(invalid("window", "needs real poles, and some are complex")),
+        };
         let order = Arc::new(BandOrder::new(&bands));
         let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
         let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
         let tolerance = heavy::TOLERANCE;
-        Problem {
+        Ok(Problem {
             name,
             origin,
             bands,
@@ -278,7 +284,7 @@ impl Problem {
             kept,
             lists_once,
             tolerance,
-        }
+        })
     }
 
     /// Drops `asxtempref` and `achtempref`.
@@ -623,7 +629,7 @@ impl CheckedPairs {
     ) -> Result<Problem> {
         let slab = self.slab(&bands, aqsm_local)?;
         let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
-        let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles);
+        let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles)?;
         let lists_once = are_new || kept.is_none();
         Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
     }

@@ -110,9 +110,11 @@ pub(super) fn resolved_poles(
         return Err(Error::data(Quantity::Wtilde, fault));
     }
     let lookup = Lookup::from_energies(wx.iter().copied());
+    // A window bounds all terms.
+    let has_window = header.limits().has_window();
     let unbounded = first(wtilde, |z| {
         let certain = z.im == 0.0 || header.sexcut <= LARGEST_CUTOFF;
-        is_thin(z) && !(z.re > 0.0 && certain) && lookup.contains(-z.re)
+        is_thin(z) && !(z.re > 0.0 && certain) && !has_window && lookup.contains(-z.re)
     });
     if let Some(thin) = unbounded {
         let first_energy = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();

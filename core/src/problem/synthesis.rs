@@ -43,8 +43,7 @@ Poles have the shares and quantiles of BerkeleyGW's: real ones of Hybertsen-Loui
 complex ones of Godby-Needs for two atoms of GaAs. See docs/usage.md.";
 
 pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../data/systems.json"))
-        .expect("data/systems.json is checked by a test")
+    serde_json::from_str(include_str!("systems.json")).expect("systems.json is checked by a test")
 });
 
 impl System {
@@ -109,8 +108,8 @@ impl Source for Synthesis {
         self.header = grid.apply_to(&self.header).into();
     }
 
-    fn set_eta(&mut self, eta: f64) {
-        self.header = Header { eta: Some(eta), ..Header::clone(&self.header) }.into();
+    fn set_time_ordered(&mut self, eta: f64, window: f64) {
+        self.header = Header { eta: Some(eta), window, ..Header::clone(&self.header) }.into();
     }
 
     fn sample(&mut self, columns: usize) {

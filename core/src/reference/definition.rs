@@ -63,6 +63,7 @@ pub struct Energy {
     pub limitone: f64,
     /// Bound on `|ssx| / |eps|`, infinite if there is none.
     pub cutoff: f64,
+    has_window: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -80,12 +81,15 @@ impl Energy {
     pub fn new(w: f64, limits: Limits) -> Energy {
         let Limits { limittwo, limitone, sexcut } = limits;
         let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
-        Energy { w, limittwo, limitone, cutoff }
+        Energy { w, limittwo, limitone, cutoff, has_window: limits.has_window() }
     }
 
     /// The term of one pair, with selects for the branches.
     #[inline(always)]
     pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
+        if self.has_window {
+            return self.windowed_term(wtilde, eps);
+        }
         let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
         let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
         let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
@@ -124,6 +128,39 @@ impl Energy {
             sch: select(first, sch, zero),
             undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
             quotients,
+        }
+    }
+}
+
+impl Energy {
+    /// The term of a real pole, whose quotients within the window are broadened.
+    #[inline(always)]
+    fn windowed_term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
+        let (w, pole, half) = (T::from(self.w), T::from(wtilde.re), T::from(0.5));
+        let (zero, window2) = (T::from(0.0), T::from(self.limittwo));
+        // ω̃ times a quotient, and whether rounding may decide.
+        let quotient = |x: T, window: f64| {
+            let is_inside = x * x <= window2;
+            let size2 = x * x + if is_inside { window2 } else { zero };
+            let im = if is_inside { T::from(window) } else { zero };
+            (
+                Complex { re: pole * x / size2, im: pole * im / size2 },
+                is_close(x * x, self.limittwo),
+            )
+        };
+        let window = self.limittwo.sqrt();
+        let (q, q_is_close) = quotient(w - pole, -window);
+        let (p, p_is_close) = quotient(w + pole, window);
+        let both = Complex { re: (q.re - p.re) * half, im: (q.im - p.im) * half };
+        let eps = Complex { re: T::from(eps.re), im: T::from(eps.im) };
+        // At the bound all three are of one size.
+        let undecided = [(&q, q_is_close), (&p, p_is_close)]
+            .map(|(&of, is_close)| if is_close { 2.0 * size_of(of, size(eps)) } else { 0.0 });
+        ReferenceTerm {
+            ssx: times(both, eps),
+            sch: times(q, eps),
+            undecided: [undecided[0] + undecided[1], undecided[0]],
+            quotients: [size_of(both, 1.0), size_of(q, 1.0)],
         }
     }
 }

@@ -19,7 +19,7 @@ pub mod v15 {
     use num_complex::Complex64;
 
     use crate::arrays::Arrays;
-    use crate::formula::{ThreadSums, reciprocal_unless, term};
+    use crate::formula::{ThreadSums, reciprocal_unless, term, windowed};
     use crate::intrinsics::sqrt;
     use crate::kernel::{Kernel, Loops, entries};
     use crate::plan::{Plan, Poles};
@@ -31,7 +31,7 @@ pub mod v15 {
 
     version! {
         id: "v15", change: "Σ alone: one quotient of each band instead of two",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (7, 0)
+        source: "docs/versions.md", kernels: [REAL, WINDOWED, ANY], beyond: &v12::GPU, capability: (7, 0)
     }
 
     /// As many `igp` a block as v13's, in half the warps.
@@ -49,6 +49,18 @@ pub mod v15 {
             gpp_v15_real_nw3 = 3,
         ),
         ..v13::REAL
+    };
+
+    /// [`REAL`]; pairs with a quotient within the window are fallback pairs.
+    pub const WINDOWED: Kernel = Kernel {
+        poles: Poles::Windowed,
+        entries: entries!(
+            tiled real, SHAPE, windowed:
+            gpp_v15_real_windowed_nw1 = 1,
+            gpp_v15_real_windowed_nw2 = 2,
+            gpp_v15_real_windowed_nw3 = 3,
+        ),
+        ..REAL
     };
 
     pub const ANY: Kernel = Kernel {

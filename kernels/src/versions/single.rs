@@ -6,6 +6,7 @@
 
 use core::array::from_fn;
 use core::hint::select_unpredictable;
+use core::marker::PhantomData;
 use core::ops::Range;
 
 use num_complex::{Complex32, Complex64};
@@ -15,7 +16,7 @@ use crate::formula::{ThreadSums, term};
 use crate::intrinsics::{single_reciprocal, sqrt};
 use crate::kernel::{Kernel, Loops, Precision, entries};
 use crate::plan::{LARGEST_SINGLE, Poles};
-use crate::single::{SHAPE, SingleCopy, SinglePairs, TILE};
+use crate::single::{BandStep, SHAPE, SingleCopy, SingleElements, SinglePairs, TILE, unrolled};
 use crate::threads::each;
 use crate::tiling::TilePlace;
 use crate::versions::{v12, v13};
@@ -82,6 +83,28 @@ fn in_double(x: Complex32) -> Complex64 {
     Complex64::new(x.re.into(), x.im.into())
 }
 
+/// `x` to 2⁻⁴⁸ of it.
+#[inline(always)]
+fn in_two_floats(x: f64) -> [f32; 2] {
+    let upper = x as f32;
+    [upper, (x - f64::from(upper)) as f32]
+}
+
+/// An occupation without its last bits, by integers: a loop in which an FP64 number is converted has an instruction of FP64.
+#[inline(always)]
+unsafe fn occupation(a: &Arrays, n: u32) -> f32 {
+    let bits = *a.occ.add(n as usize).cast::<u64>();
+    let exponents = (1023 - 127) << 52;
+    let is_zero = bits < exponents + (1 << 52);
+    f32::from_bits(if is_zero { 0 } else { (bits - exponents >> 29) as u32 })
+}
+
+/// `1/x`, or zero if `unless` holds.
+#[inline(always)]
+fn reciprocal_unless(unless: bool, x: f32) -> f32 {
+    select_unpredictable(unless, 0.0, single_reciprocal(x))
+}
+
 /// Adds `m` times a real factor to each of `N` sums.
 #[inline(always)]
 fn add<const N: usize>(sums: &mut [Complex32; N], m: Complex32, factors: [f32; N]) {
@@ -92,56 +115,6 @@ fn add<const N: usize>(sums: &mut [Complex32; N], m: Complex32, factors: [f32; N
     });
 }
 
-/// A range in parts of as many bands as are summed in FP32.
-#[inline(always)]
-fn parts<A: Adding>(range: Range<u32>, mut part: impl FnMut(Range<u32>)) {
-    let mut begin = range.start;
-    while begin < range.end {
-        let rest = range.end - begin;
-        let end = begin + if rest < A::BANDS { rest } else { A::BANDS };
-        part(begin..end);
-        begin = end;
-    }
-}
-
-/// `x` to 2⁻⁴⁸ of it.
-#[inline(always)]
-fn in_two_floats(x: f64) -> [f32; 2] {
-    let upper = x as f32;
-    [upper, (x - f64::from(upper)) as f32]
-}
-
-/// `1/x`, or zero if `unless` holds.
-#[inline(always)]
-fn reciprocal_unless(unless: bool, x: f32) -> f32 {
-    select_unpredictable(unless, 0.0, single_reciprocal(x))
-}
-
-/// The pole of pair `t`, or one that no energy is near.
-#[inline(always)]
-unsafe fn pole_of(a: &Arrays, place: TilePlace, t: usize) -> Complex64 {
-    match place.pair(a, t) {
-        Some((ig, igp)) => a.wtilde(ig, igp),
-        None => Complex64::new(LARGEST_SINGLE, 0.0),
-    }
-}
-
-/// Adds a pair's sums of scaled `M` times quotients to those of the thread.
-#[inline(always)]
-unsafe fn add_weighted<const NW: usize, T: Total>(
-    a: &Arrays,
-    place: TilePlace,
-    t: usize,
-    totals: &[T; NW],
-    sums: &mut ThreadSums<NW>,
-) {
-    if let Some((ig, igp)) = place.pair(a, t) {
-        let scale = SingleCopy::of_aqsn(a).scale(ig) * SingleCopy::of_aqsm_local(a).scale(igp);
-        let weight = a.eps(ig, igp) * (a.vcoul_loc(igp) * 0.5) * a.wtilde(ig, igp);
-        each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (totals[e].value() * scale));
-    }
-}
-
 /// Largest `|w − ω̃|²` of the second branch.
 #[inline(always)]
 fn near2(a: &Arrays, wtilde: Complex64) -> f64 {
@@ -149,176 +122,276 @@ fn near2(a: &Arrays, wtilde: Complex64) -> f64 {
     if first > second { first } else { second }
 }
 
+/// A class of bands: see [`crate::plan`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    PlainFar,
+    Plain,
+    Occupied,
+    Empty,
+    Far,
+}
+
+/// A class as a type.
+pub trait OfClass {
+    const CLASS: Class;
+}
+
+macro_rules! classes {
+    ($($name:ident)+) => {$(
+        pub struct $name;
+
+        impl OfClass for $name {
+            const CLASS: Class = Class::$name;
+        }
+    )+};
+}
+
+classes! { PlainFar Plain Occupied Empty Far }
+
+/// A pole, and what loops over the bands of a class do with it.
+pub trait Pole<const NW: usize>: Copy {
+    /// Sums of `M` times factors.
+    type Sums: Copy;
+    const ZERO: Self::Sums;
+
+    fn new(a: &Arrays, wtilde: Complex64) -> Self;
+
+    /// Adds band `n`, of the energies `w` of two floats each.
+    unsafe fn add<A: Adding, C: OfClass>(
+        &self,
+        of: (&Arrays, u32),
+        w: [[f32; 2]; NW],
+        m: Complex32,
+        sums: &mut Self::Sums,
+    );
+
+    /// The sums of `M` times each energy's quotient.
+    fn joined<C: OfClass>(&self, sums: Self::Sums) -> [Complex32; NW];
+}
+
+/// What a thread does with the bands of a class.
+struct Bands<'a, const NW: usize, P: Pole<NW>, A, C> {
+    a: &'a Arrays,
+    poles: &'a [P; TILE],
+    sums: [P::Sums; TILE],
+    of: PhantomData<(A, C)>,
+}
+
+impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Bands<'_, NW, P, A, C> {
+    #[inline(always)]
+    unsafe fn step(&mut self, n: u32, band: &SingleElements) {
+        let w = self.a.plan.single_energies(n);
+        unrolled! { t => {
+            let m = band.matngmatmgp(t);
+            self.poles[t].add::<A, C>((self.a, n), w, m, &mut self.sums[t]);
+        } }
+    }
+}
+
+/// A thread's tile.
+struct Tile<'a, const NW: usize, P: Pole<NW>, A: Adding> {
+    a: &'a Arrays,
+    place: TilePlace,
+    poles: [P; TILE],
+    totals: [[A::Total; NW]; TILE],
+}
+
+impl<const NW: usize, P: Pole<NW>, A: Adding> Tile<'_, NW, P, A> {
+    /// Adds the bands of a range, in parts of as many as are summed in FP32.
+    #[inline(always)]
+    unsafe fn add<C: OfClass>(&mut self, range: Range<u32>) {
+        let mut begin = range.start;
+        while begin < range.end {
+            let rest = range.end - begin;
+            let end = begin + if rest < A::BANDS { rest } else { A::BANDS };
+            let mut bands = Bands::<NW, P, A, C> {
+                a: self.a,
+                poles: &self.poles,
+                sums: [P::ZERO; TILE],
+                of: PhantomData,
+            };
+            SinglePairs(self.place).bands(self.a, begin..end, &mut bands);
+            let sums = bands.sums;
+            unrolled! { t => {
+                let joined = self.poles[t].joined::<C>(sums[t]);
+                each::<NW>(|e| self.totals[t][e].add(joined[e]));
+            } }
+            begin = end;
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn tile<const NW: usize, P: Pole<NW>, A: Adding>(
+    a: &Arrays,
+    place: TilePlace,
+) -> ThreadSums<NW> {
+    let plan = &a.plan;
+    // One that no energy is near in the place of none.
+    let poles = from_fn(|t| match place.pair(a, t) {
+        Some((ig, igp)) => P::new(a, a.wtilde(ig, igp)),
+        None => P::new(a, Complex64::new(LARGEST_SINGLE, 0.0)),
+    });
+    let mut tile = Tile::<NW, P, A> { a, place, poles, totals: [[A::Total::ZERO; NW]; TILE] };
+    tile.add::<PlainFar>(0..plan.plain_far);
+    tile.add::<Plain>(plan.plain_far..plan.plain);
+    tile.add::<Occupied>(plan.plain..plan.occupied);
+    tile.add::<Empty>(plan.occupied..plan.far_begin);
+    tile.add::<Far>(plan.far_begin..a.nbands);
+    let totals = tile.totals;
+
+    let mut sums = ThreadSums::zero();
+    let [of_aqsn, of_aqsm] = [SingleCopy::of_aqsn(a), SingleCopy::of_aqsm_local(a)];
+    unrolled! { t => {
+        if let Some((ig, igp)) = place.pair(a, t) {
+            let scale = of_aqsn.scale(ig) * of_aqsm.scale(igp);
+            let weight = a.eps(ig, igp) * (a.vcoul_loc(igp) * 0.5) * a.wtilde(ig, igp);
+            each::<NW>(|e| sums.ach[e] = sums.ach[e] + weight * (totals[t][e].value() * scale));
+        }
+    } }
+    sums
+}
+
 /// What the loops need of a real pole.
 #[derive(Clone, Copy)]
-struct RealPole {
+pub struct RealPole {
     wtilde: [f32; 2],
     /// The largest `|w − ω̃|` of the second branch.
     near: f32,
+    /// Of the plan.
+    half: f32,
+    inverse_sexcut: f32,
 }
 
 impl RealPole {
-    #[inline(always)]
-    fn from_wtilde(a: &Arrays, wtilde: Complex64) -> RealPole {
-        let near = sqrt(near2(a, wtilde)) as f32;
-        RealPole { wtilde: in_two_floats(wtilde.re), near }
-    }
-
     /// `w − ω̃`.
     #[inline(always)]
-    fn difference<A: Adding>(self, w: [f32; 2]) -> f32 {
+    fn difference<A: Adding>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] - self.wtilde[0];
         if A::IS_EXACT { upper + (w[1] - self.wtilde[1]) } else { upper }
     }
 
     /// `w + ω̃`.
     #[inline(always)]
-    fn sum<A: Adding>(self, w: [f32; 2]) -> f32 {
+    fn sum<A: Adding>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] + self.wtilde[0];
         if A::IS_EXACT { upper + (w[1] + self.wtilde[1]) } else { upper }
     }
 
     /// `q`, zero near the pole.
     #[inline(always)]
-    fn quotient<A: Adding>(self, w: [f32; 2]) -> f32 {
+    fn quotient<A: Adding>(&self, w: [f32; 2]) -> f32 {
         let d = self.difference::<A>(w);
         reciprocal_unless(d.abs() <= self.near, d)
     }
 
     /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`: `((1 − occ)·s + occ·d)/(d·s)`, near the pole `occ/s`.
     #[inline(always)]
-    fn of_occupied<A: Adding>(self, w: [f32; 2], occ: f32, inverse_sexcut: f32) -> f32 {
+    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32) -> f32 {
         let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
         let (z, near) = (d * s, d.abs() <= self.near);
-        let bound = self.wtilde[0] * self.wtilde[0] * inverse_sexcut;
+        let bound = self.wtilde[0] * self.wtilde[0] * self.inverse_sexcut;
         let cut = !near && w[0] < 0.0 && z.abs() < bound;
         let both = select_unpredictable(cut, 1.0, (1.0 - occ) * s + occ * d);
         let numerator = select_unpredictable(near, occ, both);
         let denominator = select_unpredictable(near, s, z);
         numerator * single_reciprocal(select_unpredictable(cut, d, denominator))
     }
-}
 
-/// Adds bands of a range to the totals: sums of `M` times what `factors` has for a pair, a band and its energies, each of
-/// them made by `joined` into one for each energy.
-#[inline(always)]
-unsafe fn add_bands<const NW: usize, A: Adding>(
-    a: &Arrays,
-    place: TilePlace,
-    range: Range<u32>,
-    totals: &mut [[A::Total; NW]; TILE],
-    factors: impl Fn(usize, u32, [[f32; 2]; NW]) -> [f32; NW],
-    joined: impl Fn([Complex32; NW]) -> [Complex32; NW],
-) {
-    parts::<A>(range, |range| {
-        let mut sums = [[ZERO; NW]; TILE];
-        SinglePairs(place).bands(a, range, |n, band| {
-            let w = a.plan.single_energies(n);
-            each::<TILE>(|t| add(&mut sums[t], band.matngmatmgp(t), factors(t, n, w)));
-        });
-        each::<TILE>(|t| {
-            let joined = joined(sums[t]);
-            each::<NW>(|e| totals[t][e].add(joined[e]));
-        });
-    });
-}
-
-#[inline(always)]
-unsafe fn real<const NW: usize, A: Adding>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-    let plan = &a.plan;
-    let poles: [RealPole; TILE] = from_fn(|t| RealPole::from_wtilde(a, pole_of(a, place, t)));
-    let (half, inverse_sexcut) = (plan.half as f32, (1.0 / a.limits.sexcut) as f32);
-    let mut totals = [[A::Total::ZERO; NW]; TILE];
-
-    let far = |sign: f32| {
-        move |t: usize, _, w: [[f32; 2]; NW]| {
-            quotients(w.map(|w| w[0]), sign * poles[t].wtilde[0], half)
+    /// What `M` of a far band is multiplied with for `1/(w + c)`, as in v15: of two energies with the mean `x − c`
+    /// `1/(x² − h²)` and `x/(x² − h²)`, of three `R = 1/(x(x² − d²))`, `x·R` and `x²·R`.
+    #[inline(always)]
+    fn far<const NW: usize>(&self, w: [[f32; 2]; NW], c: f32) -> [f32; NW] {
+        if NW == 1 {
+            return [single_reciprocal(w[0][0] + c); NW];
         }
-    };
-    let join = |sums| joined(sums, half);
-    add_bands::<NW, A>(a, place, 0..plan.plain_far, &mut totals, far(1.0), join);
-    add_bands::<NW, A>(a, place, plan.far_begin..a.nbands, &mut totals, far(-1.0), join);
-    let plain = |t: usize, _, w: [[f32; 2]; NW]| w.map(|w| single_reciprocal(poles[t].sum::<A>(w)));
-    add_bands::<NW, A>(a, place, plan.plain_far..plan.plain, &mut totals, plain, |sums| sums);
-    let occupied = |t: usize, n, w: [[f32; 2]; NW]| {
-        w.map(|w| poles[t].of_occupied::<A>(w, a.occ(n) as f32, inverse_sexcut))
-    };
-    add_bands::<NW, A>(a, place, plan.plain..plan.occupied, &mut totals, occupied, |sums| sums);
-    let empty = |t: usize, _, w: [[f32; 2]; NW]| w.map(|w| poles[t].quotient::<A>(w));
-    add_bands::<NW, A>(a, place, plan.occupied..plan.far_begin, &mut totals, empty, |sums| sums);
-
-    let mut sums = ThreadSums::zero();
-    each::<TILE>(|t| add_weighted(a, place, t, &totals[t], &mut sums));
-    sums
-}
-
-/// What `M` of a far band is multiplied with for `1/(w + c)`, as in v15: of two energies with the mean `x − c`
-/// `1/(x² − h²)` and `x/(x² − h²)`, of three `R = 1/(x(x² − d²))`, `x·R` and `x²·R`.
-#[inline(always)]
-fn quotients<const NW: usize>(w: [f32; NW], c: f32, half: f32) -> [f32; NW] {
-    if NW == 1 {
-        return [single_reciprocal(w[0] + c); NW];
+        let (x, factor) = match NW {
+            2 => (w[0][0] + (c + self.half), 1.0),
+            _ => (w[1][0] + c, 4.0),
+        };
+        let difference = x * x - factor * (self.half * self.half);
+        let one = single_reciprocal(if NW == 2 { difference } else { x * difference });
+        from_fn(|e| match e {
+            0 => one,
+            1 => x * one,
+            _ => x * (x * one),
+        })
     }
-    let (x, factor) = match NW {
-        2 => (w[0] + (c + half), 1.0),
-        _ => (w[1] + c, 4.0),
-    };
-    let difference = x * x - factor * (half * half);
-    let one = single_reciprocal(if NW == 2 { difference } else { x * difference });
-    from_fn(|e| match e {
-        0 => one,
-        1 => x * one,
-        _ => x * (x * one),
-    })
 }
 
-/// The sums of `M/(w + c)`, from those of `M` times [`quotients`].
-#[inline(always)]
-fn joined<const NW: usize>(far: [Complex32; NW], half: f32) -> [Complex32; NW] {
-    let (one, x, square) = (far[0], far[1 % NW], far[2 % NW]);
-    let (h, d) = (half, 2.0 * half);
-    match NW {
-        1 => far,
-        2 => from_fn(|e| if e == 0 { x + one * h } else { x - one * h }),
-        _ => from_fn(|e| match e {
-            0 => square + x * d,
-            1 => square - one * (d * d),
-            _ => square - x * d,
-        }),
+impl<const NW: usize> Pole<NW> for RealPole {
+    type Sums = [Complex32; NW];
+    const ZERO: [Complex32; NW] = [ZERO; NW];
+
+    #[inline(always)]
+    fn new(a: &Arrays, wtilde: Complex64) -> RealPole {
+        RealPole {
+            wtilde: in_two_floats(wtilde.re),
+            near: sqrt(near2(a, wtilde)) as f32,
+            half: a.plan.half as f32,
+            inverse_sexcut: (1.0 / a.limits.sexcut) as f32,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add<A: Adding, C: OfClass>(
+        &self,
+        (a, n): (&Arrays, u32),
+        w: [[f32; 2]; NW],
+        m: Complex32,
+        sums: &mut [Complex32; NW],
+    ) {
+        let factors = match C::CLASS {
+            Class::PlainFar => self.far(w, self.wtilde[0]),
+            Class::Plain => w.map(|w| single_reciprocal(self.sum::<A>(w))),
+            Class::Occupied => {
+                let occ = occupation(a, n);
+                w.map(|w| self.of_occupied::<A>(w, occ))
+            }
+            Class::Empty => w.map(|w| self.quotient::<A>(w)),
+            Class::Far => self.far(w, -self.wtilde[0]),
+        };
+        add(sums, m, factors);
+    }
+
+    #[inline(always)]
+    fn joined<C: OfClass>(&self, sums: [Complex32; NW]) -> [Complex32; NW] {
+        if NW == 1 || !matches!(C::CLASS, Class::PlainFar | Class::Far) {
+            return sums;
+        }
+        let (one, x, square) = (sums[0], sums[1 % NW], sums[2 % NW]);
+        let (h, d) = (self.half, 2.0 * self.half);
+        match NW {
+            2 => from_fn(|e| if e == 0 { x + one * h } else { x - one * h }),
+            _ => from_fn(|e| match e {
+                0 => square + x * d,
+                1 => square - one * (d * d),
+                _ => square - x * d,
+            }),
+        }
     }
 }
 
 /// What the loops need of any pole, in units of a power of two, with which its larger part is between 1 and 2: fourth powers
 /// of sums of it and an energy are in the range of FP32.
 #[derive(Clone, Copy)]
-struct ComplexPole {
+pub struct ComplexPole {
     /// The inverse of the unit.
     scale: f32,
     re: [f32; 2],
     im: f32,
     /// The largest `|w − ω̃|²` of the second branch.
     near2: f32,
+    /// Of the plan.
     half: f32,
+    inverse_sexcut: f32,
 }
 
 /// `Im f / Im ω̃` and `Re f` of a factor `f`, in the pole's unit.
 type Factor = [f32; 2];
 
 impl ComplexPole {
-    #[inline(always)]
-    fn from_wtilde(a: &Arrays, wtilde: Complex64) -> ComplexPole {
-        let (re, im) = (wtilde.re.abs(), wtilde.im.abs());
-        let exponent = if re > im { re } else { im }.to_bits() >> 52;
-        let scale = f64::from_bits(((2 * 1023 - exponent) & 2047) << 52);
-        ComplexPole {
-            scale: scale as f32,
-            re: in_two_floats(wtilde.re * scale),
-            im: (wtilde.im * scale) as f32,
-            near2: (near2(a, wtilde) * (scale * scale)) as f32,
-            half: (a.plan.half * scale) as f32,
-        }
-    }
-
     /// `w − Re ω̃`.
     #[inline(always)]
     fn difference<A: Adding>(&self, w: [f32; 2]) -> f32 {
@@ -333,29 +406,20 @@ impl ComplexPole {
         if A::IS_EXACT { upper + (w[1] * self.scale + self.re[1]) } else { upper }
     }
 
-    /// Of `q`.
+    /// Of `1/(x ± i·Im ω̃)`, zero if it is `near`.
     #[inline(always)]
-    fn quotient<A: Adding>(&self, w: [f32; 2]) -> Factor {
-        let d = self.difference::<A>(w);
-        let square = d * d + self.im * self.im;
-        let one = reciprocal_unless(square <= self.near2, square);
-        [one, d * one]
-    }
-
-    /// Of `p`.
-    #[inline(always)]
-    fn plain<A: Adding>(&self, w: [f32; 2]) -> Factor {
-        let s = self.sum::<A>(w);
-        let one = single_reciprocal(s * s + self.im * self.im);
-        [one, s * one]
+    fn factor(&self, x: f32, near: f32) -> Factor {
+        let square = x * x + self.im * self.im;
+        let one = reciprocal_unless(square <= near, square);
+        [one, x * one]
     }
 
     /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`, with the sign of `p`'s imaginary part.
     #[inline(always)]
-    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32, inverse_sexcut: f32) -> Factor {
+    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32) -> Factor {
         let im2 = self.im * self.im;
         let size2 = self.re[0] * self.re[0] + im2;
-        let bound = size2 * inverse_sexcut;
+        let bound = size2 * self.inverse_sexcut;
         let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
         let (d2, s2) = (d * d + im2, s * s + im2);
         let near = d2 <= self.near2;
@@ -366,21 +430,20 @@ impl ComplexPole {
         [p - q, s * p + d * q]
     }
 
-    /// Of `1/(w ± ω̃)` as `sign` has it, neither of them near.
+    /// Of `1/(w ± ω̃)` as `sign` has it, neither of them near: as v15's, of two energies `R`, `x·R`, `x²·R` and `x³·R` with
+    /// `R = 1/(|x − h|²·|x + h|²)`, of another one its own.
     #[inline(always)]
-    fn far_factor(&self, w: f32, sign: f32) -> Factor {
-        let x = w * self.scale + sign * self.re[0];
-        let one = single_reciprocal(x * x + self.im * self.im);
-        [one, x * one]
-    }
-
-    /// As v15's: of two energies `R`, `x·R`, `x²·R` and `x³·R` with `R = 1/(|x − h|²·|x + h|²)`, of a third one its own.
-    #[inline(always)]
-    fn far_factors<const NW: usize>(&self, w: [[f32; 2]; NW], sign: f32) -> [Factor; NW] {
+    fn far<const NW: usize>(&self, w: [[f32; 2]; NW], sign: f32) -> [Factor; NW] {
+        let re = sign * self.re[0];
+        let own = |e: usize| {
+            let x = w[e][0] * self.scale + re;
+            let one = single_reciprocal(x * x + self.im * self.im);
+            [one, x * one]
+        };
         if NW == 1 {
-            return [self.far_factor(w[0][0], sign); NW];
+            return [own(0); NW];
         }
-        let x = w[0][0] * self.scale + (sign * self.re[0] + self.half);
+        let x = w[0][0] * self.scale + (re + self.half);
         let h2 = self.half * self.half;
         let c = h2 + self.im * self.im;
         let (square, linear) = (x * x, 2.0 * (c - 2.0 * h2));
@@ -389,16 +452,13 @@ impl ComplexPole {
         from_fn(|e| match e {
             0 => [one, x * one],
             1 => [square_one, square_one * x],
-            _ => self.far_factor(w[e][0], sign),
+            _ => own(e),
         })
     }
 
-    /// The sums of `M` times each energy's own factor, from those of `M` times [`ComplexPole::far_factors`].
+    /// The sums of `M` times each energy's own factor, from those of `M` times [`ComplexPole::far`].
     #[inline(always)]
-    fn joined<const NW: usize>(&self, far: [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW] {
-        if NW == 1 {
-            return far;
-        }
+    fn own<const NW: usize>(&self, far: [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW] {
         let ([one, x], [square, cube]) = (far[0], far[1 % NW]);
         let (h, h2) = (self.half, self.half * self.half);
         let c = h2 + self.im * self.im;
@@ -412,66 +472,57 @@ impl ComplexPole {
     }
 }
 
-/// As [`add_bands`], of two factors for each energy; `sign` is that of `Im ω̃` in the imaginary part.
-#[inline(always)]
-unsafe fn add_factors<const NW: usize, A: Adding>(
-    a: &Arrays,
-    place: TilePlace,
-    range: Range<u32>,
-    (totals, poles, sign): (&mut [[A::Total; NW]; TILE], &[ComplexPole; TILE], f32),
-    factors: impl Fn(&ComplexPole, u32, [[f32; 2]; NW]) -> [Factor; NW],
-    joined: impl Fn(&ComplexPole, [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW],
-) {
-    parts::<A>(range, |range| {
-        let mut sums = [[[ZERO; 2]; NW]; TILE];
-        SinglePairs(place).bands(a, range, |n, band| {
-            let w = a.plan.single_energies(n);
-            each::<TILE>(|t| {
-                let (m, factors) = (band.matngmatmgp(t), factors(&poles[t], n, w));
-                each::<NW>(|e| add(&mut sums[t][e], m, factors[e]));
-            });
-        });
-        each::<TILE>(|t| {
-            let joined = joined(&poles[t], sums[t]);
-            let im = sign * poles[t].im;
-            each::<NW>(|e| {
-                let [of_im, of_re] = joined[e];
-                let part = Complex32::new(of_re.re - im * of_im.im, of_re.im + im * of_im.re);
-                totals[t][e].add(part * poles[t].scale);
-            });
-        });
-    });
-}
+impl<const NW: usize> Pole<NW> for ComplexPole {
+    type Sums = [[Complex32; 2]; NW];
+    const ZERO: [[Complex32; 2]; NW] = [[ZERO; 2]; NW];
 
-#[inline(always)]
-unsafe fn any<const NW: usize, A: Adding>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-    let plan = &a.plan;
-    let poles: [ComplexPole; TILE] = from_fn(|t| ComplexPole::from_wtilde(a, pole_of(a, place, t)));
-    let inverse_sexcut = (1.0 / a.limits.sexcut) as f32;
-    let mut totals = [[A::Total::ZERO; NW]; TILE];
+    #[inline(always)]
+    fn new(a: &Arrays, wtilde: Complex64) -> ComplexPole {
+        let (re, im) = (wtilde.re.abs(), wtilde.im.abs());
+        let exponent = if re > im { re } else { im }.to_bits() >> 52;
+        let scale = f64::from_bits(((2 * 1023 - exponent) & 2047) << 52);
+        ComplexPole {
+            scale: scale as f32,
+            re: in_two_floats(wtilde.re * scale),
+            im: (wtilde.im * scale) as f32,
+            near2: (near2(a, wtilde) * (scale * scale)) as f32,
+            half: (a.plan.half * scale) as f32,
+            inverse_sexcut: (1.0 / a.limits.sexcut) as f32,
+        }
+    }
 
-    let far = |sign: f32| move |pole: &ComplexPole, _, w: [[f32; 2]; NW]| pole.far_factors(w, sign);
-    let join = |pole: &ComplexPole, sums| pole.joined(sums);
-    let same = |_: &ComplexPole, sums| sums;
-    let to = (&mut totals, &poles, -1.0);
-    add_factors::<NW, A>(a, place, 0..plan.plain_far, to, far(1.0), join);
-    let to = (&mut totals, &poles, 1.0);
-    add_factors::<NW, A>(a, place, plan.far_begin..a.nbands, to, far(-1.0), join);
-    let plain = |pole: &ComplexPole, _, w: [[f32; 2]; NW]| w.map(|w| pole.plain::<A>(w));
-    let to = (&mut totals, &poles, -1.0);
-    add_factors::<NW, A>(a, place, plan.plain_far..plan.plain, to, plain, same);
-    let occupied = |pole: &ComplexPole, n, w: [[f32; 2]; NW]| {
-        w.map(|w| pole.of_occupied::<A>(w, a.occ(n) as f32, inverse_sexcut))
-    };
-    let to = (&mut totals, &poles, -1.0);
-    add_factors::<NW, A>(a, place, plan.plain..plan.occupied, to, occupied, same);
-    let empty = |pole: &ComplexPole, _, w: [[f32; 2]; NW]| w.map(|w| pole.quotient::<A>(w));
-    let to = (&mut totals, &poles, 1.0);
-    add_factors::<NW, A>(a, place, plan.occupied..plan.far_begin, to, empty, same);
+    #[inline(always)]
+    unsafe fn add<A: Adding, C: OfClass>(
+        &self,
+        (a, n): (&Arrays, u32),
+        w: [[f32; 2]; NW],
+        m: Complex32,
+        sums: &mut [[Complex32; 2]; NW],
+    ) {
+        let factors = match C::CLASS {
+            Class::PlainFar => self.far(w, 1.0),
+            Class::Plain => w.map(|w| self.factor(self.sum::<A>(w), -1.0)),
+            Class::Occupied => {
+                let occ = occupation(a, n);
+                w.map(|w| self.of_occupied::<A>(w, occ))
+            }
+            Class::Empty => w.map(|w| self.factor(self.difference::<A>(w), self.near2)),
+            Class::Far => self.far(w, -1.0),
+        };
+        each::<NW>(|e| add(&mut sums[e], m, factors[e]));
+    }
 
-    let mut sums = ThreadSums::zero();
-    each::<TILE>(|t| add_weighted(a, place, t, &totals[t], &mut sums));
-    sums
+    #[inline(always)]
+    fn joined<C: OfClass>(&self, sums: [[Complex32; 2]; NW]) -> [Complex32; NW] {
+        let is_far = matches!(C::CLASS, Class::PlainFar | Class::Far);
+        let sums = if is_far && NW > 1 { self.own(sums) } else { sums };
+        // That of q has the sign of the pole's imaginary part.
+        let im = if matches!(C::CLASS, Class::Empty | Class::Far) { self.im } else { -self.im };
+        sums.map(|[of_im, of_re]| {
+            let sum = Complex32::new(of_re.re - im * of_im.im, of_re.im + im * of_im.re);
+            sum * self.scale
+        })
+    }
 }
 
 /// The kernels of a version: `kernels!(Adding, real poles' symbols, any poles' symbols)`.
@@ -490,12 +541,12 @@ macro_rules! kernels {
 
         #[inline(always)]
         unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-            super::real::<NW, $adding>(a, place)
+            super::tile::<NW, RealPole, $adding>(a, place)
         }
 
         #[inline(always)]
         unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-            super::any::<NW, $adding>(a, place)
+            super::tile::<NW, ComplexPole, $adding>(a, place)
         }
     };
 }
@@ -533,16 +584,16 @@ pub mod s1 {
     }
 
     /// All in FP32.
-    pub struct Plain;
+    pub struct Simple;
 
-    impl Adding for Plain {
+    impl Adding for Simple {
         const BANDS: u32 = u32::MAX;
         const IS_EXACT: bool = false;
         type Total = Complex64;
     }
 
     kernels!(
-        Plain, BASE, [gpp_s1_real_nw1 gpp_s1_real_nw2 gpp_s1_real_nw3]
+        Simple, BASE, [gpp_s1_real_nw1 gpp_s1_real_nw2 gpp_s1_real_nw3]
         [gpp_s1_nw1 gpp_s1_nw2 gpp_s1_nw3]
     );
 }

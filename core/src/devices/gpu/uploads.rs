@@ -9,6 +9,7 @@ use std::{iter, ptr};
 use bytemuck::Pod;
 use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
 use gpp_kernels::kernel::{Kernel, Precision};
+use gpp_kernels::single::{COPY_THREADS, SingleCopyArguments};
 use gpp_kernels::threads::blocks;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ use rayon::prelude::*;
 use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
-use crate::problem::arrays::{AQSN, ArraySpec};
+use crate::problem::arrays::{AQSN, ArraySpec, Extents};
 use crate::problem::layout::{PairsAt, PreparedPairs, preparation};
 use crate::problem::{Batch, Id, Problem, SlabView};
 
@@ -371,6 +372,8 @@ pub type RowMap = Arc<Vec<u32>>;
 #[derive(Default)]
 pub struct Repack {
     pub kernel: Option<Arc<Loaded>>,
+    /// Makes the copies of [`Layout::Single`].
+    pub copy: Option<Arc<Loaded>>,
     /// For the matrix elements of G and of G′.
     maps: [RepackMap; 2],
 }
@@ -454,6 +457,20 @@ impl GpuElements {
         let grid = [blocks((height * width) as u64, REPACK_THREADS), REPACK_THREADS, 0];
         // SAFETY: the numbers were uploaded in this stream and are within the caller's matrix by the contract of
         // `Resident::sums`. `to` has an element for each pair of them, fewer than 2³², and only this stream accesses it.
+        unsafe { kernel.function.launch(to.stream, grid, &arguments.pointers())? };
+        if layout != Layout::Single {
+            return Ok(());
+        }
+        let Extents { nbands, ngpown, ncouls, .. } = extents;
+        let arguments = SingleCopyArguments {
+            matrix: out,
+            height: height as u32,
+            of: if which == 0 { ncouls } else { ngpown } as u32,
+            nbands: nbands as u32,
+        };
+        let kernel = to.repack.copy.clone().expect("it was loaded with the matrix elements");
+        let grid = [blocks(height as u64, COPY_THREADS), COPY_THREADS, 0];
+        // SAFETY: the layout has room for the copy behind the matrix, which the launch before makes in the same stream.
         unsafe { kernel.function.launch(to.stream, grid, &arguments.pointers()) }
     }
 }

@@ -11,6 +11,7 @@ use gpp_kernels::intrinsics::WARP;
 use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
 use gpp_kernels::plan::EnergiesFrom;
 use gpp_kernels::reduction::SecondStageArguments;
+use gpp_kernels::single::COPY_SYMBOL;
 use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
@@ -574,6 +575,7 @@ impl Resident {
         arrays.slots.iter_mut().for_each(|slot| slot.slab.pairs.forget_single());
         if on_gpu.is_some() && arrays.repack.kernel.is_none() {
             arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
+            arrays.repack.copy = Some(gpu.load(COPY_SYMBOL)?);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
         Ok(Box::new(GpuWorker { on_gpu, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))

@@ -239,7 +239,7 @@ impl SortedCells {
                 let bounds = Weighed::new(slab, wx.len(), energy, limits).bounds(by);
                 SortedCells::Real(intervals(slab, bounds, &empty)?)
             }
-            Poles::Any | Poles::AnySize | Poles::Unread => {
+            Poles::Any | Poles::AnySize | Poles::Unread | Poles::Windowed => {
                 let squares = Squares::new(wx.len(), energy, limits);
                 SortedCells::Any(discs(slab, squares, &empty)?)
             }

@@ -190,6 +190,8 @@ pub struct Regular {
     energies: Lookup,
     /// The occupied bands' energies below zero, which the cutoff is for.
     cut: Lookup,
+    /// With a window, the energies of bands that are not full.
+    open: Option<Lookup>,
     limits: Limits,
     possible: bool,
     rooms: Rooms,
@@ -235,11 +237,17 @@ impl Regular {
             cut: Lookup::from_energies(occupied.iter().copied().filter(|&w| w < 0.0)),
             occupied: Lookup::from_energies(occupied.iter().copied()),
             energies: Lookup::from_energies(wx.iter().copied()),
+            open: None,
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
             rooms: Rooms::DOUBLE,
             marks: None,
         }
+    }
+
+    /// The same for a window, with the energies of bands that are not full.
+    pub fn with_window(self, open: &[f64]) -> Regular {
+        Regular { open: Some(Lookup::from_energies(open.iter().copied())), ..self }
     }
 
     /// The same for loops of FP32, with differences of two floats each if it `is_exact`.
@@ -279,7 +287,7 @@ impl Regular {
             return true;
         }
         let suits = match self.poles {
-            Poles::Real => on_axis && pole.re > 0.0,
+            Poles::Real | Poles::Windowed => on_axis && pole.re > 0.0,
             // Behind the imaginary axis w + ω̃ may vanish.
             Poles::Any | Poles::AnySize => pole.re >= 0.0,
             Poles::Unread => true,
@@ -288,7 +296,10 @@ impl Regular {
             && suits
             && (self.smallest..=self.rooms.largest).contains(&size(pole))
             && !(on_axis && self.occupied.contains(pole.re))
-            && !self.at_bound(pole)
+            && !self
+                .open
+                .as_ref()
+                .map_or_else(|| self.at_bound(pole), |open| self.in_window(pole, open))
             && !self.at_cutoff(pole)
             && self.is_clear(pole)
     }
@@ -354,6 +365,16 @@ impl Regular {
         let room = 4.0 * f64::EPSILON * (pole.re.abs() + most);
         let any = |low: f64, high: f64| self.energies.any(low - room, high + room);
         any(pole.re + least, pole.re + most) || any(pole.re - most, pole.re - least)
+    }
+
+    /// Whether a quotient of a real pole is within the window, or so near to it that upper words cannot tell.
+    fn in_window(&self, pole: Complex64, open: &Lookup) -> bool {
+        let within = |energies: &Lookup, pole: f64| {
+            let width = self.limits.limittwo.sqrt() * (1.0 + UPPER);
+            let width = width + 4.0 * f64::EPSILON * (pole.abs() + width);
+            energies.any(pole - width, pole + width)
+        };
+        within(open, pole.re) || within(&self.occupied, -pole.re)
     }
 
     /// Whether for some energy below zero `|ssx|` is at the cutoff, `sexcut·|eps|`, or has no bound: versions that round

@@ -171,12 +171,16 @@ impl BandPlan {
 
     /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
-        Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes))
+        let regular = Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes));
+        match self.poles {
+            Poles::Windowed => regular.with_window(&self.wx[self.order.full * self.nw..]),
+            _ => regular,
+        }
     }
 
     fn takes(&self, takes: Poles) -> Poles {
         match (self.poles, takes) {
-            (Poles::Real, takes) | (_, takes @ Poles::AnySize) => takes,
+            (Poles::Real | Poles::Windowed, takes) | (_, takes @ Poles::AnySize) => takes,
             _ => Poles::Any,
         }
     }

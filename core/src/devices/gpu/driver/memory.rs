@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
-use cust::error::CudaResult;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice, LockedBuffer};
 
+use crate::devices::gpu::driver::library::{CudaResult, DeviceBytes, DeviceMemory, LockedMemory};
 use crate::devices::gpu::driver::stream::{Event, GpuStream, InContext, Operation};
 use crate::devices::gpu::driver::{Context, library};
 use crate::error::{Error, Result, invalid};
@@ -50,7 +49,7 @@ impl Drop for Taken {
 /// An array in the device's memory. The driver frees it once all work of the device is done.
 pub struct Buffer<T> {
     /// At least one byte, so that there always is an address.
-    memory: InContext<DeviceBuffer<u8>>,
+    memory: InContext<DeviceMemory>,
     length: usize,
     what: &'static str,
     elements: PhantomData<T>,
@@ -62,15 +61,14 @@ impl Context {
     pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
         let taken = self.budget.take(what, bytes as u64)?;
-        // SAFETY: any bytes are a `T`, and the host sees them through copies only.
-        let allocate = || unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
+        let allocate = || DeviceMemory::allocate(bytes.max(1));
         let memory = InContext::new(&self.context, allocate)
             .named(|| format!("allocation of {bytes} bytes for {what}"))
             .map_err(|error| {
                 if !library::is_out_of_memory() {
                     return error;
                 }
-                let free = cust::memory::mem_get_info().map_or(0, |(free, _)| free as u64);
+                let free = library::memory().map_or(0, |(free, _)| free);
                 Error::device_memory(what, bytes as u64, free)
             })?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
@@ -91,7 +89,7 @@ impl Context {
     /// Page-locked memory of the host for `length` elements, all zero.
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
-        let memory = InContext::new(&self.context, || LockedBuffer::new(&0, bytes.max(1)))
+        let memory = InContext::new(&self.context, || LockedMemory::zeroed(bytes.max(1)))
             .named(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
         Ok(Pinned { memory, done: self.event()?, length, what, elements: PhantomData })
     }
@@ -100,7 +98,7 @@ impl Context {
 impl<T: Pod> Buffer<T> {
     /// The address for kernels, not to be followed on the host.
     pub fn pointer(&self) -> *mut T {
-        ptr::without_provenance_mut(self.memory.peek().as_device_ptr().as_raw() as usize)
+        ptr::without_provenance_mut(self.memory.peek().all().at as usize)
     }
 
     pub fn len(&self) -> usize {
@@ -111,10 +109,10 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    fn part(&self, begin: usize, elements: usize) -> DeviceSlice<u8> {
+    fn part(&self, begin: usize, elements: usize) -> DeviceBytes {
         let end = begin.checked_add(elements).filter(|&end| end <= self.length);
         let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
-        self.memory.peek().index(begin * size_of::<T>()..end * size_of::<T>())
+        self.memory.peek().all().part(begin * size_of::<T>()..end * size_of::<T>())
     }
 
     /// Enqueues a fill of the first `length` elements with one bits, which as `f64` are NaN.
@@ -128,27 +126,27 @@ impl<T: Pod> Buffer<T> {
 
     fn fill(&self, byte: u8, length: usize, stream: &GpuStream) -> Result<()> {
         // SAFETY: the memory is freed after the device's work, and any bytes are a `T`.
-        let fill = || unsafe { self.part(0, length).set_8_async(byte, stream.get()?) };
+        let fill = || unsafe { self.part(0, length).fill(byte, stream.get()?) };
         fill().named(|| format!("fill of {}", self.what))
     }
 
     /// Copies `values` to the first elements after all earlier work in `stream`, and waits for it.
     pub fn upload(&self, values: &[T], stream: &GpuStream) -> Result<()> {
-        copy_in(&mut self.part(0, values.len()), bytemuck::cast_slice(values), stream)
+        copy_in(self.part(0, values.len()), bytemuck::cast_slice(values), stream)
             .named(|| format!("upload of {}", self.what))
     }
 }
 
-pub(super) fn copy_in(to: &mut DeviceSlice<u8>, from: &[u8], stream: &GpuStream) -> CudaResult<()> {
+pub(super) fn copy_in(to: DeviceBytes, from: &[u8], stream: &GpuStream) -> CudaResult<()> {
     let stream = stream.get()?;
     // SAFETY: the stream is waited for while the source is borrowed.
-    let copied = unsafe { to.async_copy_from(from, stream) };
+    let copied = unsafe { to.copy_from(from, stream) };
     stream.synchronize().and(copied)
 }
 
 /// Page-locked memory of the host. A transfer owns it until the copy is done; one that is forgotten leaks it.
 pub struct Pinned<T> {
-    memory: InContext<LockedBuffer<u8>>,
+    memory: InContext<LockedMemory>,
     done: Event,
     length: usize,
     what: &'static str,
@@ -167,7 +165,7 @@ impl<T: Pod> Pinned<T> {
     ) -> Result<Transfer<T>> {
         let host = &self.memory.peek()[..length * size_of::<U>()];
         // SAFETY: the transfer owns the host's memory until the copy is done, and the device's is not freed before.
-        let copy = || unsafe { to.part(at, length).async_copy_from(host, stream.get()?) };
+        let copy = || unsafe { to.part(at, length).copy_from(host, stream.get()?) };
         let enqueued = copy().named(|| format!("upload of {}", to.what));
         Transfer::new(self, enqueued, stream)
     }
@@ -182,7 +180,7 @@ impl<T: Pod> Pinned<T> {
         let bytes = size_of_val(&self[..length]);
         let host = &mut self.memory.peek_mut()[..bytes];
         // SAFETY: as in `upload`.
-        let mut copy = || unsafe { from.part(0, length).async_copy_to(host, stream.get()?) };
+        let mut copy = || unsafe { from.part(0, length).copy_to(host, stream.get()?) };
         let enqueued = copy().named(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
     }
@@ -298,13 +296,11 @@ pub unsafe fn fetched<T: Pod>(
     // Without gaps between columns all are copied at once.
     let length = if ld == rows { bytes.len().max(1) } else { rows * size };
     for (column, to) in bytes.chunks_exact_mut(length).enumerate() {
-        let from = DevicePointer::from_raw(at + (column * ld * size) as u64);
-        // SAFETY: the caller's contract.
-        let from: DeviceSlice<u8> = unsafe { DeviceSlice::from_raw_parts(from, length) };
+        let from = DeviceBytes { at: at + (column * ld * size) as u64, length };
         let mut copy = || {
             let stream = stream.get()?;
-            // SAFETY: the stream is waited for while the destination is borrowed.
-            let copied = unsafe { from.async_copy_to(to, stream) };
+            // SAFETY: the caller's contract; the stream is waited for while the destination is borrowed.
+            let copied = unsafe { from.copy_to(to, stream) };
             stream.synchronize().and(copied)
         };
         copy().named(|| format!("download of {what}"))?;

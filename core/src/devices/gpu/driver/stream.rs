@@ -3,14 +3,10 @@
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cust::context::{Context as CudaContext, CurrentContext};
-use cust::error::CudaResult;
-use cust::event::EventFlags;
-use cust::stream::StreamFlags;
-use cust::sys::CUstream;
-
 use crate::devices::gpu::driver::Context;
-use crate::devices::gpu::driver::library::{self, Mark};
+use crate::devices::gpu::driver::library::{
+    self, CudaResult, Handle, Mark, PrimaryContext, Stream,
+};
 use crate::error::{Error, Result};
 
 pub trait Operation<T> {
@@ -27,21 +23,21 @@ impl<T> Operation<T> for CudaResult<T> {
 /// current on the thread, so it is made current before each use and before the drop: some tens of nanoseconds.
 pub struct InContext<T> {
     object: ManuallyDrop<T>,
-    context: Arc<CudaContext>,
+    context: Arc<PrimaryContext>,
 }
 
 impl<T> InContext<T> {
     pub fn new(
-        context: &Arc<CudaContext>,
+        context: &Arc<PrimaryContext>,
         create: impl FnOnce() -> CudaResult<T>,
     ) -> CudaResult<Self> {
-        CurrentContext::set_current(&**context)?;
+        context.make_current()?;
         Ok(InContext { object: ManuallyDrop::new(create()?), context: context.clone() })
     }
 
     /// The object, its context current.
     pub fn get(&self) -> CudaResult<&T> {
-        CurrentContext::set_current(&*self.context)?;
+        self.context.make_current()?;
         Ok(&self.object)
     }
 
@@ -58,15 +54,15 @@ impl<T> InContext<T> {
 impl<T> Drop for InContext<T> {
     fn drop(&mut self) {
         // A failure cannot be reported; the object is then lost with its context.
-        let _ = CurrentContext::set_current(&*self.context);
+        let _ = self.context.make_current();
         // SAFETY: dropped here and nowhere else.
         unsafe { ManuallyDrop::drop(&mut self.object) }
     }
 }
 
-/// A stream. cust's streams wait for the default stream, and it for them, so this folder never uses that one.
+/// A stream. It waits for the default stream, and that for it, so this folder never uses that one.
 pub struct GpuStream {
-    stream: InContext<cust::stream::Stream>,
+    stream: InContext<Stream>,
     /// By which it waits for other streams.
     mark: Mutex<InContext<Mark>>,
     what: &'static str,
@@ -74,20 +70,20 @@ pub struct GpuStream {
 
 impl Context {
     pub fn stream(&self, what: &'static str) -> Result<GpuStream> {
-        let stream = || cust::stream::Stream::new(StreamFlags::DEFAULT, None);
-        let stream = InContext::new(&self.context, stream).named(|| format!("stream of {what}"))?;
-        let mark = InContext::new(&self.context, Mark::new).named(|| "event".into())?;
+        let stream =
+            InContext::new(&self.context, Stream::new).named(|| format!("stream of {what}"))?;
+        let mark = InContext::new(&self.context, || Mark::new(false)).named(|| "event".into())?;
         Ok(GpuStream { stream, mark: Mutex::new(mark), what })
     }
 
     pub fn event(&self) -> Result<Event> {
-        let event = InContext::new(&self.context, || cust::event::Event::new(EventFlags::DEFAULT));
+        let event = InContext::new(&self.context, || Mark::new(true));
         Ok(Event(event.named(|| "event".into())?))
     }
 }
 
 impl GpuStream {
-    pub(super) fn get(&self) -> CudaResult<&cust::stream::Stream> {
+    pub(super) fn get(&self) -> CudaResult<&Stream> {
         self.stream.get()
     }
 
@@ -100,18 +96,17 @@ impl GpuStream {
 
     /// What is enqueued here from now on begins after all that is enqueued now in `other`, of the same context.
     pub fn wait_for(&self, other: &GpuStream) -> Result<()> {
-        let handle = other.stream.peek().as_inner();
+        let handle = other.stream.peek().handle();
         self.wait_for_handle(handle).named(|| format!("wait of {} for {}", self.what, other.what))
     }
 
     /// As [`GpuStream::wait_for`], for a caller's stream.
     pub fn wait_for_foreign(&self, ForeignStream(handle): ForeignStream) -> Result<()> {
-        let handle = std::ptr::with_exposed_provenance_mut(handle);
         self.wait_for_handle(handle).named(|| "wait for the caller's stream".into())
     }
 
-    fn wait_for_handle(&self, other: CUstream) -> CudaResult<()> {
-        let stream = self.get()?.as_inner();
+    fn wait_for_handle(&self, other: Handle) -> CudaResult<()> {
+        let stream = self.get()?.handle();
         // Locked, so that no other thread records the event before the stream waits for it.
         let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the other stream is one of ours, or one by the contract of `ForeignStream::new`.
@@ -134,7 +129,7 @@ impl ForeignStream {
 }
 
 /// A point in a stream's time.
-pub struct Event(InContext<cust::event::Event>);
+pub struct Event(InContext<Mark>);
 
 impl Event {
     /// Marks this point of `stream`, a stream of the event's context.
@@ -151,7 +146,7 @@ impl Event {
     /// Waits for this event. Seconds since `earlier`, an event of the same context, to half a microsecond.
     pub fn seconds_since(&self, earlier: &Event, what: &str) -> Result<f64> {
         self.wait(what)?;
-        let time = || self.0.get()?.elapsed_time_f32(earlier.0.peek());
+        let time = || self.0.get()?.since(earlier.0.peek());
         Ok(f64::from(time().named(|| format!("time of {what}"))?) * 1e-3)
     }
 }

@@ -1,0 +1,10 @@
+# Versions fit if major and minor are the same and the installed one is not older.
+set(PACKAGE_VERSION "@VERSION@")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _gpp_minor "${PACKAGE_VERSION}")
+string(REGEX MATCH "^[0-9]+(\\.[0-9]+)?" _gpp_asked "${PACKAGE_FIND_VERSION}")
+if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+if(_gpp_minor VERSION_EQUAL _gpp_asked AND NOT PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()

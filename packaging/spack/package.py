@@ -1,0 +1,43 @@
+# The recipe for Spack: copy it to packages/gpp_gw/package.py of a repository of packages, set `git` or `url` to where
+# the source is, and run `spack install gpp-gw`.
+from spack.package import *
+
+
+class GppGw(Package):
+    """BerkeleyGW's generalized plasmon-pole self-energy kernel on NVIDIA GPUs and CPUs: the program gpp, and the
+    library libgpp for C and Fortran. The GPU kernels are compiled from Rust; no CUDA toolkit is needed."""
+
+    homepage = "https://arxiv.org/abs/2008.11326"
+    git = "file:///path/to/gpp"
+
+    license("MIT OR Apache-2.0", checked_by="gpp")
+
+    version("0.2.0", tag="v0.2.0")
+    version("main", branch="main")
+
+    variant("mpi", default=False, description="Run on the ranks of MPI")
+
+    # rust-src, of which the kernels' `core` is built, comes with the variant +src.
+    depends_on("c", type="build")
+    depends_on("rust@1.95: +src", type="build")
+    depends_on("mpi", when="+mpi")
+    depends_on("llvm +clang", type="build", when="+mpi")
+
+    executables = ["^gpp$"]
+
+    def setup_build_environment(self, env):
+        env.set("GPP_REQUIRE_KERNELS", "1")
+        env.set("CARGO_HOME", join_path(self.stage.path, "cargo"))
+        if "+mpi" in self.spec:
+            env.set("LIBCLANG_PATH", self.spec["llvm"].prefix.lib)
+
+    def install(self, spec, prefix):
+        which("scripts/install", required=True)(prefix)
+        if "+mpi" in spec:
+            cargo = which("cargo", required=True)
+            cargo("build", "--release", "--locked", "--features", "mpi")
+            install("target/release/gpp", prefix.bin)
+
+    def test_run(self):
+        """a small system, verified"""
+        which(self.prefix.bin.gpp, required=True)("--system", "tiny", "--device", "cpu")

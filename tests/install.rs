@@ -1,0 +1,169 @@
+//! What `scripts/install` puts into a folder: it may be moved, programs in C and Fortran are made with it, no file
+//! names a folder of this machine, and nothing is left when it is removed.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gpp::devices::gpu::NO_KERNELS;
+
+const CMAKE: &str = "cmake_minimum_required(VERSION 3.16)
+project(caller C Fortran)
+find_package(gpp VERSION REQUIRED)
+add_executable(shared caller.c)
+target_link_libraries(shared gpp::gpp)
+add_executable(static caller.c)
+target_link_libraries(static gpp::static)
+add_executable(fortran caller.f90)
+target_link_libraries(fortran gpp::fortran)
+";
+
+const C: &str = "#include <gpp.h>
+int main(void) {
+    gpp_handle *handle;
+    int status = gpp_open(\"cpu\", &handle);
+    gpp_close(handle);
+    return status;
+}
+";
+
+const FORTRAN: &str = "program caller
+  use gpp
+  type(gpp_calculator) :: calculator
+  integer :: status
+  call gpp_open(calculator, 'cpu', status)
+  if (status /= gpp_ok) error stop
+end program
+";
+
+fn root() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
+}
+
+fn has(tool: &str) -> bool {
+    let there = Command::new(tool).arg("--version").output().is_ok();
+    if !there {
+        println!("SKIPPED on this machine: no {tool}");
+    }
+    there
+}
+
+/// What a command printed, where it ended well.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {printed}{errors}");
+    printed
+}
+
+fn install(arguments: &[&str], destination: &Path) {
+    let target = env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf();
+    let mut install = Command::new(root().join("scripts/install"));
+    install.args(arguments).env("DESTDIR", destination).env("CARGO_TARGET_DIR", target);
+    run(&mut install);
+}
+
+/// Files and links below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => files(&entry.path()),
+            false => vec![entry.path()],
+        })
+        .collect()
+}
+
+/// Programs made by CMake and by pkg-config of what is in `prefix`.
+fn callers(prefix: &Path, folder: &Path) {
+    fs::write(folder.join("caller.c"), C).unwrap();
+    fs::write(folder.join("caller.f90"), FORTRAN).unwrap();
+    if has("pkg-config") {
+        let find = |what: &[&str]| {
+            let mut find = Command::new("pkg-config");
+            run(find.args(what).arg("gpp").env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")))
+        };
+        assert_eq!(find(&["--modversion"]).trim(), env!("CARGO_PKG_VERSION"));
+        let flags = find(&["--cflags", "--libs"]);
+        let mut compile = Command::new("cc");
+        compile.current_dir(folder).arg("caller.c").args(flags.split_whitespace());
+        run(compile.arg(format!("-Wl,-rpath,{}/lib", prefix.display())).args(["-o", "caller"]));
+        run(&mut Command::new(folder.join("caller")));
+    }
+    if has("cmake") && has("gfortran") {
+        fs::write(folder.join("CMakeLists.txt"), CMAKE.replace("VERSION R", "0.2 R")).unwrap();
+        let mut configure = Command::new("cmake");
+        configure.current_dir(folder).args(["-S", ".", "-B", "build"]);
+        run(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+        run(Command::new("cmake").current_dir(folder).args(["--build", "build"]));
+        for program in ["shared", "static", "fortran"] {
+            run(&mut Command::new(folder.join("build").join(program)));
+        }
+    }
+}
+
+#[test]
+fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
+    if cfg!(debug_assertions) || !cfg!(target_os = "linux") {
+        println!("skipped: the script builds for release, and for Linux");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let destination = folder.path().join("destination");
+    let (prefix, moved) = (destination.join("opt/gpp"), folder.path().join("moved"));
+    fs::create_dir_all(prefix.join("share")).unwrap();
+    fs::write(prefix.join("share/another"), "").unwrap();
+    // The second removes what the first has put there.
+    install(&["/opt/gpp"], &destination);
+    install(&["/opt/gpp"], &destination);
+    fs::rename(&prefix, &moved).unwrap();
+
+    let gpp = moved.join("bin/gpp");
+    let version = run(Command::new(&gpp).arg("--version"));
+    assert_eq!(version.trim(), concat!("gpp ", env!("CARGO_PKG_VERSION")));
+    let shared = fs::canonicalize(moved.join("lib/libgpp.so")).unwrap();
+    let named = format!("libgpp.so.{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(shared.file_name().unwrap().to_str(), Some(&named[..]));
+    for (file, part) in [
+        ("share/man/man1/gpp.1", "gpp\\-sigma(1)"),
+        ("share/man/man1/gpp-sigma.1", "\\-\\-static\\-ch"),
+        ("share/bash-completion/completions/gpp", "--static-ch"),
+        ("share/zsh/site-functions/_gpp", "--static-ch"),
+        ("share/fish/vendor_completions.d/gpp.fish", "static-ch"),
+        ("share/doc/gpp-gw/NOTICE", "Ubuntu Light"),
+    ] {
+        assert!(fs::read_to_string(moved.join(file)).unwrap().contains(part), "{file}");
+    }
+    callers(&moved, folder.path());
+    if NO_KERNELS.is_none() {
+        let ptx = run(Command::new(&gpp).args(["ptx", "v4,v13"]));
+        let sources = ptx.lines().filter(|line| line.contains("\t.file\t"));
+        let sources: Vec<&str> = sources.filter_map(|line| line.split('"').nth(1)).collect();
+        let places = ["./kernels/src/", "/rust/library/", "/crates/"];
+        let is_known = |source: &&str| places.iter().any(|place| source.starts_with(place));
+        assert!(sources.len() > 9 && sources.iter().all(is_known), "{sources:?}");
+    }
+
+    fs::rename(&moved, &prefix).unwrap();
+    install(&["--uninstall", "/opt/gpp"], &destination);
+    assert_eq!(files(&destination), [prefix.join("share/another")]);
+    assert!(fs::read_dir(&prefix).unwrap().count() == 1, "an empty folder is left");
+}
+
+/// `build/rustc`, by which the script builds: a crate's file is not named by its place on this machine.
+#[test]
+fn what_is_built_for_others_names_no_folder_of_this_machine() {
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("registry/src/index/one/lib.rs");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    fs::write(&source, "pub fn first(all: &[u8]) -> u8 { *all.first().unwrap() }").unwrap();
+    let object = home.path().join("one.o");
+    let mut compile = Command::new(root().join("build/rustc"));
+    compile.args(["rustc", "--crate-type=lib", "--emit=obj", "-o"]).arg(&object).arg(&source);
+    run(compile.env("CARGO_HOME", home.path()));
+    let built = String::from_utf8_lossy(&fs::read(&object).unwrap()).into_owned();
+    assert!(built.contains("/crates/index/one/lib.rs"));
+    assert!(!built.contains(home.path().to_str().unwrap()));
+}

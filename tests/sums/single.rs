@@ -1,0 +1,122 @@
+//! Σ alone in single precision: its error relative to Σ|terms|, on inputs that are hard for 24 bits.
+
+use gpp::kernels::plan::Poles;
+use gpp::problem::Problem;
+use gpp::reference::{Terms, precisely};
+use num_complex::Complex64;
+
+use crate::common::{FIXTURES, Kind, Random, fixture, made, real, remade};
+use crate::sums;
+
+const U: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// 24 roundings of factors and 64 of sums, one after the other.
+const GUARANTEED: f64 = (24.0 + 64.0) * U;
+
+const VERSIONS: [&str; 4] = ["s1", "s2", "s3", "s4"];
+
+fn version(id: &str) -> gpp::catalogue::Version {
+    gpp::catalogue::find(id).unwrap()
+}
+
+/// The largest error of Σ at any energy, relative to Σ|terms|, without what rounding in FP64 decides.
+fn error(problem: &Problem, id: &str) -> f64 {
+    let right = precisely(Terms::from(problem)).unwrap();
+    let found = sums(problem, version(id));
+    let mut largest = 0.0_f64;
+    for (e, ([asx, ach], undecided)) in
+        right.scale.magnitudes.iter().zip(&right.scale.undecided).enumerate()
+    {
+        let sum = |sums: &gpp::problem::Sums| sums.asx[e] + sums.ach[e];
+        let off = (sum(&found) - sum(&right.sums)).norm() - undecided[0] - undecided[1];
+        let error = if off <= 0.0 { 0.0 } else { off / (asx + ach) };
+        assert!(error >= 0.0, "{id} of {}: {off} of {asx} and {ach}", problem.name());
+        largest = largest.max(error);
+    }
+    largest
+}
+
+fn assert_within(problem: &Problem, most: f64) {
+    for id in VERSIONS {
+        let error = error(problem, id);
+        println!("{} {id}: {error:.1e}", problem.name());
+        assert!(error <= most, "{id} of {}: {error:.2e}", problem.name());
+    }
+}
+
+/// One pair of a real call holds most of Σ: its factors' roundings, two or three at random, are the error.
+#[test]
+fn real_calls() {
+    for name in real().chain(FIXTURES.into_iter().filter(|name| !name.contains('/'))) {
+        assert_within(&fixture(name), 4.0 * U);
+    }
+}
+
+#[test]
+fn many_pairs_average_out() {
+    for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::Real, 3)]
+        .into_iter()
+        .chain((1..=3).map(|nw| (Kind::First, nw)))
+        .chain([(Kind::Mixed, 2), (Kind::CutOff, 3)])
+    {
+        let problem = made([300, 40, 70, nw], kind, 5);
+        assert!(kind != Kind::First || problem.poles() != Poles::Real);
+        assert_within(&problem, U);
+    }
+}
+
+/// Poles of 1e12 eV, at gamma from an energy and beside it, on energies and on their negatives.
+#[test]
+fn poles_at_the_edges() {
+    for kind in [Kind::Real, Kind::Mixed] {
+        for gamma in [0.5, 1e-9, 0.0] {
+            let problem = made([90, 20, 33, 2], kind, 8);
+            let wx = problem.header().wx();
+            let problem = remade(&problem, |header, of| {
+                header.sig_gamma = gamma;
+                let mut random = Random::of(3);
+                for pole in &mut of.wtilde {
+                    let w = wx[(random.unit() * wx.len() as f64) as usize];
+                    let beside = 1.0 + random.between(-1.0, 1.0) * U;
+                    *pole = match (random.unit() * 8.0) as usize {
+                        0 => Complex64::new(1e12, 0.0),
+                        1 => Complex64::new(1e13 * random.unit(), 0.0),
+                        2 => Complex64::new((w + 0.5 * beside).abs(), 0.0),
+                        3 => Complex64::new((w - 0.5 * beside).abs(), 0.0),
+                        4 => Complex64::new(w.abs() * beside, 0.0),
+                        5 => Complex64::new(w.abs() + 2e-4 * random.unit(), 0.0),
+                        _ => *pole,
+                    };
+                }
+            });
+            assert_within(&problem, GUARANTEED);
+        }
+    }
+}
+
+/// Factors that FP32 does not hold, by themselves or beside each other in a row, and one pair with all the weight.
+#[test]
+fn factors_of_all_sizes() {
+    let problem = made([150, 20, 70, 2], Kind::Real, 9);
+    let (nbands, ncouls, ngpown) = (150, 70, 20);
+    let scaled = |aqsn: &dyn Fn(usize, usize) -> f64, aqsm: &dyn Fn(usize, usize) -> f64| {
+        remade(&problem, |_, of| {
+            for n in 0..nbands {
+                (0..ncouls).for_each(|ig| of.aqsn[n * ncouls + ig] *= aqsn(ig, n));
+                (0..ngpown).for_each(|igp| of.aqsm_local[n * ngpown + igp] *= aqsm(igp, n));
+            }
+        })
+    };
+    let one = |_, _| 1.0;
+    for size in [1e-30, 1e30, 1e-60, 1e60] {
+        assert_within(&scaled(&|_, _| size, &one), 2.0 * U);
+        assert_within(&scaled(&|_, _| size, &|_, _| size), 2.0 * U);
+        // Rows of all sizes, and bands.
+        let of_rows = |ig, _| if ig % 3 == 0 { size } else { 1.0 };
+        assert_within(&scaled(&of_rows, &one), GUARANTEED);
+        let of_bands = |at: usize| move |_, n: usize| if n % 2 == at { size } else { 1.0 };
+        assert_within(&scaled(&of_bands(0), &of_bands(1)), GUARANTEED);
+    }
+    let heavy = |ig, _| if ig == 5 { 1e9 } else { 1.0 };
+    assert_within(&scaled(&heavy, &|igp, _| if igp == 3 { 1e9 } else { 1.0 }), GUARANTEED);
+}
