@@ -67,6 +67,9 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
             writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")?
         }
     }
+    if let Some(bound) = result.error_bound {
+        writeln!(to, "single precision: Σ is off by at most {bound:.1e} {UNIT}")?;
+    }
     if let Some(found) = &run.static_ch {
         let (sum, ms) = (found.value(), ms(found.seconds));
         let compared = compared(&found.verification);

@@ -38,10 +38,12 @@ fn a_grid_is_printed_written_and_plotted() {
 }
 
 #[test]
-fn versions_of_both_parts_are_not_asked_for_sigma_alone() {
-    let wrong = ["--sigma-alone", "--version", "cpu:simd"];
-    let says = contains("--sigma-alone").and(contains("cpu:simd"));
-    gpp().args(GRID).args(wrong).assert().code(2).stderr(says);
+fn versions_of_both_parts_or_in_double_are_not_asked_for_others() {
+    for flags in [&["--sigma-alone"][..], &["--precision", "single"]] {
+        let says = contains(flags.join(" ")).and(contains("cpu:simd"));
+        let run = gpp().args(GRID).args(flags).args(["--version", "cpu:simd"]).assert();
+        run.code(2).stderr(says);
+    }
 }
 
 /// The static CH does not depend on energies, versions or slabs; the record keeps it.

@@ -8,7 +8,9 @@ use gpp::engine::Engine;
 use gpp::problem::{EnergyGrid, Sums};
 use gpp_core::offdiag::MatrixTask;
 use gpp_core::ranks::{Alone, Ranks};
-use gpp_core::{Bands, Calculator, Error, Found, MatrixBands, MatrixRef, Screening, State};
+use gpp_core::{
+    Bands, Calculator, Error, Found, MatrixBands, MatrixRef, Precision, Screening, State,
+};
 use num_complex::{Complex32, Complex64};
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
@@ -34,6 +36,32 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn single_precision_is_asked_for_and_has_a_bound() {
+    let problem = synthesised("demo", EnergyGrid::Count(2));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let bands = own.bands(&problem);
+    let double = Calculator::open("cpu").unwrap().with_sigma_alone(true);
+    let expected = double.sums(&given, &bands, &own.omega, formula).unwrap();
+    assert_eq!((expected.version, expected.error_bound), ("cpu:alone", 0.0));
+    let single = double.with_sigma_alone(false).with_precision(Precision::Single);
+    let mut last = f64::INFINITY;
+    for tolerance in [1.0, 1e-6, 0.0] {
+        let single = single.clone().with_tolerance(tolerance).unwrap();
+        let found = single.sums(&given, &bands, &own.omega, formula).unwrap();
+        assert_eq!(found.version, "cpu:single");
+        assert!(found.error_bound <= last && found.error_bound > 0.0);
+        last = found.error_bound;
+        for (found, expected) in found.sums.ach.iter().zip(&expected.sums.ach) {
+            let error = (found - expected).norm();
+            assert!(error <= last && error > 0.0, "{error:e} of {last:e}");
+        }
+    }
+    for wrong in [-1.0, f64::NAN] {
+        assert!(single.clone().with_tolerance(wrong).is_err());
     }
 }
 

@@ -187,7 +187,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                         }
                     }
                 };
-                for listed in catalogue::versions() {
+                for listed in catalogue::versions().filter(|listed| !listed.is_single()) {
                     let calculator = calculator.clone().with_version(listed.id()).unwrap();
                     if window != 0.0 && !["v15", "cpu:alone"].contains(&listed.id()) {
                         let sums = calculator.sums_at(&mut placed, &call.bands(), &[0.0], formula);

@@ -79,7 +79,7 @@ fn errors_are_no_larger_than_those_of_v3() {
             verification.max_rel_error.unwrap_or(f64::NAN)
         };
         let of_v3 = error(v3);
-        for listed in versions() {
+        for listed in versions().filter(|listed| !listed.is_single()) {
             let own = error(listed);
             let what = format!("{} of {}: {own:e}, v3 {of_v3:e}", listed.id(), problem.name());
             assert!(own <= of_v3.max(ROUNDINGS), "{what}");

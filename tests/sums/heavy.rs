@@ -4,7 +4,7 @@ use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::Problem;
-use gpp::problem::heavy::Weights;
+use gpp::problem::heavy::{LOST, Weights};
 use gpp::reference::{Outcome, verify_version};
 use gpp_core::reference::Energy;
 use gpp_cpu::simd::Level;
@@ -127,7 +127,7 @@ fn heavy_pairs_are_few_and_lower_the_bound() {
     let problem = adversarial().nth(1).unwrap();
     let (slab, batch) = (problem.slab(), problem.batches(3).first());
     let fallback = || problem.fallback(slab, &batch, Poles::Real);
-    let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance);
+    let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance, LOST);
     let (all, default, none) = (with(0.0), with(1e-7), with(1.0));
     assert_eq!(none.pairs, fallback().pairs);
     assert!(all.pairs.contains(&5) && default.pairs.contains(&5));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use gpp_cpu::problem::CHUNK;
 use gpp_cpu::versions::{CPU, CpuVersion, MANY_BANDS, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops};
+use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops, Precision};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
@@ -348,6 +348,18 @@ impl Version {
 
     /// The `igp` of the groups whose sums it keeps apart; none if it has one sum of a slab.
     pub fn igp_of_group(self, problem: Outline) -> Option<usize> {
+        // Heavy pairs are chosen in each slab.
+        let has_heavy = match self {
+            Version::Gpu(gpu) => {
+                matches!(gpu.kernels[0].precision, Precision::Single { has_heavy: true, .. })
+            }
+            Version::Cpu(cpu) => cpu.is_single,
+        };
+        if has_heavy { None } else { self.igp_of_sums(problem) }
+    }
+
+    /// The `igp` of the groups whose sums its kernels store.
+    fn igp_of_sums(self, problem: Outline) -> Option<usize> {
         match self {
             Version::Gpu(_) => self.first(problem)?.0.igp_of_group().map(|igp| igp as usize),
             Version::Cpu(cpu) => cpu.igp_of_group(),
@@ -386,7 +398,7 @@ impl Version {
     /// Bytes of the sums of all groups at all energies.
     pub fn bytes_of_sums(self, problem: Outline) -> u64 {
         let Extents { nbands, ngpown, nw, .. } = problem.extents;
-        let groups = ngpown.div_ceil(self.igp_of_group(problem).unwrap_or(ngpown).max(1)) as u64;
+        let groups = ngpown.div_ceil(self.igp_of_sums(problem).unwrap_or(ngpown).max(1)) as u64;
         groups * (self.values([nbands, nw]) * size_of::<f64>()) as u64
     }
 }

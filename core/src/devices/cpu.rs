@@ -23,6 +23,7 @@ use crate::devices::device::{
     Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 use crate::error::{Error, Result};
+use crate::problem::heavy::LOST;
 use crate::problem::layout::{self, Laid, SortedSlab, preparation};
 use crate::problem::{Batch, FallbackPairs, Id, Problem, SlabView};
 
@@ -319,7 +320,7 @@ impl CpuWorker<'_> {
             // All that FP32 does not sum is regular in FP64, but for fallback pairs.
             let single = batch.plan.fallback_in_single(slab, poles, true);
             let (bands, tolerance) = (problem.bands(), problem.tolerance());
-            let single = single.with_heavy(bands, slab, batch, tolerance);
+            let single = single.with_heavy(bands, slab, batch, tolerance, LOST);
             made.heavy = Some((single.mask_beside(fallback), single.bound));
         }
         let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;

@@ -420,7 +420,7 @@ impl Problem {
             return FallbackPairs { bound: f64::INFINITY, ..found };
         }
         let tolerance = if has_heavy { self.tolerance } else { f64::INFINITY };
-        found.with_heavy(&self.bands, slab, batch, tolerance)
+        found.with_heavy(&self.bands, slab, batch, tolerance, heavy::LOST_ON_GPU)
     }
 
     /// [`Problem::fallback`] for a CPU, kept if the screening is placed.

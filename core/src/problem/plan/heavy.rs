@@ -34,6 +34,10 @@ use crate::reference::widest;
 /// (24 + 64) · 2⁻²⁴: see above.
 pub const LOST: f64 = 88.0 / (1u64 << 24) as f64;
 
+/// The same of kernels for GPUs, with k = 64 in all loops, and energies that share a reciprocal from |x| ≥ 3h on, which doubles
+/// their difference: at most 2·(18 + k)u, of three energies.
+pub const LOST_ON_GPU: f64 = 2.0 * LOST;
+
 /// The share of Σ|terms| that a sum in single precision may lose unless the caller asks for another.
 pub const TOLERANCE: f64 = 1e-7;
 
@@ -183,7 +187,7 @@ impl Weights {
     /// The heavy pairs in ascending order, and the weight of all others: the heaviest until FP32 may lose no more than this
     /// share of all weights, or until there are as many as may be. Pairs of about the same weight, within an eighth, are
     /// heavy together or not.
-    fn heavy(&self, tolerance: f64) -> (Vec<u32>, f64) {
+    fn heavy(&self, tolerance: f64, lost: f64) -> (Vec<u32>, f64) {
         const KIND: u32 = 17;
         const KINDS: usize = 1 << (32 - KIND - 1);
         let infinite = (f64::INFINITY.to_bits() >> 32) as u32 >> KIND;
@@ -211,7 +215,7 @@ impl Weights {
         let counted: usize = of_kind.iter().map(|(count, _)| count).sum();
         let mut room = counted / FEWEST;
         let (mut first, all) = (infinite as usize, lighter[infinite as usize]);
-        while first > 0 && LOST * lighter[first] > tolerance * all && of_kind[first - 1].0 <= room {
+        while first > 0 && lost * lighter[first] > tolerance * all && of_kind[first - 1].0 <= room {
             first -= 1;
             room -= of_kind[first].0;
         }
@@ -302,8 +306,8 @@ impl Pairs<'_> {
 }
 
 impl FallbackPairs {
-    /// These and the heavy pairs of a slab, with the bound of what single precision may lose of the others: this share of all
-    /// weights if a hundredth of the pairs suffices.
+    /// These and the heavy pairs of a slab, with the bound of what single precision may lose of the others, `lost` of their
+    /// weights: `tolerance` of all weights if a hundredth of the pairs suffices.
     #[must_use]
     pub fn with_heavy(
         self,
@@ -311,10 +315,11 @@ impl FallbackPairs {
         slab: SlabView,
         batch: &Batch,
         tolerance: f64,
+        lost: f64,
     ) -> FallbackPairs {
-        let (heavy, left) = Weights::new(bands, slab, batch, &self).heavy(tolerance);
+        let (heavy, left) = Weights::new(bands, slab, batch, &self).heavy(tolerance, lost);
         let heavy: Vec<_> = heavy.into_iter().map(|pair| (pair, PairClass::Fallback)).collect();
-        FallbackPairs { bound: LOST * left, ..self.with(&heavy, slab.ncouls()) }
+        FallbackPairs { bound: lost * left, ..self.with(&heavy, slab.ncouls()) }
     }
 
     /// A mask of the pairs that these have and others, which they include, do not: see [`FallbackPairs::mask`].
