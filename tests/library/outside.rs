@@ -49,10 +49,6 @@ fn a_crate_elsewhere_builds_and_runs() {
 #[test]
 fn the_examples_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let own = block(&readme, "let found = Calculator");
-    let example = fs::read_to_string(root.join("core/examples/arrays.rs")).unwrap();
-    assert!(own.lines().all(|line| example.contains(line.trim())), "{own}");
     // Cargo builds examples beside tests of the whole workspace.
     let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
     for (name, says) in [("arrays", "SX"), ("states", "state 9")] {
