@@ -76,7 +76,9 @@ pub fn measured(
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = match names {
-        BEST if args.is_single() => vec![catalogue::best_single_on(device.info())],
+        BEST if args.is_single() => {
+            vec![catalogue::best_single_on(back_end, device.info().single_over_double())]
+        }
         _ => named_for(names, back_end, Some(chosen))?,
     };
     if let Some(double) = versions.iter().find(|listed| args.is_single() && !listed.is_single()) {

@@ -314,7 +314,8 @@ impl Calculator {
         let back_end = self.session.first().back_end();
         self.version.unwrap_or_else(|| match self.sigma_alone {
             _ if self.precision == Precision::Single => {
-                catalogue::best_single_on(self.session.first().info())
+                let ratio = self.session.first().info().single_over_double();
+                catalogue::best_single_on(back_end, ratio)
             }
             true => catalogue::best_alone_for(back_end, problem),
             false => catalogue::best_for(back_end, problem),

@@ -14,7 +14,6 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
-use crate::devices::DeviceInfo;
 use crate::error::{Error, Named, Result, invalid};
 use crate::problem::plan::{Batches, batches};
 use crate::problem::{Extents, Outline, Problem};
@@ -192,10 +191,10 @@ pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
 }
 
 /// The version for Σ alone in single precision: without FP64 in loops for GPUs that have few lanes for it.
-pub fn best_single_on(device: &DeviceInfo) -> Version {
-    let id = match device.back_end() {
+pub fn best_single_on(back_end: BackEnd, single_over_double: Option<u32>) -> Version {
+    let id = match back_end {
         BackEnd::Cpu => "cpu:single",
-        BackEnd::Gpu if device.single_over_double().is_some_and(|ratio| ratio >= 32) => "s4",
+        BackEnd::Gpu if single_over_double.is_some_and(|ratio| ratio >= 32) => "s4",
         BackEnd::Gpu => "s3",
     };
     find(id).expect("a test looks it up")

@@ -9,6 +9,7 @@ use twofloat::TwoFloat;
 
 use crate::catalogue::Version;
 use crate::error::Result;
+use crate::problem::heavy::widest;
 use crate::problem::{CheckedBands, Extents, Header, SlabView, Slabs};
 use crate::progress::Bars;
 pub use crate::reference::definition::{
@@ -226,30 +227,6 @@ pub fn sums_over_ig(
             )
         },
     )
-}
-
-/// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
-pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f")]
-        fn avx512<R>(work: impl FnOnce() -> R) -> R {
-            work()
-        }
-        #[target_feature(enable = "avx2")]
-        fn avx2<R>(work: impl FnOnce() -> R) -> R {
-            work()
-        }
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the CPU has the feature.
-            return unsafe { avx512(work) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the CPU has the feature.
-            return unsafe { avx2(work) };
-        }
-    }
-    work()
 }
 
 /// Compensated sums over `ig` of the parts of terms, and sums of their sizes: every eighth `ig` in a sum of its own. The

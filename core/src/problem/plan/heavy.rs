@@ -29,7 +29,6 @@ use crate::problem::plan::fallback::{FallbackPairs, PairClass};
 use crate::problem::plan::{BandPlan, Batch};
 use crate::problem::range::{self, LARGEST_CUTOFF};
 use crate::problem::slab::{CheckedBands, SlabView};
-use crate::reference::widest;
 
 /// (24 + 64) · 2⁻²⁴: see above.
 pub const LOST: f64 = 88.0 / (1u64 << 24) as f64;
@@ -326,4 +325,28 @@ impl FallbackPairs {
     pub fn mask_beside(&self, others: &FallbackPairs) -> Vec<u32> {
         self.mask.iter().zip(&others.mask).map(|(all, some)| all & !some).collect()
     }
+}
+
+/// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
+pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx2(work) };
+        }
+    }
+    work()
 }
