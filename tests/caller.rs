@@ -227,7 +227,7 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
     let mut late = Vec::new();
     let calculator = Calculator::open("cpu").unwrap();
     // Seconds to minutes each.
-    let sums = Arrays::of([1111, 400], [3000, 1], 3);
+    let sums = Arrays::of([1111, 400], [9000, 1], 3);
     let many = Arrays::of([1111, 400], [300, 1], 20_000);
     for version in own_versions() {
         let arrays = if version == "sigma:cells" { &many } else { &sums };

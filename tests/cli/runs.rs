@@ -47,7 +47,8 @@ fn every_version_is_recorded() {
         assert_eq!(verification["reference"], "golden");
         let [error, tolerance] =
             ["max_rel_error", "tolerance"].map(|k| verification[k].as_f64().unwrap());
-        assert!(error <= tolerance && tolerance < 1e-10);
+        let is_single = listed.is_single();
+        assert!(error <= tolerance && tolerance < if is_single { 1e-3 } else { 1e-10 });
     }
 }
 

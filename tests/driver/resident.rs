@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use gpp::catalogue::find;
 use gpp::devices::gpu::driver::{Buffer, Context};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
@@ -49,7 +50,7 @@ pub fn stays() -> Outcome {
             let matrix = |values: &[Complex64]| There::new(values, ncouls, ld);
             let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
-            for gpu in ALL {
+            for gpu in ALL.iter().filter(|gpu| find(gpu.id()).is_some_and(|it| !it.is_single())) {
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_ach_of_bands(Some(1));
                 let mut placed = calculator.place(&given)?;
@@ -173,11 +174,15 @@ pub fn states() -> Outcome {
             for State { bands, omega } in &states {
                 single.push(calculator.sums_at(&mut placed, bands, omega, formula)?);
             }
-            for room in [0, 0, 4096] {
+            // Sorted pairs have partial sums of 149 KiB, for which 4 KiB are no room.
+            let few = [&states[..3], &states[4..]].concat();
+            for (room, states) in [(0, &states), (0, &states), (4096, &few)] {
                 leave(room);
-                let found = calculator.sums_of_states(&mut placed, &states, formula);
+                let found = calculator.sums_of_states(&mut placed, states, formula);
                 leave(0);
-                for (state, (found, single)) in found?.iter().zip(&single).enumerate() {
+                let single = single.iter().enumerate();
+                let single = single.filter(|(at, _)| states.len() == 9 || *at != 3);
+                for (found, (state, single)) in found?.iter().zip(single) {
                     let is_same = same_bits(&found.sums, &single.sums);
                     assert!(is_same && found.version == single.version, "{name} {room} {state}");
                 }

@@ -8,7 +8,7 @@ use crate::fortran::modules;
 
 /// The real parts of `-vcoul·½ω̃·eps·M·(q − p)` and `½vcoul·ω̃·eps·M·q`, q = 1/(w − ω̃), p = 1/(w + ω̃), w = 3, summed over
 /// both G by NumPy.
-const PRINTS: &str = "SX - X  1.1416, CH  -0.7410";
+const PRINTS: &str = "SX - X 1.1416, CH -0.7410";
 
 fn prints(compiler: &mut Command, [language, file]: [&str; 2]) -> Outcome {
     let readme = std::fs::read_to_string(root().join("README.md"))?;
