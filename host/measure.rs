@@ -75,7 +75,7 @@ pub fn measure(
     let scale = reference.and_then(Reference::scale);
     let terms =
         scale.map_or(0.0, |scale| scale.magnitudes.iter().flatten().fold(0.0, |a, b| b.max(a)));
-    if scale.is_some() && error_found.is_some_and(|found| !(found <= bound + 1e-12 * terms)) {
+    if scale.is_some() && !error_found.is_none_or(|found| found <= bound + 1e-12 * terms) {
         verification.outcome = Outcome::Incorrect;
     }
     // Wrong sums are worse than sums that change.

@@ -111,7 +111,7 @@ fn many_states_have_the_bits_of_single_calls() {
             let aqsn = MatrixRef::Single(&single, ncouls);
             let given = Bands { aqsn, aqsm: MatrixRef::Spaced(gaps, ld), ..whole };
             let omega = &own.omega[at % 3..];
-            (State { bands: if at % 2 == 0 { given } else { whole }, omega }, dense)
+            (State { bands: if at.is_multiple_of(2) { given } else { whole }, omega }, dense)
         };
         for threads in [1, 3] {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();

@@ -96,7 +96,7 @@ unsafe fn occupation(a: &Arrays, n: u32) -> f32 {
     let bits = *a.occ.add(n as usize).cast::<u64>();
     let exponents = (1023 - 127) << 52;
     let is_zero = bits < exponents + (1 << 52);
-    f32::from_bits(if is_zero { 0 } else { (bits - exponents >> 29) as u32 })
+    f32::from_bits(if is_zero { 0 } else { ((bits - exponents) >> 29) as u32 })
 }
 
 /// `1/x`, or zero if `unless` holds.
