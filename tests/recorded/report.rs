@@ -134,13 +134,13 @@ fn what_was_found_follows_the_run() {
 }
 
 #[test]
-fn the_readme_s_table_is_that_of_the_archived_run() {
-    let readme = std::fs::read_to_string(repository("README.md")).unwrap();
+fn the_table_of_all_times_is_that_of_the_archived_run() {
+    let page = std::fs::read_to_string(repository("docs/versions.md")).unwrap();
     let run = archived();
     let v0 = run.passed_result("v0").unwrap().times.median;
     for result in run.results.iter().filter(|result| result.passed()) {
         let begin = format!("| [{}](", result.version);
-        let row = readme.lines().find(|line| line.starts_with(&begin)).expect(&begin);
+        let row = page.lines().find(|line| line.starts_with(&begin)).expect(&begin);
         let median = result.times.median;
         let cells = format!("| {:.1} | {:.2} | ", 1e3 * median, v0 / median);
         assert!(row.contains(&cells), "{cells} is not in {row}");
