@@ -334,6 +334,7 @@ class Placed:
         stream: int | None = None,
         *,
         eta: float | None = None,
+        window: float = 0.0,
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
@@ -360,7 +361,7 @@ class Placed:
         if not given:
             return []
         with self._turn:
-            limits = gamma, sexcut, eta
+            limits = gamma, sexcut, eta, window
             found = self._core.sums_of_states(self._calculator._core, bands, limits, given[0].call)
         return [Sums(*of) for of in found]
 

@@ -120,8 +120,10 @@ def test_versions_are_alike(cpu, name):
     for version in gpp.versions():
         found = gpp.Calculator("cpu", version).sums(**system)
         assert found.version == version
-        if version == "v15" or version.endswith("alone"):
-            assert (abs(found.sigma - best.sigma) <= 1e-12 * abs(best.ach)).all()
+        # s1 rounds w and the pole before it subtracts them.
+        single = {"s1": 1e-3, "s2": 1e-5, "s3": 1e-5, "s4": 1e-5, "cpu:single": 1e-5}
+        if version in single or version == "v15" or version.endswith("alone"):
+            assert (abs(found.sigma - best.sigma) <= single.get(version, 1e-12) * abs(best.ach)).all(), version
         else:
             assert far(found, (best.asx, best.ach)) <= 1e-12, version
 
