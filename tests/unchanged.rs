@@ -61,7 +61,9 @@ fn sums_have_the_recorded_bits() {
     for problem in PROBLEMS.split(' ') {
         let json = gpp(problem, &["--version", "all", "--warmup", "0", "--json", "-"]);
         let record: Value = serde_json::from_str(&json).unwrap();
-        for result in record["results"].as_array().unwrap() {
+        // The last bits of cpu:single are others with AVX-512 than with AVX2.
+        let results = record["results"].as_array().unwrap().iter();
+        for result in results.filter(|result| result["version"] != "cpu:single") {
             let sums = format!("{} {}", result["asx"], result["ach"]);
             let (version, hash) = (&result["version"], XxHash64::oneshot(0, sums.as_bytes()));
             writeln!(found, "{problem} {} {hash:016x}", version.as_str().unwrap()).unwrap();
