@@ -69,7 +69,9 @@ pub fn measure(
     let whole = reference.filter(|reference| error_bound.is_some() && reference.energies.is_none());
     let error_found = whole.map(|reference| {
         let (found, expected) = (sums.alone().ach, reference.sums.alone().ach);
-        found.iter().zip(&expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+        let errors = found.iter().zip(&expected).map(|(a, b)| (a - b).norm().abs());
+        // NaN is the largest.
+        errors.max_by(f64::total_cmp).unwrap_or(0.0)
     });
     // The bound is of FP32: pairs in FP64 and the reference are rounded too.
     let scale = reference.and_then(Reference::scale);
