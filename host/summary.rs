@@ -198,9 +198,10 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     }
     let others = || results.iter().filter(|r| r.passed() && !r.emulated && r.version != *id);
     // For few samples: whether their ranges overlap.
-    let is_as_fast = |other: &&Measurement| match differ(times, &other.times) {
-        Some(differ) => !differ,
-        None => other.times.min <= times.max,
+    let is_as_fast = |other: &&Measurement| {
+        let overlap = || other.times.min <= times.max;
+        let differ = differ(times, &other.times).unwrap_or_else(|| !overlap());
+        !differ && other.times.median < 1.1 * times.median
     };
     let as_fast: Vec<&str> = others().filter(is_as_fast).map(|r| r.version.as_str()).collect();
     let baseline = others().find(|r| catalogue::baseline(id) == Some(&r.version));
