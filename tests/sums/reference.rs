@@ -3,9 +3,10 @@
 
 use gpp::problem::Source;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
-use gpp::reference::GoldenEnergies;
+use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Sums, System, synthesis};
+use gpp::record;
 use gpp::reference::{self, Reference, ReferenceSource, serially};
+use gpp::reference::{Golden, GoldenEnergies};
 use gpp::reference::{Outcome, verify};
 use num_complex::Complex64;
 
@@ -92,6 +93,24 @@ fn the_bits_do_not_depend_on_the_threads() {
         pool.install(|| serially((&problem).into(), QUIET).unwrap())
     };
     assert_eq!(with(1), with(3));
+}
+
+/// `GOLDEN=tiny cargo test --release --test sums golden_sums_are_made -- --ignored --nocapture` prints what
+/// `data/golden.json` has of systems, at their own energies or at `ENERGIES=0:1:2`.
+#[test]
+#[ignore = "it makes data"]
+fn golden_sums_are_made() {
+    let energies = std::env::var("ENERGIES").ok().map(|text| text.parse().unwrap());
+    let made = |name: &str| {
+        let mut source = Synthesis::new(System::find(name).unwrap(), 214, QUIET);
+        energies.iter().for_each(|even| source.set_energies(&EnergyGrid::Even(*even)));
+        let problem = source.load().unwrap();
+        let at = energies.map(|_| GoldenEnergies::from_header(problem.header()));
+        let sums = reference::evaluate(&problem, QUIET).unwrap().sums;
+        Golden { system: name.into(), seed: 214, at, sums }
+    };
+    let systems = std::env::var("GOLDEN").unwrap();
+    println!("{}", record::plain(&systems.split(',').map(made).collect::<Vec<_>>()));
 }
 
 #[test]

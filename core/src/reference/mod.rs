@@ -10,7 +10,7 @@ use twofloat::TwoFloat;
 use crate::catalogue::Version;
 use crate::error::Result;
 use crate::problem::heavy::widest;
-use crate::problem::{CheckedBands, Extents, Header, SlabView, Slabs};
+use crate::problem::{CheckedBands, Extents, Header, SlabView};
 use crate::progress::Bars;
 pub use crate::reference::definition::{
     BoundedSum, Energy, Evaluation, Number, ReferenceTerm, Scale, Sum, Terms,
@@ -327,67 +327,4 @@ impl Sum for ComplexSum {
         let [re, im] = self.values();
         Complex64::new(re, im)
     }
-}
-
-// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside of the sum over `ig`.
-
-/// A static CH and how large its terms are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StaticChReference {
-    /// The sum that a kernel must find, in the unit of `vcoul`.
-    pub sum: Complex64,
-    /// Σ|terms|.
-    pub magnitude: f64,
-}
-
-pub fn static_ch<'a>(
-    problem: impl Into<Slabs<'a>>,
-    progress: impl Into<Bars>,
-) -> Result<StaticChReference> {
-    let terms = Terms::from(problem.into());
-    let bar = progress.into().bar("static CH, to compare with", terms.igp() as u64);
-    let columns = terms.columns(|bands, slab, igp| {
-        let column = static_column(bands, slab, igp);
-        bar();
-        column
-    })?;
-    drop(bar);
-    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
-    for column in columns {
-        sum.add(&[column.sum.re, column.sum.im]);
-        magnitude += column.magnitude;
-    }
-    Ok(StaticChReference { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
-}
-
-/// The sums over `n` and `ig` for one `igp` of a slab, without the factor −½.
-fn static_column(bands: &CheckedBands, slab: SlabView, igp: usize) -> StaticChReference {
-    let Extents { nbands, ncouls, .. } = bands.extents();
-    let eps = &slab.eps()[igp * ncouls..(igp + 1) * ncouls];
-    let vcoul = slab.vcoul_loc()[igp];
-    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
-    for n in 0..nbands {
-        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        let aqsm = slab.aqsm_local().column(n)[igp].conj();
-        let factor = aqsm * vcoul;
-        let ([re, im], [size_over_ig, grown]) = widest(
-            #[inline(always)]
-            || {
-                sum_in_lanes(
-                    [eps, aqsn],
-                    #[inline(always)]
-                    |[eps, aqsn]| {
-                        let term = times(eps, aqsn);
-                        let grown = growth(size(eps)) * growth(size(aqsn));
-                        ([term.re, term.im], [size(term), grown])
-                    },
-                )
-            },
-        );
-        let over_ig = factor * Complex64::new(re, im);
-        sum.add(&[over_ig.re, over_ig.im]);
-        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * grown;
-        magnitude += size(factor) * size_over_ig + UNDERFLOW * grown;
-    }
-    StaticChReference { sum: sum.value(), magnitude }
 }
