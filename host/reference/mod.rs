@@ -15,7 +15,7 @@ use crate::output::Progress;
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 
-pub use gpp_core::reference::{Evaluation, Scale, Terms, evaluate, precisely, serially};
+pub use gpp_core::reference::{Evaluation, Scale, Terms, evaluate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
