@@ -105,10 +105,10 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// A function of the stand-in.
-fn function(name: &CStr) -> *mut c_void {
+/// A function of the driver, which may be the stand-in.
+pub fn function(name: &CStr) -> *mut c_void {
     const NOW: c_int = 2;
-    // SAFETY: the stand-in is loaded.
+    // SAFETY: it is loaded, and the name ends with zero.
     let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), name.as_ptr()) };
     assert!(!function.is_null());
     function
