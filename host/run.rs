@@ -77,7 +77,7 @@ pub fn measured(
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = match names {
         BEST if args.is_single() => {
-            vec![catalogue::best_single_on(back_end, device.info().single_over_double())]
+            vec![catalogue::best_single_on(back_end, device.info().single_over_double)]
         }
         _ => named_for(names, back_end, Some(chosen))?,
     };
