@@ -81,6 +81,9 @@ pub fn measured(
         }
         _ => named_for(names, back_end, Some(chosen))?,
     };
+    if args.is_single() {
+        problem.require_single()?;
+    }
     if let Some(double) = versions.iter().find(|listed| args.is_single() && !listed.is_single()) {
         let why = format!("{} sums in double: name versions in single, or best", double.id());
         return Err(invalid("--precision single", why).into());

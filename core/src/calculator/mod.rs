@@ -293,6 +293,9 @@ impl Calculator {
         let (mut finished, mut seconds) = (0.0, 0.0);
         let [mut error_bound, mut error_found] = [0.0; 2];
         engine.samples = true;
+        if self.precision == Precision::Single {
+            engine.problem().require_single()?;
+        }
         let mut run = |of_band: Option<(Version, usize)>| -> Result<Sums> {
             let advance = |part: f64| (control.advance)((finished + part) / parts);
             let control = Control { advance: &advance, ..control };
