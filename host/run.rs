@@ -72,10 +72,13 @@ pub fn measured(
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = match names {
         BEST if args.is_single() => {
-            vec![catalogue::best_single_on(back_end, device.info().single_over_double())]
+            vec![catalogue::best_single_on(back_end, device.info().single_over_double)]
         }
         _ => named_for(names, back_end, Some(chosen))?,
     };
+    if args.is_single() {
+        problem.require_single()?;
+    }
     if let Some(double) = versions.iter().find(|listed| args.is_single() && !listed.is_single()) {
         let why = format!("{} sums in double: name versions in single, or best", double.id());
         return Err(invalid("--precision single", why).into());

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::catalogue::{BackEnd, single};
 use crate::chart::write_svg;
 use crate::cli::{OutputArgs, SigmaArgs};
+use crate::engine::Sample;
 use crate::output::{check_outputs, document, is_stdout};
 use crate::ranks::Ranks;
 use crate::record::run::{Sigma, SigmaRow, UNIT};
@@ -64,6 +65,12 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     }
     if let Some(bound) = result.error_bound {
         writeln!(to, "single precision: Σ is off by at most {bound:.1e} {UNIT}")?;
+    }
+    if let Some(Sample { igp: [igp, all], lost, .. }) = result.sample {
+        writeln!(
+            to,
+            "in a sample: the sums of {igp} of {all} columns are off by {lost:.1e} {UNIT}"
+        )?;
     }
     let broken = sigma.broken();
     if !broken.is_empty() {

@@ -8,7 +8,7 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
 use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
-use crate::engine::WorkerStats;
+use crate::engine::{Sample, WorkerStats};
 use crate::problem::{Problem, Sums};
 use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
 use crate::reference::{Outcome, Verification, matrix};
@@ -96,6 +96,9 @@ pub struct Measurement {
     /// How far Σ is from the reference at most, if there is one at all energies and a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_found: Option<f64>,
+    /// What single precision has lost of the sums of some igp, which were summed in FP64 too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
     pub deterministic: bool,
     pub load_balance: Option<LoadBalance>,
     pub verification: Verification,

@@ -46,6 +46,16 @@ fn versions_of_both_parts_or_in_double_are_not_asked_for_others() {
     }
 }
 
+/// All pairs would be summed in FP64.
+#[test]
+fn single_precision_is_refused_where_it_gains_nothing() {
+    let flags = ["sigma", "--system", "tiny", "--device", "cpu", "--precision", "single"];
+    let says = contains("single precision: |ω − e(n)|").and(contains("too large"));
+    gpp().args(flags).arg("--energies=2e12").assert().code(2).stderr(says);
+    let says = contains("in a sample: the sums of 1 of 7 columns are off by");
+    gpp().args(flags).arg("--energies=-5:5:11").assert().success().stdout(says);
+}
+
 /// Slabs have the broadening that the whole has; golden and stored sums are of another formula.
 #[test]
 fn the_time_ordered_formula_is_named_and_verified() {
