@@ -61,6 +61,12 @@ pub fn measure(
         Ok((seconds, end - timed..end))
     })?;
     let Calculation { sums, bound, blocks, workers, .. } = last.expect("at least one run is timed");
+    engine.samples = version.is_single();
+    let sampled = engine
+        .samples
+        .then(|| engine.run_with(version, None, Control { stop: &STOP, ..Control::none() }));
+    engine.samples = false;
+    let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
     let load_balance = is_shared.then(|| LoadBalance::from_workers(workers, first_s));
     let problem = engine.problem();
@@ -80,7 +86,8 @@ pub fn measure(
         Some(scale) => 1e-12 * largest(&mut scale.magnitudes.iter().flatten().copied()),
         None => 1e-9 * largest(&mut reference.sums.alone().ach.iter().map(|z| z.norm())),
     });
-    if !error_found.is_none_or(|found| found <= bound + rounding) {
+    let is_within = error_found.is_none_or(|found| found <= bound + rounding);
+    if !is_within || !sample.is_none_or(|sample| sample.is_within(bound)) {
         verification.outcome = Outcome::Incorrect;
     }
     // Wrong sums are worse than sums that change.
@@ -109,6 +116,7 @@ pub fn measure(
         sums,
         error_bound,
         error_found,
+        sample,
         deterministic,
         load_balance,
         verification,

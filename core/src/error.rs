@@ -61,6 +61,17 @@ pub enum Error {
         limit: Option<LimitedBy>,
     },
 
+    /// What single precision has lost of some sums is more than its bound for all.
+    #[error(
+        "single precision is off by {found:.1e} in a sample, more than its bound of {bound:.1e}: a device fails, or gpp"
+    )]
+    Inaccurate {
+        /// The error of the sample, in the unit of `vcoul`.
+        found: f64,
+        /// The bound of the error of all.
+        bound: f64,
+    },
+
     /// The system starts no more threads.
     #[error("cannot start threads: {0}")]
     Threads(String),

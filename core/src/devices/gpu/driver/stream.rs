@@ -78,8 +78,6 @@ impl<T> InContext<T> {
 
 impl<T> Drop for InContext<T> {
     fn drop(&mut self) {
-        // The thread may be a caller's.
-        let _visit = Visit::begin();
         // A failure cannot be reported; the object is then lost with its context.
         let _ = self.context.make_current();
         // SAFETY: dropped here and nowhere else.
