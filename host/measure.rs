@@ -182,8 +182,7 @@ pub const MOST: usize = 200;
 /// Windows at most: the clock may oscillate.
 const WINDOWS: usize = 5;
 
-/// Means of two windows that differ by no more are steady; in quick measurements, where more windows do not help: two
-/// processes differ by as much for kernels of 50 µs.
+/// Means of two windows that differ by no more are steady; the second is of quick measurements.
 const STEADY: f64 = 0.005;
 const QUICK_STEADY: f64 = 0.01;
 
@@ -195,10 +194,11 @@ pub type TimedRun<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 type Timed = (Times, Option<ClockAndPower>, Option<f64>);
 
 /// The window of a quick measurement.
-const SHORT: Duration = Duration::from_millis(200);
+const SHORT: Duration = Duration::from_millis(100);
 
 /// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts; if it is quick,
-/// in short ones if two in a row are steady and the power limit is not in reach.
+/// in short ones if the power limit is not in reach and two in a row are steady or have as many runs as a long one has:
+/// kernels of 50 µs differ by more than [`QUICK_STEADY`] from process to process.
 pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
@@ -246,7 +246,8 @@ pub fn timed(
             state.highest_mhz =
                 of_version.filter_map(|sample| sample.reading.sm_mhz).reduce(f64::max);
         }
-        if is_short && !(is_steady && state.as_ref().is_some_and(ClockAndPower::is_unthrottled)) {
+        let is_settled = is_steady || samples.len() >= MOST;
+        if is_short && !(is_settled && state.as_ref().is_some_and(ClockAndPower::is_unthrottled)) {
             is_short = false;
             continue;
         }

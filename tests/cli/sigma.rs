@@ -56,30 +56,6 @@ fn single_precision_is_refused_where_it_gains_nothing() {
     gpp().args(flags).arg("--energies=-5:5:11").assert().success().stdout(says);
 }
 
-/// The static CH does not depend on energies, versions or slabs; the record keeps it.
-#[test]
-fn the_static_ch_comes_with_the_sums() {
-    let (_dir, json) = place("s.json");
-    let of = |more: &[&str], outcome: &str| -> [Option<f64>; 2] {
-        let shown = format!("units of vcoul ({outcome}");
-        let base = ["sigma", "--system", "tiny", "--device", "cpu", "--static-ch", "--json"];
-        let printed = contains("static CH: ").and(contains(shown));
-        gpp().args(base).arg(&json).args(more).assert().success().stdout(printed);
-        let run: RunRecord = record::read(&json).unwrap();
-        run.static_ch.unwrap().sum
-    };
-    let expected = of(&[], "passed, error");
-    assert!(expected.iter().all(|part| part.is_some_and(|part| part != 0.0)));
-    assert_eq!(of(&["--energies=-5:5:11"], "passed, error"), expected);
-    assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
-    assert_eq!(of(&["--slab", "32", "--version", "cpu:paired"], "passed, error"), expected);
-    assert_eq!(of(&["--no-verify"], "not verified"), expected);
-    let printed = contains("static CH").not();
-    gpp().args(GRID).arg("--json").arg(&json).assert().success().stdout(printed);
-    let run: RunRecord = record::read(&json).unwrap();
-    assert_eq!(run.static_ch, None);
-}
-
 /// Slabs have the broadening that the whole has; golden and stored sums are of another formula.
 #[test]
 fn the_time_ordered_formula_is_named_and_verified() {
@@ -113,7 +89,6 @@ fn the_time_ordered_formula_is_named_and_verified() {
         (&["--formula", "time-ordered"], "--eta <EV>"),
         (&["--formula", "time-ordered", "--eta", "-0.1"], "'-0.1' for '--eta <EV>': needs"),
         (&["--formula", "time-ordered", "--eta", "nan"], "'nan' for '--eta <EV>': needs"),
-        (&["--formula", "time-ordered", "--eta", "0.1", "--static-ch"], "--static-ch"),
         (
             &["--formula", "time-ordered", "--eta", "0", "--window", "-1"],
             "'-1' for '--window <EV>'",

@@ -50,11 +50,15 @@ pub fn stays() -> Outcome {
             let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
             for gpu in ALL {
+                // The caller is at work on another device.
+                Context::open(1)?.memory()?;
+                let callers = current_context();
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_ach_of_bands(Some(1));
                 let mut placed = calculator.place(&given)?;
-                let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-                let mut there = calculator.place(&on_gpu)?;
+                let on_gpu_screening =
+                    Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+                let mut there = calculator.place(&on_gpu_screening)?;
                 let broad = Formula::TimeOrdered { eta: 0.1, window: 0.0 };
                 let calls = [
                     (0.0, 0, formula),
@@ -89,6 +93,10 @@ pub fn stays() -> Outcome {
                             && expected.ach_of_bands == found.ach_of_bands
                     });
                     assert_eq!(same, [true; 2], "{name} {ld} {} {call}", gpu.id());
+                    calculator.sums(&on_gpu_screening, &bands, &omega, formula)?;
+                    let wrong = Bands { aqsn: bands.aqsm, aqsm: MatrixRef::Host(&[]), ..bands };
+                    calculator.sums(&on_gpu_screening, &wrong, &omega, formula).unwrap_err();
+                    assert_eq!(current_context(), callers, "{name} {ld} {} {call}", gpu.id());
                 }
             }
         }
@@ -99,15 +107,25 @@ pub fn stays() -> Outcome {
 /// Most calls of the driver's of a calculation with all in place, those that make a context current among them.
 const MOST_CALLS: u32 = 36;
 
+/// The context that is current on this thread.
+pub fn current_context() -> usize {
+    let mut context = 0;
+    // SAFETY: the function of this name writes one handle.
+    let get: extern "C" fn(*mut usize) -> c_int =
+        unsafe { std::mem::transmute(function(c"cuCtxGetCurrent")) };
+    assert_eq!(get(&mut context), 0);
+    context
+}
+
 unsafe extern "C" {
     fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// A function of the stand-in.
+/// A function of the driver, which may be the stand-in.
 fn function(name: &CStr) -> *mut c_void {
     const NOW: c_int = 2;
-    // SAFETY: the stand-in is loaded.
+    // SAFETY: it is loaded, and the name ends with zero.
     let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), name.as_ptr()) };
     assert!(!function.is_null());
     function
@@ -246,8 +264,8 @@ pub fn settled() -> Outcome {
     let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
-    let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-    let mut there = calculator.place(&on_gpu)?;
+    let on_gpu_screening = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+    let mut there = calculator.place(&on_gpu_screening)?;
     let (aqsn, aqsm) = (aqsn.matrix(), aqsm.matrix());
     let bands = Bands { aqsn, aqsm, aqsm_local: false, e: &own.e, occ: &own.occ };
     let mut before = counts();

@@ -28,7 +28,7 @@ fn terms(problem: &Problem, pair: usize) -> f64 {
     let of_energy = |e: usize| -> f64 {
         let of_band = |n: usize| {
             let energy = Energy::new(problem.wx()[n * nw + e], problem.limits());
-            let term = energy.term::<f64>(pole, eps);
+            let term = energy.term(pole, eps);
             let (half, exchange) = (term.sch * 0.5, term.ssx * problem.occ()[n]);
             let rounding = 1e-13 * (half.norm() + exchange.norm());
             let aqsm = problem.slab().aqsm_local().column(n)[igp];

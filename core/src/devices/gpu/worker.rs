@@ -23,7 +23,7 @@ use crate::devices::device::{
 use crate::devices::gauge::{Gauge, nvml::NvmlGauge};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
-    Buffer, Context, Event, ForeignStream, FunctionAttribute, GpuStream, Pinned, Transfer,
+    Buffer, Context, Event, ForeignStream, FunctionAttribute, GpuStream, Pinned, Transfer, Visit,
 };
 use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
@@ -578,13 +578,21 @@ pub struct StateSlot {
     energies: Option<Id>,
 }
 
+/// It may be dropped on a caller's thread.
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let _visit = Visit::begin();
+        self.slots.clear();
+    }
+}
+
 impl Resident {
     /// For a caller's `wtilde` and `eps` at these addresses, `(ncouls, ngpown)` without gaps.
     ///
     /// # Safety
     /// They are on the device with the values of the problems that are summed, and nobody writes them while this is used.
     pub unsafe fn on_gpu(pairs: [u64; 2]) -> Resident {
-        Resident { on_gpu: Some(pairs), ..Resident::default() }
+        Resident { on_gpu: Some(pairs), slots: Vec::new() }
     }
 
     pub fn is_on_gpu(&self) -> bool {
