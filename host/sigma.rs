@@ -7,7 +7,7 @@ use crate::chart::write_svg;
 use crate::cli::{OutputArgs, SigmaArgs};
 use crate::output::{check_outputs, document, is_stdout, note};
 use crate::ranks::Ranks;
-use crate::record::run::{Sigma, SigmaRow, StaticChResult, UNIT};
+use crate::record::run::{RunRecord, Sigma, SigmaRow, StaticChResult, UNIT};
 use crate::reference::{Outcome, Verification};
 use crate::run::{measured, reported};
 use crate::summary::{reference, reservations, system};
@@ -32,12 +32,17 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         args.plot.iter().try_for_each(|path| write_svg(path, &sigma))?;
         shown
     })?;
-    let passed = reported(&run.results, run_args.no_verify);
-    let is_incorrect = |found: &StaticChResult| found.verification.outcome == Outcome::Incorrect;
-    let Some(found) = run.static_ch.filter(is_incorrect) else { return Ok(passed) };
+    Ok(is_right(&run, run_args.no_verify))
+}
+
+/// Whether sums and static CH are right or not to be verified; says what is not.
+pub fn is_right(run: &RunRecord, no_verify: bool) -> bool {
+    let passed = reported(&run.results, no_verify);
+    let is_incorrect = |found: &&StaticChResult| found.verification.outcome == Outcome::Incorrect;
+    let Some(found) = run.static_ch.as_ref().filter(is_incorrect) else { return passed };
     let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
     note(format_args!("static CH: incorrect, error {error:.1e}"));
-    Ok(false)
+    false
 }
 
 /// The system, the outcome, and a row for each energy.

@@ -120,6 +120,7 @@ fn two_runs_are_compared_version_by_version() {
     scale(&mut run, 0, 0.5);
     scale(&mut run, 1, 1.5);
     run.results[3].verification.outcome = gpp::reference::Outcome::Incorrect;
+    run.results[4].emulated = true;
     let gone = run.results.pop().unwrap().version;
     let path = dir.path().join("new.json");
     gpp::record::write(&path, &run).unwrap();
@@ -129,7 +130,8 @@ fn two_runs_are_compared_version_by_version() {
     diff.stdout(contains("−50.0 %").and(contains("+50.0 %")).and(contains("faster")))
         .stdout(contains("slower").and(contains("not significant").or(contains("too few"))))
         .stdout(contains("left out: v3: passed before, INCORRECT now").and(contains(left_out)))
-        .stdout(contains("before: ").and(contains("now: ")));
+        .stdout(contains("before: ").and(contains("now: ")))
+        .stdout(contains("left out: v4: emulated in one of them"));
     let document = parsed(gpp().args(["diff", &before, &now, "-j", "-"]));
     let rows = &document["rows"];
     assert!((rows[0]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);

@@ -61,6 +61,9 @@ fn the_reference_finds_the_static_ch() {
             assert_eq!(judged(off).outcome, Outcome::Incorrect, "{name}");
             let none = Complex64::new(f64::NAN, 0.0);
             assert_eq!(judged(none).outcome, Outcome::Incorrect, "{name}");
+            let no_scale = Some(StaticChReference { sum, magnitude: f64::INFINITY });
+            let verified = verify_static_ch(problem, off, no_scale);
+            assert_eq!(verified.outcome, Outcome::Incorrect, "{name}");
         }
     }
 }
