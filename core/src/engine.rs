@@ -44,6 +44,8 @@ pub struct Engine<'a> {
 pub struct Calculation {
     /// The sums, without the starting sums; of a version for Σ alone [`Sums::alone`].
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω at each energy, of versions that [have](Version::has_derivative) it.
+    pub derivative: Option<Vec<Complex64>>,
     /// What single precision may have lost of the sums at any energy, in the unit of `vcoul`; zero in double precision.
     pub bound: f64,
     /// Seconds: by the device's clock for one slab in place, else from the begin to the last sum, uploads included.
@@ -237,7 +239,12 @@ impl<'a> Engine<'a> {
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
-        Ok(Some(Calculation { sums, bound, seconds, blocks, workers }))
+        let mut derivative = None;
+        if kernel.has_derivative() {
+            let (sigma, of_sigma) = sums.and_derivatives();
+            (sums, derivative) = (sigma, Some(of_sigma));
+        }
+        Ok(Some(Calculation { sums, derivative, bound, seconds, blocks, workers }))
     }
 }
 

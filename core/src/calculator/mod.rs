@@ -67,6 +67,7 @@ pub struct Calculator {
     static_ch: bool,
     ach_of_bands: Option<usize>,
     sigma_alone: bool,
+    derivative: bool,
     precision: Precision,
     tolerance: f64,
     index_base: usize,
@@ -89,6 +90,9 @@ pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks. Of
     /// [Σ alone](Calculator::with_sigma_alone) zero and Σ.
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω if [asked for](Calculator::with_derivative), in the unit of `vcoul` per eV, `(nw)`;
+    /// to be summed over ranks.
+    pub derivative: Option<Vec<Complex64>>,
     /// The static CH of each band if [asked for](Calculator::with_static_ch), `(nbands)`; to be summed over ranks.
     pub static_ch: Option<Vec<Complex64>>,
     /// CH of each band at one energy if [asked for](Calculator::with_ach_of_bands), `(nbands)`; to be summed over ranks.
@@ -128,6 +132,7 @@ impl Calculator {
             static_ch: false,
             ach_of_bands: None,
             sigma_alone: false,
+            derivative: false,
             precision: Precision::Double,
             tolerance: TOLERANCE,
             index_base: 0,
@@ -204,6 +209,14 @@ impl Calculator {
     #[must_use]
     pub fn with_sigma_alone(self, is_wanted: bool) -> Calculator {
         Calculator { sigma_alone: is_wanted, ..self }
+    }
+
+    /// Whether results include the derivative of Σ with respect to ω at each energy, as Z factors need it: of the terms' own
+    /// forms, which have steps at BerkeleyGW's bounds. It implies Σ alone, by v15 or cpu:alone, one energy a launch, which takes
+    /// about a third longer. Calls in single precision, by other versions and of a matrix fail then.
+    #[must_use]
+    pub fn with_derivative(self, is_wanted: bool) -> Calculator {
+        Calculator { derivative: is_wanted, ..self }
     }
 
     /// The precision of terms, double if not set. Single implies Σ alone, as [`Calculator::with_sigma_alone`], but where a
@@ -287,13 +300,16 @@ impl Calculator {
         let (version, of_bands) = (self.version_for(engine.problem().outline()), self.of_bands());
         let parts = 1.0 + of_bands.iter().flatten().count() as f64;
         let (mut finished, mut seconds, mut error_bound) = (0.0, 0.0, 0.0);
+        let mut derivative = None;
         let mut run = |of_band: Option<(Version, usize)>| -> Result<Sums> {
             let advance = |part: f64| (control.advance)((finished + part) / parts);
             let control = Control { advance: &advance, ..control };
-            let Calculation { sums, bound, workers, .. } = match of_band {
+            let found = match of_band {
                 None => engine.run_with(version, None, control)?,
                 Some((kernel, iw)) => engine.run_with(kernel, Some(&[iw]), control)?,
             };
+            let Calculation { sums, bound, workers, .. } = found;
+            derivative = derivative.take().or(found.derivative);
             finished += 1.0;
             error_bound += bound;
             seconds += workers.iter().map(|worker| worker.kernels_s).fold(0.0, f64::max);
@@ -307,11 +323,23 @@ impl Calculator {
             of_bands.map(|kernel| kernel.map(|kernel| run(Some(kernel)).map(|sums| sums.ach)));
         let (static_ch, ach_of_bands) = (static_ch.transpose()?, ach_of_bands.transpose()?);
         let (version, call_seconds) = (version.id(), 0.0);
-        Ok(Found { sums, static_ch, ach_of_bands, error_bound, version, seconds, call_seconds })
+        Ok(Found {
+            sums,
+            derivative,
+            static_ch,
+            ach_of_bands,
+            error_bound,
+            version,
+            seconds,
+            call_seconds,
+        })
     }
 
     fn version_for(&self, problem: Outline) -> Version {
         let back_end = self.session.first().back_end();
+        if self.derivative {
+            return catalogue::with_derivative(self.version.map_or(back_end, Version::back_end));
+        }
         self.version.unwrap_or_else(|| match self.sigma_alone {
             _ if self.precision == Precision::Single => {
                 let ratio = self.session.first().info().single_over_double();

@@ -14,7 +14,7 @@ use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
 use crate::calculator::states::State;
-use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening};
+use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening};
 use crate::devices::Control;
 use crate::devices::gpu::uploads::{GpuElements, RowMap};
 use crate::devices::gpu::worker::{Resident, StateSlot};
@@ -162,11 +162,24 @@ impl Calculator {
             let what = format!("{needs}; found {found}");
             return Err(invalid("iw of ach_of_bands", what));
         }
+        self.check_derivative()?;
         if self.static_ch && matches!(formula, Formula::TimeOrdered { .. }) {
             let what = "is of BerkeleyGW's formula: ask for it in a call with that";
             return Err(invalid("static_ch", what));
         }
         Ok(())
+    }
+
+    fn check_derivative(&self) -> Result<()> {
+        let others = self.version.filter(|version| !["v15", "cpu:alone"].contains(&version.id()));
+        let why = match others {
+            _ if !self.derivative => return Ok(()),
+            _ if self.precision == Precision::Single => "in single precision".into(),
+            Some(version) => format!("by {}", version.id()),
+            None => return Ok(()),
+        };
+        let what = format!("is not summed {why}: v15 and cpu:alone sum it, in double precision");
+        Err(invalid("derivative", what))
     }
 
     /// The sums of a rank without columns, bands or G; none if it has all of them.
@@ -193,6 +206,7 @@ impl Calculator {
         let zeros = || vec![Complex64::ZERO; nbands];
         Ok(Found {
             sums: Sums::zero(nw),
+            derivative: self.derivative.then(|| vec![Complex64::ZERO; nw]),
             static_ch: self.static_ch.then(zeros),
             ach_of_bands: self.ach_of_bands.map(|_| zeros()),
             error_bound: 0.0,
@@ -521,6 +535,10 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
+        if self.derivative {
+            let what = "is of the sums, not of a matrix: use sums or sums_of_states";
+            return Err(invalid("derivative", what));
+        }
         let begin = placed.once.unwrap_or_else(Instant::now);
         let call_seconds = || begin.elapsed().as_secs_f64();
         self.session.called(self.progress.as_ref(), |Control { advance, stop }| {

@@ -64,6 +64,7 @@ pub struct Energy {
     /// Bound on `|ssx| / |eps|`, infinite if there is none.
     pub cutoff: f64,
     has_window: bool,
+    is_derivative: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -81,14 +82,30 @@ impl Energy {
     pub fn new(w: f64, limits: Limits) -> Energy {
         let Limits { limittwo, limitone, sexcut } = limits;
         let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
-        Energy { w, limittwo, limitone, cutoff, has_window: limits.has_window() }
+        Energy {
+            w,
+            limittwo,
+            limitone,
+            cutoff,
+            has_window: limits.has_window(),
+            is_derivative: false,
+        }
     }
 
-    /// The term of one pair, with selects for the branches.
+    /// The same for derivatives of terms with respect to `w`.
+    #[must_use]
+    pub fn derivative(self, is_derivative: bool) -> Energy {
+        Energy { is_derivative, ..self }
+    }
+
+    /// The term of one pair, with selects for the branches; or the derivatives of `ssx` and `sch`.
     #[inline(always)]
     pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
         if self.has_window {
             return self.windowed_term(wtilde, eps);
+        }
+        if self.is_derivative {
+            return self.falling_term(wtilde, eps);
         }
         let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
         let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
@@ -133,6 +150,30 @@ impl Energy {
 }
 
 impl Energy {
+    /// `sch` falls by `1/(w − ω̃)` of itself. So does `ssx` in the first branch, and by `1/(w + ω̃)` in both.
+    #[inline(always)]
+    fn falling_term<T: Number>(self, pole: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
+        let ReferenceTerm { ssx, sch, undecided, quotients } =
+            self.derivative(false).term::<T>(pole, eps);
+        let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
+        let one = Complex { re: T::from(1.0), im: T::from(0.0) };
+        let [w, re, im] = [self.w, pole.re, pole.im].map(T::from);
+        let front = over(one, Complex { re: w - re, im: -im });
+        let behind = over(one, Complex { re: w + re, im });
+        let is_some = |z: Complex<T>| !(norm_sqr(z) <= T::from(0.0));
+        // On a pole a part is zero.
+        let of_first = select(is_some(sch), front, zero);
+        let both = Complex { re: -(of_first.re + behind.re), im: -(of_first.im + behind.im) };
+        let front = Complex { re: -of_first.re, im: -of_first.im };
+        let rates = [size_of(both, 1.0), size_of(of_first, 1.0)];
+        ReferenceTerm {
+            ssx: select(is_some(ssx), times(ssx, both), zero),
+            sch: times(sch, front),
+            undecided: [0, 1].map(|part| undecided[part] * rates[part]),
+            quotients: [0, 1].map(|part| quotients[part] * rates[part]),
+        }
+    }
+
     /// The term of a real pole, whose quotients within the window are broadened.
     #[inline(always)]
     fn windowed_term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
@@ -143,10 +184,11 @@ impl Energy {
             let is_inside = x * x <= window2;
             let size2 = x * x + if is_inside { window2 } else { zero };
             let im = if is_inside { T::from(window) } else { zero };
-            (
-                Complex { re: pole * x / size2, im: pole * im / size2 },
-                is_close(x * x, self.limittwo),
-            )
+            let one = Complex { re: pole * x / size2, im: pole * im / size2 };
+            // The derivative of (x + i·im)/(x² + window²), where the window may be zero.
+            let x2 = x * T::from(-2.0) / size2;
+            let falling = Complex { re: pole / size2 + one.re * x2, im: one.im * x2 };
+            (if self.is_derivative { falling } else { one }, is_close(x * x, self.limittwo))
         };
         let window = self.limittwo.sqrt();
         let (q, q_is_close) = quotient(w - pole, -window);
@@ -219,11 +261,18 @@ pub struct Terms<'a> {
     energies: Vec<usize>,
     /// One `igp` of so many.
     every: usize,
+    /// Whether they are derivatives of terms.
+    pub(super) are_derivatives: bool,
 }
 
 impl<'a> From<Slabs<'a>> for Terms<'a> {
     fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
+        Terms {
+            slabs,
+            energies: (0..slabs.problem().nw()).collect(),
+            every: 1,
+            are_derivatives: false,
+        }
     }
 }
 
@@ -238,6 +287,12 @@ impl<'a> Terms<'a> {
     #[must_use]
     pub fn at(self, energies: &[usize]) -> Terms<'a> {
         Terms { energies: energies.to_vec(), ..self }
+    }
+
+    /// Their derivatives with respect to ω.
+    #[must_use]
+    pub fn derivatives(self) -> Terms<'a> {
+        Terms { are_derivatives: true, ..self }
     }
 
     /// The terms of as many `igp`, evenly spaced, as have `most` terms together; of one at least.
@@ -287,12 +342,12 @@ impl<'a> Terms<'a> {
     /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
     pub(super) fn total<S: Sum>(
         &self,
-        column: impl Fn(&CheckedBands, SlabView, usize, &[usize]) -> Vec<[BoundedSum<S>; 2]> + Sync,
+        column: impl Fn(&CheckedBands, SlabView, usize, &Terms) -> Vec<[BoundedSum<S>; 2]> + Sync,
         progress: Bars,
     ) -> Result<Evaluation> {
         let bar = progress.bar("serial reference", self.igp() as u64);
         let columns = self.columns(|bands, slab, igp| {
-            let column = column(bands, slab, igp, &self.energies);
+            let column = column(bands, slab, igp, self);
             bar();
             column
         })?;

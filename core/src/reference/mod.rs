@@ -83,7 +83,7 @@ fn precise_column(
     bands: &CheckedBands,
     slab: SlabView,
     igp: usize,
-    energies: &[usize],
+    terms: &Terms,
 ) -> Vec<[BoundedSum<Precise>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
@@ -91,6 +91,7 @@ fn precise_column(
     let scaled = |z: Precise, x: f64| Complex { re: z.re * x, im: z.im * x };
 
     let vcoul = slab.vcoul_loc()[igp];
+    let energies = terms.energies();
     let mut sums = vec![[BoundedSum::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
@@ -104,6 +105,7 @@ fn precise_column(
             let asx = scaled(ach, bands.occ()[n]);
             for (&iw, sum) in energies.iter().zip(&mut sums) {
                 let energy = Energy::new(bands.wx()[n * nw + iw], limits);
+                let energy = energy.derivative(terms.are_derivatives);
                 let term = energy.term::<TwoFloat>(wtilde, eps);
                 let values = [(term.ssx, asx), (term.sch, ach)];
                 for (part, (value, factor)) in values.into_iter().enumerate() {
@@ -145,7 +147,7 @@ fn column(
     bands: &CheckedBands,
     slab: SlabView,
     igp: usize,
-    energies: &[usize],
+    terms: &Terms,
 ) -> Vec<[BoundedSum<ComplexSum>; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
@@ -153,12 +155,14 @@ fn column(
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
+    let energies = terms.energies();
     let mut sums = vec![[BoundedSum::<ComplexSum>::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
         let aqsm = slab.aqsm_local().column(n)[igp];
         for (&iw, sum) in energies.iter().zip(&mut sums) {
             let energy = Energy::new(bands.wx()[n * nw + iw], limits);
+            let energy = energy.derivative(terms.are_derivatives);
             add_sums_over_ig(
                 sum,
                 &sums_over_ig(energy, wtilde, eps, aqsn),
