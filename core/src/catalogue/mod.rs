@@ -319,7 +319,8 @@ impl Version {
     pub fn require_for(self, problem: Outline) -> Result<()> {
         let Outline { extents, poles, .. } = problem;
         if self.has_derivative() && self.gpu().is_some() && extents.nbands > CONSTANT {
-            let what = format!("has a derivative for {CONSTANT} bands at most; cpu:alone for any number");
+            let what =
+                format!("has a derivative for {CONSTANT} bands at most; cpu:alone for any number");
             return Err(invalid(self.id(), what));
         }
         let has_kernel = match self {
