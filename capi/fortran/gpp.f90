@@ -11,7 +11,7 @@ module gpp
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
   public :: gpp_sums_of_states
   public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_last_seconds
-  public :: gpp_last_call_seconds
+  public :: gpp_last_call_seconds, gpp_set_precision, gpp_last_error_bound, gpp_last_error_found
   public :: gpp_set_threads, gpp_threads, gpp_progress
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
@@ -23,6 +23,11 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little memory
   integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! stopped by the callback of gpp_set_progress
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
+  integer(c_int32_t), parameter, public :: gpp_inaccurate = 7    ! single precision is off by more than its bound
+
+  ! Precisions of terms.
+  integer(c_int32_t), parameter, public :: gpp_double = 1        ! FP64, the default
+  integer(c_int32_t), parameter, public :: gpp_single = 2        ! FP32, with a bound on the error
 
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 200
@@ -147,6 +152,14 @@ module gpp
       integer(c_int32_t) :: status
     end function c_set_threads
 
+    function c_set_precision(handle, precision, tolerance) bind(c, name='gpp_set_precision') result(status)
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t), value :: precision
+      real(c_double), value :: tolerance
+      integer(c_int32_t) :: status
+    end function c_set_precision
+
     function c_set_progress(handle, progress, context) bind(c, name='gpp_set_progress') result(status)
       import :: c_funptr, c_int32_t, c_ptr
       type(c_ptr), value :: handle, context
@@ -165,6 +178,18 @@ module gpp
       type(c_ptr), value :: asx, ach, static_ch, ach_of_bands
       integer(c_int32_t) :: status
     end function c_sums
+
+    function c_sums_and_derivative(handle, screening, bands, nw, omega, formula, sigma, derivative) &
+        bind(c, name='gpp_sums_and_derivative') result(status)
+      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: handle, screening
+      type(c_bands), intent(in) :: bands
+      integer(c_int64_t), value :: nw
+      type(c_ptr), value :: omega
+      type(c_formula), intent(in) :: formula
+      type(c_ptr), value :: sigma, derivative
+      integer(c_int32_t) :: status
+    end function c_sums_and_derivative
 
     function c_sums_of_states(handle, count, states, formula) bind(c, name='gpp_sums_of_states') result(status)
       import :: c_formula, c_int32_t, c_int64_t, c_ptr, c_state
@@ -205,6 +230,18 @@ module gpp
       type(c_ptr), value :: handle
       real(c_double) :: seconds
     end function c_last_call_seconds
+
+    function c_last_error_bound(handle) bind(c, name='gpp_last_error_bound') result(bound)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: bound
+    end function c_last_error_bound
+
+    function c_last_error_found(handle) bind(c, name='gpp_last_error_found') result(error)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: error
+    end function c_last_error_found
 
     function c_last_seconds(handle) bind(c, name='gpp_last_seconds') result(seconds)
       import :: c_double, c_ptr
@@ -248,6 +285,37 @@ contains
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
 
+  ! Sets the precision of terms, gpp_double or gpp_single. Single is of the self-energy alone: calls need
+  ! sigma_alone=.true., and matrices fail. As many pairs are summed in double, at most one in a hundred, as bound the
+  ! error by tolerance, by default 1e-7, times the sum of the sizes of all terms. Without so many the bound is larger:
+  ! gpp_last_error_bound.
+  subroutine gpp_set_precision(calculator, precision, status, tolerance)
+    type(gpp_calculator), intent(in) :: calculator
+    integer(c_int32_t), intent(in) :: precision
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: tolerance
+    real(c_double) :: share
+    share = 1e-7_c_double
+    if (present(tolerance)) share = tolerance
+    status = c_set_precision(calculator%handle, precision, share)
+  end subroutine gpp_set_precision
+
+  ! What single precision may have lost of the self-energy at any energy in the last call, of several states at most of
+  ! one, in the unit of vcoul; to be summed over ranks. 0 in double precision.
+  function gpp_last_error_bound(calculator) result(bound)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: bound
+    bound = c_last_error_bound(calculator%handle)
+  end function gpp_last_error_bound
+
+  ! What it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too. A call
+  ! in which this is more than the bound fails with gpp_inaccurate.
+  function gpp_last_error_found(calculator) result(error)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: error
+    error = c_last_error_found(calculator%handle)
+  end function gpp_last_error_found
+
   ! Sets the number of CPU threads, 1 to 65535. 0 restores the default: OMP_NUM_THREADS at gpp_open, or else what the
   ! affinity mask and the cgroup of the opening thread allow. Results do not depend on it. Threads are bound to no
   ! core.
@@ -285,7 +353,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -301,14 +369,14 @@ contains
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
     ! As of gpp_sums_at.
-    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
+    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:), derivative(:)
     integer, intent(in), optional :: iw
     logical, intent(in), optional :: sigma_alone
     type(c_screening), target :: screening
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
@@ -365,7 +433,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
+      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -391,9 +459,12 @@ contains
     integer, intent(in), optional :: iw
     ! Whether only the sum of both is computed, the self-energy, and written to ach; asx is zero then.
     logical, intent(in), optional :: sigma_alone
+    ! The derivative of the self-energy with respect to omega, in the unit of vcoul per eV: (nw) or more. asx is zero
+    ! then and ach the self-energy, and neither static_ch nor ach_of_bands is possible.
+    complex(c_double_complex), intent(inout), target, optional :: derivative(:)
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
-    type(c_ptr) :: given, at_omega, to(4)
+    type(c_ptr) :: given, at_omega, to(4), rate
     integer :: nbands, rows(2)
     integer(c_int64_t) :: energy
 
@@ -420,6 +491,15 @@ contains
     if (present(iw)) energy = iw
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
+    if (present(derivative)) then
+      rate = at('derivative', derivative, size(omega), status)
+      if (present(static_ch) .or. present(ach_of_bands)) status = &
+        c_refuse('derivative is not possible with static_ch or ach_of_bands'//c_null_char)
+      if (status == gpp_ok) status = c_sums_and_derivative(calculator%handle, given, bands, int(size(omega), c_int64_t), &
+        at_omega, limits(gamma, sexcut, eta, window), to(2), rate)
+      if (status == gpp_ok) asx(:size(omega)) = 0
+      return
+    end if
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
       limits(gamma, sexcut, eta, window), to(1), to(2), to(3), energy, to(4))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0

@@ -59,6 +59,10 @@ class Sums:
     static_ch, ach_of_bands : (nbands,), the static CH and CH at one energy of each band; None unless asked for.
     version : the version that ran.
     seconds : kernel time; call_seconds : time of the whole call.
+    error_bound : what single precision may have lost of sigma at any energy, in the unit of vcoul; 0 in double.
+    error_found : what it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too.
+        If that is more than the bound, the call raises `gpp.Error`.
+    derivative : of sigma with respect to ω, in the unit of vcoul per eV; None unless asked for.
     """
 
     asx: Complex
@@ -68,6 +72,9 @@ class Sums:
     version: str
     seconds: float
     call_seconds: float
+    error_bound: float = 0.0
+    error_found: float = 0.0
+    derivative: Complex | None = None
 
     @property
     def sigma(self) -> Complex:
@@ -112,11 +119,15 @@ class Calculator:
         cgroup allow. Results do not depend on it.
     progress : a callback that receives the fraction done, 0 to 1, many times a second. If it returns True, the
         calculation raises `gpp.Stopped`; its exceptions pass through.
+    precision : "double", or "single" for Σ alone in FP32 with a bound on its error: then `sums` needs sigma_alone=True, and
+        `matrix` fails.
+    tolerance : what single precision may lose of Σ|terms|. As many pairs are summed in double, at most one in a hundred, as
+        bound the error by this; without so many `Sums.error_bound` is larger.
 
     Attributes
     ----------
     device : "cpu", "gpu:0", …, the first of several; device_name : its model.
-    version, threads, progress : as above; they may be set again, threads and progress also to None.
+    version, threads, progress, precision, tolerance : as above; the first three may be set again, threads and progress also to None.
 
     Raises `gpp.Error` for an unknown name, a missing GPU, or a version for other devices. A calculator cannot be pickled
     or used in a forked process: open one in each process.
@@ -129,9 +140,14 @@ class Calculator:
         *,
         threads: int | None = None,
         progress: Callable[[float], bool | None] | None = None,
+        precision: str = "double",
+        tolerance: float = 1e-7,
     ):
-        self._core: Any = _gpp.Calculator(device)
+        if precision not in ("double", "single"):
+            raise Error(f"precision needs 'double' or 'single', found {precision!r}")
+        self._core: Any = _gpp.Calculator(device).with_precision(precision == "single", tolerance)
         self.version, self.threads, self.progress = version, threads, progress
+        self.precision, self.tolerance = precision, tolerance
 
     @property
     def device(self) -> str:
@@ -185,6 +201,7 @@ class Calculator:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -214,6 +231,8 @@ class Calculator:
             BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
         ach_of_bands : index of the energy at which to compute CH of each band too.
         sigma_alone : whether only the sum of both is wanted, which takes up to a third less time on a GPU.
+        derivative : whether to compute the derivative of Σ with respect to ω too, by "v15" or "cpu:alone" in double
+            precision: then asx is zero and ach Σ.
 
         Matrices may be complex64: then they are converted, as the call needs them. Fortran-ordered arrays of complex128 are
         used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
@@ -229,7 +248,7 @@ class Calculator:
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
-        arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, **of_g, **bands)
+        arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, derivative, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta, window), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
@@ -316,10 +335,11 @@ class Placed:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> Sums:
         """`Calculator.sums` with the placed screening."""
         arrays = CallArrays(
-            self._calculator, stream, static_ch, ach_of_bands, sigma_alone,
+            self._calculator, stream, static_ch, ach_of_bands, sigma_alone, derivative,
             aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega,
         )
         with self._turn:
@@ -338,6 +358,7 @@ class Placed:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> list[Sums]:
         """`Placed.sums` of many states: the same bits in less time than by a call for each.
 
@@ -352,7 +373,8 @@ class Placed:
             try:
                 if set(state) != {"aqsn", "aqsm", "e", "occ", "omega"}:
                     raise TypeError(f"needs aqsn, aqsm, e, occ and omega; found {', '.join(state)}")
-                given.append(CallArrays(self._calculator, stream, static_ch, ach_of_bands, sigma_alone, **state))
+                wanted = static_ch, ach_of_bands, sigma_alone, derivative
+                given.append(CallArrays(self._calculator, stream, *wanted, **state))
                 bands.append(given[-1].bands(self._shape))
             except (Error, TypeError) as error:
                 raise type(error)(f"state {number}: {error}") from error

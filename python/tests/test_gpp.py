@@ -1,6 +1,7 @@
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
 import ctypes
+import math
 import os
 import subprocess
 import sys
@@ -89,6 +90,16 @@ def test_sigma_alone_is_the_sum_of_both(version):
     for found in calculator.sums(**tiny, sigma_alone=True), placed.sums(**of_bands, sigma_alone=True):
         assert not found.asx.any() and np.array_equal(found.sigma, found.ach)
         assert (np.abs(found.sigma - both.sigma) <= 1e-13 * (np.abs(both.asx) + np.abs(both.ach))).all()
+        assert found.derivative is None
+    if version != "v13":
+        found = placed.sums(**of_bands, derivative=True)
+        [again] = placed.sums_of_states([of_bands], derivative=True)
+        below, above = (placed.sums(**{**of_bands, "omega": tiny["omega"] + h}).sigma for h in (-1e-5, 1e-5))
+        assert np.array_equal(found.derivative, again.derivative)
+        assert (np.abs((above - below) / 2e-5 - found.derivative) <= 1e-6 * np.abs(both.sigma)).all()
+    else:
+        with pytest.raises(gpp.Error, match="derivative:? is not summed by v13"):
+            placed.sums(**of_bands, derivative=True)
     a = np.stack([of_bands.pop("aqsn").T, of_bands.pop("aqsm").T])
     matrices = placed.matrix(a, **of_bands)
     found = placed.matrix(a, **of_bands, sigma_alone=True)
@@ -350,6 +361,35 @@ def test_version_and_threads_may_be_set_again(tiny):
         calculator.device = "gpu"
     calculator.threads = None
     assert (calculator.version, calculator.threads) == ("v3", gpp.Calculator("cpu").threads)
+
+
+def test_single_precision_has_a_bound(cpu):
+    demo = gpp.system("demo")
+    expected = cpu.sums(**demo)
+    assert expected.error_bound == expected.error_found == 0
+    single = gpp.Calculator("cpu", precision="single", tolerance=1e-6)
+    placed, bands = single.place(*(demo[name] for name in ("wtilde", "eps", "vcoul", "igp_to_ig"))), dict(demo)
+    for name in ("wtilde", "eps", "vcoul", "igp_to_ig"):
+        del bands[name]
+    limits = {name: bands.pop(name) for name in ("gamma", "sexcut")}
+    for found in (
+        single.sums(**demo, sigma_alone=True),
+        placed.sums(**bands, **limits, sigma_alone=True),
+        *placed.sums_of_states([bands], **limits, sigma_alone=True),
+    ):
+        error = np.abs(found.sigma - expected.sigma).max()
+        assert found.version == "cpu:single" and 0 < error <= found.error_bound < 1e-4 * np.abs(found.sigma).max()
+        assert 0 < found.error_found <= found.error_bound
+    with pytest.raises(gpp.Error, match="precision: single sums Σ alone"):
+        single.sums(**demo)
+    with pytest.raises(gpp.Error, match="a matrix is summed in double"):
+        placed.matrix(demo["aqsn"].T[None], demo["e"], demo["occ"], demo["omega"])
+    single.version = "cpu:alone"
+    with pytest.raises(gpp.Error, match="cpu:alone sums in double"):
+        single.sums(**demo, sigma_alone=True)
+    for wrong in dict(precision="half"), dict(tolerance=-1.0), dict(tolerance=math.nan):
+        with pytest.raises(gpp.Error, match=next(iter(wrong))):
+            gpp.Calculator("cpu", **wrong)
 
 
 def test_lists_of_int_are_numbers(cpu, tiny):

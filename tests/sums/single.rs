@@ -2,10 +2,10 @@
 
 use gpp::kernels::plan::Poles;
 use gpp::problem::Problem;
-use gpp::reference::{Terms, precisely};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, Random, fixture, made, real, remade};
+use crate::precise::precisely;
 use crate::sums;
 
 const U: f64 = 1.0 / (1u64 << 24) as f64;
@@ -21,7 +21,7 @@ fn version(id: &str) -> gpp::catalogue::Version {
 
 /// The largest error of Σ at any energy, relative to Σ|terms|, without what rounding in FP64 decides.
 fn error(problem: &Problem, id: &str) -> f64 {
-    let right = precisely(Terms::from(problem)).unwrap();
+    let right = precisely(problem);
     let found = sums(problem, version(id));
     let mut largest = 0.0_f64;
     for (e, ([asx, ach], undecided)) in
