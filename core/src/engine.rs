@@ -49,6 +49,8 @@ const SAMPLED: usize = 48;
 pub struct Calculation {
     /// The sums, without the starting sums; of a version for Σ alone [`Sums::alone`].
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω at each energy, of versions that [have](Version::has_derivative) it.
+    pub derivative: Option<Vec<Complex64>>,
     /// What single precision may have lost of the sums at any energy, in the unit of `vcoul`; zero in double precision.
     pub bound: f64,
     /// What it has lost of the sums of some igp, if asked for by [`Engine::samples`].
@@ -285,7 +287,12 @@ impl<'a> Engine<'a> {
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
-        Ok(Some(Calculation { sums, bound, sample, seconds, blocks, workers }))
+        let mut derivative = None;
+        if kernel.has_derivative() {
+            let (sigma, of_sigma) = sums.and_derivatives();
+            (sums, derivative) = (sigma, Some(of_sigma));
+        }
+        Ok(Some(Calculation { sums, derivative, bound, sample, seconds, blocks, workers }))
     }
 }
 
