@@ -168,12 +168,17 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
             let energy = run.system.energy();
             let is_alone = sigma.result.is_sigma_alone();
-            let names = if is_alone { &["Σ"][..] } else { &["SX − X", "CH"] };
+            let has_derivative = sigma.result.derivative.is_some();
+            let names = match is_alone {
+                true if has_derivative => &["Σ", "dΣ/dω, per eV"][..],
+                true => &["Σ"],
+                false => &["SX − X", "CH"],
+            };
             let names = names.iter().map(|name| format!("  {name:^28}")).collect::<String>();
             writeln!(to, "{energy:>12}{names}")?;
             for row in &sigma.rows {
                 let both = [row.sx, row.ch];
-                let parts = both[usize::from(is_alone)..].iter();
+                let parts = both[usize::from(is_alone)..].iter().chain(&row.derivative);
                 let parts =
                     parts.map(|z| format!("  {:>28}", format!("{:+.6e} {:+.6e}i", z.re, z.im)));
                 writeln!(to, "{:>12}{}", shown(&row.shown_ev), parts.collect::<String>())?;

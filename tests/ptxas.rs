@@ -1,17 +1,21 @@
 //! Every PTX entry assembled by `ptxas` for each image, and what it uses. `scripts/test` fetches one and an `nvdisasm`,
 //! and names them in GPP_PTXAS and GPP_NVDISASM; else those on the PATH do, and without any the tests are ignored.
 
+#[path = "../examples/cards.rs"]
+mod cards;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use cards::{all_loops, operation};
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::arrays::REPACK_SYMBOL;
 use gpp::kernels::offdiag::MatrixVersion;
 use gpp::kernels::single::COPY_SYMBOL;
-use gpp::kernels::versions::{self, ALL, PER_BAND};
+use gpp::kernels::versions::{self, ALL, OTHERS};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
@@ -44,7 +48,14 @@ fn main() {
         move || hot(&ptxas, &nvdisasm)
     });
     trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
-    let trial = Trial::test("loops of s4 have no FP64", move || without_fp64(&ptxas, &nvdisasm));
+    let trial = Trial::test("loops of s4 have no FP64", {
+        let (ptxas, nvdisasm) = (ptxas.clone(), nvdisasm.clone());
+        move || without_fp64(&ptxas, &nvdisasm)
+    });
+    trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
+    let trial = Trial::test("the times in docs/precision.md are computed from loops", move || {
+        computed_times(&ptxas, &nvdisasm)
+    });
     trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -76,7 +87,7 @@ struct Spills {
 }
 
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let all = ALL.iter().copied().chain(PER_BAND);
+    let all = ALL.iter().copied().chain(OTHERS);
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| entry.symbol);
@@ -289,6 +300,23 @@ fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+fn computed_times(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
+    let table = cards::table(&disassembly(ptxas, nvdisasm)?);
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/precision.md"))?;
+    let header = table.lines().next().unwrap_or_default();
+    let shown = page.find(header).map(|at| &page[at..]).ok_or("no such table")?;
+    let words = table.split_whitespace().zip(shown.split_whitespace());
+    for (computed, shown) in words {
+        // Another compiler may take some instructions more.
+        let is_near = match (computed.parse::<f64>(), shown.parse::<f64>()) {
+            (Ok(computed), Ok(shown)) => (shown / computed - 1.0).abs() < 0.05,
+            _ => computed == shown,
+        };
+        assert!(is_near, "{shown} is {computed} in\n{table}");
+    }
+    Ok(())
+}
+
 fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, Failed> {
     let ptx = own();
     let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
@@ -372,33 +400,6 @@ fn loops(code: &str) -> Vec<Loop> {
     innermost.map(|of| counted(&instructions[of.clone()])).collect()
 }
 
-/// The instructions of a kernel, and where its loops are.
-fn all_loops(code: &str) -> (Vec<&str>, Vec<Range<usize>>) {
-    let mut instructions = Vec::new();
-    let mut labels = BTreeMap::new();
-    for line in code.lines().map(str::trim) {
-        if let Some(label) = line.strip_suffix(':') {
-            labels.insert(label, instructions.len());
-        } else if let Some((_, instruction)) =
-            line.strip_prefix("/*").and_then(|l| l.split_once("*/"))
-        {
-            instructions.push(instruction.trim());
-        }
-    }
-
-    // A branch back makes a loop; of those to the same label the last ends it.
-    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
-    for (at, instruction) in instructions.iter().enumerate() {
-        let label = instruction.split_once("`(").and_then(|(_, rest)| rest.split(')').next());
-        let target = label.and_then(|label| labels.get(label)).filter(|&&target| target <= at);
-        if let (true, Some(&target)) = (operation(instruction) == "BRA", target) {
-            ends.insert(target, at);
-        }
-    }
-    let all = ends.into_iter().map(|(begin, end)| begin..end + 1).collect();
-    (instructions, all)
-}
-
 fn counted(instructions: &[&str]) -> Loop {
     let mut counts = Loop::default();
     for instruction in instructions {
@@ -411,10 +412,4 @@ fn counted(instructions: &[&str]) -> Loop {
         }
     }
     counts
-}
-
-/// The operation of `@!P0 LDL.64 R2, [R1+0x8] ;`: `LDL`.
-fn operation(instruction: &str) -> &str {
-    let word = instruction.split_whitespace().find(|word| !word.starts_with('@'));
-    word.and_then(|word| word.split(['.', ';']).next()).unwrap_or_default()
 }

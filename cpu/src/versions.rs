@@ -12,18 +12,22 @@ use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{DefaultThreads, Pool};
 use crate::problem::{LaneLayout, SlabTask, Tiles};
 use crate::sigma;
-use crate::sigma_alone::{AnyAlone, RealAlone};
+use crate::sigma_alone::{AnyAlone, AnyDerivative, RealAlone, RealDerivative};
 use crate::simd::{Level, Line, WIDTH, at_level};
 use crate::work::{CHAIN, CompensatedSum, Progress, SlabTile, map};
 
 /// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
-/// `fn(token, &SlabTask, &SlabTile, &mut [CompensatedSum])`.
+/// `fn(token, &SlabTask, &SlabTile, &mut [CompensatedSum])`. With 2 each energy has two sums, the second its derivative.
 macro_rules! kernel {
     ($poles:expr, $sum:expr) => {
+        kernel!($poles, $sum, 1)
+    };
+    ($poles:expr, $sum:expr, $sums_of_energy:literal) => {
         CpuKernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, totals| {
+                let values = $sums_of_energy * task.bands.nw * VALUES;
+                sum_tiles(task, (tiles, values), progress, |tile, totals| {
                     at_level!(level, token => $sum(token, task, tile, totals));
                 })
             },
@@ -68,13 +72,15 @@ pub mod threads {
         in_vectors: false,
         per_band: false,
         is_sigma_alone: false,
+        has_derivative: false,
         is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[CpuKernel {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, totals| sum(task, tile, totals))
+                let values = task.bands.nw * VALUES;
+                sum_tiles(task, (tiles, values), progress, |tile, totals| sum(task, tile, totals))
             },
         }],
     };
@@ -134,6 +140,7 @@ pub mod simd {
         in_vectors: true,
         per_band: false,
         is_sigma_alone: false,
+        has_derivative: false,
         is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
@@ -297,6 +304,26 @@ pub mod alone {
         ],
         ..CPU
     };
+
+    /// Σ alone and its derivative with respect to ω at one energy, in no series.
+    pub static DERIVATIVE: CpuVersion = CpuVersion {
+        has_derivative: true,
+        holds: 1,
+        with_fewer_bands: Some(&DERIVATIVE_IN_PANELS),
+        kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, Line, _>, 2)],
+        ..CPU
+    };
+
+    static DERIVATIVE_IN_PANELS: CpuVersion = CpuVersion {
+        with_fewer_bands: None,
+        needs: paired::CPU.needs,
+        kernels: &[
+            kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
+            kernel!(Poles::Windowed, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
+            kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyDerivative, f64, _>, 2),
+        ],
+        ..DERIVATIVE
+    };
 }
 
 pub mod single {
@@ -427,18 +454,18 @@ pub struct CpuKernel {
     sum: fn(&SlabTask, Level, Tiles, Progress) -> Vec<f64>,
 }
 
-/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
+/// The sums of a slab, `(igp, values)`: `sum` adds those of a tile to totals `(values, igp)`.
 ///
 /// Tiles are the same for any number of threads, and a thread that is free takes the next. The sum of a tile for an
 /// `igp` goes to the total of that `igp` in the order of `ig`: sums have the same bits for any number of threads and in
 /// any slab.
 fn sum_tiles(
     task: &SlabTask,
-    tiles: Tiles,
+    (tiles, values): (Tiles, usize),
     progress: Progress,
     sum: impl Fn(&SlabTile, &mut [CompensatedSum]) + Sync,
 ) -> Vec<f64> {
-    let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
+    let ngpown = task.ngpown();
     let tiles = tiles.in_slab(task);
     let sums = map(&tiles, progress, |tile| {
         let mut totals = vec![CompensatedSum::default(); tile.igp.len() * values];
@@ -471,6 +498,8 @@ pub struct CpuVersion {
     pub per_band: bool,
     /// Whether its sums are Σ alone, in the place of CH.
     pub is_sigma_alone: bool,
+    /// Whether the sums at an energy are followed by their derivatives with respect to it.
+    pub has_derivative: bool,
     /// Whether terms are in single precision.
     pub is_single: bool,
     /// The distribution of its work.
@@ -522,7 +551,8 @@ impl CpuVersion {
             return (tiles + 1) * ngpown.div_ceil(self.tiles.igp) as u64 * bands as u64;
         }
         let of_igp = tiles * size_of::<f64>() as u64 + size_of::<CompensatedSum>() as u64;
-        ngpown as u64 * (nw * VALUES) as u64 * of_igp
+        let sums = if self.has_derivative { 2 * nw } else { nw };
+        ngpown as u64 * (sums * VALUES) as u64 * of_igp
     }
 
     /// The vectors that it computes with if the CPU is used at this level.

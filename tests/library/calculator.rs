@@ -46,9 +46,8 @@ fn single_precision_is_asked_for_and_has_a_bound() {
     let bands = own.bands(&problem);
     let double = Calculator::open("cpu").unwrap().with_sigma_alone(true);
     let expected = double.sums(&given, &bands, &own.omega, formula).unwrap();
-    assert_eq!(expected.version, "cpu:alone");
     assert_eq!([expected.error_bound, expected.error_found], [0.0; 2]);
-    let single = double.with_precision(Precision::Single);
+    let single = double.with_precision(Precision::Single).with_static_ch(true);
     let mut last = f64::INFINITY;
     for tolerance in [1.0, 1e-6, 0.0] {
         let single = single.clone().with_tolerance(tolerance).unwrap();
@@ -185,7 +184,9 @@ fn an_error_names_its_state_and_progress_is_of_all_states() {
         let told = Arc::new(Mutex::new(Vec::new()));
         for most in [2.0, 0.5] {
             let tell = told.clone();
-            let calculator = calculator.clone().with_progress(move |part| {
+            // Progress is told within a state too.
+            let calculator = calculator.clone().with_ach_of_bands(Some(0));
+            let calculator = calculator.with_progress(move |part| {
                 tell.lock().unwrap().push(part);
                 (part >= most).then_some(7)
             });
@@ -237,6 +238,22 @@ fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     assert!(error(Calculator::open("gpu:0,0")).contains("gpu:0 twice"));
     assert!(error(Calculator::open("cpi")).contains("did you mean `cpu`?"));
     assert!(error(calculator.with_version("v99")).contains("unknown version"));
+}
+
+/// A negative pole has no bound at its energy, which is not known where it is placed.
+#[test]
+fn a_negative_pole_is_refused_at_its_energy_alone() {
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
+    let (own, formula) = (Own::of(&problem), formula(&problem));
+    let mut wtilde = problem.wtilde().to_vec();
+    wtilde[5] = (-problem.wx()[0]).into();
+    let given = Screening { wtilde: MatrixRef::Host(&wtilde), ..screening(&problem) };
+    let (calculator, bands) = (Calculator::open("cpu").unwrap(), own.bands(&problem));
+    let mut placed = calculator.place(&given).unwrap();
+    let mut at = |omega: &[f64]| calculator.sums_at(&mut placed, &bands, omega, formula);
+    let error = at(&own.omega).unwrap_err().to_string();
+    assert!(error.contains("their term is not bounded"), "{error}");
+    at(&own.omega.iter().map(|omega| omega + 0.1).collect::<Vec<_>>()).unwrap();
 }
 
 /// Indices count from 0, or from 1 by [`Calculator::with_index_base`]; a row of `aqsm` is that of the array given.

@@ -47,6 +47,15 @@ fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
     (result, MEMORY.peak_usage().saturating_sub(before) as u64)
 }
 
+/// The code that one of several ranks stops with is that of all.
+#[test]
+fn a_stop_has_the_code_of_the_first_rank() {
+    on_each(FOUR, |ranks| {
+        let code = [None, Some(15), None, Some(0)][ranks.rank()];
+        assert_eq!(ranks.first_code(code), Some(15));
+    });
+}
+
 #[test]
 fn a_rank_holds_its_share_whoever_walks_through_all() {
     let _turn = alone();

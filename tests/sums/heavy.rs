@@ -1,6 +1,7 @@
 //! Single precision: weights of pairs are upper bounds, heavy pairs are few, and errors are below their bounds.
 
 use gpp::catalogue;
+use gpp::devices::Control;
 use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
@@ -15,7 +16,7 @@ use gpp_cpu::simd::Level;
 use gpp_kernels::plan::Poles;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{FIXTURES, Kind, assorted, fixture, made, remade};
+use crate::common::{FIXTURES, Kind, assorted, at_energies, changed, fixture, made, remade};
 use crate::engine::hooked::Hooked;
 use crate::referenced;
 
@@ -89,7 +90,7 @@ fn weights_are_upper_bounds() {
     }
 }
 
-/// Problems that FP32 finds hard: one pair has nearly all the weight, or factors are far from one.
+/// Problems that FP32 finds hard: one pair has nearly all the weight, or factors, poles or an energy are far from one.
 fn adversarial() -> impl Iterator<Item = Problem> {
     let kinds = [Kind::Real, Kind::Mixed].into_iter();
     kinds.flat_map(|kind| {
@@ -99,7 +100,12 @@ fn adversarial() -> impl Iterator<Item = Problem> {
             matrices.aqsn.iter_mut().for_each(|z| *z *= 1e30);
             matrices.aqsm_local.iter_mut().step_by(3).for_each(|z| *z *= 1e-30);
         });
-        [made, one, far]
+        let poles = remade(&made, |_, matrices| {
+            matrices.wtilde.iter_mut().step_by(2).for_each(|z| *z *= 1e20);
+            matrices.wtilde.iter_mut().step_by(3).for_each(|z| *z *= 1e-40);
+        });
+        let energies = changed(remade(&made, |_, _| ()), |_, wx, _| wx[0] = 1e20).unwrap();
+        [made, one, far, poles, energies]
     })
 }
 
@@ -222,10 +228,37 @@ fn heavy_pairs_are_few_and_lower_the_bound() {
     let (slab, batch) = (problem.slab(), problem.batches(3).first());
     let fallback = || problem.fallback(slab, &batch, Poles::Real);
     let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance, LOST);
-    let (all, default, none) = (with(0.0), with(1e-7), with(1.0));
+    // All that FP32 may lose is LOST of the weights.
+    let (all, default, none) = (with(0.0), with(1e-7), with(1.001 * LOST));
+    assert!(with(0.999 * LOST).pairs.len() > none.pairs.len());
+    let weights = Weights::new(problem.bands(), slab, &batch, &fallback());
+    let sum: f64 = (0..slab.wtilde().len()).map(|pair| weights.get(pair)).sum();
+    assert!((none.bound / (LOST * sum) - 1.0).abs() <= 1e-12, "{} of {sum}", none.bound);
     assert_eq!(none.pairs, fallback().pairs);
     assert!(all.pairs.contains(&5) && default.pairs.contains(&5));
     assert!(all.pairs.len() <= fallback().pairs.len() + slab.wtilde().len() / 100);
     assert!(default.bound < 1e-6 * none.bound && all.bound <= default.bound);
     assert_eq!(with(1e-7), default);
+}
+
+/// Without heavy pairs: twice as much on GPUs, the sum of the slabs, the largest of the batches of energies.
+#[test]
+fn bounds_of_slabs_and_energies() {
+    let made = at_energies(&made([70, 64, 40, 2], Kind::Real, 11), 5);
+    let problem = made.with_tolerance(f64::INFINITY);
+    let host = CpuDevice::new();
+    let bound = |id: &str, igp, energies: Option<&[usize]>| {
+        let mut engine = Engine::new(&problem, igp, vec![host.worker(&problem).unwrap()]).unwrap();
+        let version = catalogue::find(id).unwrap();
+        engine.run_with(version, energies, Control::none()).unwrap().bound
+    };
+    for (id, times) in [("cpu:single", 1.0), ("s2", 2.0), ("s3", 2.0)] {
+        let whole = bound(id, 64, None);
+        assert!((bound(id, 32, None) / whole - 1.0).abs() <= 1e-12, "{id}");
+        let of_cpu = bound("cpu:single", 64, Some(&[0]));
+        assert!((bound(id, 64, Some(&[0])) / of_cpu - times).abs() <= 1e-12, "{id}");
+        let each: Vec<f64> = (0..5).map(|iw| bound(id, 64, Some(&[iw]))).collect();
+        println!("{id}: {whole:e} of {each:?}");
+        assert!(each.iter().all(|each| *each <= whole * (1.0 + 1e-12)), "{id}");
+    }
 }

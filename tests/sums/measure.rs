@@ -112,5 +112,6 @@ fn a_run_that_fails_ends_the_measurement() {
     let error = record.unwrap_err();
     assert_eq!(exit_code(&error), 3);
     assert!(error.to_string().contains("run of v8"), "{error}");
+    assert_eq!(exit_code(&Error::device_memory("a slab", 8, 4)), 3);
     assert_eq!(told, 1);
 }

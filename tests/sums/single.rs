@@ -4,7 +4,7 @@ use gpp::kernels::plan::Poles;
 use gpp::problem::Problem;
 use num_complex::Complex64;
 
-use crate::common::{FIXTURES, Kind, Random, fixture, made, real, remade};
+use crate::common::{FIXTURES, Kind, Random, changed, fixture, made, real, remade};
 use crate::precise::precisely;
 use crate::sums;
 
@@ -46,6 +46,17 @@ fn assert_within(problem: &Problem, most: f64) {
     }
 }
 
+/// As [`made`], real poles without those below zero: kernels for real poles sum them.
+fn positive(extents: [usize; 4], kind: Kind, seed: u64) -> Problem {
+    let made = made(extents, kind, seed);
+    if kind != Kind::Real {
+        return made;
+    }
+    let problem = remade(&made, |_, of| of.wtilde.iter_mut().for_each(|z| z.re = z.re.abs()));
+    assert_eq!(problem.poles(), Poles::Real);
+    problem
+}
+
 /// One pair of a real call holds most of Σ: its factors' roundings, two or three at random, are the error.
 #[test]
 fn real_calls() {
@@ -61,9 +72,52 @@ fn many_pairs_average_out() {
         .chain((1..=3).map(|nw| (Kind::First, nw)))
         .chain([(Kind::Mixed, 2), (Kind::CutOff, 3)])
     {
-        let problem = made([300, 40, 70, nw], kind, 5);
+        let problem = positive([300, 40, 70, nw], kind, 5);
         assert!(kind != Kind::First || problem.poles() != Poles::Real);
         assert_within(&problem, U);
+    }
+}
+
+/// What s1 loses beyond the bound: differences near poles on either side, and sums of many terms that all round alike.
+#[test]
+fn versions_after_s1_keep_the_bound() {
+    for kind in [Kind::Real, Kind::Mixed] {
+        let near = remade(&positive([90, 20, 33, 2], kind, 8), |header, of| {
+            (header.sig_gamma, header.sexcut) = (1e-2, 1e5);
+            let (wx, mut random) = (header.wx(), Random::of(3));
+            for pole in of.wtilde.iter_mut().step_by(2) {
+                let w = wx[(random.unit() * wx.len() as f64) as usize];
+                *pole = (w.abs() + random.between(0.01, 0.02)).into();
+            }
+        });
+        let alike = remade(&positive([4096, 2, 1, 2], kind, 8), |_, of| {
+            of.aqsn.fill(Complex64::new(0.7, -0.3));
+            of.aqsm_local.fill(Complex64::new(0.2, 0.9));
+        });
+        let alike = changed(alike, |_, wx, occ| {
+            wx.chunks_mut(2).for_each(|w| w.copy_from_slice(&[-3.1, -1.7]));
+            occ.fill(0.0);
+        });
+        for problem in [near, alike.unwrap()] {
+            let errors = VERSIONS.map(|id| error(&problem, id) / GUARANTEED);
+            println!("{kind:?}: {errors:.2?}");
+            assert!(errors[0] > 1.0 && errors[1..].iter().all(|error| *error <= 1.0), "{errors:?}");
+        }
+    }
+}
+
+/// s4 adds up in two floats what s3 has in FP64.
+#[test]
+fn two_floats_are_as_exact_as_fp64() {
+    for kind in [Kind::Real, Kind::Mixed] {
+        let problem = positive([300, 40, 70, 2], kind, 5);
+        let right = precisely(&problem);
+        let [of_fp64, of_floats] = ["s3", "s4"].map(|id| sums(&problem, version(id)).ach);
+        for (e, [asx, ach]) in right.scale.magnitudes.iter().enumerate() {
+            // Two roundings of 2⁻⁴⁸ in each of ten sums of 64 bands.
+            let error = (of_fp64[e] - of_floats[e]).norm() / (asx + ach);
+            assert!(error <= U * U * 20.0, "{kind:?}, {e}: {error:e}");
+        }
     }
 }
 
@@ -72,19 +126,21 @@ fn many_pairs_average_out() {
 fn poles_at_the_edges() {
     for kind in [Kind::Real, Kind::Mixed] {
         for gamma in [0.5, 1e-9, 0.0] {
-            let problem = made([90, 20, 33, 2], kind, 8);
+            let problem = positive([90, 20, 33, 2], kind, 8);
             let wx = problem.header().wx();
             let problem = remade(&problem, |header, of| {
                 header.sig_gamma = gamma;
+                let edge = if gamma == 0.0 { 0.5 } else { gamma };
                 let mut random = Random::of(3);
                 for pole in &mut of.wtilde {
                     let w = wx[(random.unit() * wx.len() as f64) as usize];
-                    let beside = 1.0 + random.between(-1.0, 1.0) * U;
+                    let beside = 1.0
+                        + random.between(-1.0, 1.0) * if random.unit() < 0.5 { U } else { 1e-4 };
                     *pole = match (random.unit() * 8.0) as usize {
                         0 => Complex64::new(1e12, 0.0),
                         1 => Complex64::new(1e13 * random.unit(), 0.0),
-                        2 => Complex64::new((w + 0.5 * beside).abs(), 0.0),
-                        3 => Complex64::new((w - 0.5 * beside).abs(), 0.0),
+                        2 => Complex64::new((w + edge * beside).abs(), 0.0),
+                        3 => Complex64::new((w - edge * beside).abs(), 0.0),
                         4 => Complex64::new(w.abs() * beside, 0.0),
                         5 => Complex64::new(w.abs() + 2e-4 * random.unit(), 0.0),
                         _ => *pole,

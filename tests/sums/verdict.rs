@@ -4,7 +4,7 @@ use crate::common::matrices::{Given, on_cpu, sample_of_all};
 use crate::common::{QUIET, fixture, remade};
 use crate::precise::precisely;
 use crate::reference::one_term;
-use crate::{referenced, sums};
+use crate::{check, referenced, sums};
 use assert_cmd::Command;
 use gpp::catalogue;
 use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
@@ -149,6 +149,14 @@ fn rounding_decides_at_a_bound_and_not_beside_it() {
                 assert_eq!(found, [outcome; 2], "{bound} {distance:e} {part}");
             }
         }
+    }
+}
+
+/// Some versions compare energies with bounds instead of terms with the cutoff.
+#[test]
+fn every_version_finds_the_cutoff() {
+    for (bound, distance) in (3..5).flat_map(|b| [1e-9, -1e-9, 1e-11, -1e-11].map(|d| (b, d))) {
+        check(&beside_a_bound(bound, distance));
     }
 }
 

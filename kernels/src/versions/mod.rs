@@ -119,6 +119,7 @@ pub mod blocks {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Clusters,
         is_sigma_alone: false,
+        has_derivative: false,
         precision: Precision::Double,
         threads: BANDS,
         max_registers: Some(128),
@@ -167,12 +168,12 @@ pub mod blocks_alone {
     };
 }
 
-/// CH and static CH of each band, which are no versions.
-pub static PER_BAND: [&GpuVersion; 2] = [&per_band::CH, &per_band::STATIC_CH];
+/// CH and static CH of each band, and Σ with its derivative, which are in no series.
+pub static OTHERS: [&GpuVersion; 3] = [&per_band::CH, &per_band::STATIC_CH, &v15::DERIVATIVE];
 
-/// The kernel and the version of an entry's symbol, [`PER_BAND`] included.
+/// The kernel and the version of an entry's symbol, [`OTHERS`] included.
 pub fn find(symbol: &str) -> Option<(&'static GpuVersion, &'static Kernel, &'static Entry)> {
-    ALL.iter().chain(&PER_BAND).find_map(|gpu| {
+    ALL.iter().chain(&OTHERS).find_map(|gpu| {
         gpu.kernels.iter().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;
             Some((*gpu, kernel, entry))

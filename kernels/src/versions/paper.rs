@@ -35,6 +35,7 @@ pub mod v0 {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Original,
         is_sigma_alone: false,
+        has_derivative: false,
         precision: Precision::Double,
         threads: 128,
         max_registers: None,
