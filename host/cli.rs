@@ -533,7 +533,7 @@ pub struct TableArgs {
     #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
-    /// Draws the times of the first series as bars
+    /// Draws the times as bars, each series in its colour
     #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     pub plot: Option<PathBuf>,
 }

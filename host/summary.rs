@@ -208,13 +208,27 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
         return "These versions were emulated on a CPU: their times say nothing about a GPU."
             .into();
     }
-    let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
-    let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);
-    let over =
-        baseline.map_or(String::new(), |Measurement { version, times: baseline, .. }| {
-            format!(", {:.1} times as fast as {version}", baseline.median / times.median)
-        });
-    format!("Fastest: {id}, {} ms{over}.", ms(times.median))
+    let others = || results.iter().filter(|r| r.passed() && !r.emulated && r.version != *id);
+    // For few samples: whether their ranges overlap.
+    let is_as_fast = |other: &&Measurement| {
+        let overlap = || other.times.min <= times.max;
+        let differ = differ(times, &other.times).unwrap_or_else(|| !overlap());
+        !differ && other.times.median < 1.1 * times.median
+    };
+    let as_fast: Vec<&str> = others().filter(is_as_fast).map(|r| r.version.as_str()).collect();
+    let baseline = others().find(|r| catalogue::baseline(id) == Some(&r.version));
+    let mut line = format!("Fastest: {id}, {} ms", ms(times.median));
+    if let Some(Measurement { version, times: of_baseline, .. }) =
+        baseline.filter(|baseline| !is_as_fast(baseline))
+    {
+        let over = of_baseline.median / times.median;
+        let digits = if over < 1.1 { 2 } else { 1 };
+        line += &format!(", {over:.digits$} times as fast as {version}");
+    }
+    if !as_fast.is_empty() {
+        line += &format!("; equally fast within the spread: {}", as_fast.join(", "));
+    }
+    line + "."
 }
 
 pub fn partition(partition: &Partition) -> String {

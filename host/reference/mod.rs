@@ -273,7 +273,7 @@ pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
 // Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass
 // by all.
 //
-// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms beside the tolerance.
+// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms in addition to the tolerance.
 //
 // With a file of BerkeleyGW's real flavour, which has no imaginary parts of sums even if poles are off the real axis,
 // real parts alone are compared.

@@ -91,7 +91,7 @@ series! {
 }
 
 pub mod blocks {
-    //! sigma:blocks: pairs sorted by their poles into clusters, whose moments give the sums at every energy.
+    //! sigma:blocks: pairs sorted by their poles, moments that serve all energies.
     //!
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
@@ -108,7 +108,7 @@ pub mod blocks {
     use crate::sigma::{BANDS, Disc, Interval, complex, max_energies, real};
 
     version! {
-        id: "sigma:blocks", change: "pairs sorted by their poles, and moments that serve all energies",
+        id: "sigma:blocks", change: "pairs sorted by their poles, moments that serve all energies",
         source: "docs/many-energies.md", kernels: [REAL, ANY]
     }
 
@@ -137,7 +137,7 @@ pub mod blocks {
 }
 
 pub mod blocks_alone {
-    //! sigma:blocks-alone: Σ alone: one expansion for each band instead of two, and half as many sums.
+    //! sigma:blocks-alone: Σ alone: one expansion for each band instead of two.
     //!
     //! A full band has only the poles `−ω̃`, which no energy above zero is near: clusters are larger, and few pairs are
     //! summed one by one. A launch has four times as many energies, so moments are summed less often.
@@ -149,7 +149,7 @@ pub mod blocks_alone {
     use crate::versions::blocks;
 
     version! {
-        id: "sigma:blocks-alone", change: "Σ alone: one expansion for each band, and 512 energies a launch",
+        id: "sigma:blocks-alone", change: "Σ alone: one expansion for each band instead of two",
         source: "docs/many-energies.md", kernels: [REAL, ANY]
     }
 

@@ -1,7 +1,7 @@
 //! Σ alone, for which each band has one pole of a pair instead of two.
 
 pub mod v15 {
-    //! v15: Σ alone: one quotient a band instead of two.
+    //! v15: Σ alone: one quotient for each band instead of two.
     //!
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
     //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
@@ -32,7 +32,7 @@ pub mod v15 {
     use crate::versions::{v12, v13};
 
     version! {
-        id: "v15", change: "Σ alone: one quotient of each band instead of two",
+        id: "v15", change: "Σ alone: one quotient for each band instead of two",
         source: "docs/versions.md", kernels: [REAL, WINDOWED, ANY], beyond: &v12::GPU, capability: (7, 0)
     }
 
