@@ -1,7 +1,9 @@
 //! The time-ordered formula against its definition, on the arrays as they are given.
 
 use gpp::catalogue;
-use gpp_core::{Bands, Calculator, Error, Formula, MatrixBands, MatrixRef, Placed, Screening};
+use gpp_core::{
+    Bands, Calculator, Error, Formula, MatrixBands, MatrixRef, Placed, Precision, Screening, State,
+};
 use num_complex::Complex64;
 use twofloat::TwoFloat;
 
@@ -268,6 +270,36 @@ fn the_derivative_is_that_of_each_quotient() {
             }
         }
     }
+}
+
+/// Of several states as of one; other versions, single precision and matrices have none.
+#[test]
+fn the_derivative_is_asked_for() {
+    let call = Call::new(3, true, 1, 9);
+    let calculator = Calculator::open("cpu").unwrap().with_derivative(true);
+    let mut placed = calculator.place(&call.screening()).unwrap();
+    let state = State { bands: call.bands(), omega: &call.omega };
+    let mut ask = |calculator: &Calculator| {
+        calculator.sums_of_states(&mut placed, &[state, state], Formula::default())
+    };
+    let found = ask(&calculator).unwrap();
+    let one = calculator.sums(&call.screening(), &call.bands(), &call.omega, Formula::default());
+    let one = one.unwrap();
+    assert!(one.version == "cpu:alone" && one.derivative.as_ref().unwrap().len() == 3);
+    for of_state in found {
+        assert_eq!(
+            (of_state.derivative, of_state.sums),
+            (one.derivative.clone(), one.sums.clone())
+        );
+    }
+    let single = calculator.clone().with_precision(Precision::Single).with_sigma_alone(true);
+    for wrong in [single, calculator.clone().with_version("v13").unwrap()] {
+        let error = ask(&wrong).unwrap_err().to_string();
+        assert!(error.contains("derivative") && error.contains("cpu:alone"), "{error}");
+    }
+    let bands = MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
+    let error = calculator.matrix_at(&mut placed, &bands, &call.omega, Formula::default());
+    assert!(error.unwrap_err().to_string().contains("derivative"));
 }
 
 /// What is kept of poles belongs to its η.
