@@ -1,18 +1,17 @@
-//! Our kernels against others on the same arrays, alternately: v0 to v8 against CUDA C++ (`benches/cuda/gpp.cu`) on a GPU,
-//! or versions for CPUs against Fortran (`benches/fortran`). nvcc or gfortran compiles the other side here and now. The
-//! system `hecbench` is the problem of HeCBench's gpp, whose program is compiled from a checkout and run as well.
+//! Our kernels against others on the same arrays, alternately, on a GPU: v0 to v8 against CUDA C++ (`benches/cuda/gpp.cu`),
+//! which nvcc compiles here and now. The system `hecbench` is the problem of HeCBench's gpp, whose program is compiled from
+//! a checkout and run as well.
 //!
 //! ```sh
 //! cargo bench --bench compare -- --system si214                # GPU 0
 //! cargo bench --bench compare -- --system hecbench --hecbench HeCBench/src/gpp-cuda --version v3,v8-v14
-//! cargo bench --bench compare -- --cpu --system demo --version cpu:paired
 //! ```
 //!
 //! The binary that cargo builds also runs on a machine without cargo.
 
 mod hecbench;
 
-use std::ffi::{OsStr, c_int};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -21,19 +20,15 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use gpp::catalogue::{self, BackEnd, named};
 use gpp::devices::Device;
-use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::{Gpu, Ptx};
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::problem::{Extents, Problem, Source as _, Sums, System, synthesis};
+use gpp::problem::{Problem, Source as _, Sums, System, synthesis};
 use gpp::record::run::Times;
 use gpp::reference::{self, Outcome, Reference, ReferenceSource, verify, verify_version};
 use gpp::terminal::outcome as words;
-use gpp_cpu::pool::DefaultThreads;
 use gpp_kernels::versions::PAPER as OF_PAPER;
-use libloading::Library;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 const QUIET: Progress = Progress { shown: false };
 
@@ -47,25 +42,21 @@ struct Arguments {
     #[arg(short, long, value_delimiter = ',', default_value = "demo")]
     system: Vec<String>,
 
-    /// Versions, as `gpp --version` has them; by default v0 to v8, on a CPU the best
-    #[arg(short, long)]
-    version: Option<String>,
+    /// Versions, as `gpp --version` has them
+    #[arg(short, long, default_value = "v0-v8")]
+    version: String,
 
-    /// Compare with Fortran on the CPU
-    #[arg(long)]
-    cpu: bool,
-
-    /// HeCBench's folder src/gpp-cuda: its program is run as well (system hecbench, GPU)
-    #[arg(long, value_name = "FOLDER", conflicts_with = "cpu")]
+    /// HeCBench's folder src/gpp-cuda: its program is run as well (system hecbench)
+    #[arg(long, value_name = "FOLDER")]
     hecbench: Option<PathBuf>,
 
     /// Timed runs of each side
     #[arg(short, long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
-    /// The compiler of the other side; by default nvcc, on a CPU gfortran
-    #[arg(long)]
-    compiler: Option<PathBuf>,
+    /// The compiler of the other side
+    #[arg(long, default_value = "nvcc")]
+    compiler: PathBuf,
 
     /// Cargo says so.
     #[arg(long, hide = true)]
@@ -87,10 +78,7 @@ fn main() -> Result<ExitCode> {
             let reference = reference::for_problem(&problem, QUIET)?;
             (problem, reference)
         };
-        let rows = match arguments.cpu {
-            true => on_cpu(&arguments, &problem)?,
-            false => on_gpu(&arguments, &problem)?,
-        };
+        let rows = timed(&arguments, &problem)?;
         println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
         let verdict = |row: &Row| -> Result<(String, bool)> {
@@ -153,12 +141,12 @@ fn run(
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
-    let nvcc = arguments.compiler.clone().unwrap_or("nvcc".into());
+fn timed(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
+    let nvcc = &arguments.compiler;
     let rust = Gpu::open(0)?;
     let capability = rust.info().compute_capability.unwrap_or_default();
     let capability = format!("{}{}", capability.major, capability.minor);
-    let (kernels, compiler) = in_cuda(&nvcc, &capability)?;
+    let (kernels, compiler) = in_cuda(nvcc, &capability)?;
     let cuda = Gpu::with_kernels(0, None, kernels)?;
     println!("{}, {compiler}", rust.info().name);
     let folder = tempfile::tempdir()?;
@@ -166,12 +154,12 @@ fn on_gpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     if let Some(source) = &arguments.hecbench {
         let arch = format!("-arch=sm_{capability}");
         let flags = ["-O3", "-std=c++17", &arch, "main.cu", "-o"].map(OsStr::new);
-        run(&nvcc, source, flags.into_iter().chain([program.as_os_str()]))?;
+        run(nvcc, source, flags.into_iter().chain([program.as_os_str()]))?;
     }
     let mut engines = [Engine::whole(&cuda, problem)?, Engine::whole(&rust, problem)?];
     let mut rows = Vec::new();
     let mut theirs = Row::new("HeCBench, CH".into(), true, None, problem.nw());
-    for listed in named(arguments.version.as_deref().unwrap_or("v0-v8"), BackEnd::Gpu)? {
+    for listed in named(&arguments.version, BackEnd::Gpu)? {
         // CUDA C++ has v0 to v8 alone, and does not run with HeCBench's program.
         let is_ported = arguments.hecbench.is_none()
             && OF_PAPER.iter().any(|version| version.id() == listed.id());
@@ -228,170 +216,4 @@ fn in_cuda(nvcc: &Path, capability: &str) -> Result<(Ptx, String)> {
     run(nvcc, folder.path(), ["-O3", "-ptx", &arch, "-o", "gpp.ptx", "gpp.cu"])?;
     let ptx = std::fs::read_to_string(folder.path().join("gpp.ptx"))?;
     Ok((Ptx::new(ptx), format!("nvcc {release}")))
-}
-
-/// Versions for CPUs and the builds in Fortran, alternately.
-fn on_cpu(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
-    let host = CpuDevice::new();
-    let threads = host.team().count(DefaultThreads::All);
-    let gfortran = arguments.compiler.clone().unwrap_or("gfortran".into());
-    let version = run(&gfortran, Path::new("."), ["--version"])?;
-    let compiler = version.lines().next().unwrap_or("unknown gfortran").trim();
-    let builds = BUILDS.par_iter().map(|&(loops, flag)| Build::compile(loops, flag, &gfortran));
-    let mut builds = builds.collect::<Result<Vec<_>>>()?;
-    println!("{}, {threads} threads, {compiler}", host.info().name);
-    let ours = named(arguments.version.as_deref().unwrap_or("best"), BackEnd::Cpu)?;
-    let row = |name: &str, is_other| Row::new(name.into(), is_other, None, problem.nw());
-    let others = builds.iter().map(|build| row(&build.name, true));
-    let mut rows: Vec<Row> =
-        others.chain(ours.iter().map(|listed| row(listed.id(), false))).collect();
-    let mut engine = Engine::whole(&host, problem)?;
-    let begin = Instant::now();
-    let (mut rounds, mut timed) = (0, 0);
-    while timed < arguments.repeat {
-        // The first round is untimed, and all in the first seconds.
-        let is_timed = rounds > 0 && begin.elapsed() >= WARM_UP;
-        let mut done = |at: usize, seconds: f64, sums: Sums| {
-            let row = &mut rows[at];
-            if is_timed {
-                row.seconds.push(seconds);
-            }
-            row.sums = sums;
-        };
-        for (at, build) in builds.iter_mut().enumerate() {
-            let (seconds, sums) = build.sum(problem, threads)?;
-            done(at, seconds, sums);
-        }
-        for (at, listed) in ours.iter().enumerate() {
-            let found = engine.run(*listed)?;
-            done(builds.len() + at, found.seconds, found.sums);
-        }
-        rounds += 1;
-        timed += u32::from(is_timed);
-    }
-    Ok(rows)
-}
-
-// The other side on a CPU: the reference loops in Fortran with OpenMP, in the same process as ours.
-
-const PROBLEM: &str = include_str!("fortran/problem.f90");
-const ENTRY: &str = include_str!("fortran/entry.f90");
-/// v0 of the paper.
-const PAPER: (&str, &str) = ("paper", include_str!("fortran/paper.f90"));
-/// The last loops of the talk, which have copies of the arrays in another layout.
-const TALK: (&str, &str) = ("talk", include_str!("fortran/talk.f90"));
-
-/// Flags of every build. Vectors of 512 bits are asked for: on some CPUs gfortran prefers the slower
-/// 256.
-const FLAGS: &[&str] = if cfg!(target_arch = "x86_64") {
-    &["-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp"]
-} else {
-    &["-O3", "-mcpu=native", "-fopenmp"]
-};
-
-/// All builds: the loops, and a flag of their own. gfortran makes vectors of selections if comparisons may not trap,
-/// which changes no result and is part of -ffast-math.
-const BUILDS: [((&str, &str), Option<&str>); 5] = [
-    (PAPER, None),
-    (PAPER, Some("-ffast-math")),
-    (TALK, None),
-    (TALK, Some("-fno-trapping-math")),
-    (TALK, Some("-ffast-math")),
-];
-
-/// The arguments of the loops; `problem.f90` has the same.
-#[repr(C)]
-struct Arrays {
-    nbands: c_int,
-    ngpown: c_int,
-    ncouls: c_int,
-    nw: c_int,
-    limittwo: f64,
-    limitone: f64,
-    sexcut: f64,
-    wtilde: *const Complex64,
-    eps: *const Complex64,
-    aqsn: *const Complex64,
-    aqsm_local: *const Complex64,
-    wx: *const f64,
-    vcoul_loc: *const f64,
-    occ: *const f64,
-}
-
-/// A build, compiled and loaded, with the procedures of `entry.f90`.
-struct Build {
-    /// The loops and their own flag, as in `talk -ffast-math`.
-    name: String,
-    place: unsafe extern "C" fn(*const Arrays),
-    sum: unsafe extern "C" fn(*const Arrays, c_int, *mut Complex64),
-    release: unsafe extern "C" fn(),
-}
-
-impl Build {
-    fn compile(
-        (loops, source): (&str, &str),
-        flag: Option<&str>,
-        gfortran: &Path,
-    ) -> Result<Build> {
-        let folder = tempfile::tempdir()?;
-        let mut objects = Vec::new();
-        for (name, source) in [("problem", PROBLEM), ("loops", source), ("entry", ENTRY)] {
-            let file = format!("{name}.f90");
-            std::fs::write(folder.path().join(&file), source)?;
-            let flags = FLAGS.iter().copied().chain(flag);
-            run(gfortran, folder.path(), ["-fPIC", "-c", &file].into_iter().chain(flags))?;
-            objects.push(format!("{name}.o"));
-        }
-        // Linked without -ffast-math, which would have the library change how this whole program treats
-        // the smallest numbers.
-        let link = ["-shared", "-fopenmp", "-o", "loops.so"].map(String::from);
-        run(gfortran, folder.path(), link.into_iter().chain(objects))?;
-        // SAFETY: a library of our own sources, whose start does nothing but that of OpenMP; the procedures are those
-        // of `entry.f90`, with the arguments declared there.
-        unsafe {
-            // OpenMP's threads outlive a calculation, so what they run is never unloaded.
-            let library = Box::leak(Box::new(Library::new(folder.path().join("loops.so"))?));
-            Ok(Build {
-                name: [loops, flag.unwrap_or_default()].join(" ").trim_end().to_string(),
-                place: *library.get(b"gpp_place\0")?,
-                sum: *library.get(b"gpp_sum\0")?,
-                release: *library.get(b"gpp_release\0")?,
-            })
-        }
-    }
-
-    /// Seconds and sums of one calculation on so many threads.
-    fn sum(&mut self, problem: &Problem, threads: usize) -> Result<(f64, Sums)> {
-        let Extents { nbands, ngpown, ncouls, nw } = problem.extents();
-        let limits = problem.limits();
-        let arrays = Arrays {
-            nbands: nbands.try_into()?,
-            ngpown: ngpown.try_into()?,
-            ncouls: ncouls.try_into()?,
-            nw: nw.try_into()?,
-            limittwo: limits.limittwo,
-            limitone: limits.limitone,
-            sexcut: limits.sexcut,
-            wtilde: problem.wtilde().as_ptr(),
-            eps: problem.eps().as_ptr(),
-            aqsn: problem.aqsn().as_ptr(),
-            aqsm_local: problem.aqsm_local().as_ptr(),
-            wx: problem.wx().as_ptr(),
-            vcoul_loc: problem.vcoul_loc().as_ptr(),
-            occ: problem.occ().as_ptr(),
-        };
-        let threads = threads.try_into()?;
-        let mut sums = vec![Complex64::new(f64::NAN, f64::NAN); 2 * nw];
-        // SAFETY: the problem checked that its arrays have these dimensions; two sums for each energy are written.
-        let seconds = unsafe {
-            (self.place)(&arrays);
-            let begin = Instant::now();
-            (self.sum)(&arrays, threads, sums.as_mut_ptr());
-            let seconds = begin.elapsed().as_secs_f64();
-            (self.release)();
-            seconds
-        };
-        let (asx, ach) = sums.chunks_exact(2).map(|of_energy| (of_energy[0], of_energy[1])).unzip();
-        Ok((seconds, Sums { asx, ach }))
-    }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::builder::PossibleValuesParser;
@@ -117,8 +117,6 @@ pub enum Command {
     Table(TableArgs),
     /// Why a version is faster or slower than the one before it
     Explain(ExplainArgs),
-    /// Compare two versions, or two runs
-    Diff(DiffArgs),
     /// Hardware counters with Nsight Compute
     Profile(ProfileArgs),
     /// Roofline charts of the profiles
@@ -179,10 +177,6 @@ pub struct RunArgs {
     /// What --precision single may lose of Σ|terms|: heavier pairs are summed in double, at most one in a hundred
     #[arg(long, value_name = "SHARE", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true)]
     pub tolerance: f64,
-
-    /// A flag of `gpp sigma`.
-    #[arg(skip)]
-    pub static_ch: bool,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -372,7 +366,7 @@ impl OutputArgs {
 #[command(after_help = "\
 Examples:
   gpp sigma -s demo --energies=-10:10:501 --plot sigma.svg --csv sigma.csv
-  gpp sigma -i file.dat -v cpu:paired --static-ch --json run.json")]
+  gpp sigma -i file.dat -v cpu:paired --json run.json")]
 pub struct SigmaArgs {
     /// Write all energies and sums as CSV in full precision (- for standard output)
     #[arg(long, value_name = "FILE")]
@@ -381,10 +375,6 @@ pub struct SigmaArgs {
     /// Plot real and imaginary parts; may be repeated
     #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     pub plot: Vec<PathBuf>,
-
-    /// Also sum the static CH, which BerkeleyGW's static remainder needs (exact_static_ch 1)
-    #[arg(long)]
-    pub static_ch: bool,
 
     #[command(flatten)]
     run: RunArgs,
@@ -398,7 +388,6 @@ impl SigmaArgs {
             version: run.version.or(Some(BEST.into())),
             repeat: run.repeat.or(Some(1)),
             warmup: run.warmup.or(Some(0)),
-            static_ch: self.static_ch,
             // Σ of a sample is none.
             emulate: true,
             ..run
@@ -410,7 +399,7 @@ impl SigmaArgs {
 #[command(after_help = "\
 Examples:
   gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
-  gpp offdiag -s demo --bands 17:32 --csv elements.csv
+  gpp offdiag -s demo --bands 17:32 --npy S          bands 17 to 32
   gpp offdiag -i file.dat --elements A.npy --npy S   your own A; writes S.sx.npy and S.ch.npy
   gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
@@ -449,10 +438,6 @@ pub struct OffdiagArgs {
     /// PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
     #[arg(long, value_name = "PREFIX")]
     pub npy: Option<PathBuf>,
-
-    /// Write all elements as CSV in full precision (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
 
     #[command(flatten)]
     pub problem: ProblemArgs,
@@ -556,37 +541,17 @@ pub const DEFAULT_FOLDER: &str = "gpp-profile";
 #[command(after_help = "\
 Examples:
   gpp explain v4
+  gpp explain v8 --before v3
   gpp explain paper --from run.json")]
 pub struct ExplainArgs {
     /// Versions as for `gpp --version`
     #[arg(value_name = "VERSION", required = true)]
     pub versions: Vec<String>,
 
-    #[command(flatten)]
-    pub cards: CardArgs,
-}
+    /// Compare with this version, with the whole change of the source [default: the version before]
+    #[arg(long, value_name = "VERSION")]
+    pub before: Option<String>,
 
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  gpp diff v3 v4                source, counters and reasons
-  gpp diff v3 v8                the same for any two versions
-  gpp diff old.json new.json    two runs, version by version")]
-pub struct DiffArgs {
-    /// Version or run (JSON) before the change
-    #[arg(value_name = "BEFORE")]
-    pub before: String,
-
-    /// Version or run (JSON) after it
-    #[arg(value_name = "AFTER")]
-    pub version: String,
-
-    #[command(flatten)]
-    pub cards: CardArgs,
-}
-
-#[derive(Args)]
-pub struct CardArgs {
     /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/ if it exists, or else the archived profiles in this program]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
@@ -594,22 +559,6 @@ pub struct CardArgs {
     /// Write the explanation as JSON (- for standard output)
     #[arg(short, long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-}
-
-impl DiffArgs {
-    /// The files of two runs, if that is what the arguments name.
-    pub fn files(&self) -> Result<Option<[&Path; 2]>> {
-        let named = [&self.before, &self.version].map(Path::new);
-        let is_run = |path: &Path| path.exists() || path.extension() == Some("json".as_ref());
-        match named.map(is_run) {
-            [true, true] => Ok(Some(named)),
-            [false, false] => Ok(None),
-            _ => Err(invalid(
-                format!("diff {} {}", self.before, self.version),
-                "needs two versions or two runs, not one of each",
-            )),
-        }
-    }
 }
 
 #[derive(Args)]

@@ -188,7 +188,7 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
         ("device", Some(format!("{}: {}", device.id, device.name))),
         ("driver", device.driver.clone()),
         ("compute capability", device.compute_capability.map(String::from)),
-        ("FP64 : FP32", device.single_over_double().map(|ratio| format!("1/{ratio}"))),
+        ("FP64 : FP32", device.single_over_double.map(|ratio| format!("1/{ratio}"))),
         ("multiprocessors", is_gpu.then(|| device.multiprocessors.to_string())),
         ("cores", info.cpu.as_ref().map(threads)),
         ("vectors", info.cpu.as_ref().map(vectors)),

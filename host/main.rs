@@ -1,18 +1,16 @@
 //! From the arguments to the exit code; the library does the rest.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use gpp::cli::{Cli, Command};
 use gpp::error::{Error, invalid};
-use gpp::output::memory::SMALL;
 use gpp::output::{exit_code, listen, message, note};
 use gpp::profile::ncu::ProfileError;
 use gpp::ranks::{self, Alone, Ranks};
-use gpp::{diff, list, offdiag, profile, report, run, sigma, table};
+use gpp::{explain, list, offdiag, profile, report, run, sigma, table};
 use gpp_cpu::pool::{STACK, start_rayon};
 
 /// On a thread whose stack does not depend on the system's limit.
@@ -63,8 +61,7 @@ fn command() -> ExitCode {
             Command::Roofline(args) => profile::roofline(args),
             Command::Report(args) => report::report(args),
             Command::Table(args) => table::table(args),
-            Command::Explain(args) => diff::explain(args),
-            Command::Diff(args) => diff::diff(args),
+            Command::Explain(args) => explain::explain(args),
             Command::Ptx(args) => list::ptx(args),
         }
     };
@@ -121,43 +118,4 @@ fn failed(error: &anyhow::Error, ranks: &dyn Ranks) -> ExitCode {
     // Launchers end those that are left when the first is gone.
     ranks.barrier();
     ExitCode::from(code)
-}
-
-/// The system's allocator. Where it refuses less than what is asked for by name, this reports an error; Rust would abort.
-struct Allocator;
-
-// SAFETY: every call goes to the system's allocator as it is, and so do its promises.
-unsafe impl GlobalAlloc for Allocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are this function's.
-        granted(unsafe { System.alloc(layout) }, layout.size())
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
-        granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
-    }
-
-    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
-        granted(unsafe { System.realloc(old, layout, size) }, size)
-    }
-
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
-
-fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
-    if memory.is_null() && (bytes as u64) < SMALL {
-        let why = "the system grants this process no more, as under `ulimit -v`";
-        let _ =
-            writeln!(io::stderr(), "error: not enough host memory: {bytes} bytes needed; {why}");
-        signal_hook::low_level::exit(2);
-    }
-    memory
 }

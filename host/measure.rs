@@ -61,6 +61,12 @@ pub fn measure(
         Ok((seconds, end - timed..end))
     })?;
     let Calculation { sums, bound, blocks, workers, .. } = last.expect("at least one run is timed");
+    engine.samples = version.is_single();
+    let sampled = engine
+        .samples
+        .then(|| engine.run_with(version, None, Control { stop: &STOP, ..Control::none() }));
+    engine.samples = false;
+    let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
     let load_balance = is_shared.then(|| LoadBalance::from_workers(workers, first_s));
     let problem = engine.problem();
@@ -80,7 +86,8 @@ pub fn measure(
         Some(scale) => 1e-12 * largest(&mut scale.magnitudes.iter().flatten().copied()),
         None => 1e-9 * largest(&mut reference.sums.alone().ach.iter().map(|z| z.norm())),
     });
-    if !error_found.is_none_or(|found| found <= bound + rounding) {
+    let is_within = error_found.is_none_or(|found| found <= bound + rounding);
+    if !is_within || !sample.is_none_or(|sample| sample.is_within(bound)) {
         verification.outcome = Outcome::Incorrect;
     }
     // Wrong sums are worse than sums that change.
@@ -109,6 +116,7 @@ pub fn measure(
         sums,
         error_bound,
         error_found,
+        sample,
         deterministic,
         load_balance,
         verification,
@@ -174,8 +182,7 @@ pub const MOST: usize = 200;
 /// Windows at most: the clock may oscillate.
 const WINDOWS: usize = 5;
 
-/// Means of two windows that differ by no more are steady; in quick measurements, where more windows do not help: two
-/// processes differ by as much for kernels of 50 µs.
+/// Means of two windows that differ by no more are steady; the second is of quick measurements.
 const STEADY: f64 = 0.005;
 const QUICK_STEADY: f64 = 0.01;
 
@@ -187,10 +194,11 @@ pub type TimedRun<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 type Timed = (Times, Option<ClockAndPower>, Option<f64>);
 
 /// The window of a quick measurement.
-const SHORT: Duration = Duration::from_millis(200);
+const SHORT: Duration = Duration::from_millis(100);
 
 /// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts; if it is quick,
-/// in short ones if two in a row are steady and the power limit is not in reach.
+/// in short ones if the power limit is not in reach and two in a row are steady or have as many runs as a long one has:
+/// kernels of 50 µs differ by more than [`QUICK_STEADY`] from process to process.
 pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,
@@ -238,7 +246,8 @@ pub fn timed(
             state.highest_mhz =
                 of_version.filter_map(|sample| sample.reading.sm_mhz).reduce(f64::max);
         }
-        if is_short && !(is_steady && state.as_ref().is_some_and(ClockAndPower::is_unthrottled)) {
+        let is_settled = is_steady || samples.len() >= MOST;
+        if is_short && !(is_settled && state.as_ref().is_some_and(ClockAndPower::is_unthrottled)) {
             is_short = false;
             continue;
         }

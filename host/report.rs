@@ -257,7 +257,7 @@ fn code(card: &Card, difference: &SourceChange) -> Markup {
             span .(class) { (line) }
         } }
         @if more > 0 { p .note {
-            "… " (more) " more lines: " code { "gpp diff " (card.before.as_deref().unwrap_or("")) " " (card.version) }
+            "… " (more) " more lines: " code { "gpp explain " (card.version) " --before " (card.before.as_deref().unwrap_or("")) }
         } }
     }
 }

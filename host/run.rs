@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for};
 use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
 use crate::devices::Control;
-use crate::engine::{Calculation, Engine};
+use crate::engine::Engine;
 use crate::error::{Result, invalid};
 use crate::kernels::plan::Poles;
 use crate::measure::{measure, window};
@@ -14,11 +14,9 @@ use crate::output::{Progress, STOP, check_outputs, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
 use crate::ranks::{Ranks, require_same};
-use crate::record::run::{Measurement, RunRecord, StaticChResult};
+use crate::record::run::{Measurement, RunRecord};
 use crate::record::{self, Repetition};
-use crate::reference::{
-    self, MAX_SERIAL_TERMS, Outcome, Reference, ReferenceSource, verify_static_ch,
-};
+use crate::reference::{self, Outcome, Reference, ReferenceSource};
 use crate::session::Session;
 use crate::setup::{self, ProblemSource, partition};
 use crate::summary::{device_lines, failure, run_text};
@@ -41,9 +39,6 @@ pub fn measured(
     let names = args.version.as_deref();
     let named = names.map_or(Ok(Vec::new()), |names| named_for(names, BackEnd::Gpu, None))?;
     let source = ProblemSource::from_args(&args.problem, SMALL_SYSTEM)?;
-    if args.static_ch && source.time_ordered.is_some() {
-        return Err(invalid("--static-ch", "is of BerkeleyGW's formula").into());
-    }
     let limits = args.limits();
     let session = &setup::open(&args.devices, limits, &named, progress, ranks)?;
     let (device, back_end) = (session.first(), session.first().back_end());
@@ -77,10 +72,13 @@ pub fn measured(
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = match names {
         BEST if args.is_single() => {
-            vec![catalogue::best_single_on(back_end, device.info().single_over_double())]
+            vec![catalogue::best_single_on(back_end, device.info().single_over_double)]
         }
         _ => named_for(names, back_end, Some(chosen))?,
     };
+    if args.is_single() {
+        problem.require_single()?;
+    }
     if let Some(double) = versions.iter().find(|listed| args.is_single() && !listed.is_single()) {
         let why = format!("{} sums in double: name versions in single, or best", double.id());
         return Err(invalid("--precision single", why).into());
@@ -101,18 +99,17 @@ pub fn measured(
         repeat: args.repeat,
         quick: args.repeat.is_none() && args.output.json.is_none(),
         compares: !args.no_verify,
-        static_ch: args.static_ch,
     };
     if ranks.size() > 1 {
         let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
         let level = device.cpu().map(|(level, _)| level.to_string());
         let checks = (args.no_verify, args.tolerance);
-        let flags = (args.warmup, args.repeat, checks, args.static_ch, limits.slab);
+        let flags = (args.warmup, args.repeat, checks, limits.slab);
         let problem = problem::digest(&problem)?;
         let digest = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
         require_same(ranks, "input, energies, versions, flags or program", &digest)?;
     }
-    let igp = session.slab_size(&problem, &plan.kernels(back_end), false)?;
+    let igp = session.slab_size(&problem, &plan.versions, false)?;
     let problem = session.in_whole_slabs(problem, igp)?;
     let slabs = Slabs::new(&problem, igp);
     let mut run = record_of(session, slabs, &plan);
@@ -207,16 +204,9 @@ pub struct RunPlan {
     /// Whether nobody keeps the times.
     pub quick: bool,
     pub compares: bool,
-    pub static_ch: bool,
 }
 
 impl RunPlan {
-    /// The versions, and the kernel of the static CH.
-    fn kernels(&self, back_end: BackEnd) -> Vec<Version> {
-        let static_ch = self.static_ch.then(|| catalogue::ch_of_bands(back_end, true));
-        self.versions.iter().copied().chain(static_ch).collect()
-    }
-
     fn repetition(&self, version: Version, session: &Session, slabs: Slabs) -> Repetition {
         let (device, problem) = (session.first(), slabs.problem());
         let is_emulated = version.back_end() != device.back_end();
@@ -261,8 +251,7 @@ pub fn run_versions(
     // If rank 0 has no reference, all ranks take part in computing one.
     let is_known = !plan.compares || ranks.least((stored.is_some() || !compares).into()) == 1;
     let _polling = polling();
-    let kernels = plan.kernels(device.back_end());
-    let mut engine = session.engine(slabs.problem(), slabs.igp(), &kernels)?;
+    let mut engine = session.engine(slabs.problem(), slabs.igp(), versions)?;
     let other = if is_known { None } else { reference_version(device.back_end(), versions) };
     let computed = other.map(|other| by_version(&mut engine, other, progress)).transpose()?;
     let reference = stored.or(computed);
@@ -294,9 +283,6 @@ pub fn run_versions(
         }
     }
     drop(bar);
-    if plan.static_ch {
-        run.static_ch = Some(static_ch(&mut engine, device.back_end(), compares, progress)?);
-    }
     run.head.complete = true;
     Ok(())
 }
@@ -329,25 +315,4 @@ fn by_version(engine: &mut Engine, version: Version, progress: Progress) -> Resu
             Reference::new(sums, ReferenceSource::Device, progress)
         }
     })
-}
-
-/// The static CH of an engine's problem, compared with the definition unless that takes too long.
-fn static_ch(
-    engine: &mut Engine,
-    back_end: BackEnd,
-    compares: bool,
-    progress: Progress,
-) -> Result<StaticChResult> {
-    let control = Control { stop: &STOP, ..Control::none() };
-    let Calculation { sums, seconds, .. } =
-        engine.run_with(catalogue::ch_of_bands(back_end, true), Some(&[0]), control)?;
-    let problem = engine.problem();
-    let products = problem.terms() / problem.nw() as u64;
-    let reference = match compares && products <= MAX_SERIAL_TERMS {
-        true => Some(reference::static_ch(engine.slabs(), progress)?),
-        false => None,
-    };
-    let sum = sums.ach.iter().sum();
-    let verification = verify_static_ch(problem, sum, reference);
-    Ok(StaticChResult::new(sum, seconds, verification))
 }

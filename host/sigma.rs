@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use crate::catalogue::{BackEnd, single};
 use crate::chart::write_svg;
 use crate::cli::{OutputArgs, SigmaArgs};
-use crate::output::{check_outputs, document, is_stdout, note};
+use crate::engine::Sample;
+use crate::output::{check_outputs, document, is_stdout};
 use crate::ranks::Ranks;
-use crate::record::run::{RunRecord, Sigma, SigmaRow, StaticChResult, UNIT};
-use crate::reference::{Outcome, Verification};
+use crate::record::run::{Sigma, SigmaRow, UNIT};
+use crate::reference::Verification;
 use crate::run::{measured, reported};
 use crate::summary::{reference, reservations, system};
 use crate::terminal::{Column, TextTable, ms, outcome};
@@ -32,17 +33,7 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         args.plot.iter().try_for_each(|path| write_svg(path, &sigma))?;
         shown
     })?;
-    Ok(is_right(&run, run_args.no_verify))
-}
-
-/// Whether sums and static CH are right or not to be verified; says what is not.
-pub fn is_right(run: &RunRecord, no_verify: bool) -> bool {
-    let passed = reported(&run.results, no_verify);
-    let is_incorrect = |found: &&StaticChResult| found.verification.outcome == Outcome::Incorrect;
-    let Some(found) = run.static_ch.as_ref().filter(is_incorrect) else { return passed };
-    let error = found.verification.max_rel_error.unwrap_or(f64::NAN);
-    note(format_args!("static CH: incorrect, error {error:.1e}"));
-    false
+    Ok(reported(&run.results, run_args.no_verify))
 }
 
 /// The system, the outcome, and a row for each energy.
@@ -75,10 +66,11 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     if let Some(bound) = result.error_bound {
         writeln!(to, "single precision: Σ is off by at most {bound:.1e} {UNIT}")?;
     }
-    if let Some(found) = &run.static_ch {
-        let (sum, ms) = (found.value(), ms(found.seconds));
-        let compared = compared(&found.verification);
-        writeln!(to, "static CH: {:+.6e} {:+.6e} i {UNIT} ({compared}), {ms} ms", sum.re, sum.im)?;
+    if let Some(Sample { igp: [igp, all], lost, .. }) = result.sample {
+        writeln!(
+            to,
+            "in a sample: the sums of {igp} of {all} columns are off by {lost:.1e} {UNIT}"
+        )?;
     }
     let broken = sigma.broken();
     if !broken.is_empty() {

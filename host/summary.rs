@@ -110,6 +110,9 @@ pub fn results_table(results: &[Measurement]) -> TextTable {
             ("found", &|((result, _), _)| {
                 or_dash(result.error_found.map(|error| format!("{error:.1e}")))
             }),
+            ("in a sample", &|((result, _), _)| {
+                or_dash(result.sample.map(|sample| format!("{:.1e}", sample.lost)))
+            }),
         ],
         results.iter().zip(over).zip(before),
     )
@@ -126,6 +129,10 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         let table = results_table(&results);
         let has_noise = table.rows.iter().flatten().any(|cell| cell.ends_with('≈'));
         table.print(to)?;
+        let sample = results.iter().find_map(|result| result.sample);
+        if let Some([igp, all]) = sample.map(|sample| sample.igp) {
+            writeln!(to, "in a sample: error of the sums of {igp} of {all} columns, by FP64")?;
+        }
         if has_noise {
             writeln!(to, "≈ not significantly different from the row above")?;
         }
@@ -143,7 +150,7 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         writeln!(to, "{}", fastest_line(fastest, &run.results))?;
     }
     agreement(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
-    if let Some(ratio) = device.single_over_double().filter(|ratio| *ratio >= 32)
+    if let Some(ratio) = device.single_over_double.filter(|ratio| *ratio >= 32)
         && !run.results.iter().any(|result| result.error_bound.is_some())
     {
         let what = "--precision single sums Σ in FP32, with a bound on the error";
@@ -272,6 +279,11 @@ pub fn failure(result: &Measurement) -> Option<String> {
         )),
         Outcome::Nondeterministic => Some(format!("{version}: repeated runs gave different bits")),
         Outcome::Incorrect => {
+            let (bound, sample) = (result.error_bound.unwrap_or(f64::INFINITY), result.sample);
+            if let Some(sample) = sample.filter(|sample| !sample.is_within(bound)) {
+                let lost = format!("off by {:.1e} in a sample", sample.lost);
+                return Some(format!("{version}: incorrect: {lost}, more than the bound of Σ"));
+            }
             let worst = verification.worst.as_ref().map(|(name, value, expected)| {
                 format!("{name} = {value:e}, the reference has {expected:e}")
             });

@@ -128,10 +128,10 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
     assert_eq!(shared.file_name().unwrap().to_str(), Some(&named[..]));
     for (file, part) in [
         ("share/man/man1/gpp.1", "gpp\\-sigma(1)"),
-        ("share/man/man1/gpp-sigma.1", "\\-\\-static\\-ch"),
-        ("share/bash-completion/completions/gpp", "--static-ch"),
-        ("share/zsh/site-functions/_gpp", "--static-ch"),
-        ("share/fish/vendor_completions.d/gpp.fish", "static-ch"),
+        ("share/man/man1/gpp-sigma.1", "\\-\\-sigma\\-alone"),
+        ("share/bash-completion/completions/gpp", "--sigma-alone"),
+        ("share/zsh/site-functions/_gpp", "--sigma-alone"),
+        ("share/fish/vendor_completions.d/gpp.fish", "sigma-alone"),
         ("share/doc/gpp-gw/NOTICE", "Ubuntu Light"),
     ] {
         assert!(fs::read_to_string(moved.join(file)).unwrap().contains(part), "{file}");

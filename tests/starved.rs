@@ -28,7 +28,6 @@ fn main() -> ExitCode {
         Trial::test("a thread that does not start is an error of the library", library),
         Trial::test("a thread that does not start is an error of the program", program),
         Trial::test("64 KiB of stack are enough for both", stack),
-        Trial::test("memory that the system refuses is an error of the program", memory),
     ];
     let elsewhere = !cfg!(target_os = "linux");
     let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(elsewhere)).collect();
@@ -89,24 +88,6 @@ fn limited(command: &Command, limits: &str) -> std::io::Result<Output> {
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit {limits}; exec \"$@\""), "sh"]);
     limited.arg(command.get_program()).args(command.get_args()).output()
-}
-
-/// From where the program can be loaded to where it has all.
-fn memory() -> Result<(), Failed> {
-    let mut refused = 0;
-    for kib in (20_000..60_000).step_by(250) {
-        let output = limited(&gpp(), &format!("-v {kib}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        match output.status.code() {
-            // The loader of programs and the C library end it too.
-            Some(0 | 127) => {}
-            None if said.contains("glibc") => {}
-            Some(2) if said.contains("error: ") => refused += usize::from(said.contains("memory")),
-            code => return Err(format!("{kib} KiB: {code:?}\n{said}").into()),
-        }
-    }
-    assert!(refused > 0);
-    Ok(())
 }
 
 fn stack() -> Result<(), Failed> {

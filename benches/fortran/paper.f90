@@ -4,7 +4,7 @@ module loops
   use problem, only: dp, tol_zero
   implicit none
   private
-  public :: place, calculate, release
+  public :: place, calculate
 
 contains
 
@@ -67,7 +67,4 @@ contains
       end do
     end do
   end subroutine calculate
-
-  subroutine release()
-  end subroutine release
 end module loops

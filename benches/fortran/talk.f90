@@ -5,7 +5,7 @@ module loops
   use problem, only: dp, tol_zero
   implicit none
   private
-  public :: place, calculate, release
+  public :: place, calculate
 
   ! A block of modes is 16 KB, one of bands 128 KB.
   integer, parameter :: igp_blk = 16, n_blk = 16, ig_blk = 512
@@ -130,8 +130,4 @@ contains
     asx = cmplx(asx_re, asx_im, dp)
     ach = cmplx(ach_re, ach_im, dp)
   end subroutine strip
-
-  subroutine release()
-    deallocate (wtilde_re, wtilde_im, eps_re, eps_im, aqsn_re, aqsn_im, aqsm, energies)
-  end subroutine release
 end module loops

@@ -11,7 +11,7 @@ module gpp
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
   public :: gpp_sums_of_states
   public :: gpp_matrix, gpp_matrix_at, gpp_set_stream, gpp_set_progress, gpp_last_seconds
-  public :: gpp_last_call_seconds
+  public :: gpp_last_call_seconds, gpp_set_precision, gpp_last_error_bound, gpp_last_error_found
   public :: gpp_set_threads, gpp_threads, gpp_progress
   public :: gpp_version, gpp_device_name, gpp_last_version, gpp_message
 
@@ -23,6 +23,11 @@ module gpp
   integer(c_int32_t), parameter, public :: gpp_memory = 4        ! too little memory
   integer(c_int32_t), parameter, public :: gpp_stopped = 5       ! stopped by the callback of gpp_set_progress
   integer(c_int32_t), parameter, public :: gpp_internal = 6      ! internal error
+  integer(c_int32_t), parameter, public :: gpp_inaccurate = 7    ! single precision is off by more than its bound
+
+  ! Precisions of terms.
+  integer(c_int32_t), parameter, public :: gpp_double = 1        ! FP64, the default
+  integer(c_int32_t), parameter, public :: gpp_single = 2        ! FP32, with a bound on the error
 
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 200
@@ -147,6 +152,14 @@ module gpp
       integer(c_int32_t) :: status
     end function c_set_threads
 
+    function c_set_precision(handle, precision, tolerance) bind(c, name='gpp_set_precision') result(status)
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: handle
+      integer(c_int32_t), value :: precision
+      real(c_double), value :: tolerance
+      integer(c_int32_t) :: status
+    end function c_set_precision
+
     function c_set_progress(handle, progress, context) bind(c, name='gpp_set_progress') result(status)
       import :: c_funptr, c_int32_t, c_ptr
       type(c_ptr), value :: handle, context
@@ -206,6 +219,18 @@ module gpp
       real(c_double) :: seconds
     end function c_last_call_seconds
 
+    function c_last_error_bound(handle) bind(c, name='gpp_last_error_bound') result(bound)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: bound
+    end function c_last_error_bound
+
+    function c_last_error_found(handle) bind(c, name='gpp_last_error_found') result(error)
+      import :: c_double, c_ptr
+      type(c_ptr), value :: handle
+      real(c_double) :: error
+    end function c_last_error_found
+
     function c_last_seconds(handle) bind(c, name='gpp_last_seconds') result(seconds)
       import :: c_double, c_ptr
       type(c_ptr), value :: handle
@@ -247,6 +272,37 @@ contains
     integer(c_int32_t), intent(out) :: status
     status = c_set_version(calculator%handle, trim(id)//c_null_char)
   end subroutine gpp_set_version
+
+  ! Sets the precision of terms, gpp_double or gpp_single. Single is of the self-energy alone: calls need
+  ! sigma_alone=.true., and matrices fail. As many pairs are summed in double, at most one in a hundred, as bound the
+  ! error by tolerance, by default 1e-7, times the sum of the sizes of all terms. Without so many the bound is larger:
+  ! gpp_last_error_bound.
+  subroutine gpp_set_precision(calculator, precision, status, tolerance)
+    type(gpp_calculator), intent(in) :: calculator
+    integer(c_int32_t), intent(in) :: precision
+    integer(c_int32_t), intent(out) :: status
+    real(c_double), intent(in), optional :: tolerance
+    real(c_double) :: share
+    share = 1e-7_c_double
+    if (present(tolerance)) share = tolerance
+    status = c_set_precision(calculator%handle, precision, share)
+  end subroutine gpp_set_precision
+
+  ! What single precision may have lost of the self-energy at any energy in the last call, of several states at most of
+  ! one, in the unit of vcoul; to be summed over ranks. 0 in double precision.
+  function gpp_last_error_bound(calculator) result(bound)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: bound
+    bound = c_last_error_bound(calculator%handle)
+  end function gpp_last_error_bound
+
+  ! What it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too. A call
+  ! in which this is more than the bound fails with gpp_inaccurate.
+  function gpp_last_error_found(calculator) result(error)
+    type(gpp_calculator), intent(in) :: calculator
+    real(c_double) :: error
+    error = c_last_error_found(calculator%handle)
+  end function gpp_last_error_found
 
   ! Sets the number of CPU threads, 1 to 65535. 0 restores the default: OMP_NUM_THREADS at gpp_open, or else what the
   ! affinity mask and the cgroup of the opening thread allow. Results do not depend on it. Threads are bound to no

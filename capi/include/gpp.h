@@ -19,6 +19,16 @@
 #define GPP_FORMULA_TIME_ORDERED 2
 
 /*
+ `precision` of terms in FP64, the default.
+ */
+#define GPP_PRECISION_DOUBLE 1
+
+/*
+ `precision` of terms in FP32, but for the pairs with the largest share of them, with a bound on the error.
+ */
+#define GPP_PRECISION_SINGLE 2
+
+/*
  Result of a call; `gpp_message` has the reason of a failure. The handle stays usable.
  */
 enum gpp_status
@@ -54,6 +64,10 @@ enum gpp_status
    Internal error.
    */
   GPP_STATUS_INTERNAL = 6,
+  /*
+   Single precision is off by more than its bound in the sample of `gpp_last_error_found`: the device fails, or gpp.
+   */
+  GPP_STATUS_INACCURATE = 7,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -338,6 +352,17 @@ gpp_status gpp_close(struct gpp_handle *handle);
 gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 
 /*
+ Sets the precision of terms, `GPP_PRECISION_DOUBLE` or `GPP_PRECISION_SINGLE`. Single is of the self-energy alone, so
+ `gpp_sums` then needs a null `asx`, and `gpp_matrix` fails. As many pairs are summed in double, at most one in a
+ hundred, as bound the error by `tolerance` times the sum of the sizes of all terms, by default 1e-7; without so many
+ the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
+ is changed.
+ */
+gpp_status gpp_set_precision(struct gpp_handle *handle,
+                             int32_t precision,
+                             double tolerance);
+
+/*
  Sets the stream that produces the caller's arrays on the GPU, a `CUstream` or `cudaStream_t` of the device's
  primary context, which the CUDA runtime uses; null is the default stream. A call that reads such arrays
  waits for its pending work. The stream must exist as long as it is set.
@@ -411,6 +436,19 @@ double gpp_last_seconds(const struct gpp_handle *handle);
 double gpp_last_call_seconds(const struct gpp_handle *handle);
 
 /*
+ What single precision may have lost of the self-energy at any energy in the last `gpp_sums`, or at most of one state in
+ the last `gpp_sums_of_states`, in the unit of `vcoul`. The caller sums it over ranks. 0 in double precision, if none
+ ran, and for an invalid handle; infinite of a version without a bound.
+ */
+double gpp_last_error_bound(const struct gpp_handle *handle);
+
+/*
+ What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one,
+ which are summed in double too: otherwise as `gpp_last_error_bound`. A call in which this is more than the bound fails.
+ */
+double gpp_last_error_found(const struct gpp_handle *handle);
+
+/*
  Reason of the last failed call of this thread, valid until another one fails; empty if none did.
  */
 const char *gpp_message(void);
@@ -422,7 +460,7 @@ const char *gpp_message(void);
  unchanged.
 
  If `asx` is null, only their sum is computed, the self-energy, and written to `ach`: on a GPU this takes up to a
- third less time.
+ third less time, in single precision (`gpp_set_precision`) less than half.
 
  If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
  conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`

@@ -23,6 +23,8 @@ pub struct HandleState {
     pub version: &'static str,
     /// Seconds that its kernels took, and the whole call.
     pub seconds: [f64; 2],
+    /// What single precision may have lost there, and has lost in a sample.
+    pub errors: [f64; 2],
 }
 
 struct Open {
@@ -80,7 +82,8 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Gives out a handle.
 pub fn add(calculator: Calculator) -> *mut Handle {
-    let work = HandleState { placed: None, calculator, version: "", seconds: [0.0; 2] };
+    let work =
+        HandleState { placed: None, calculator, version: "", seconds: [0.0; 2], errors: [0.0; 2] };
     let (count, open) = &mut *locked(&ALL);
     *count += 1;
     let number = count.wrapping_mul(SPREAD);

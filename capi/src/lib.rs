@@ -16,7 +16,7 @@ use std::ptr;
 use gpp_core::error::invalid;
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_core::on_gpu::ForeignStream;
-use gpp_core::{Calculator, Error, State};
+use gpp_core::{Calculator, Error, Precision, State};
 
 use crate::convert::{Checks, addresses, dimension, energies, flag, indexed, text, write};
 use crate::handles::{Text, ask, calculate, call, set, store, stored};
@@ -51,6 +51,8 @@ pub enum Status {
     Stopped = 5,
     /// Internal error.
     Internal = 6,
+    /// Single precision is off by more than its bound in the sample of `gpp_last_error_found`: the device fails, or gpp.
+    Inaccurate = 7,
 }
 
 fn argument(what: impl Into<String>) -> Error {
@@ -64,6 +66,7 @@ fn status(error: &Error) -> Status {
         Error::Driver(_) => Status::DeviceFailed,
         Error::Memory { .. } | Error::Threads(_) => Status::Memory,
         Error::Stopped { .. } => Status::Stopped,
+        Error::Inaccurate { .. } => Status::Inaccurate,
         _ => Status::Internal,
     }
 }
@@ -194,6 +197,12 @@ pub const FORMULA_BERKELEYGW: i32 = 1;
 /// w = ω − e(n), SX − X and CH add up to ½·vcoul·ω̃·eps·M·[(1 − f)/(w − ω̃ + iη) + f/(w + ω̃ − iη)].
 pub const FORMULA_TIME_ORDERED: i32 = 2;
 
+/// `precision` of terms in FP64, the default.
+pub const PRECISION_DOUBLE: i32 = 1;
+
+/// `precision` of terms in FP32, but for the pairs with the largest share of them, with a bound on the error.
+pub const PRECISION_SINGLE: i32 = 2;
+
 /// What a term is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -288,6 +297,26 @@ pub extern "C" fn gpp_close(handle: *mut Handle) -> Status {
 pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char) -> Status {
     // SAFETY: the caller's word.
     set(handle, |calculator| calculator.with_version(unsafe { text("id", id) }?))
+}
+
+/// Sets the precision of terms, `GPP_PRECISION_DOUBLE` or `GPP_PRECISION_SINGLE`. Single is of the self-energy alone, so
+/// `gpp_sums` then needs a null `asx`, and `gpp_matrix` fails. As many pairs are summed in double, at most one in a
+/// hundred, as bound the error by `tolerance` times the sum of the sizes of all terms, by default 1e-7; without so many
+/// the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
+/// is changed.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_set_precision(handle: *mut Handle, precision: i32, tolerance: f64) -> Status {
+    set(handle, |calculator| {
+        let precision = match precision {
+            PRECISION_DOUBLE => Precision::Double,
+            PRECISION_SINGLE => Precision::Single,
+            _ => {
+                let needs = "GPP_PRECISION_DOUBLE (1) or GPP_PRECISION_SINGLE (2)";
+                return Err(argument(format!("precision needs {needs}, found {precision}")));
+            }
+        };
+        calculator.with_precision(precision).with_tolerance(tolerance)
+    })
 }
 
 /// Sets the stream that produces the caller's arrays on the GPU, a `CUstream` or `cudaStream_t` of the device's
@@ -397,6 +426,21 @@ pub extern "C" fn gpp_last_call_seconds(handle: *const Handle) -> f64 {
     ask(handle, |work| work.seconds[1])
 }
 
+/// What single precision may have lost of the self-energy at any energy in the last `gpp_sums`, or at most of one state in
+/// the last `gpp_sums_of_states`, in the unit of `vcoul`. The caller sums it over ranks. 0 in double precision, if none
+/// ran, and for an invalid handle; infinite of a version without a bound.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_last_error_bound(handle: *const Handle) -> f64 {
+    ask(handle, |work| work.errors[0])
+}
+
+/// What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one,
+/// which are summed in double too: otherwise as `gpp_last_error_bound`. A call in which this is more than the bound fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn gpp_last_error_found(handle: *const Handle) -> f64 {
+    ask(handle, |work| work.errors[1])
+}
+
 /// Reason of the last failed call of this thread, valid until another one fails; empty if none did.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_message() -> *const c_char {
@@ -420,7 +464,7 @@ pub unsafe extern "C" fn gpp_refuse(message: *const c_char) -> Status {
 /// unchanged.
 ///
 /// If `asx` is null, only their sum is computed, the self-energy, and written to `ach`: on a GPU this takes up to a
-/// third less time.
+/// third less time, in single precision (`gpp_set_precision`) less than half.
 ///
 /// If `static_ch` is not null, the static CH of each band is written there, `(nbands)`: the sum of `-vcoul * eps *
 /// conj(aqsm) * aqsn / 2` over G' and G, as in BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`. If `ach_of_bands`
@@ -475,6 +519,7 @@ pub unsafe extern "C" fn gpp_sums(
             let calculator = calculator.with_ach_of_bands(iw).with_sigma_alone(asx.is_none());
             let found = calculator.sums_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
+            work.errors = [found.error_bound, found.error_found];
             write(ach, &found.sums.ach);
             let of_bands = [(static_ch, found.static_ch), (ach_of_bands, found.ach_of_bands)];
             for (to, found) in [(asx, Some(found.sums.asx))].into_iter().chain(of_bands) {
@@ -535,6 +580,8 @@ pub unsafe extern "C" fn gpp_sums_of_states(
             let seconds = found.iter().map(|found| found.seconds).sum();
             if let Some(last) = found.last() {
                 (work.version, work.seconds) = (last.version, [seconds, last.call_seconds]);
+                let errors = found.iter().map(|found| [found.error_bound, found.error_found]);
+                work.errors = errors.fold([0.0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
             }
         }
         Ok(())
@@ -595,6 +642,7 @@ pub unsafe extern "C" fn gpp_matrix(
             let calculator = calculator.clone().with_sigma_alone(sx.is_none());
             let found = calculator.matrix_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
+            work.errors = [0.0; 2];
             sx.into_iter().for_each(|sx| write(sx, &found.sums.sx));
             write(ch, &found.sums.ch);
         }

@@ -20,7 +20,7 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Version;
-use crate::devices::{Advance, Control, Device, SlabSums, Upload, Worker};
+use crate::devices::{Advance, Control, Device, GroupSample, SlabSums, Upload, Worker};
 use crate::error::{Error, Result, invalid};
 use crate::problem::{Batch, Batches, Id, Problem, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
@@ -38,7 +38,12 @@ pub struct Engine<'a> {
     ranks: &'a dyn Ranks,
     /// Slabs are halved if a device has no room for them, down to so many igp.
     least: usize,
+    /// Whether samples of what is summed in single precision are summed in FP64 too.
+    pub samples: bool,
 }
+
+/// One group of `igp` in so many is summed in FP64 too, from the first one on.
+const SAMPLED: usize = 48;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calculation {
@@ -46,12 +51,50 @@ pub struct Calculation {
     pub sums: Sums,
     /// What single precision may have lost of the sums at any energy, in the unit of `vcoul`; zero in double precision.
     pub bound: f64,
+    /// What it has lost of the sums of some igp, if asked for by [`Engine::samples`].
+    pub sample: Option<Sample>,
     /// Seconds: by the device's clock for one slab in place, else from the begin to the last sum, uploads included.
     pub seconds: f64,
     /// Blocks of the largest launch of the first slab, for kernels of GPUs.
     pub blocks: Option<u32>,
     /// Rank 0's workers first.
     pub workers: Vec<WorkerStats>,
+}
+
+/// What single precision has lost at most, of the energies, of the sums of some igp, in the unit of `vcoul`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// How many igp, and of how many.
+    pub igp: [usize; 2],
+    pub lost: f64,
+    /// What rounding in FP64 may add to it.
+    pub rounding: f64,
+}
+
+impl Sample {
+    /// That of all slabs; none without any.
+    fn new(slabs: &[SlabSums], all: usize) -> Option<Sample> {
+        let igp = [slabs.iter().map(|slab| slab.sample.igp).sum(), all];
+        let mut totals: Vec<[f64; 2]> = Vec::new();
+        for GroupSample { lost, .. } in slabs.iter().map(|slab| &slab.sample) {
+            totals.resize(lost.len().max(totals.len()), [0.0; 2]);
+            totals.iter_mut().zip(lost).for_each(|(total, lost)| {
+                *total = [total[0] + lost[0], total[1] + lost[1]];
+            });
+        }
+        let [lost, sizes] = [0, 1].map(|part| {
+            let values: Vec<f64> = totals.iter().map(|total| total[part]).collect();
+            let sums = Sums::from_values(&values).alone().ach;
+            // NaN is the largest.
+            sums.iter().map(|z| z.norm().abs()).max_by(f64::total_cmp).unwrap_or(0.0)
+        });
+        (igp[0] > 0).then_some(Sample { igp, lost, rounding: 1e-11 * sizes })
+    }
+
+    /// Whether it is no more than this bound of the error of all.
+    pub fn is_within(&self, bound: f64) -> bool {
+        self.lost <= bound + self.rounding
+    }
 }
 
 /// The work of one worker in a calculation.
@@ -95,7 +138,8 @@ impl<'a> Engine<'a> {
         let slabs = Slabs::new(problem, igp);
         let (homes, least) = (Affinity::default(), slabs.igp());
         let (shares, batch) = (Vec::new(), None);
-        let mut engine = Engine { slabs, shares, workers, batch, homes, ranks, least };
+        let samples = false;
+        let mut engine = Engine { slabs, shares, workers, batch, homes, ranks, least, samples };
         engine.cut(igp)?;
         Ok(engine)
     }
@@ -200,7 +244,10 @@ impl<'a> Engine<'a> {
         let batch = self.batch.as_ref().filter(|_| batches.count() == 1);
         self.ranks.barrier();
         let begin = Instant::now();
-        let run = SlabRun { slabs: self.slabs, shares, kernel, batches, batch, control, begin };
+        let sampled = kernel.igp_of_sums(self.problem().outline());
+        let sampled = sampled.filter(|_| self.samples && kernel.is_single());
+        let slabs = self.slabs;
+        let run = SlabRun { slabs, shares, kernel, batches, batch, control, begin, sampled };
         let workers = self.workers.iter_mut();
         let mut pipelines: Vec<_> =
             workers.map(|worker| SlabPipeline::new(&run, worker.as_mut())).collect();
@@ -233,11 +280,12 @@ impl<'a> Engine<'a> {
         };
         let blocks = sums.first().and_then(|first| first.blocks);
         let bound = sums.iter().map(|slab| slab.bound).sum();
+        let sample = Sample::new(&sums, self.problem().extents().ngpown);
         let mut sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
-        Ok(Some(Calculation { sums, bound, seconds, blocks, workers }))
+        Ok(Some(Calculation { sums, bound, sample, seconds, blocks, workers }))
     }
 }
 
@@ -251,9 +299,21 @@ struct SlabRun<'r> {
     batch: Option<&'r Batch>,
     control: Control<'r>,
     begin: Instant,
+    /// The igp of a group, of which some are summed in FP64 too.
+    sampled: Option<usize>,
 }
 
 impl SlabRun<'_> {
+    /// The groups of a slab that are summed in FP64 too: their numbers in the slab, and their igp.
+    fn samples(&self, item: usize) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
+        let (igp, step) = (self.igp(item), self.sampled.unwrap_or(usize::MAX / SAMPLED));
+        let groups = igp.clone().step_by(step).enumerate();
+        let sampled = self.sampled.is_some();
+        let is_one = move |(_, first): &(usize, usize)| sampled && (first / step) % SAMPLED == 0;
+        let end = igp.end;
+        groups.filter(is_one).map(move |(group, first)| (group, first..end.min(first + step)))
+    }
+
     /// The igp of an item.
     fn igp(&self, item: usize) -> Range<usize> {
         let slab = if self.shares.is_empty() { item } else { 0 };
@@ -333,6 +393,10 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
         };
         let batch = batch.map_or_else(|| Cow::Owned(batches.get(slab.batch)), Cow::Borrowed);
         self.worker.begin(view, &batch, kernel, control)?;
+        let control = Control { advance: &|_| (), ..control };
+        for (_, igp) in self.run.samples(slab.slab) {
+            self.worker.begin(view.sample(igp), &batch, kernel.in_double(), control)?;
+        }
         let is_last = slab.left.is_empty();
         slab.data = slab.data.filter(|_| !is_last);
         self.in_flight.push_back(slab);
@@ -341,7 +405,11 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
 
     fn finish(&mut self, _: Advance) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
-        first.sums.push((first.batch, self.worker.finish()?));
+        let mut sums = self.worker.finish()?;
+        for (group, igp) in self.run.samples(first.slab) {
+            sums.compare(group, igp.len(), &self.worker.finish()?);
+        }
+        first.sums.push((first.batch, sums));
         if !first.left.is_empty() {
             self.begun = Some(first);
             return Ok(None);
@@ -379,22 +447,30 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
         return report;
     }
     let (sums, workers) = &report;
-    let counts: Vec<_> =
-        sums.iter().map(|of| (of.groups, of.blocks, of.values.len(), of.bound)).collect();
-    let values = sums.iter().flat_map(|of| &of.values).copied().collect::<Vec<f64>>();
+    let counts: Vec<_> = sums
+        .iter()
+        .map(|of| (of.groups, of.blocks, of.values.len(), of.bound, of.sample.igp))
+        .collect();
+    let lost = |of: &SlabSums| of.sample.lost.clone().into_iter().flatten().collect::<Vec<f64>>();
+    let values = sums.iter().flat_map(|of| [of.values.clone(), lost(of)].concat());
+    let values = values.collect::<Vec<f64>>();
     let message = serde_json::to_vec(&(workers, counts)).expect("numbers under names");
     // JSON has no NaN.
     let sent = [ranks.gather(&message), ranks.gather(bytemuck::cast_slice(&values))];
     let [Some(messages), Some(values)] = sent else { return report };
     let mut reports = Report::default();
     for (message, values) in messages.iter().zip(values) {
-        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize, f64)>) =
+        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize, f64, usize)>) =
             serde_json::from_slice(message).expect("the same program wrote it");
         let mut values = bytemuck::pod_collect_to_vec::<u8, f64>(&values).into_iter();
-        for (groups, blocks, length, bound) in counts {
-            let values = values.by_ref().take(length).collect();
+        for (groups, blocks, length, bound, igp) in counts {
+            let of_slab: Vec<f64> = values.by_ref().take(length).collect();
+            let lost = if igp > 0 { length / groups } else { 0 };
+            let lost = (0..lost).map(|_| [0, 1].map(|_| values.next().unwrap_or(f64::NAN)));
+            let sample = GroupSample { igp, lost: lost.collect() };
+            let values = of_slab;
             let (seconds, upload) = (0.0, Upload::default());
-            reports.0.push(SlabSums { values, groups, seconds, blocks, upload, bound });
+            reports.0.push(SlabSums { values, groups, seconds, blocks, upload, bound, sample });
         }
         reports.1.extend(workers);
     }

@@ -47,18 +47,29 @@ pub enum Error {
     },
 
     /// Too little memory.
-    #[error("not enough {place} memory for {what}: {} needed, {}", shown(*needed), available(*free, limit))]
+    #[error("not enough {place} memory for {what}: {}{}", needs(*needed), available(*free, limit))]
     Memory {
         /// Where.
         place: MemoryPlace,
         /// What needs it.
         what: String,
-        /// Bytes that it needs.
+        /// Bytes that it needs; 0 for what the driver allocates without saying how much.
         needed: u64,
         /// Bytes that are free, if known.
         free: Option<u64>,
         /// What leaves no more, if it is not the size of the memory.
         limit: Option<LimitedBy>,
+    },
+
+    /// What single precision has lost of some sums is more than its bound for all.
+    #[error(
+        "single precision is off by {found:.1e} in a sample, more than its bound of {bound:.1e}: a device fails, or gpp"
+    )]
+    Inaccurate {
+        /// The error of the sample, in the unit of `vcoul`.
+        found: f64,
+        /// The bound of the error of all.
+        bound: f64,
     },
 
     /// The system starts no more threads.
@@ -169,6 +180,10 @@ pub enum LimitedBy {
     OtherRank,
 }
 
+fn needs(bytes: u64) -> String {
+    if bytes > 0 { format!("{} needed, ", shown(bytes)) } else { String::new() }
+}
+
 fn sharing(ranks: u64) -> String {
     if ranks > 1 { format!(", and {ranks} ranks share it") } else { String::new() }
 }
@@ -219,7 +234,7 @@ impl Error {
         format!("unknown {what} `{name}`{meant} {hint}")
     }
 
-    /// Too little memory on a device; `free` is `u64::MAX` if unknown.
+    /// Too little memory on a device; `needed` is 0 and `free` is `u64::MAX` if unknown.
     pub fn device_memory(what: &str, needed: u64, free: u64) -> Error {
         let (what, free) = (what.into(), Some(free).filter(|&free| free != u64::MAX));
         Error::Memory { place: MemoryPlace::Device, what, needed, free, limit: None }

@@ -1,4 +1,4 @@
-//! Cards of versions, for `gpp explain`, `gpp diff` and the report: the idea, the change in the source, counters and a
+//! `gpp explain`: cards of versions, which the report has too: the idea, the change in the source, counters and a
 //! diagnosis. What a record lacks is left out: its rows, and the sentences that would need it.
 
 pub mod diagnosis;
@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::catalogue::{self, find};
-use crate::cli::{CardArgs, DEFAULT_FOLDER};
+use crate::catalogue::{self, BackEnd, Version, find, named, single};
+use crate::cli::{DEFAULT_FOLDER, ExplainArgs};
 use crate::error::{Result, invalid};
 use crate::explain::diagnosis::{Diagnosis, Side, Step};
 use crate::output;
@@ -21,6 +21,33 @@ use crate::record::run::Measurement;
 use crate::record::{self, ELIGIBLE, Profile};
 use crate::roofline::{MemoryLevel, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
+
+pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
+    let names = args.versions.join(",");
+    let versions = named(&names, BackEnd::Gpu)?;
+    let one = |name: &String| single("--before", name, BackEnd::Gpu);
+    let before = args.before.as_ref().map(one).transpose()?.map(Version::id);
+    if versions.iter().any(|version| Some(version.id()) == before) {
+        let what = "is what is explained: give another version";
+        return Err(invalid(format!("--before {}", before.unwrap_or_default()), what).into());
+    }
+    let loaded = Measured::load(args.from.as_deref())?;
+    // A series goes without versions that its records lack, unless they lack all; one that is named fails.
+    let ids = loaded.as_ref().map_or(Vec::new(), Measured::ids);
+    let lacks_all = versions.iter().all(|version| !ids.contains(&version.id()));
+    let is_shown =
+        |shown: &&Version| lacks_all || names.contains(shown.id()) || ids.contains(&shown.id());
+    let card = |version: &Version| {
+        let id = version.id();
+        if let Some(loaded) = &loaded {
+            return loaded.card(id, before.or(loaded.before(id)));
+        }
+        let has_before = |archived: &Measured| before.is_none_or(|id| archived.ids().contains(&id));
+        let archived = Measured::archived(id)?.filter(has_before).unwrap_or_default();
+        archived.card(id, before.or(archived.before(id)))
+    };
+    show(&versions.iter().filter(is_shown).map(card).collect::<Result<Vec<_>>>()?, args)
+}
 
 impl Measured {
     /// From a folder of profiles or a run's JSON; by default from the usual folder, none if there is none.
@@ -277,12 +304,13 @@ fn leading_stalls<'a>(step: &Step<'a>) -> Vec<&'a str> {
     stalls.into_iter().map(|(reason, _)| reason).take(STALLS).collect()
 }
 
-/// Lines of a difference that `explain` shows; `diff` shows all.
-pub const LINES: usize = 80;
+/// Lines of a difference with the version before; of one with another all are shown.
+const LINES: usize = 80;
 
 /// Prints cards, and a note if not all were measured, or writes them as JSON.
-pub fn show(cards: &[Card], args: &CardArgs, lines: usize) -> anyhow::Result<bool> {
+fn show(cards: &[Card], args: &ExplainArgs) -> anyhow::Result<bool> {
     output::check_outputs(&args.json, None)?;
+    let lines = if args.before.is_some() { usize::MAX } else { LINES };
     let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
     let print = |to: &mut dyn Write| -> io::Result<()> {
         cards.iter().try_for_each(|card| text(to, card, lines))?;
@@ -308,9 +336,7 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
         verdict.try_for_each(|text| writeln!(to, "- {text}"))?;
         writeln!(to)?;
     }
-    if lines != usize::MAX {
-        text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
-    }
+    text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
     let count =
         |lines: &SourceChange| format!("; {} lines new, {} gone", lines.added, lines.removed);
     let changed = card.difference.as_ref().map_or(String::new(), count);
@@ -346,7 +372,7 @@ fn changes(
     difference.lines.iter().take(most).try_for_each(|line| writeln!(to, "{line}"))?;
     if let more @ 1.. = difference.lines.len().saturating_sub(most) {
         let before = card.before.as_deref().unwrap_or_default();
-        writeln!(to, "… {more} more lines: gpp diff {before} {}", card.version)?;
+        writeln!(to, "… {more} more lines: gpp explain {} --before {before}", card.version)?;
     }
     writeln!(to)
 }
@@ -397,39 +423,4 @@ impl SourceFile {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::catalogue::versions;
-
-    #[test]
-    fn a_difference_leaves_comments_and_imports_out() {
-        let file = |path, text| SourceFile { path, text };
-        let before = file("a/versions/v1.rs", "//! One.\nuse a;\nfn gpp_v1() {\n    old();\n}\n");
-        let now = file(
-            "a/versions/v2.rs",
-            "//! Two.\nuse b;\nfn gpp_v2() {\n    // Why.\n    new();\n}\n",
-        );
-        let found = source_change(&before, &now);
-        assert_eq!((found.added, found.removed), (1, 1));
-        assert_eq!(found.lines[1..], [" fn gpp() {", "-    old();", "+    new();", " }"]);
-        assert_eq!(source_change(&now, &now).lines, [""; 0]);
-    }
-
-    #[test]
-    fn every_version_has_a_file_whose_header_names_its_lines() {
-        let mut paths = Vec::new();
-        for listed in versions() {
-            let id = listed.id();
-            let file = version_file(id).unwrap_or_else(|| panic!("{id}"));
-            let header = file.header();
-            assert!(header[0].contains(": ") && header[0].ends_with('.'), "{header:?}");
-            assert!(!header.concat().contains(['[', ']']), "{header:?}");
-            paths.push(file.path);
-            assert!(header.iter().any(|line| line.starts_with("Lines of the nest: ")), "{id}");
-        }
-        assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
-        assert_eq!(version_file("none"), None);
-    }
-}
+mod tests;

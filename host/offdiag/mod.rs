@@ -35,7 +35,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let output_args = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output_args.progress();
     let arrays: Vec<PathBuf> = args.parts().iter().filter_map(|part| args.array(part)).collect();
-    let outputs = args.output.json.iter().chain(&args.csv).chain(&arrays);
+    let outputs = args.output.json.iter().chain(&arrays);
     let inputs = args.problem.input.iter().chain(&args.elements);
     check_outputs(outputs.filter(|_| ranks.is_root()), inputs)?;
     if let (Some(path), None) = (&args.problem.input, &args.elements) {

@@ -7,8 +7,8 @@ use gpp_core::offdiag::gpu::find;
 use num_complex::Complex64;
 
 use super::npy;
-use crate::cli::{OffdiagArgs, OutputArgs};
-use crate::output::{document, is_stdout, replace};
+use crate::cli::OffdiagArgs;
+use crate::output::replace;
 use crate::record::ClockAndPower;
 use crate::record::run::{MatrixSummary, Offdiag, OffdiagResult, UNIT};
 use crate::reference::matrix::MatrixVerification;
@@ -47,12 +47,7 @@ fn hermitian(sums: &MatrixSums) -> Vec<Complex64> {
 
 /// Prints and writes all that was asked for; files are written even if printing fails.
 pub fn write(args: &OffdiagArgs, record: &Offdiag, sums: &MatrixSums) -> anyhow::Result<()> {
-    let prints = args.csv.as_deref().is_some_and(is_stdout);
-    let output = OutputArgs { quiet: args.output.quiet || prints, ..args.output.clone() };
-    let shown = output.show(record, text);
-    if let Some(path) = &args.csv {
-        document(path, |to| csv(to, record, sums))?;
-    }
+    let shown = args.output.show(record, text);
     let shape = [sums.nw(), sums.bands, sums.bands];
     let qsgw = if args.qsgw { hermitian(sums) } else { Vec::new() };
     let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
@@ -143,27 +138,4 @@ fn energies(record: &Offdiag) -> TextTable {
         record.matrices.iter().enumerate(),
     )
     .filled()
-}
-
-/// A row for each element, every number to the last bit; bands count from 1. At the bands' own energies `iw` is 0 for
-/// `Σ_lm(E_l)` and 1 for `Σ_lm(E_m)`.
-fn csv(to: &mut dyn Write, record: &Offdiag, sums: &MatrixSums) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(to);
-    let first = record.bands[0];
-    let names = ["iw", "omega_above_ev", "l", "m", "re_sx", "im_sx", "re_ch", "im_ch"];
-    let of_sigma = ["iw", "omega_above_ev", "l", "m", "re_sigma", "im_sigma"];
-    csv.write_record(if record.sigma_alone { &of_sigma[..] } else { &names })?;
-    for (iw, matrix) in record.matrices.iter().enumerate() {
-        for (l, m) in pairs(sums.bands) {
-            let index = sums.at(l, m, iw);
-            let (sx, ch) = (sums.sx[index], sums.ch[index]);
-            let element = (iw, matrix.above_state_ev, first + l, first + m);
-            if record.sigma_alone {
-                csv.serialize((element, [ch.re, ch.im]))?;
-            } else {
-                csv.serialize((element, [sx.re, sx.im, ch.re, ch.im]))?;
-            }
-        }
-    }
-    csv.flush()
 }

@@ -2,20 +2,19 @@
 
 pub mod ncu;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::{self, BackEnd, MAIN, named};
 use crate::chart::{rooflines, write_svg};
 use crate::cli::{PAPER_SYSTEM, ProfileArgs, RooflineArgs};
 use crate::error::{Error, Result, invalid};
-use crate::output::{Progress, document, print, write_text};
+use crate::output::{Progress, print, write_text};
 use crate::problem::Slabs;
 use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::ranks::Alone;
 use crate::record::run::{RunRecord, SystemInfo};
 use crate::record::{self, Ceilings, Profile, text};
-use crate::roofline::{self, LEVELS, Point, point};
+use crate::roofline;
 use crate::run::{RunPlan, record_of, reported, run_versions};
 use crate::session::{MemoryLimits, Session};
 use crate::setup::ProblemSource;
@@ -192,23 +191,9 @@ pub fn roofline(args: &RooflineArgs) -> anyhow::Result<bool> {
     let Measured { profiles, ceilings, .. } = Measured::in_folder(&args.from)?;
     let ceilings = ceilings.expect("a folder has them");
     std::fs::create_dir_all(output).map_err(|e| Error::write(output, e))?;
-    document(&output.join("roofline.csv"), |to| csv(to, &profiles))?;
     for chart in rooflines(&profiles, &ceilings) {
         write_svg(&output.join(&chart.name).with_extension("svg"), &chart)?;
     }
     print(|to| writeln!(to, "rooflines in {}", output.display()))?;
     Ok(true)
-}
-
-/// The points of all profiles.
-fn csv(to: &mut dyn Write, profiles: &[Profile]) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(to);
-    csv.write_record(["version", "level", "intensity", "flops_per_s"])?;
-    for profile in profiles {
-        for point in LEVELS.into_iter().filter_map(|level| point(profile, level)) {
-            let Point { version, level, intensity, flops_per_s } = point;
-            csv.serialize((version, level.name(), intensity, flops_per_s))?;
-        }
-    }
-    csv.flush()
 }

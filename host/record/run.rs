@@ -8,7 +8,7 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
 use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
-use crate::engine::WorkerStats;
+use crate::engine::{Sample, WorkerStats};
 use crate::problem::{Problem, Sums};
 use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
 use crate::reference::{Outcome, Verification, matrix};
@@ -22,7 +22,6 @@ pub struct RunRecord {
     /// Null for one slab on one device.
     pub partition: Option<Partition>,
     pub results: Vec<Measurement>,
-    pub static_ch: Option<StaticChResult>,
 }
 
 impl JsonRecord for RunRecord {
@@ -38,7 +37,6 @@ impl RunRecord {
             system: SystemInfo::from_problem(problem),
             partition: None,
             results: Vec::new(),
-            static_ch: None,
         }
     }
 
@@ -98,6 +96,9 @@ pub struct Measurement {
     /// How far Σ is from the reference at most, if there is one at all energies and a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_found: Option<f64>,
+    /// What single precision has lost of the sums of some igp, which were summed in FP64 too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
     pub deterministic: bool,
     pub load_balance: Option<LoadBalance>,
     pub verification: Verification,
@@ -302,28 +303,6 @@ impl LoadBalance {
         let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
         let over = longest * workers.len() as f64 / all - 1.0;
         LoadBalance { imbalance: over.is_finite().then_some(over), workers, first_s }
-    }
-}
-
-/// The static CH of a problem's bands: see docs/usage.md.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StaticChResult {
-    /// Real and imaginary part, in the unit of `vcoul`; NaN is null.
-    pub sum: [Option<f64>; 2],
-    /// Seconds of its calculation, uploads included.
-    pub seconds: f64,
-    pub verification: Verification,
-}
-
-impl StaticChResult {
-    pub fn new(sum: Complex64, seconds: f64, verification: Verification) -> StaticChResult {
-        let number = |part: f64| part.is_finite().then_some(part);
-        StaticChResult { sum: [sum.re, sum.im].map(number), seconds, verification }
-    }
-
-    pub fn value(&self) -> Complex64 {
-        let [re, im] = self.sum.map(|part| part.unwrap_or(f64::NAN));
-        Complex64::new(re, im)
     }
 }
 

@@ -15,9 +15,7 @@
 //! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`mod@crate::reference`].
 
 use gpp_core::offdiag::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
-use gpp_core::reference::{
-    BoundedSum, ComplexSum, Energy, Sum, SumsOverG, TERM, add_sums_over_ig, sums_over_ig,
-};
+use gpp_core::reference::{BoundedSum, Energy, SumsOverG, TERM, add_sums_over_ig, sums_over_ig};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -173,7 +171,7 @@ pub fn evaluate(
         }
     }
     drop(bar);
-    let element = |[ssx, sch]: &[BoundedSum<ComplexSum>; 2]| {
+    let element = |[ssx, sch]: &[BoundedSum; 2]| {
         let (sx, ch) = (-ssx.sum.value(), 0.5 * sch.sum.value());
         let parts = ExpectedElement {
             value: [sx, ch],
@@ -186,11 +184,7 @@ pub fn evaluate(
 }
 
 /// What a band n gives to each element, of `ssx` and of `sch`.
-fn sums_of_band(
-    task: &MatrixTask,
-    n: usize,
-    sample: &SampledElements,
-) -> Vec<[BoundedSum<ComplexSum>; 2]> {
+fn sums_of_band(task: &MatrixTask, n: usize, sample: &SampledElements) -> Vec<[BoundedSum; 2]> {
     let (problem, count) = (task.problem, sample.bands.len());
     let (ncouls, occ) = (problem.header().ncouls, problem.occ()[n]);
     let column = |&l: &usize| {

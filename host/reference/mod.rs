@@ -15,9 +15,7 @@ use crate::output::Progress;
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{Header, Origin, Problem, Slabs, Sums, synthesis};
 
-pub use gpp_core::reference::{
-    Evaluation, Scale, StaticChReference, Terms, evaluate, precisely, serially, static_ch,
-};
+pub use gpp_core::reference::{Evaluation, Scale, Terms, evaluate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -237,7 +235,7 @@ pub fn for_problem<'a>(
     }))
 }
 
-// Golden sums of the built-in systems, made by the example `golden` and stored in `data/golden.json`.
+// Golden sums of the built-in systems, made by a test of `tests/sums/reference.rs` and stored in `data/golden.json`.
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
@@ -401,27 +399,6 @@ pub fn verify<'a>(
     }
     reference.look_closer(slabs)?;
     Ok(compared(problem, sums, reference))
-}
-
-/// Compares a static CH with the definition's, relative to Σ|terms|.
-pub fn verify_static_ch(
-    problem: &Problem,
-    found: Complex64,
-    reference: Option<StaticChReference>,
-) -> Verification {
-    let tolerance = tolerance(problem, RelativeTo::Terms);
-    let none = Verification::none(tolerance, RelativeTo::Terms);
-    let Some(StaticChReference { sum, magnitude }) = reference else { return none };
-    let difference = (found - sum).norm();
-    let error = if difference == 0.0 { 0.0 } else { difference / magnitude };
-    let passed = error <= tolerance && magnitude < f64::INFINITY;
-    Verification {
-        outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
-        max_rel_error: Some(error).filter(|error| error.is_finite()),
-        reference: Some(ReferenceSource::Serial),
-        worst: Some(("static CH".into(), found, sum)),
-        ..none
-    }
 }
 
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {

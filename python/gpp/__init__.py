@@ -59,6 +59,9 @@ class Sums:
     static_ch, ach_of_bands : (nbands,), the static CH and CH at one energy of each band; None unless asked for.
     version : the version that ran.
     seconds : kernel time; call_seconds : time of the whole call.
+    error_bound : what single precision may have lost of sigma at any energy, in the unit of vcoul; 0 in double.
+    error_found : what it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too.
+        If that is more than the bound, the call raises `gpp.Error`.
     """
 
     asx: Complex
@@ -68,6 +71,8 @@ class Sums:
     version: str
     seconds: float
     call_seconds: float
+    error_bound: float = 0.0
+    error_found: float = 0.0
 
     @property
     def sigma(self) -> Complex:
@@ -112,11 +117,15 @@ class Calculator:
         cgroup allow. Results do not depend on it.
     progress : a callback that receives the fraction done, 0 to 1, many times a second. If it returns True, the
         calculation raises `gpp.Stopped`; its exceptions pass through.
+    precision : "double", or "single" for Σ alone in FP32 with a bound on its error: then `sums` needs sigma_alone=True, and
+        `matrix` fails.
+    tolerance : what single precision may lose of Σ|terms|. As many pairs are summed in double, at most one in a hundred, as
+        bound the error by this; without so many `Sums.error_bound` is larger.
 
     Attributes
     ----------
     device : "cpu", "gpu:0", …, the first of several; device_name : its model.
-    version, threads, progress : as above; they may be set again, threads and progress also to None.
+    version, threads, progress, precision, tolerance : as above; the first three may be set again, threads and progress also to None.
 
     Raises `gpp.Error` for an unknown name, a missing GPU, or a version for other devices. A calculator cannot be pickled
     or used in a forked process: open one in each process.
@@ -129,9 +138,14 @@ class Calculator:
         *,
         threads: int | None = None,
         progress: Callable[[float], bool | None] | None = None,
+        precision: str = "double",
+        tolerance: float = 1e-7,
     ):
-        self._core: Any = _gpp.Calculator(device)
+        if precision not in ("double", "single"):
+            raise Error(f"precision needs 'double' or 'single', found {precision!r}")
+        self._core: Any = _gpp.Calculator(device).with_precision(precision == "single", tolerance)
         self.version, self.threads, self.progress = version, threads, progress
+        self.precision, self.tolerance = precision, tolerance
 
     @property
     def device(self) -> str:

@@ -3,7 +3,7 @@
 use std::mem::transmute;
 
 use gpp_core::on_gpu::DeviceMatrix;
-use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Screening, State};
+use gpp_core::{Bands, Formula, Found, MatrixBands, MatrixRef, Precision, Screening, State};
 use num_complex::{Complex32, Complex64};
 use numpy::{AsSliceError, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -22,9 +22,19 @@ pub struct PyPlaced {
     _arrays: Py<PyAny>,
 }
 
-/// asx and ach, the static CH and CH of each band, the version, seconds of the kernels and of the call.
-type Sums<'py> =
-    (Array<'py>, Array<'py>, Option<Array<'py>>, Option<Array<'py>>, &'static str, f64, f64);
+/// asx and ach, the static CH and CH of each band, the version, seconds of the kernels and of the call, and the error
+/// of single precision: its bound, and that of a sample.
+type Sums<'py> = (
+    Array<'py>,
+    Array<'py>,
+    Option<Array<'py>>,
+    Option<Array<'py>>,
+    &'static str,
+    f64,
+    f64,
+    f64,
+    f64,
+);
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
 type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
@@ -43,7 +53,8 @@ fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
     let [asx, ach] = [found.sums.asx, found.sums.ach].map(array);
     let [static_ch, ach_of_bands] =
         [found.static_ch, found.ach_of_bands].map(|sums| sums.map(array));
-    (asx, ach, static_ch, ach_of_bands, found.version, found.seconds, found.call_seconds)
+    let Found { version, seconds, call_seconds, error_bound, error_found, .. } = found;
+    (asx, ach, static_ch, ach_of_bands, version, seconds, call_seconds, error_bound, error_found)
 }
 
 #[pymethods]
@@ -69,6 +80,12 @@ impl PyCalculator {
 
     fn with_version(&self, py: Python<'_>, version: &str) -> PyResult<PyCalculator> {
         detached(py, || self.0.clone().with_version(version)).map(PyCalculator)
+    }
+
+    fn with_precision(&self, py: Python<'_>, single: bool, share: f64) -> PyResult<PyCalculator> {
+        let precision = if single { Precision::Single } else { Precision::Double };
+        let set = || self.0.clone().with_precision(precision).with_tolerance(share);
+        detached(py, set).map(PyCalculator)
     }
 
     fn sums<'py>(

@@ -1,6 +1,7 @@
 """The module against the formula of docs/kernel.md, written once more with NumPy."""
 
 import ctypes
+import math
 import os
 import subprocess
 import sys
@@ -350,6 +351,35 @@ def test_version_and_threads_may_be_set_again(tiny):
         calculator.device = "gpu"
     calculator.threads = None
     assert (calculator.version, calculator.threads) == ("v3", gpp.Calculator("cpu").threads)
+
+
+def test_single_precision_has_a_bound(cpu):
+    demo = gpp.system("demo")
+    expected = cpu.sums(**demo)
+    assert expected.error_bound == expected.error_found == 0
+    single = gpp.Calculator("cpu", precision="single", tolerance=1e-6)
+    placed, bands = single.place(*(demo[name] for name in ("wtilde", "eps", "vcoul", "igp_to_ig"))), dict(demo)
+    for name in ("wtilde", "eps", "vcoul", "igp_to_ig"):
+        del bands[name]
+    limits = {name: bands.pop(name) for name in ("gamma", "sexcut")}
+    for found in (
+        single.sums(**demo, sigma_alone=True),
+        placed.sums(**bands, **limits, sigma_alone=True),
+        *placed.sums_of_states([bands], **limits, sigma_alone=True),
+    ):
+        error = np.abs(found.sigma - expected.sigma).max()
+        assert found.version == "cpu:single" and 0 < error <= found.error_bound < 1e-4 * np.abs(found.sigma).max()
+        assert 0 < found.error_found <= found.error_bound
+    with pytest.raises(gpp.Error, match="precision: single sums Σ alone"):
+        single.sums(**demo)
+    with pytest.raises(gpp.Error, match="a matrix is summed in double"):
+        placed.matrix(demo["aqsn"].T[None], demo["e"], demo["occ"], demo["omega"])
+    single.version = "cpu:alone"
+    with pytest.raises(gpp.Error, match="cpu:alone sums in double"):
+        single.sums(**demo, sigma_alone=True)
+    for wrong in dict(precision="half"), dict(tolerance=-1.0), dict(tolerance=math.nan):
+        with pytest.raises(gpp.Error, match=next(iter(wrong))):
+            gpp.Calculator("cpu", **wrong)
 
 
 def test_lists_of_int_are_numbers(cpu, tiny):

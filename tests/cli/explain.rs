@@ -1,4 +1,4 @@
-//! `gpp explain` and `gpp diff`: cards of stored profiles.
+//! `gpp explain`: cards of stored profiles.
 
 use std::fs;
 use std::path::PathBuf;
@@ -100,40 +100,10 @@ fn without_a_folder_a_card_has_what_the_archive_has() {
 #[test]
 fn a_difference_may_be_of_any_two() {
     let from = early("si214");
-    let card = &cards(&["diff", "v3", "v8"], &from)[0];
+    let card = &cards(&["explain", "v8", "--before", "v3"], &from)[0];
     assert_eq!((card["version"].as_str(), card["before"].as_str()), (Some("v8"), Some("v3")));
-    let back = &cards(&["diff", "v8", "v3"], &from)[0];
+    let back = &cards(&["explain", "v3", "--before", "v8"], &from)[0];
     assert_eq!(card["difference"]["added"], back["difference"]["removed"]);
-    let shown = gpp().args(["diff", "v8", "v9", "--from", &from]).assert().success();
+    let shown = gpp().args(["explain", "v9", "--before", "v8", "--from", &from]).assert().success();
     shown.stdout(contains("more lines").not());
-}
-
-#[test]
-fn two_runs_are_compared_version_by_version() {
-    let dir = tempfile::tempdir().unwrap();
-    let archive = PathBuf::from(early("si214/run.json"));
-    let mut run: gpp::record::run::RunRecord = gpp::record::read(&archive).unwrap();
-    let scale = |run: &mut gpp::record::run::RunRecord, at: usize, by: f64| {
-        let samples = run.results[at].times.samples.iter().map(|time| time * by).collect();
-        run.results[at].times = gpp::record::run::Times::from_samples(samples);
-    };
-    scale(&mut run, 0, 0.5);
-    scale(&mut run, 1, 1.5);
-    run.results[3].verification.outcome = gpp::reference::Outcome::Incorrect;
-    run.results[4].emulated = true;
-    let gone = run.results.pop().unwrap().version;
-    let path = dir.path().join("new.json");
-    gpp::record::write(&path, &run).unwrap();
-    let [before, now] = [text(archive), text(path)];
-    let left_out = format!("left out: {gone}: only in the first run");
-    let diff = gpp().args(["diff", &before, &now]).assert().success();
-    diff.stdout(contains("−50.0 %").and(contains("+50.0 %")).and(contains("faster")))
-        .stdout(contains("slower").and(contains("not significant").or(contains("too few"))))
-        .stdout(contains("left out: v3: passed before, INCORRECT now").and(contains(left_out)))
-        .stdout(contains("before: ").and(contains("now: ")))
-        .stdout(contains("left out: v4: emulated in one of them"));
-    let document = parsed(gpp().args(["diff", &before, &now, "-j", "-"]));
-    let rows = &document["rows"];
-    assert!((rows[0]["change"].as_f64().unwrap() + 0.5).abs() < 1e-12);
-    assert_eq!((&rows[2]["change"], &rows[2]["verdict"] == "differs"), (&0.0.into(), false));
 }

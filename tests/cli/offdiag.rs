@@ -31,10 +31,10 @@ fn array(path: &Path) -> (Vec<u64>, Vec<Complex64>) {
 fn matrices_are_printed_and_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
-    let [json, csv, npy] = ["o.json", "o.csv", "S"].map(path);
+    let [json, npy] = ["o.json", "S"].map(path);
     let mut command = gpp();
     command.args(TINY).args(["3:6", "--repeat", "2"]);
-    command.arg("--json").arg(&json).arg("--csv").arg(&csv).arg("--npy").arg(&npy);
+    command.arg("--json").arg(&json).arg("--npy").arg(&npy);
     let shown = contains("bands l, m 3 to 6").and(contains("passed")).and(contains("TFLOP/s"));
     command.assert().success().stdout(shown);
     let record: Offdiag = record::read(&json).unwrap();
@@ -44,16 +44,8 @@ fn matrices_are_printed_and_written() {
     assert_eq!((record.bands, own.time_s.samples.len()), ([3, 6], 2));
     // 21 bands and 11 occupied ones, at two energies; both products.
     assert_eq!(record.flops, (32 * 2 * 8 * 8 * 4 * (67 + 4)) as f64);
-    let [(shape, sx), (_, ch)] = ["S.sx.npy", "S.ch.npy"].map(|name| array(&path(name)));
+    let [(shape, sx), _] = ["S.sx.npy", "S.ch.npy"].map(|name| array(&path(name)));
     assert_eq!(shape, [2, 4, 4]);
-    let rows = csv::Reader::from_path(&csv).unwrap().into_deserialize();
-    let rows: Vec<(usize, f64, usize, usize, [f64; 4])> = rows.map(Result::unwrap).collect();
-    assert_eq!(rows.len(), 32);
-    for (at, (iw, above, l, m, parts)) in rows.into_iter().enumerate() {
-        assert_eq!((iw, above), (at / 16, (at / 16) as f64));
-        assert_eq!((l, m), (3 + at / 4 % 4, 3 + at % 4));
-        assert_eq!(parts, [sx[at].re, sx[at].im, ch[at].re, ch[at].im]);
-    }
     for (iw, matrix) in record.matrices.iter().enumerate() {
         let trace: Complex64 = (0..4).map(|l| sx[16 * iw + 5 * l]).sum();
         assert_eq!(matrix.trace_sx, [trace.re, trace.im]);
@@ -69,7 +61,6 @@ fn sigma_alone_is_the_sum_of_both() {
     run(&[]).success();
     let shown = contains("tr Σ").and(contains("18 values of Σ")).and(contains("SX").count(1));
     run(&["--sigma-alone"]).success().stdout(shown);
-    run(&["--sigma-alone", "-q", "--csv", "-"]).success().stdout(contains("re_sigma,im_sigma\n0,"));
     let names = ["S.sx.npy", "S.ch.npy", "S.sigma.npy"];
     let [sx, ch, sigma] = names.map(|name| array(&path(name)).1);
     for ((sigma, sx), ch) in sigma.iter().zip(&sx).zip(&ch) {
@@ -105,7 +96,6 @@ fn matrix_elements_of_a_file_give_the_same_bits() {
         let read = |name: &str| fs::read(path(&format!("{name}.{part}.npy"))).unwrap();
         assert_eq!(read("F"), read("S"));
     }
-    of_file(&["-q", "--csv", "-"]).success().stdout(contains("1,1.0,5,5,"));
     let refused = |part: &str| of_file(&[]).code(2).stderr(contains(part).and(contains("A.npy")));
     of_file(&["--bands", "4:6"]).code(2).stderr(contains("--elements has bands 1 to 5"));
     write(&path("A.npy"), 2, |all| all[3 * NCOULS + 7].im = f64::NAN);

@@ -79,7 +79,6 @@ fn standard_output_that_is_full_or_closed() {
         &["report", "--from", &archive, "--output", &page][..],
         &["roofline", "--from", &archive, "--output", &records],
         &["table", "--from", &run],
-        &["diff", &run, &run],
         &["ptx", "v4"],
         &TO_JSON[..6],
         &[&TO_JSON[..], &["-"]].concat(),

@@ -46,28 +46,14 @@ fn versions_of_both_parts_or_in_double_are_not_asked_for_others() {
     }
 }
 
-/// The static CH does not depend on energies, versions or slabs; the record keeps it.
+/// All pairs would be summed in FP64.
 #[test]
-fn the_static_ch_comes_with_the_sums() {
-    let (_dir, json) = place("s.json");
-    let of = |more: &[&str], outcome: &str| -> [Option<f64>; 2] {
-        let shown = format!("units of vcoul ({outcome}");
-        let base = ["sigma", "--system", "tiny", "--device", "cpu", "--static-ch", "--json"];
-        let printed = contains("static CH: ").and(contains(shown));
-        gpp().args(base).arg(&json).args(more).assert().success().stdout(printed);
-        let run: RunRecord = record::read(&json).unwrap();
-        run.static_ch.unwrap().sum
-    };
-    let expected = of(&[], "passed, error");
-    assert!(expected.iter().all(|part| part.is_some_and(|part| part != 0.0)));
-    assert_eq!(of(&["--energies=-5:5:11"], "passed, error"), expected);
-    assert_eq!(of(&["--version", "v3"], "passed, error"), expected);
-    assert_eq!(of(&["--slab", "32", "--version", "cpu:paired"], "passed, error"), expected);
-    assert_eq!(of(&["--no-verify"], "not verified"), expected);
-    let printed = contains("static CH").not();
-    gpp().args(GRID).arg("--json").arg(&json).assert().success().stdout(printed);
-    let run: RunRecord = record::read(&json).unwrap();
-    assert_eq!(run.static_ch, None);
+fn single_precision_is_refused_where_it_gains_nothing() {
+    let flags = ["sigma", "--system", "tiny", "--device", "cpu", "--precision", "single"];
+    let says = contains("single precision: |ω − e(n)|").and(contains("too large"));
+    gpp().args(flags).arg("--energies=2e12").assert().code(2).stderr(says);
+    let says = contains("in a sample: the sums of 1 of 7 columns are off by");
+    gpp().args(flags).arg("--energies=-5:5:11").assert().success().stdout(says);
 }
 
 /// Slabs have the broadening that the whole has; golden and stored sums are of another formula.
@@ -103,7 +89,6 @@ fn the_time_ordered_formula_is_named_and_verified() {
         (&["--formula", "time-ordered"], "--eta <EV>"),
         (&["--formula", "time-ordered", "--eta", "-0.1"], "'-0.1' for '--eta <EV>': needs"),
         (&["--formula", "time-ordered", "--eta", "nan"], "'nan' for '--eta <EV>': needs"),
-        (&["--formula", "time-ordered", "--eta", "0.1", "--static-ch"], "--static-ch"),
         (
             &["--formula", "time-ordered", "--eta", "0", "--window", "-1"],
             "'-1' for '--window <EV>'",

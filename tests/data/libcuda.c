@@ -126,8 +126,8 @@ Code cuDeviceGetName(char *name, int length, int device) {
 }
 Code cuDeviceGetAttribute(int *value, int attribute, int device) {
     CALL;
-    /* 75 and 76 are the compute capability. */
-    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : 1000 * device + attribute;
+    /* 75 and 76 are the compute capability, 87 the rate of FP32 over that of FP64. */
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 87 ? (device ? 64 : 2) : 1000 * device + attribute;
     return OK;
 }
 Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {

@@ -34,6 +34,7 @@ fn main() {
                 Trial::test("the time of a single run", launches::single_run),
                 Trial::test("slabs without room", launches::halved),
                 Trial::test("a screening that stays", resident::stays),
+                Trial::test("single precision", resident::single),
                 Trial::test("a settled call", resident::settled),
                 Trial::test("many states in one call", resident::states),
                 Trial::test("matrices on one device and on several", offdiag::devices),

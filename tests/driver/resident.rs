@@ -3,13 +3,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use gpp::catalogue::find;
 use gpp::devices::gpu::driver::{Buffer, Context};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::DeviceMatrix;
-use gpp_core::{Bands, Calculator, Formula, MatrixRef, Screening, State};
+use gpp_core::{Bands, Calculator, Formula, MatrixRef, Precision, Screening, State};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -50,12 +49,16 @@ pub fn stays() -> Outcome {
             let matrix = |values: &[Complex64]| There::new(values, ncouls, ld);
             let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
-            for gpu in ALL.iter().filter(|gpu| find(gpu.id()).is_some_and(|it| !it.is_single())) {
+            for gpu in ALL {
+                // The caller is at work on another device.
+                Context::open(1)?.memory()?;
+                let callers = current_context();
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_ach_of_bands(Some(1));
                 let mut placed = calculator.place(&given)?;
-                let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-                let mut there = calculator.place(&on_gpu)?;
+                let on_gpu_screening =
+                    Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+                let mut there = calculator.place(&on_gpu_screening)?;
                 let broad = Formula::TimeOrdered { eta: 0.1, window: 0.0 };
                 let calls = [
                     (0.0, 0, formula),
@@ -90,6 +93,10 @@ pub fn stays() -> Outcome {
                             && expected.ach_of_bands == found.ach_of_bands
                     });
                     assert_eq!(same, [true; 2], "{name} {ld} {} {call}", gpu.id());
+                    calculator.sums(&on_gpu_screening, &bands, &omega, formula)?;
+                    let wrong = Bands { aqsn: bands.aqsm, aqsm: MatrixRef::Host(&[]), ..bands };
+                    calculator.sums(&on_gpu_screening, &wrong, &omega, formula).unwrap_err();
+                    assert_eq!(current_context(), callers, "{name} {ld} {} {call}", gpu.id());
                 }
             }
         }
@@ -100,15 +107,25 @@ pub fn stays() -> Outcome {
 /// Most calls of the driver's of a calculation with all in place, those that make a context current among them.
 const MOST_CALLS: u32 = 36;
 
+/// The context that is current on this thread.
+pub fn current_context() -> usize {
+    let mut context = 0;
+    // SAFETY: the function of this name writes one handle.
+    let get: extern "C" fn(*mut usize) -> c_int =
+        unsafe { std::mem::transmute(function(c"cuCtxGetCurrent")) };
+    assert_eq!(get(&mut context), 0);
+    context
+}
+
 unsafe extern "C" {
     fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// A function of the stand-in.
+/// A function of the driver, which may be the stand-in.
 fn function(name: &CStr) -> *mut c_void {
     const NOW: c_int = 2;
-    // SAFETY: the stand-in is loaded.
+    // SAFETY: it is loaded, and the name ends with zero.
     let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), name.as_ptr()) };
     assert!(!function.is_null());
     function
@@ -132,6 +149,39 @@ fn leave(bytes: usize) {
         let room: extern "C" fn(usize) -> usize = std::mem::transmute(function(c"fake_room"));
         room(bytes);
     }
+}
+
+/// Single precision by the version for a GPU's rate of FP64, with the bits of host arrays for those that are there.
+pub fn single() -> Outcome {
+    let problem = synthesised("tiny", EnergyGrid::Count(2));
+    let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
+    let ncouls = given.vcoul.len();
+    for (device, version) in [("gpu:0", "s3"), ("gpu:1", "s4")] {
+        let double = Calculator::open(device)?.with_sigma_alone(true);
+        let calculator = double.clone().with_precision(Precision::Single);
+        let expected = double.sums(&given, &own.whole(&problem), &own.omega, formula)?;
+        let found = calculator.sums(&given, &own.whole(&problem), &own.omega, formula)?;
+        assert_eq!((found.version, expected.error_bound), (version, 0.0));
+        assert!(found.error_found > 0.0 && found.error_found <= found.error_bound);
+        for (found_of, expected) in found.sums.ach.iter().zip(&expected.sums.ach) {
+            let error = (found_of - expected).norm();
+            assert!(error > 0.0 && error <= found.error_bound, "{error} of {}", found.error_bound);
+        }
+        if device == "gpu:0" {
+            let matrix = |values: &[Complex64]| There::new(values, ncouls, ncouls);
+            let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
+            let there = [aqsn.matrix(), aqsm.matrix()];
+            let bands = Bands { aqsn: there[0], aqsm: there[1], ..own.whole(&problem) };
+            let mut placed = calculator.place(&given)?;
+            for _ in 0..2 {
+                let of_there = calculator.sums_at(&mut placed, &bands, &own.omega, formula)?;
+                assert!(same_bits(&of_there.sums, &found.sums));
+                assert_eq!(of_there.error_bound, found.error_bound);
+                assert_eq!(of_there.error_found, found.error_found);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Many states in one call have the bits of single calls: with matrix elements here and there, with versions that sort pairs
@@ -214,8 +264,8 @@ pub fn settled() -> Outcome {
     let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
-    let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-    let mut there = calculator.place(&on_gpu)?;
+    let on_gpu_screening = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+    let mut there = calculator.place(&on_gpu_screening)?;
     let (aqsn, aqsm) = (aqsn.matrix(), aqsm.matrix());
     let bands = Bands { aqsn, aqsm, aqsm_local: false, e: &own.e, occ: &own.occ };
     let mut before = counts();

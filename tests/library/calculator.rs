@@ -41,20 +41,21 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
 
 #[test]
 fn single_precision_is_asked_for_and_has_a_bound() {
-    let problem = synthesised("demo", EnergyGrid::Count(2));
+    let problem = synthesised("demo", EnergyGrid::Count(5));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let bands = own.bands(&problem);
     let double = Calculator::open("cpu").unwrap().with_sigma_alone(true);
     let expected = double.sums(&given, &bands, &own.omega, formula).unwrap();
-    assert_eq!((expected.version, expected.error_bound), ("cpu:alone", 0.0));
-    let single = double.with_sigma_alone(false).with_precision(Precision::Single);
-    let single = single.with_static_ch(true);
+    assert_eq!(expected.version, "cpu:alone");
+    assert_eq!([expected.error_bound, expected.error_found], [0.0; 2]);
+    let single = double.with_precision(Precision::Single).with_static_ch(true);
     let mut last = f64::INFINITY;
     for tolerance in [1.0, 1e-6, 0.0] {
         let single = single.clone().with_tolerance(tolerance).unwrap();
         let found = single.sums(&given, &bands, &own.omega, formula).unwrap();
         assert_eq!(found.version, "cpu:single");
         assert!(found.error_bound <= last && found.error_bound > 0.0);
+        assert!(found.error_found <= found.error_bound && found.error_found > 0.0);
         last = found.error_bound;
         for (found, expected) in found.sums.ach.iter().zip(&expected.sums.ach) {
             let error = (found - expected).norm();
@@ -64,6 +65,21 @@ fn single_precision_is_asked_for_and_has_a_bound() {
     for wrong in [-1.0, f64::NAN] {
         assert!(single.clone().with_tolerance(wrong).is_err());
     }
+    let both = single.clone().with_sigma_alone(false);
+    let in_double = single.clone().with_version("v15").unwrap();
+    for (calculator, says) in
+        [(both, "sums Σ alone: ask for that"), (in_double, "v15 sums in double")]
+    {
+        let error = calculator.sums(&given, &bands, &own.omega, formula).unwrap_err().to_string();
+        assert!(error.starts_with("precision") && error.contains(says), "{error}");
+        let states = [State { bands, omega: &own.omega }];
+        let mut placed = calculator.place(&given).unwrap();
+        let error = calculator.sums_of_states(&mut placed, &states, formula).unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let matrix = MatrixBands { a: problem.aqsn(), e: &own.e, occ: &own.occ, at_bands: false };
+    let error = single.matrix(&given, &matrix, &own.omega, formula).unwrap_err().to_string();
+    assert!(error.contains("a matrix is summed in double"), "{error}");
 }
 
 /// By a version for Σ alone, and as the sum of both parts by others.

@@ -2,9 +2,8 @@
 
 use gpp::chart::Chart;
 use gpp::record;
-use gpp::record::run::{RunRecord, Sigma, StaticChResult};
-use gpp::reference::Outcome;
-use gpp::sigma::{csv, is_right, text};
+use gpp::record::run::{RunRecord, Sigma};
+use gpp::sigma::{csv, text};
 use num_complex::Complex64;
 
 use crate::attribute;
@@ -192,16 +191,5 @@ fn plots_of_hard_values_stay_in_their_panels() {
     ] {
         let sums = if what == "no number" { 0 } else { 3 };
         assert_eq!(inside(&plot_of(&rows)), [sums * rows.len(); 2], "{what}");
-    }
-}
-
-#[test]
-fn a_wrong_static_ch_is_no_success() {
-    let mut run = run(&poles(3));
-    for outcome in [Outcome::Passed, Outcome::NotVerified, Outcome::Incorrect] {
-        let mut verification = run.results[0].verification.clone();
-        verification.outcome = outcome;
-        run.static_ch = Some(StaticChResult::new(Complex64::ONE, 0.1, verification));
-        assert_eq!(is_right(&run, false), outcome != Outcome::Incorrect);
     }
 }

@@ -5,7 +5,7 @@ use gpp::catalogue::{self, Version};
 use gpp::output::exit_code;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
-use gpp::reference::{self, Reference, ReferenceSource, Terms, serially};
+use gpp::reference::{self, Reference, ReferenceSource, Terms, evaluate};
 use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
@@ -145,7 +145,7 @@ fn subnormal_terms_pass_and_others_than_these_do_not() {
     let problem = fixture("subnormal-terms");
     let reference = referenced(&problem);
     assert_passes(&problem, &reference);
-    let right = serially((&problem).into(), QUIET).unwrap();
+    let right = evaluate(&problem, QUIET).unwrap();
     for (e, [asx, ach]) in right.scale.magnitudes.into_iter().enumerate() {
         // Four terms, of factors up to some ten.
         assert!(asx.max(ach) < 1e-305, "{asx:e} {ach:e}");
@@ -196,15 +196,7 @@ fn sums_that_cancel_pass_beside_a_versions_own() {
 #[test]
 fn sizes_of_some_terms_are_less_than_those_of_all() {
     let problem = made([5, 23, 37, 3], Kind::Mixed, 4);
-    let of = |terms: Terms| {
-        let precise = reference::precisely(terms.clone()).unwrap();
-        let serial = serially(terms, QUIET).unwrap();
-        for (one, other) in precise.scale.magnitudes.iter().zip(&serial.scale.magnitudes) {
-            // 1-norms of factors, multiplied: up to twice that of their product.
-            assert!((0..2).all(|part| (0.99..2.01).contains(&(other[part] / one[part]))));
-        }
-        precise.scale.magnitudes
-    };
+    let of = |terms: Terms| evaluate(terms, QUIET).unwrap().scale.magnitudes;
     let all = Terms::from(&problem);
     let whole = of(all.clone());
     for most in [1, 555, 4000] {

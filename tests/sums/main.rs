@@ -11,6 +11,7 @@ mod heavy;
 #[path = "../../benches/hecbench/mod.rs"]
 mod hecbench;
 mod measure;
+mod precise;
 mod reference;
 mod single;
 mod static_ch;

@@ -3,13 +3,15 @@
 
 use gpp::problem::Source;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
-use gpp::reference::GoldenEnergies;
-use gpp::reference::{self, Reference, ReferenceSource, serially};
+use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Sums, System, synthesis};
+use gpp::record;
+use gpp::reference::{self, Reference, ReferenceSource, evaluate};
+use gpp::reference::{Golden, GoldenEnergies, Terms};
 use gpp::reference::{Outcome, verify};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};
+use crate::precise::precisely;
 
 /// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.
 pub fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Problem {
@@ -60,7 +62,7 @@ fn terms_by_hand() {
         (0.0, real(2.0), true, real(-0.5), real(1.0 / (1e-12 - 2.0))),
     ] {
         let (problem, m) = (one_term(w, wtilde, occupied), Complex64::new(2.0, -2.0));
-        let sums = serially((&problem).into(), QUIET).unwrap().sums;
+        let sums = evaluate(&problem, QUIET).unwrap().sums;
         let expected = [-3.0 * ssx * m, 3.0 * 0.5 * sch * m];
         for (found, expected) in [sums.asx[0], sums.ach[0]].into_iter().zip(expected) {
             let is_near = (found - expected).norm() <= 1e-14 * expected.norm();
@@ -74,7 +76,7 @@ fn fixtures() {
     for name in FIXTURES {
         let problem = fixture(name);
         let stored = problem.stored().cloned().unwrap();
-        let found = problem.start().plus(&serially((&problem).into(), QUIET).unwrap().sums);
+        let found = problem.start().plus(&evaluate(&problem, QUIET).unwrap().sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
             // BerkeleyGW adds its terms in double precision.
@@ -89,9 +91,36 @@ fn the_bits_do_not_depend_on_the_threads() {
     let problem = made([9, 17, 131, 2], Kind::Mixed, 5);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| serially((&problem).into(), QUIET).unwrap())
+        pool.install(|| evaluate(&problem, QUIET).unwrap())
     };
     assert_eq!(with(1), with(3));
+}
+
+/// In double-double numbers if the terms are few.
+fn golden_sums(problem: &Problem) -> Sums {
+    let evaluated = match Terms::from(problem).count() {
+        ..=4_000_000 => precisely(problem),
+        _ => evaluate(problem, QUIET).unwrap(),
+    };
+    evaluated.sums
+}
+
+/// `GOLDEN=tiny cargo test --release --test sums golden_sums_are_made -- --ignored --nocapture` prints what
+/// `data/golden.json` has of systems, at their own energies or at `ENERGIES=0:1:2`.
+#[test]
+#[ignore = "it makes data"]
+fn golden_sums_are_made() {
+    let energies = std::env::var("ENERGIES").ok().map(|text| text.parse().unwrap());
+    let made = |name: &str| {
+        let mut source = Synthesis::new(System::find(name).unwrap(), 214, QUIET);
+        energies.iter().for_each(|even| source.set_energies(&EnergyGrid::Even(*even)));
+        let problem = source.load().unwrap();
+        let at = energies.map(|_| GoldenEnergies::from_header(problem.header()));
+        let sums = golden_sums(&problem);
+        Golden { system: name.into(), seed: 214, at, sums }
+    };
+    let systems = std::env::var("GOLDEN").unwrap();
+    println!("{}", record::plain(&systems.split(',').map(made).collect::<Vec<_>>()));
 }
 
 #[test]
@@ -99,7 +128,7 @@ fn small_golden_sums_are_reproduced() {
     for name in ["tiny", "demo"] {
         let system = System::find(name).unwrap();
         let problem = Synthesis::new(system, synthesis::DEFAULT_SEED, QUIET).load().unwrap();
-        let evaluated = reference::evaluate(&problem, QUIET).unwrap().sums;
+        let evaluated = golden_sums(&problem);
         assert_eq!(reference::golden(&problem), Some((vec![0, 1], evaluated)), "{name}");
     }
 }

@@ -3,7 +3,6 @@
 use gpp::catalogue::BackEnd;
 use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{EnergyGrid, Problem};
-use gpp::reference::{Outcome, StaticChReference, static_ch as reference, verify_static_ch};
 use gpp_core::Calculator;
 use gpp_cpu::simd::Level;
 use num_complex::Complex64;
@@ -11,7 +10,7 @@ use num_complex::Complex64;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 use crate::common::families::{FAMILIES, family};
 use crate::common::on_device::{assert_of_bands, bits, by_formula, compare, of_bands, rounding};
-use crate::common::{FIXTURES, KINDS, Kind, QUIET, fixture, hard, made};
+use crate::common::{FIXTURES, KINDS, Kind, fixture, hard, made};
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 
@@ -37,33 +36,6 @@ fn kernels_find_the_sum_of_each_band() {
                 let found = of_bands(&host, (problem, at), by, ngpown, 1).unwrap();
                 assert_of_bands(&format!("{by:?}"), (problem, at), &found);
             }
-        }
-    }
-}
-
-#[test]
-fn the_reference_finds_the_static_ch() {
-    for problem in &problems() {
-        let name = problem.name();
-        let bands = by_formula(problem, None);
-        let expected: Complex64 = bands.iter().map(|(sum, _)| sum).sum();
-        let size: f64 = bands.iter().map(|(_, [size, _])| size).sum();
-        let StaticChReference { sum, magnitude } = reference(problem, QUIET).unwrap();
-        let off = (sum - expected).norm();
-        assert!(off <= rounding(problem) * size + 1e-300, "{name}: {sum}, not {expected}");
-        let is_alike = (0.99 * size..=2.01 * size).contains(&magnitude);
-        assert!(is_alike || size < 1e-200, "{name}: {magnitude}, {size}");
-        let judged =
-            |found| verify_static_ch(problem, found, Some(StaticChReference { sum, magnitude }));
-        assert_eq!(judged(expected).outcome, Outcome::Passed, "{name}");
-        if size > 1e-200 {
-            let off = Complex64::new(sum.re + 1e-3 * size, sum.im);
-            assert_eq!(judged(off).outcome, Outcome::Incorrect, "{name}");
-            let none = Complex64::new(f64::NAN, 0.0);
-            assert_eq!(judged(none).outcome, Outcome::Incorrect, "{name}");
-            let no_scale = Some(StaticChReference { sum, magnitude: f64::INFINITY });
-            let verified = verify_static_ch(problem, off, no_scale);
-            assert_eq!(verified.outcome, Outcome::Incorrect, "{name}");
         }
     }
 }

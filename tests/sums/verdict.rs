@@ -2,6 +2,7 @@
 
 use crate::common::matrices::{Given, on_cpu, sample_of_all};
 use crate::common::{QUIET, fixture, remade};
+use crate::precise::precisely;
 use crate::reference::one_term;
 use crate::{check, referenced, sums};
 use assert_cmd::Command;
@@ -9,14 +10,14 @@ use gpp::catalogue;
 use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
 use gpp::problem::{Matrices, Problem, Source as _, Sums, System, input_file};
 use gpp::reference::{Outcome, Verification, verify};
-use gpp::reference::{Reference, ReferenceSource, matrix, precisely};
+use gpp::reference::{Reference, ReferenceSource, matrix};
 use gpp::summary::reservations;
 use gpp_core::offdiag::MatrixTask;
 use num_complex::Complex64;
 use serde_json::Value;
 
 fn evaluated(problem: &Problem) -> Sums {
-    precisely(problem.into()).unwrap().sums
+    precisely(problem).sums
 }
 
 fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {

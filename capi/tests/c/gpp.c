@@ -449,6 +449,46 @@ static void states(gpp_handle *handle) {
     CHECK(gpp_release(handle) == GPP_STATUS_OK);
 }
 
+// Single precision: the sum of both parts within the bound, by a call and by one for states; and what it refuses.
+static void single(gpp_handle *handle) {
+    gpp_complex asx[NW], ach[NW], sigma[2][NW], sx[2 * 2 * NW];
+    gpp_screening s = screening();
+    gpp_bands b = bands();
+    char before[32] = {0};
+    strncpy(before, gpp_last_version(handle), sizeof before - 1);
+    CHECK(gpp_set_version(handle, "best") == GPP_STATUS_OK);
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach, NULL, 0, NULL) == GPP_STATUS_OK);
+    CHECK(gpp_last_error_bound(handle) == 0 && gpp_last_error_found(handle) == 0);
+    CHECK(gpp_set_precision(handle, 0, 1e-7) == GPP_STATUS_BAD_ARGUMENT && strstr(gpp_message(), "found 0"));
+    CHECK(gpp_set_precision(handle, GPP_PRECISION_SINGLE, NAN) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "tolerance") && right(handle, &s, &b));
+    CHECK(gpp_set_precision(handle, GPP_PRECISION_SINGLE, 1e-6) == GPP_STATUS_OK);
+    gpp_state one = {.bands = b, .nw = NW, .omega = omega, .asx = NULL, .ach = sigma[1]};
+    CHECK(gpp_place(handle, &s) == GPP_STATUS_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK((i ? gpp_sums_of_states(handle, 1, &one, NULL)
+                 : gpp_sums(handle, &s, &b, NW, omega, NULL, NULL, sigma[0], NULL, 0, NULL)) == GPP_STATUS_OK);
+        double bound = gpp_last_error_bound(handle), most = 0, all = 0;
+        for (int iw = 0; iw < NW; iw++) {
+            gpp_complex off = of(sigma[i][iw].re - asx[iw].re - ach[iw].re, sigma[i][iw].im - asx[iw].im - ach[iw].im);
+            CHECK(square(off) <= bound * bound);
+            most = fmax(most, square(off)), all = fmax(all, square(ach[iw]));
+        }
+        CHECK(gpp_last_error_found(handle) > 0 && gpp_last_error_found(handle) <= bound);
+        // Not those of double, and a bound that says something.
+        CHECK(most > 0 && bound > 0 && bound * bound < 1e-8 * all);
+        CHECK(strstr(gpp_last_version(handle), "cpu:single") || *gpp_last_version(handle) == 's');
+    }
+    CHECK(gpp_release(handle) == GPP_STATUS_OK);
+    CHECK(gpp_sums(handle, &s, &b, NW, omega, NULL, asx, ach, NULL, 0, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "single sums \xce\xa3 alone"));
+    gpp_matrix_bands of_two = {.bands = 2, .nbands = NBANDS, .a = a, .ld_a = LD, .e = e, .occ = occ};
+    CHECK(gpp_matrix(handle, &s, &of_two, NW, omega, NULL, NULL, sx) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "a matrix is summed in double"));
+    CHECK(gpp_set_precision(handle, GPP_PRECISION_DOUBLE, 1e-7) == GPP_STATUS_OK && right(handle, &s, &b));
+    CHECK(gpp_last_error_bound(handle) == 0 && gpp_set_version(handle, before) == GPP_STATUS_OK);
+}
+
 enum { SIZE = 2 * 2 * NW };
 static gpp_matrix_bands two_bands(void) {
     gpp_matrix_bands b;
@@ -639,6 +679,7 @@ int main(int count, char **arguments) {
     CHECK(on_cpu || gpp_set_version(handle, "cpu:threads") == GPP_STATUS_BAD_ARGUMENT);
     places(handle);
     states(handle);
+    single(handle);
     matrices(handle, on_cpu);
     handles(handle);
     counts(handle);

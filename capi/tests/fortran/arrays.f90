@@ -73,6 +73,18 @@ program arrays
     sigma_alone=.true.)
   if (status /= gpp_ok .or. any(abs(asx) > 0) .or. any(abs(ach - asx_right - ach_right) > 1e-12 * abs(ach))) &
     error stop 'sigma alone'
+  call gpp_set_precision(c, gpp_single, status, tolerance=1e-6_dp)
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, ach, status)
+  if (status /= gpp_bad_argument) error stop 'single precision of both parts'
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, ach, status, &
+    sigma_alone=.true.)
+  if (status /= gpp_ok .or. .not. all(abs(ach - asx_right - ach_right) <= gpp_last_error_bound(c)) .or. &
+    .not. gpp_last_error_bound(c) < 1e-4 * maxval(abs(ach))) error stop 'single precision'
+  if (.not. (gpp_last_error_found(c) > 0 .and. gpp_last_error_found(c) <= gpp_last_error_bound(c))) &
+    error stop 'the error of a sample'
+  call gpp_set_precision(c, 3, status)
+  if (status /= gpp_bad_argument) error stop 'another precision'
+  call gpp_set_precision(c, gpp_double, status)
   asx = asx_right
   ach = ach_right
   sx_right = sx

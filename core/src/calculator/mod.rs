@@ -96,6 +96,9 @@ pub struct Found {
     /// What single precision may have lost of Σ at any energy, in the unit of `vcoul`, to be summed over ranks: zero in double
     /// precision, infinite of a version without a bound.
     pub error_bound: f64,
+    /// What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one, which
+    /// are summed in double too, in the unit of `vcoul`: zero in double precision.
+    pub error_found: f64,
     /// The version that ran.
     pub version: &'static str,
     /// Kernel time in seconds, that of CH of each band included; on several devices of the one that takes longest.
@@ -206,8 +209,9 @@ impl Calculator {
         Calculator { sigma_alone: is_wanted, ..self }
     }
 
-    /// The precision of terms, double if not set. Single implies Σ alone, as [`Calculator::with_sigma_alone`], but where a
-    /// version is selected, and needs matrix elements on the host. [`Calculator::matrix`] stays in double.
+    /// The precision of terms, double if not set. Single needs [Σ alone](Calculator::with_sigma_alone), and a version in single
+    /// if one is selected; matrix elements on a GPU are copied to the host, where heavy pairs are chosen.
+    /// [`Calculator::matrix`] is in double.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Calculator {
         Calculator { precision, ..self }
@@ -286,16 +290,27 @@ impl Calculator {
     fn found(&self, engine: &mut Engine, control: Control) -> Result<Found> {
         let (version, of_bands) = (self.version_for(engine.problem().outline()), self.of_bands());
         let parts = 1.0 + of_bands.iter().flatten().count() as f64;
-        let (mut finished, mut seconds, mut error_bound) = (0.0, 0.0, 0.0);
+        let (mut finished, mut seconds) = (0.0, 0.0);
+        let [mut error_bound, mut error_found] = [0.0; 2];
+        engine.samples = true;
+        if self.precision == Precision::Single {
+            engine.problem().require_single()?;
+        }
         let mut run = |of_band: Option<(Version, usize)>| -> Result<Sums> {
             let advance = |part: f64| (control.advance)((finished + part) / parts);
             let control = Control { advance: &advance, ..control };
-            let Calculation { sums, bound, workers, .. } = match of_band {
+            let Calculation { sums, bound, sample, workers, .. } = match of_band {
                 None => engine.run_with(version, None, control)?,
                 Some((kernel, iw)) => engine.run_with(kernel, Some(&[iw]), control)?,
             };
             finished += 1.0;
             error_bound += bound;
+            if let Some(sample) = sample {
+                error_found = sample.lost;
+                if !sample.is_within(bound) {
+                    return Err(Error::Inaccurate { found: error_found, bound });
+                }
+            }
             seconds += workers.iter().map(|worker| worker.kernels_s).fold(0.0, f64::max);
             Ok(sums)
         };
@@ -307,14 +322,28 @@ impl Calculator {
             of_bands.map(|kernel| kernel.map(|kernel| run(Some(kernel)).map(|sums| sums.ach)));
         let (static_ch, ach_of_bands) = (static_ch.transpose()?, ach_of_bands.transpose()?);
         let (version, call_seconds) = (version.id(), 0.0);
-        Ok(Found { sums, static_ch, ach_of_bands, error_bound, version, seconds, call_seconds })
+        Ok(Found {
+            sums,
+            static_ch,
+            ach_of_bands,
+            error_bound,
+            error_found,
+            version,
+            seconds,
+            call_seconds,
+        })
+    }
+
+    /// Whether sums are in single precision, asked for by itself or by a version.
+    fn is_single(&self) -> bool {
+        self.version.map_or(self.precision == Precision::Single, Version::is_single)
     }
 
     fn version_for(&self, problem: Outline) -> Version {
         let back_end = self.session.first().back_end();
         self.version.unwrap_or_else(|| match self.sigma_alone {
             _ if self.precision == Precision::Single => {
-                let ratio = self.session.first().info().single_over_double();
+                let ratio = self.session.first().info().single_over_double;
                 catalogue::best_single_on(back_end, ratio)
             }
             true => catalogue::best_alone_for(back_end, problem),

@@ -14,7 +14,7 @@ use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
 use crate::calculator::states::State;
-use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Screening};
+use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening};
 use crate::devices::Control;
 use crate::devices::gpu::uploads::{GpuElements, RowMap};
 use crate::devices::gpu::worker::{Resident, StateSlot};
@@ -111,8 +111,8 @@ impl Calculator {
     /// # Errors
     /// [`Error::Data`] for an array of the wrong size, an index out of range, or a number not finite or out of
     /// [range](crate::problem::range), by name and place ([`Calculator::with_index_base`]). [`Error::Input`] for an array
-    /// in the wrong memory, [`Error::Memory`], [`Error::Threads`], [`Error::Driver`], [`Error::Stopped`]. The calculator
-    /// stays usable.
+    /// in the wrong memory, [`Error::Memory`], [`Error::Threads`], [`Error::Driver`], [`Error::Stopped`],
+    /// [`Error::Inaccurate`]. The calculator stays usable.
     pub fn sums(
         &self,
         screening: &Screening,
@@ -154,13 +154,23 @@ impl Calculator {
         }
     }
 
-    /// Fails if what is asked for besides the sums is of other energies or of another formula.
+    /// Fails if what is asked for besides the sums is of other energies or of another formula, or not in single precision.
     pub(super) fn check_requests(&self, omega: &[f64], formula: Formula) -> Result<()> {
         if let Some(iw) = self.ach_of_bands.filter(|&iw| iw >= omega.len() && !omega.is_empty()) {
             let [least, found] = [0, iw].map(|iw| iw + self.index_base);
             let needs = format!("needs an index of omega, {least} to {}", least + omega.len() - 1);
             let what = format!("{needs}; found {found}");
             return Err(invalid("iw of ach_of_bands", what));
+        }
+        if self.precision == Precision::Single {
+            if let Some(double) = self.version.filter(|version| !version.is_single()) {
+                let what = format!("is single, but {} sums in double", double.id());
+                return Err(invalid("precision", what));
+            }
+            if !self.sigma_alone {
+                let what = "single sums Σ alone: ask for that, not for SX and CH apart";
+                return Err(invalid("precision", what));
+            }
         }
         if self.static_ch && matches!(formula, Formula::TimeOrdered { .. }) {
             let what = "is of BerkeleyGW's formula: ask for it in a call with that";
@@ -196,6 +206,7 @@ impl Calculator {
             static_ch: self.static_ch.then(zeros),
             ach_of_bands: self.ach_of_bands.map(|_| zeros()),
             error_bound: 0.0,
+            error_found: 0.0,
             version: self.version_for(outline).id(),
             seconds: 0.0,
             call_seconds: 0.0,
@@ -256,16 +267,13 @@ impl Calculator {
         let of_gp = [if aqsm_local { ngpown } else { ncouls }, e.len()];
         if let (MatrixRef::Device(aqsn), MatrixRef::Device(aqsm)) = (aqsn, aqsm)
             && stay
+            && !self.is_single()
         {
             self.require_on_gpu("aqsn", aqsn, of_g)?;
             self.require_on_gpu("aqsm", aqsm, of_gp)?;
             // SAFETY: this function's own contract.
             let problem = unsafe { parts.problem(state, None, formula, id) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
-            if self.version_for(problem.outline()).is_single() {
-                let what = "single needs matrix elements on the host; these are on a GPU";
-                return Err(invalid("precision", what));
-            }
             if parts.pairs.are_of(problem.slab()) {
                 let rows = parts.rows[usize::from(aqsm_local)].clone();
                 let rows = rows.expect("they were made before");
@@ -521,6 +529,9 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
+        if self.precision == Precision::Single {
+            return Err(invalid("precision", "single is of sums: a matrix is summed in double"));
+        }
         let begin = placed.once.unwrap_or_else(Instant::now);
         let call_seconds = || begin.elapsed().as_secs_f64();
         self.session.called(self.progress.as_ref(), |Control { advance, stop }| {

@@ -358,7 +358,7 @@ impl Version {
     }
 
     /// The `igp` of the groups whose sums its kernels store.
-    fn igp_of_sums(self, problem: Outline) -> Option<usize> {
+    pub fn igp_of_sums(self, problem: Outline) -> Option<usize> {
         match self {
             Version::Gpu(_) => self.first(problem)?.0.igp_of_group().map(|igp| igp as usize),
             Version::Cpu(cpu) => cpu.igp_of_group(),
@@ -379,6 +379,12 @@ impl Version {
             Version::Gpu(gpu) => gpu.kernels[0].is_single(),
             Version::Cpu(cpu) => cpu.is_single,
         }
+    }
+
+    /// What sums [samples](crate::devices::GroupSample) of a version in single precision in FP64; cpu:single does so itself.
+    #[must_use]
+    pub fn in_double(self) -> Version {
+        self.gpu().map_or(self, |_| find("v15").expect("a test looks it up"))
     }
 
     /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].

@@ -1,5 +1,7 @@
 //! The CPU as a device: it runs versions for CPUs and emulates those for GPUs.
 
+use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +22,8 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Upload, Worker, entry, grid,
+    Control, Device, DeviceInfo, GroupSample, HOST, KernelInfo, SlabSums, Upload, Worker, entry,
+    grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::heavy::LOST;
@@ -110,7 +113,7 @@ impl Device for CpuDevice {
             panels: None,
             chunks: None,
             slab: SlabArrays::default(),
-            summed: None,
+            summed: VecDeque::new(),
         }))
     }
 }
@@ -123,7 +126,8 @@ struct CpuWorker<'a> {
     panels: Option<(bool, IgPanels)>,
     chunks: Option<BandPanels>,
     slab: SlabArrays,
-    summed: Option<SlabSums>,
+    /// In the order in which they were begun.
+    summed: VecDeque<SlabSums>,
 }
 
 #[derive(Default)]
@@ -147,24 +151,27 @@ impl Worker for CpuWorker<'_> {
         kernel: catalogue::Version,
         control: Control,
     ) -> Result<()> {
-        assert!(self.summed.is_none(), "one slab is in flight at a time");
+        assert!(self.summed.is_empty() || slab.is_sample, "one slab is in flight at a time");
+        let whole = slab.is_sample.then(|| mem::take(&mut self.slab));
         if self.slab.of != Some(slab.id()) {
             self.slab = SlabArrays { of: Some(slab.id()), ..SlabArrays::default() };
         }
         let summed = match kernel {
             catalogue::Version::Gpu(gpu) => {
                 let pool = self.host.pool(DefaultThreads::All)?;
-                pool.install(|| self.emulate(slab, batch, gpu, control))?
+                pool.install(|| self.emulate(slab, batch, gpu, control))
             }
-            catalogue::Version::Cpu(cpu) => self.sum(slab, batch, cpu, control)?,
+            catalogue::Version::Cpu(cpu) => self.sum(slab, batch, cpu, control),
         };
+        self.slab = whole.unwrap_or_else(|| mem::take(&mut self.slab));
+        let summed = summed?;
         control.check()?;
-        self.summed = Some(summed);
+        self.summed.push_back(summed);
         Ok(())
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        Ok(self.summed.take().expect("a slab was begun"))
+        Ok(self.summed.pop_front().expect("a slab was begun"))
     }
 }
 
@@ -213,7 +220,8 @@ impl CpuWorker<'_> {
         let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
         let (blocks, upload) = (Some(blocks), Upload::default());
         let bound = pairs.bound();
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound })
+        let sample = GroupSample::default();
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
     }
 
     fn sum(
@@ -280,7 +288,8 @@ impl CpuWorker<'_> {
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
         let bound = heavy.map_or(0.0, |(_, bound)| *bound);
-        Ok(SlabSums { values, groups, seconds, blocks: None, upload: Upload::default(), bound })
+        let (blocks, upload, sample) = Default::default();
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
     }
 
     fn prepare(
@@ -318,10 +327,14 @@ impl CpuWorker<'_> {
             && made.heavy.is_none()
         {
             // All that FP32 does not sum is regular in FP64, but for fallback pairs.
-            let single = batch.plan.fallback_in_single(slab, poles, true);
-            let (bands, tolerance) = (problem.bands(), problem.tolerance());
-            let single = single.with_heavy(bands, slab, batch, tolerance, LOST);
-            made.heavy = Some((single.mask_beside(fallback), single.bound));
+            made.heavy = Some(if slab.is_sample {
+                (vec![u32::MAX; fallback.mask.len()], 0.0)
+            } else {
+                let single = batch.plan.fallback_in_single(slab, poles, true);
+                let (bands, tolerance) = (problem.bands(), problem.tolerance());
+                let single = single.with_heavy(bands, slab, batch, tolerance, LOST);
+                (single.mask_beside(fallback), single.bound)
+            });
         }
         let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;
         if needs.clusters && !made.sorted.as_ref().is_some_and(is_sorted) {

@@ -91,6 +91,17 @@ pub struct SlabSums {
     pub upload: Upload,
     /// What single precision may lose of the sums at any energy: see [`crate::problem::heavy`].
     pub bound: f64,
+    /// Of groups that were summed in FP64 too.
+    pub sample: GroupSample,
+}
+
+/// What single precision has lost of the sums of some groups of `igp`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupSample {
+    /// How many igp they have.
+    pub igp: usize,
+    /// For each value the sums in single precision less those in FP64, then the sizes of these.
+    pub lost: Vec<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,6 +112,20 @@ pub struct Upload {
 }
 
 impl SlabSums {
+    /// Adds to the sample a group of this number and so many igp, of which these are the sums in FP64.
+    pub fn compare(&mut self, group: usize, igp: usize, double: &SlabSums) {
+        let GroupSample { igp: all, lost } = &mut self.sample;
+        *all += igp;
+        lost.resize(self.values.len() / self.groups, [0.0; 2]);
+        let single = self.values[group..].iter().step_by(self.groups);
+        for ((lost, single), double) in
+            lost.iter_mut().zip(single).zip(double.values.chunks(double.groups))
+        {
+            let double: f64 = double.iter().sum();
+            *lost = [lost[0] + (single - double), lost[1] + double.abs()];
+        }
+    }
+
     /// The sums at all energies, from those of its batches in their order; none without any.
     pub fn joined(batches: impl IntoIterator<Item = SlabSums>) -> Option<SlabSums> {
         batches.into_iter().reduce(|mut all, next| {
@@ -108,6 +133,7 @@ impl SlabSums {
             all.values.extend(next.values);
             all.seconds += next.seconds;
             all.bound = all.bound.max(next.bound);
+            all.sample.lost.extend(next.sample.lost);
             all.upload.bytes += next.upload.bytes;
             all.upload.seconds += next.upload.seconds;
             all
@@ -138,24 +164,15 @@ pub struct DeviceInfo {
     pub clock_mhz: Option<u32>,
     /// Memory in bytes.
     pub memory_bytes: u64,
+    /// How many times as many operations of FP32 a GPU does as of FP64, by its driver; not in records before that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_over_double: Option<u32>,
 }
 
 impl DeviceInfo {
     /// Whether it has the instructions of a version.
     pub fn runs(&self, gpu: &GpuVersion) -> bool {
         self.compute_capability.is_none_or(|capability| capability >= gpu.capability.into())
-    }
-
-    /// How many times as many operations of FP32 a GPU does as of FP64: CUDA C++ Programming Guide, "Throughput of native
-    /// arithmetic instructions"; of 10.3 by NVIDIA's peak rates of B300. Of a capability that is not listed there, none.
-    pub fn single_over_double(&self) -> Option<u32> {
-        let ComputeCapability { major, minor } = self.compute_capability?;
-        match (major, minor) {
-            (7, 0 | 2) | (8, 0) | (9, 0) | (10, 0) => Some(2),
-            (7, 5) => Some(32),
-            (8, 6 | 9) | (10, 3) | (12, 0) => Some(64),
-            _ => None,
-        }
     }
 
     /// The back end that the device runs.

@@ -12,8 +12,8 @@ use gpp_cpu::pool::{STACK, starting};
 
 use crate::devices::device::HOST;
 pub use crate::devices::device::{
-    Advance, ComputeCapability, Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker,
-    entry, grid,
+    Advance, ComputeCapability, Control, Device, DeviceInfo, GroupSample, KernelInfo, SlabSums,
+    Upload, Worker, entry, grid,
 };
 use crate::error::{Error, Named, Result, invalid};
 

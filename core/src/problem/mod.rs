@@ -397,6 +397,16 @@ impl Problem {
         Problem { tolerance, ..self }
     }
 
+    /// Fails if FP32 has no room for the energies, so that single precision would sum all pairs in FP64.
+    pub fn require_single(&self) -> Result<()> {
+        let largest = self.bands.wx().iter().fold(0.0f64, |largest, w| largest.max(w.abs()));
+        if largest <= heavy::SIZES[1] {
+            return Ok(());
+        }
+        let what = format!("|ω − e(n)| of {largest:e} eV is too large: all would be in double");
+        Err(invalid("single precision", what))
+    }
+
     pub fn tolerance(&self) -> f64 {
         self.tolerance
     }

@@ -231,6 +231,7 @@ impl Slab {
             ncouls: self.ncouls,
             nbands: self.nbands,
             share: [0, 1],
+            is_sample: false,
         }
     }
 }
@@ -257,6 +258,8 @@ pub struct SlabView<'a> {
     aqsm_local: MatrixRows<'a>,
     /// Which share of its sorted pairs is summed, and of how many.
     pub share: [usize; 2],
+    /// Whether a part of the slab that was begun before is summed once more, in FP64.
+    pub is_sample: bool,
 }
 
 impl<'a> SlabView<'a> {
@@ -313,6 +316,15 @@ impl<'a> SlabView<'a> {
     /// Matrix elements of G′, `(len, nbands)`.
     pub fn aqsm_local(self) -> MatrixRows<'a> {
         self.aqsm_local
+    }
+
+    /// A part of it that is summed once more, in FP64.
+    ///
+    /// # Panics
+    /// As [`SlabView::part`].
+    #[must_use]
+    pub fn sample(self, igp: Range<usize>) -> SlabView<'a> {
+        SlabView { is_sample: true, ..self.part(igp) }
     }
 
     /// A part of it; `igp` in the problem's numbers.

@@ -1,17 +1,15 @@
 //! One term by the definition, the terms of a problem, and what sums of them come to.
 
-use std::ops::{Add, Div, Mul, Neg, Sub};
-
 use gpp_kernels::arrays::Limits;
-use num_complex::Complex;
+use num_complex::Complex64;
 use rayon::prelude::*;
-use twofloat::TwoFloat;
 
 use crate::error::Result;
 use crate::problem::{CheckedBands, Problem, SlabView, Slabs, Sums};
 use crate::progress::Bars;
+use crate::reference::ComplexSum;
 
-// One term by the definition, in any precision, with what rounding may decide about it: `ssx` and `sch` are products of
+// One term by the definition, with what rounding may decide about it: `ssx` and `sch` are products of
 // `ω̃/(w − ω̃)`, `ω̃/(w + ω̃)` and `eps`, so no digits are lost near a pole.
 
 /// `|delw|²` that the second branch needs to exceed.
@@ -27,33 +25,6 @@ pub const VANISHING: [f64; 2] = [1e-130, 1e-250];
 /// to half of the smallest subnormal number, ε/2 of this, and what follows multiplies that by other factors.
 pub const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
-/// A real number of some precision.
-pub trait Number:
-    Copy
-    + From<f64>
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-{
-    fn rounded(self) -> f64;
-}
-
-impl Number for f64 {
-    #[inline(always)]
-    fn rounded(self) -> f64 {
-        self
-    }
-}
-
-impl Number for TwoFloat {
-    fn rounded(self) -> f64 {
-        self.hi()
-    }
-}
-
 /// The factors of a term that depend on band and energy only.
 #[derive(Clone, Copy)]
 pub struct Energy {
@@ -67,9 +38,9 @@ pub struct Energy {
 }
 
 #[derive(Clone, Copy)]
-pub struct ReferenceTerm<T> {
-    pub ssx: Complex<T>,
-    pub sch: Complex<T>,
+pub struct ReferenceTerm {
+    pub ssx: Complex64,
+    pub sch: Complex64,
     /// Sizes of what rounding may add to either, or take away.
     pub undecided: [f64; 2],
     /// Sizes of what either multiplies `eps` by, zero if that is no number.
@@ -86,33 +57,29 @@ impl Energy {
 
     /// The term of one pair, with selects for the branches.
     #[inline(always)]
-    pub fn term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
+    pub fn term(self, wtilde: Complex64, eps: Complex64) -> ReferenceTerm {
         if self.has_window {
             return self.windowed_term(wtilde, eps);
         }
-        let number = |z: Complex<f64>| Complex { re: T::from(z.re), im: T::from(z.im) };
-        let (w, wtilde, eps) = (T::from(self.w), number(wtilde), number(eps));
-        let zero = Complex { re: T::from(0.0), im: T::from(0.0) };
-        let wdiff = Complex { re: w - wtilde.re, im: -wtilde.im };
-        let wsum = Complex { re: w + wtilde.re, im: wtilde.im };
+        let wdiff = Complex64::new(self.w - wtilde.re, -wtilde.im);
+        let wsum = Complex64::new(self.w + wtilde.re, wtilde.im);
         let (delw, behind) = (over(wtilde, wdiff), over(wtilde, wsum));
-        let (wdiffr, delwr) = (norm_sqr(wdiff), norm_sqr(delw));
+        let (wdiffr, delwr) = (wdiff.norm_sqr(), delw.norm_sqr());
 
-        let first = (wdiffr > T::from(self.limittwo)) & (delwr < T::from(self.limitone));
-        let second = !first & (delwr > T::from(TOL_ZERO));
+        let first = (wdiffr > self.limittwo) & (delwr < self.limitone);
+        let second = !first & (delwr > TOL_ZERO);
         // ssx / eps of either branch.
-        let far = times(delw, behind);
-        let near = Complex { re: behind.re * T::from(-0.5), im: behind.im * T::from(-0.5) };
+        let far = delw * behind;
+        let near = behind * -0.5;
         let quotient = select(first, far, near);
-        let size2 = norm_sqr(quotient);
+        let size2 = quotient.norm_sqr();
         let cutoff2 = self.cutoff * self.cutoff;
-        let kept = (size2 <= T::from(cutoff2)) | (self.cutoff == f64::INFINITY);
-        let sch = times(delw, eps);
+        let kept = (size2 <= cutoff2) | (self.cutoff == f64::INFINITY);
+        let sch = delw * eps;
 
         // A comparison decides only if the other does not.
         let (two, one) = (is_close(wdiffr, self.limittwo), is_close(delwr, self.limitone));
-        let branch = two & ((delwr < T::from(self.limitone)) | one)
-            | one & ((wdiffr > T::from(self.limittwo)) | two);
+        let branch = two & ((delwr < self.limitone) | one) | one & ((wdiffr > self.limittwo) | two);
         let size = size(eps);
         let quotients = [quotient, delw].map(|z| size_of(z, 1.0));
         let [far, near, delw] = [far, near, delw].map(|z| size_of(z, size));
@@ -124,41 +91,34 @@ impl Energy {
             0.0
         };
         ReferenceTerm {
-            ssx: select((first | second) & kept, times(quotient, eps), zero),
-            sch: select(first, sch, zero),
+            ssx: select((first | second) & kept, quotient * eps, Complex64::ZERO),
+            sch: select(first, sch, Complex64::ZERO),
             undecided: [either + vanishing + cut, if branch { delw } else { 0.0 }],
             quotients,
         }
     }
-}
 
-impl Energy {
     /// The term of a real pole, whose quotients within the window are broadened.
     #[inline(always)]
-    fn windowed_term<T: Number>(self, wtilde: Complex<f64>, eps: Complex<f64>) -> ReferenceTerm<T> {
-        let (w, pole, half) = (T::from(self.w), T::from(wtilde.re), T::from(0.5));
-        let (zero, window2) = (T::from(0.0), T::from(self.limittwo));
+    fn windowed_term(self, wtilde: Complex64, eps: Complex64) -> ReferenceTerm {
+        let (pole, window2) = (wtilde.re, self.limittwo);
         // ω̃ times a quotient, and whether rounding may decide.
-        let quotient = |x: T, window: f64| {
+        let quotient = |x: f64, window: f64| {
             let is_inside = x * x <= window2;
-            let size2 = x * x + if is_inside { window2 } else { zero };
-            let im = if is_inside { T::from(window) } else { zero };
-            (
-                Complex { re: pole * x / size2, im: pole * im / size2 },
-                is_close(x * x, self.limittwo),
-            )
+            let size2 = x * x + if is_inside { window2 } else { 0.0 };
+            let im = if is_inside { window } else { 0.0 };
+            (Complex64::new(pole * x / size2, pole * im / size2), is_close(x * x, window2))
         };
-        let window = self.limittwo.sqrt();
-        let (q, q_is_close) = quotient(w - pole, -window);
-        let (p, p_is_close) = quotient(w + pole, window);
-        let both = Complex { re: (q.re - p.re) * half, im: (q.im - p.im) * half };
-        let eps = Complex { re: T::from(eps.re), im: T::from(eps.im) };
+        let window = window2.sqrt();
+        let (q, q_is_close) = quotient(self.w - pole, -window);
+        let (p, p_is_close) = quotient(self.w + pole, window);
+        let both = (q - p) * 0.5;
         // At the bound all three are of one size.
         let undecided = [(&q, q_is_close), (&p, p_is_close)]
             .map(|(&of, is_close)| if is_close { 2.0 * size_of(of, size(eps)) } else { 0.0 });
         ReferenceTerm {
-            ssx: times(both, eps),
-            sch: times(q, eps),
+            ssx: both * eps,
+            sch: q * eps,
             undecided: [undecided[0] + undecided[1], undecided[0]],
             quotients: [size_of(both, 1.0), size_of(q, 1.0)],
         }
@@ -167,8 +127,8 @@ impl Energy {
 
 /// Whether rounding may take `a` for less than `b`, or for more.
 #[inline(always)]
-fn is_close<T: Number>(a: T, b: f64) -> bool {
-    (a.rounded() - b).abs() <= UNDECIDED * b && b > 0.0 && b < f64::INFINITY
+fn is_close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= UNDECIDED * b && b > 0.0 && b < f64::INFINITY
 }
 
 /// What a factor of this size makes an error grow by that is in another factor of a product.
@@ -179,37 +139,26 @@ pub fn growth(size: f64) -> f64 {
 
 /// `|z|` by the 1-norm.
 #[inline(always)]
-pub fn size<T: Number>(z: Complex<T>) -> f64 {
-    z.re.rounded().abs() + z.im.rounded().abs()
+pub fn size(z: Complex64) -> f64 {
+    z.re.abs() + z.im.abs()
 }
 
 /// `|z|·factor`, zero if that is no number.
 #[inline(always)]
-fn size_of<T: Number>(z: Complex<T>, factor: f64) -> f64 {
+fn size_of(z: Complex64, factor: f64) -> f64 {
     let product = size(z) * factor;
     if product < f64::INFINITY { product } else { 0.0 }
 }
 
 #[inline(always)]
-fn norm_sqr<T: Number>(z: Complex<T>) -> T {
-    z.re * z.re + z.im * z.im
-}
-
-/// `a·b`.
-#[inline(always)]
-pub fn times<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+fn over(a: Complex64, b: Complex64) -> Complex64 {
+    let norm = b.norm_sqr();
+    Complex64::new((a.re * b.re + a.im * b.im) / norm, (a.im * b.re - a.re * b.im) / norm)
 }
 
 #[inline(always)]
-fn over<T: Number>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    let norm = norm_sqr(b);
-    Complex { re: (a.re * b.re + a.im * b.im) / norm, im: (a.im * b.re - a.re * b.im) / norm }
-}
-
-#[inline(always)]
-fn select<T: Number>(condition: bool, a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    Complex { re: if condition { a.re } else { b.re }, im: if condition { a.im } else { b.im } }
+fn select(condition: bool, a: Complex64, b: Complex64) -> Complex64 {
+    Complex64::new(if condition { a.re } else { b.re }, if condition { a.im } else { b.im })
 }
 
 /// All bands and `ig` of a problem, at some energies, of some `igp`.
@@ -285,9 +234,9 @@ impl<'a> Terms<'a> {
     }
 
     /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
-    pub(super) fn total<S: Sum>(
+    pub(super) fn total(
         &self,
-        column: impl Fn(&CheckedBands, SlabView, usize, &[usize]) -> Vec<[BoundedSum<S>; 2]> + Sync,
+        column: impl Fn(&CheckedBands, SlabView, usize, &[usize]) -> Vec<[BoundedSum; 2]> + Sync,
         progress: Bars,
     ) -> Result<Evaluation> {
         let bar = progress.bar("serial reference", self.igp() as u64);
@@ -297,7 +246,7 @@ impl<'a> Terms<'a> {
             column
         })?;
         drop(bar);
-        let mut totals = vec![[BoundedSum::<S>::default(); 2]; self.energies.len()];
+        let mut totals = vec![[BoundedSum::default(); 2]; self.energies.len()];
         for column in &columns {
             for (total, parts) in totals.iter_mut().zip(column) {
                 total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
@@ -307,7 +256,7 @@ impl<'a> Terms<'a> {
             asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
             ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
         };
-        let sizes = |size_of_sum: fn(&BoundedSum<S>) -> f64| {
+        let sizes = |size_of_sum: fn(&BoundedSum) -> f64| {
             totals.iter().map(|[ssx, sch]| [size_of_sum(ssx), 0.5 * size_of_sum(sch)]).collect()
         };
         let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
@@ -315,28 +264,20 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A sum in more digits than its value has.
-pub trait Sum: Copy + Default + Send {
-    /// Adds another sum.
-    fn merge(&mut self, other: &Self);
-    /// The sum, rounded.
-    fn value(&self) -> Complex<f64>;
-}
-
 /// A sum, how large its terms are, and what rounding may decide of it.
 #[derive(Clone, Copy, Default)]
-pub struct BoundedSum<S> {
+pub struct BoundedSum {
     /// The sum itself.
-    pub sum: S,
+    pub sum: ComplexSum,
     /// Σ|terms| by the 1-norm, with what products below the smallest normal number may lose.
     pub magnitude: f64,
     /// What rounding may add or take away.
     pub undecided: f64,
 }
 
-impl<S: Sum> BoundedSum<S> {
+impl BoundedSum {
     /// Adds another sum and its bounds.
-    pub fn merge(&mut self, other: &BoundedSum<S>) {
+    pub fn merge(&mut self, other: &BoundedSum) {
         self.sum.merge(&other.sum);
         self.magnitude += other.magnitude;
         self.undecided += other.undecided;

@@ -4,30 +4,17 @@
 mod definition;
 
 use gpp_kernels::kernel::Precision;
-use num_complex::{Complex, Complex64};
-use twofloat::TwoFloat;
+use num_complex::Complex64;
 
 use crate::catalogue::Version;
 use crate::error::Result;
 use crate::problem::heavy::widest;
-use crate::problem::{CheckedBands, Extents, Header, SlabView, Slabs};
+use crate::problem::{CheckedBands, Extents, Header, SlabView};
 use crate::progress::Bars;
 pub use crate::reference::definition::{
-    BoundedSum, Energy, Evaluation, Number, ReferenceTerm, Scale, Sum, Terms,
+    BoundedSum, Energy, Evaluation, ReferenceTerm, Scale, Terms,
 };
-use crate::reference::definition::{UNDERFLOW, VANISHING, growth, size, times};
-
-/// The most terms that are evaluated in double-double numbers: a second on two cores.
-pub const MAX_PRECISE_TERMS: u64 = 4_000_000;
-
-/// Evaluates terms of a problem, slab by slab: in double-double numbers if they are few.
-///
-/// # Errors
-/// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
-pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> Result<Evaluation> {
-    let terms = terms.into();
-    if terms.count() <= MAX_PRECISE_TERMS { precisely(terms) } else { serially(terms, progress) }
-}
+use crate::reference::definition::{UNDERFLOW, VANISHING, growth, size};
 
 // How far sums may be from exact ones.
 //
@@ -72,72 +59,18 @@ fn chain(header: &Header) -> f64 {
     (thread + blocks / 512.0 + 2.0 * (5.0 + 16.0)).min(terms)
 }
 
-type Precise = Complex<TwoFloat>;
-
-/// [`evaluate`] in double-double numbers: terms and sums have some 30 digits.
-pub fn precisely(terms: Terms) -> Result<Evaluation> {
-    terms.total(precise_column, Bars::NONE)
-}
-
-fn precise_column(
-    bands: &CheckedBands,
-    slab: SlabView,
-    igp: usize,
-    energies: &[usize],
-) -> Vec<[BoundedSum<Precise>; 2]> {
-    let Extents { nbands, ncouls, nw, .. } = bands.extents();
-    let limits = bands.limits();
-    let number = |z: Complex<f64>| Complex { re: TwoFloat::from(z.re), im: TwoFloat::from(z.im) };
-    let scaled = |z: Precise, x: f64| Complex { re: z.re * x, im: z.im * x };
-
-    let vcoul = slab.vcoul_loc()[igp];
-    let mut sums = vec![[BoundedSum::default(); 2]; energies.len()];
-    for n in 0..nbands {
-        let aqsm = number(slab.aqsm_local().column(n)[igp].conj());
-        let of_igp = growth(vcoul.abs()) * growth(size(aqsm)) * growth(bands.occ()[n]);
-        for ig in 0..ncouls {
-            let pair = igp * ncouls + ig;
-            let (wtilde, eps) = (slab.wtilde()[pair], slab.eps()[pair]);
-            let aqsn = number(bands.aqsn()[n * ncouls + ig]);
-            let ach = scaled(times(aqsm, aqsn), vcoul);
-            let grown = of_igp * growth(size(aqsn)) * growth(size(eps));
-            let asx = scaled(ach, bands.occ()[n]);
-            for (&iw, sum) in energies.iter().zip(&mut sums) {
-                let energy = Energy::new(bands.wx()[n * nw + iw], limits);
-                let term = energy.term::<TwoFloat>(wtilde, eps);
-                let values = [(term.ssx, asx), (term.sch, ach)];
-                for (part, (value, factor)) in values.into_iter().enumerate() {
-                    let (value, factor) = (times(value, factor), size(factor));
-                    let underflow = UNDERFLOW * grown * growth(term.quotients[part]);
-                    let magnitude = size(value) + VANISHING[part] * factor * size(eps) + underflow;
-                    let undecided = factor * term.undecided[part];
-                    sum[part].merge(&BoundedSum { sum: value, magnitude, undecided });
-                }
-            }
-        }
-    }
-    sums
-}
-
-impl Sum for Precise {
-    fn merge(&mut self, other: &Precise) {
-        *self = Complex { re: self.re + other.re, im: self.im + other.im };
-    }
-
-    fn value(&self) -> Complex<f64> {
-        Complex::new(self.re.into(), self.im.into())
-    }
-}
-
 /// Interleaved sums, as many as the widest vectors hold.
 const LANES: usize = 8;
 
-/// [`evaluate`] in double numbers, term by term, with compensated sums.
+/// Evaluates terms of a problem, slab by slab, one by one, with compensated sums.
 ///
 /// For one column, band and energy the factor `vcoul·conj(aqsm)` is outside the sum over `ig`, of 8 interleaved
 /// compensated sums. Columns are added in order and nothing is fused: bits depend on neither threads nor vectors.
-pub fn serially(terms: Terms, progress: impl Into<Bars>) -> Result<Evaluation> {
-    terms.total(column, progress.into())
+///
+/// # Errors
+/// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
+pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> Result<Evaluation> {
+    terms.into().total(column, progress.into())
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
@@ -146,14 +79,14 @@ fn column(
     slab: SlabView,
     igp: usize,
     energies: &[usize],
-) -> Vec<[BoundedSum<ComplexSum>; 2]> {
+) -> Vec<[BoundedSum; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
-    let mut sums = vec![[BoundedSum::<ComplexSum>::default(); 2]; energies.len()];
+    let mut sums = vec![[BoundedSum::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
         let aqsm = slab.aqsm_local().column(n)[igp];
@@ -174,7 +107,7 @@ fn column(
 /// Adds what a band gives to the sums of `ssx` and of `sch` for one `igp`, by its [`sums_over_ig`], `aqsm`, `vcoul` and
 /// occupation.
 pub fn add_sums_over_ig(
-    totals: &mut [BoundedSum<ComplexSum>; 2],
+    totals: &mut [BoundedSum; 2],
     (sums, sizes): &SumsOverG,
     aqsm: Complex64,
     vcoul: f64,
@@ -210,8 +143,8 @@ pub fn sums_over_ig(
                 [wtilde, eps, aqsn],
                 #[inline(always)]
                 |[wtilde, eps, aqsn]| {
-                    let term = energy.term::<f64>(wtilde, eps);
-                    let (asx, ach) = (times(term.ssx, aqsn), times(term.sch, aqsn));
+                    let term = energy.term(wtilde, eps);
+                    let (asx, ach) = (term.ssx * aqsn, term.sch * aqsn);
                     let factor = size(aqsn);
                     let vanishing = VANISHING.map(|part| part * factor * size(eps));
                     let quotient = term.quotients[0].max(term.quotients[1]);
@@ -317,77 +250,16 @@ impl<const N: usize> CompensatedSums<N> {
 /// Sums of real and imaginary parts.
 pub type ComplexSum = CompensatedSums<2>;
 
-impl Sum for ComplexSum {
-    fn merge(&mut self, other: &ComplexSum) {
+impl ComplexSum {
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &ComplexSum) {
         self.add(&other.sums);
         self.add(&other.lost);
     }
 
-    fn value(&self) -> Complex64 {
+    /// The sum, rounded.
+    pub fn value(&self) -> Complex64 {
         let [re, im] = self.values();
         Complex64::new(re, im)
     }
-}
-
-// The static CH: `−½ Σ vcoul · eps · conj(aqsm) · aqsn`, with the factors of a column and band outside of the sum over `ig`.
-
-/// A static CH and how large its terms are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StaticChReference {
-    /// The sum that a kernel must find, in the unit of `vcoul`.
-    pub sum: Complex64,
-    /// Σ|terms|.
-    pub magnitude: f64,
-}
-
-pub fn static_ch<'a>(
-    problem: impl Into<Slabs<'a>>,
-    progress: impl Into<Bars>,
-) -> Result<StaticChReference> {
-    let terms = Terms::from(problem.into());
-    let bar = progress.into().bar("static CH, to compare with", terms.igp() as u64);
-    let columns = terms.columns(|bands, slab, igp| {
-        let column = static_column(bands, slab, igp);
-        bar();
-        column
-    })?;
-    drop(bar);
-    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
-    for column in columns {
-        sum.add(&[column.sum.re, column.sum.im]);
-        magnitude += column.magnitude;
-    }
-    Ok(StaticChReference { sum: sum.value() * -0.5, magnitude: magnitude * 0.5 })
-}
-
-/// The sums over `n` and `ig` for one `igp` of a slab, without the factor −½.
-fn static_column(bands: &CheckedBands, slab: SlabView, igp: usize) -> StaticChReference {
-    let Extents { nbands, ncouls, .. } = bands.extents();
-    let eps = &slab.eps()[igp * ncouls..(igp + 1) * ncouls];
-    let vcoul = slab.vcoul_loc()[igp];
-    let (mut sum, mut magnitude) = (ComplexSum::default(), 0.0);
-    for n in 0..nbands {
-        let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-        let aqsm = slab.aqsm_local().column(n)[igp].conj();
-        let factor = aqsm * vcoul;
-        let ([re, im], [size_over_ig, grown]) = widest(
-            #[inline(always)]
-            || {
-                sum_in_lanes(
-                    [eps, aqsn],
-                    #[inline(always)]
-                    |[eps, aqsn]| {
-                        let term = times(eps, aqsn);
-                        let grown = growth(size(eps)) * growth(size(aqsn));
-                        ([term.re, term.im], [size(term), grown])
-                    },
-                )
-            },
-        );
-        let over_ig = factor * Complex64::new(re, im);
-        sum.add(&[over_ig.re, over_ig.im]);
-        let grown = growth(vcoul.abs()) * growth(size(aqsm)) * grown;
-        magnitude += size(factor) * size_over_ig + UNDERFLOW * grown;
-    }
-    StaticChReference { sum: sum.value(), magnitude }
 }

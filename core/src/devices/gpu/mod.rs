@@ -100,6 +100,9 @@ impl Gpu {
             uuid: Some(context.uuid()?),
             clock_mhz: Some(context.attribute(Attribute::ClockRate)? / 1000),
             memory_bytes: context.memory()?.1,
+            single_over_double: Some(
+                context.attribute(Attribute::SingleToDoublePrecisionPerfRatio)?,
+            ),
         };
         Ok(Gpu {
             info,

@@ -181,7 +181,10 @@ impl BandBuffers {
         let (bands, order) = (to.problem.bands(), to.problem.order());
         let prepared = preparation(layout);
         let wanted = (bands.id(), bands.elements_id(), layout);
-        if self.of != Some(wanted) {
+        // The matrix of the single layout begins with that of the planned one.
+        let has_more =
+            layout == Layout::Planned && self.of == Some((wanted.0, wanted.1, Layout::Single));
+        if self.of != Some(wanted) && !has_more {
             let is_same = |(energies, _, in_layout): (Id, Id, Layout)| {
                 (energies, in_layout) == (wanted.0, wanted.2)
             };

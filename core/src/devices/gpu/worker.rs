@@ -17,13 +17,13 @@ use num_complex::Complex64;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid,
+    Control, Device, DeviceInfo, GroupSample, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::{Gauge, nvml::NvmlGauge};
 use crate::devices::gpu::Gpu;
 use crate::devices::gpu::driver::{
-    Buffer, Context, Event, ForeignStream, FunctionAttribute, GpuStream, Pinned, Transfer,
+    Buffer, Context, Event, ForeignStream, FunctionAttribute, GpuStream, Pinned, Transfer, Visit,
 };
 use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
@@ -74,6 +74,8 @@ struct GpuWorker<'a> {
     arrays: Box<dyn DerefMut<Target = GpuArrays> + Send + 'a>,
     /// Slots: first those in flight in the order of their launches, then the others, the last one used at the end.
     order: VecDeque<usize>,
+    /// Those of samples that are not in flight.
+    samples: Vec<usize>,
     in_flight: usize,
     /// Slots at most: as many as there are slabs, if all find room.
     most: usize,
@@ -126,13 +128,25 @@ impl<'a> GpuWorker<'a> {
         problem: &'a Problem,
         arrays: Box<dyn DerefMut<Target = GpuArrays> + Send + 'a>,
     ) -> GpuWorker<'a> {
-        let order = (0..arrays.slots.len()).collect();
-        GpuWorker { gpu, problem, on_gpu: None, arrays, order, in_flight: 0, most: 1, batch: None }
+        let (samples, order): (Vec<_>, Vec<_>) =
+            (0..arrays.slots.len()).partition(|slot| arrays.slots[*slot].is_sample);
+        let (order, on_gpu, batch) = (order.into(), None, None);
+        GpuWorker { gpu, problem, on_gpu, arrays, order, samples, in_flight: 0, most: 1, batch }
     }
 
     /// Chooses a slab's slot, next in the order: where it is in place, or an empty one, or the one unused longest.
     fn slot_for(&mut self, slab: SlabView) -> Result<usize> {
-        let slots = &self.arrays.slots;
+        let slots = &mut self.arrays.slots;
+        if slab.is_sample {
+            let is_there = |slot: &usize| slots[*slot].slab.holds(slab);
+            let place = self.samples.iter().position(is_there).unwrap_or(0);
+            if self.samples.is_empty() {
+                self.samples.push(slots.len());
+                slots.push(StreamSlot { is_sample: true, ..StreamSlot::new(&self.gpu.context)? });
+            }
+            self.order.insert(self.in_flight, self.samples.remove(place));
+            return Ok(self.order[self.in_flight]);
+        }
         let find = |is: &dyn Fn(&SlabBuffers) -> bool| {
             let mut free = self.order.iter().enumerate().skip(self.in_flight);
             free.find(|(_, slot)| is(&slots[**slot].slab)).map(|(place, _)| place)
@@ -140,7 +154,9 @@ impl<'a> GpuWorker<'a> {
         let found = find(&|buffers| buffers.holds(slab));
         let slot = match found.or_else(|| find(&|buffers| buffers.which.is_none())) {
             Some(place) => self.order.remove(place),
-            None if self.order.len() < self.most => {
+            None if self.order.iter().filter(|slot| !slots[**slot].is_sample).count()
+                < self.most =>
+            {
                 self.arrays.slots.push(StreamSlot::new(&self.gpu.context)?);
                 Some(self.arrays.slots.len() - 1)
             }
@@ -153,10 +169,12 @@ impl<'a> GpuWorker<'a> {
 
     /// Frees what is in place of slabs, and has at most `most` slots from now on.
     fn empty_slots(&mut self, most: usize) -> Result<()> {
-        for &slot in self.order.iter().skip(self.in_flight) {
+        for &slot in self.order.iter().skip(self.in_flight).chain(&self.samples) {
             self.arrays.slots[slot].clear(&self.gpu.context)?;
         }
-        self.order.truncate(most);
+        let in_flight = self.order.iter().take(self.in_flight);
+        let samples = in_flight.filter(|slot| self.arrays.slots[**slot].is_sample).count();
+        self.order.truncate(most + samples);
         self.most = most;
         Ok(())
     }
@@ -318,7 +336,8 @@ const STREAMING: usize = 2;
 
 impl Worker for GpuWorker<'_> {
     fn expect(&mut self, slabs: usize) -> Result<()> {
-        self.order = (0..self.arrays.slots.len()).collect();
+        let slots = &self.arrays.slots;
+        self.order = (0..slots.len()).filter(|slot| !slots[*slot].is_sample).collect();
         self.empty_slots(slabs.max(STREAMING))
     }
 
@@ -339,7 +358,11 @@ impl Worker for GpuWorker<'_> {
     ) -> Result<()> {
         let gpu = kernel.require_gpu()?;
         match self.launch(slab, batch, gpu) {
-            Err(error) if error.is_of_device_memory() && self.order.len() > STREAMING => {
+            Err(error)
+                if error.is_of_device_memory()
+                    && self.order.len() > STREAMING
+                    && !slab.is_sample =>
+            {
                 // Not all slabs find room: none stays until its next turn.
                 self.empty_slots(STREAMING)?;
                 self.launch(slab, batch, gpu)
@@ -362,7 +385,10 @@ impl Worker for GpuWorker<'_> {
 
     fn finish(&mut self) -> Result<SlabSums> {
         let first = self.order.pop_front().expect("there is a slot");
-        self.order.push_back(first);
+        match self.arrays.slots[first].is_sample {
+            true => self.samples.push(first),
+            false => self.order.push_back(first),
+        }
         self.in_flight -= 1;
         self.arrays.slots[first].finish()
     }
@@ -373,6 +399,8 @@ const ALIGNED: usize = 32;
 
 /// A stream with memory for a slab and its sums. Uploads of one slot run during the kernels of another.
 struct StreamSlot {
+    /// Whether it is for samples of the slabs of others.
+    is_sample: bool,
     /// First, so that what was launched is done before the rest is dropped.
     in_flight: Option<LaunchInFlight>,
     slab: SlabBuffers,
@@ -399,6 +427,7 @@ struct LaunchInFlight {
 impl StreamSlot {
     fn new(context: &Context) -> Result<StreamSlot> {
         Ok(StreamSlot {
+            is_sample: false,
             in_flight: None,
             slab: SlabBuffers::default(),
             room: context.buffer("partial sums", 0)?,
@@ -452,7 +481,8 @@ impl StreamSlot {
         let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
         self.results = Some(results);
         let seconds = seconds(&self.kernels, version)?;
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound })
+        let sample = GroupSample::default();
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
     }
 }
 
@@ -549,13 +579,21 @@ pub struct StateSlot {
     energies: Option<Id>,
 }
 
+/// It may be dropped on a caller's thread.
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let _visit = Visit::begin();
+        self.slots.clear();
+    }
+}
+
 impl Resident {
     /// For a caller's `wtilde` and `eps` at these addresses, `(ncouls, ngpown)` without gaps.
     ///
     /// # Safety
     /// They are on the device with the values of the problems that are summed, and nobody writes them while this is used.
     pub unsafe fn on_gpu(pairs: [u64; 2]) -> Resident {
-        Resident { on_gpu: Some(pairs), ..Resident::default() }
+        Resident { on_gpu: Some(pairs), slots: Vec::new() }
     }
 
     pub fn is_on_gpu(&self) -> bool {

@@ -44,7 +44,7 @@ pub const TOLERANCE: f64 = 1e-7;
 const FEWEST: usize = 100;
 
 /// Poles and energies, in eV, whose squares and reciprocals are FP32 numbers.
-const SIZES: [f64; 2] = [1.0 / (1u64 << 30) as f64, (1u64 << 40) as f64];
+pub const SIZES: [f64; 2] = [1.0 / (1u64 << 30) as f64, (1u64 << 40) as f64];
 
 /// Largest `sexcut` with a bound `|ω̃|²/sexcut` that is an FP32 number.
 const SHARPEST: f64 = (1u64 << 40) as f64;

@@ -255,6 +255,7 @@ pub enum DeviceAttribute {
     L2CacheSize = 38,
     ComputeCapabilityMajor = 75,
     ComputeCapabilityMinor = 76,
+    SingleToDoublePrecisionPerfRatio = 87,
 }
 
 #[derive(Clone, Copy)]

@@ -63,13 +63,12 @@ impl Context {
         let taken = self.budget.take(what, bytes as u64)?;
         let allocate = || DeviceMemory::allocate(bytes.max(1));
         let memory = InContext::new(&self.context, allocate)
-            .named(|| format!("allocation of {bytes} bytes for {what}"))
-            .map_err(|error| {
-                if !library::is_out_of_memory() {
-                    return error;
+            .named(|| format!("allocation for {what}"))
+            .map_err(|error| match error {
+                Error::Memory { free, .. } => {
+                    Error::device_memory(what, bytes as u64, free.unwrap_or(u64::MAX))
                 }
-                let free = library::memory().map_or(0, |(free, _)| free);
-                Error::device_memory(what, bytes as u64, free)
+                error => error,
             })?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
@@ -89,8 +88,12 @@ impl Context {
     /// Page-locked memory of the host for `length` elements, all zero.
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
-        let memory = InContext::new(&self.context, || LockedMemory::zeroed(bytes.max(1)))
-            .named(|| format!("allocation of {bytes} page-locked bytes for {what}"))?;
+        let memory =
+            InContext::new(&self.context, || LockedMemory::zeroed(bytes.max(1))).map_err(|_| {
+                // Memory of the host, which says the same code if it has no more.
+                let operation = format!("allocation of {bytes} page-locked bytes for {what}");
+                Error::driver(operation, library::last_failure())
+            })?;
         Ok(Pinned { memory, done: self.event()?, length, what, elements: PhantomData })
     }
 }
@@ -234,25 +237,6 @@ impl<T> Drop for Transfer<T> {
     fn drop(&mut self) {
         if let Some(pinned) = &self.pinned {
             let _ = pinned.done.wait(pinned.what);
-        }
-    }
-}
-
-/// Restores the context that was current on the calling thread when dropped.
-#[must_use]
-pub struct Visit(Option<usize>);
-
-impl Visit {
-    pub fn begin() -> Visit {
-        Visit(library::current().ok())
-    }
-}
-
-impl Drop for Visit {
-    fn drop(&mut self) {
-        if let Some(before) = self.0 {
-            // A context that was destroyed meanwhile cannot be current again.
-            let _ = library::set_current(before);
         }
     }
 }

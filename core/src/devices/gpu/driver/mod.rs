@@ -15,9 +15,9 @@ use crate::devices::gpu::driver::library::{CudaResult, Device, Kernel, Module, P
 pub use crate::devices::gpu::driver::library::{DeviceAttribute, FunctionAttribute};
 use crate::devices::gpu::driver::memory::{Budget, copy_in};
 pub use crate::devices::gpu::driver::memory::{
-    Buffer, Pinned, Transfer, Visit, fetched, is_on_device, require_on,
+    Buffer, Pinned, Transfer, fetched, is_on_device, require_on,
 };
-pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, GpuStream};
+pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, GpuStream, Visit};
 use crate::devices::gpu::driver::stream::{InContext, Operation};
 use crate::error::{Error, Result};
 

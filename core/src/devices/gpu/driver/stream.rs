@@ -15,7 +15,32 @@ pub trait Operation<T> {
 
 impl<T> Operation<T> for CudaResult<T> {
     fn named(self, operation: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|_| Error::driver(operation(), library::last_failure()))
+        self.map_err(|_| {
+            if library::is_out_of_memory() {
+                let free = library::memory().map_or(u64::MAX, |(free, _)| free);
+                return Error::device_memory(&operation(), 0, free);
+            }
+            Error::driver(operation(), library::last_failure())
+        })
+    }
+}
+
+/// Restores the context that was current on the calling thread when dropped.
+#[must_use]
+pub struct Visit(Option<usize>);
+
+impl Visit {
+    pub fn begin() -> Visit {
+        Visit(library::current().ok())
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            // A context that was destroyed meanwhile cannot be current again.
+            let _ = library::set_current(before);
+        }
     }
 }
 
