@@ -150,7 +150,10 @@ pub fn rooflines<'a>(profiles: &[Profile], ceilings: &'a Ceilings) -> Vec<Roofli
 }
 
 fn color(version: &str) -> RGBColor {
-    let color = COLORS[catalogue::place(version).unwrap_or(0) % COLORS.len()];
+    rgb(COLORS[catalogue::place(version).unwrap_or(0) % COLORS.len()])
+}
+
+fn rgb(color: u32) -> RGBColor {
     let [_, r, g, b] = color.to_be_bytes();
     RGBColor(r, g, b)
 }
@@ -307,7 +310,7 @@ impl Chart for Bars {
         shown.dedup();
         let color = |name: &str| {
             let place = shown.iter().position(|shown| *shown == series(name)).unwrap_or(0);
-            PARTS[place % PARTS.len()].1
+            rgb(OF_SERIES[place % OF_SERIES.len()])
         };
         // The longest bar leaves room for its number.
         let most = 1.12 * self.bars.iter().map(|(_, ms)| *ms).fold(1e-300, f64::max);
@@ -340,13 +343,17 @@ impl Chart for Bars {
         let mut x = left;
         for (place, name) in shown.iter().enumerate() {
             let square = [(x, SUBTITLE - 6), (x + 12, SUBTITLE + 6)];
-            on.draw(&Rectangle::new(square, PARTS[place % PARTS.len()].1.filled()))?;
+            on.draw(&Rectangle::new(square, rgb(OF_SERIES[place % OF_SERIES.len()]).filled()))?;
             on.draw_text(name, &middle(LABEL, HPos::Left), (x + 18, SUBTITLE))?;
             x += width(on, name, LABEL) + 40;
         }
         head(on, left, &self.title, "", x)
     }
 }
+
+/// Colours of the series of a chart: those of [`PARTS`], then others of [`COLORS`].
+const OF_SERIES: [u32; 8] =
+    [0x127cf4, 0xc75e00, 0x039953, 0xd052be, 0x908200, 0x03919d, 0xd73a7d, 0x7e75ff];
 
 /// Pixels from a bar to the next.
 const BAR: i32 = 26;

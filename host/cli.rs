@@ -170,6 +170,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub sigma_alone: bool,
 
+    /// Also sum the derivative of Σ with respect to ω at each energy, with Σ alone, by v15 or cpu:alone
+    #[arg(long, hide_short_help = true, conflicts_with = "precision")]
+    pub derivative: bool,
+
     /// Precision of terms: single sums Σ alone, with a bound on the error, by the version that `best` then names
     #[arg(long, value_name = "NAME", default_value = "double", value_parser = ["double", "single"], hide_short_help = true)]
     pub precision: String,
@@ -529,7 +533,7 @@ pub struct TableArgs {
     #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 
-    /// Draws the times of the first series as bars
+    /// Draws the times as bars, each series in its colour
     #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     pub plot: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::output::STOP;
 use crate::problem::{Problem, Sums};
-use crate::record::run::{LoadBalance, Measurement, Times};
+use crate::record::run::{DerivativeResult, LoadBalance, Measurement, Times};
 use crate::record::{ClockAndPower, Repetition, Span};
 use crate::reference::{Outcome, Reference, verify_version};
 
@@ -53,6 +53,7 @@ pub fn measure(
         let seconds = calculation.seconds;
         first_s.get_or_insert(seconds);
         deterministic &= last.as_ref().is_none_or(|last| same_bits(&last.sums, &calculation.sums));
+        deterministic &= last.as_ref().is_none_or(|last| last.derivative == calculation.derivative);
         last = Some(calculation);
         // The time in which a kernel is loaded is not part of the run.
         let elapsed = end - begin;
@@ -60,7 +61,8 @@ pub fn measure(
             Duration::try_from_secs_f64(seconds).map_or(elapsed, |timed| timed.min(elapsed));
         Ok((seconds, end - timed..end))
     })?;
-    let Calculation { sums, bound, blocks, workers, .. } = last.expect("at least one run is timed");
+    let Calculation { sums, derivative, bound, blocks, workers, .. } =
+        last.expect("at least one run is timed");
     engine.samples = version.is_single();
     let sampled = engine
         .samples
@@ -114,6 +116,7 @@ pub fn measure(
         simd: None,
         threads: None,
         sums,
+        derivative: derivative.map(DerivativeResult::new),
         error_bound,
         error_found,
         sample,

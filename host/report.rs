@@ -176,7 +176,7 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
 fn results(sections: &[Section]) -> Markup {
     html! { @for section in sections {
         @if sections.len() > 1 { h3 { (section.series) } }
-        @if !section.rows.is_empty() { figure { (PreEscaped(bars(section).inline())) } }
+        @if !section.rows.is_empty() { figure { (PreEscaped(bars(std::slice::from_ref(section)).inline())) } }
         (sheet(cells(section), true))
         p .note {
             "Medians of runs with the data on the device."
@@ -216,7 +216,7 @@ fn cards(measured: &Measured, steps: &[&str], sections: &[Section]) -> Markup {
 /// A card; a step that changes nothing has one line.
 fn one(card: &Card, is_noise: bool) -> Markup {
     let (id, diagnosis) = (card.version.as_str(), &card.diagnosis);
-    let heading = html! { a href=(format!("#{id}")) { (id) } " " (prose(&card.idea.title)) };
+    let heading = html! { a href=(format!("#{id}")) { (id) } " " (prose(&card.idea.change)) };
     if is_noise {
         return html! { article .card id=(id) {
             h3 { (heading) " " span .note { "No significant difference." } }

@@ -71,6 +71,12 @@ pub fn measured(
     let names = names.unwrap_or_else(|| default_names(args, back_end, &problem));
     let chosen = (problem.outline(), args.sigma_alone);
     let mut versions = match names {
+        BEST if args.derivative => vec![catalogue::with_derivative(back_end)],
+        "v15" if args.derivative => vec![catalogue::with_derivative(BackEnd::Gpu)],
+        "cpu:alone" if args.derivative => vec![catalogue::with_derivative(BackEnd::Cpu)],
+        _ if args.derivative => {
+            return Err(invalid("--derivative", "is of v15, cpu:alone or best alone").into());
+        }
         BEST if args.is_single() => {
             vec![catalogue::best_single_on(back_end, device.info().single_over_double)]
         }
@@ -103,7 +109,7 @@ pub fn measured(
     if ranks.size() > 1 {
         let ids: Vec<&str> = versions.iter().map(|version| version.id()).collect();
         let level = device.cpu().map(|(level, _)| level.to_string());
-        let checks = (args.no_verify, args.tolerance);
+        let checks = (args.no_verify, args.tolerance, args.derivative);
         let flags = (args.warmup, args.repeat, checks, limits.slab);
         let problem = problem::digest(&problem)?;
         let digest = format!("{problem} {ids:?} {level:?} {flags:?} {}", record::program());
@@ -177,7 +183,13 @@ fn sample(
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {
-        _ if args.is_single() || args.sigma_alone || args.problem.energies.is_some() => BEST,
+        _ if args.is_single()
+            || args.sigma_alone
+            || args.derivative
+            || args.problem.energies.is_some() =>
+        {
+            BEST
+        }
         _ if problem.poles() == Poles::Windowed => BEST,
         _ if problem.nw() > MINI_APPS_ENERGIES => BEST,
         BackEnd::Gpu => MAIN,
@@ -255,6 +267,11 @@ pub fn run_versions(
     let other = if is_known { None } else { reference_version(device.back_end(), versions) };
     let computed = other.map(|other| by_version(&mut engine, other, progress)).transpose()?;
     let reference = stored.or(computed);
+    let rates = if compares && versions.iter().any(|version| version.has_derivative()) {
+        reference::derivatives(slabs, progress)?
+    } else {
+        None
+    };
     let repetition = |version: Version| plan.repetition(version, session, slabs);
     let runs: usize = versions.iter().map(|&version| repetition(version).runs()).sum();
     let bar = progress.bar("running", runs as u64);
@@ -265,7 +282,9 @@ pub fn run_versions(
         bar.set_message(format!("{} on {}", version.id(), device.info().id));
         if ranks.is_root() {
             let reference = reference.as_ref();
-            run.results.push(measure(version, device, &mut engine, reference, times, &done)?);
+            let mut result = measure(version, device, &mut engine, reference, times, &done)?;
+            result.verify_derivative(slabs.problem(), rates.as_ref());
+            run.results.push(result);
         } else {
             for _ in 0..times.runs() {
                 engine.run_with(version, None, Control { advance: &done, stop: &STOP })?;

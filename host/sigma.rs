@@ -8,7 +8,7 @@ use crate::cli::{OutputArgs, SigmaArgs};
 use crate::engine::Sample;
 use crate::output::{check_outputs, document, is_stdout};
 use crate::ranks::Ranks;
-use crate::record::run::{Sigma, SigmaRow, UNIT};
+use crate::record::run::{Measurement, Sigma, SigmaRow, UNIT};
 use crate::reference::Verification;
 use crate::run::{measured, reported};
 use crate::summary::{reference, reservations, system};
@@ -56,7 +56,7 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{} ms: {what}", ms(result.times.median))?;
-    energies(rows, run.system.energy(), result.is_sigma_alone()).print(to)?;
+    energies(rows, run.system.energy(), result).print(to)?;
     match result.is_sigma_alone() {
         true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}")?,
         false => {
@@ -85,18 +85,30 @@ fn compared(verification: &Verification) -> String {
     format!("{}{}", outcome(verification.outcome), error.unwrap_or_default())
 }
 
-fn energies(rows: &[SigmaRow], energy: &str, is_alone: bool) -> TextTable {
+fn energies(rows: &[SigmaRow], energy: &str, result: &Measurement) -> TextTable {
     let part = |part: f64| format!("{part:+.6e}");
-    let columns: [Column<&SigmaRow>; 7] = [
+    let rate = |row: &SigmaRow| row.derivative.unwrap_or_default();
+    let sigma: [Column<&SigmaRow>; 5] = [
         (energy, &|row| format!("{:+.6}", row.shown_ev)),
         ("Re Σ", &|row| part(row.total().re)),
         ("Im Σ", &|row| part(row.total().im)),
+        ("Re dΣ/dω", &|row| part(rate(row).re)),
+        ("Im dΣ/dω", &|row| part(rate(row).im)),
+    ];
+    if result.is_sigma_alone() {
+        return TextTable::new(&sigma[..if result.derivative.is_some() { 5 } else { 3 }], rows);
+    }
+    let [energy, re, im, ..] = sigma;
+    let columns: [Column<&SigmaRow>; 7] = [
+        energy,
+        re,
+        im,
         ("Re SX", &|row| part(row.sx.re)),
         ("Im SX", &|row| part(row.sx.im)),
         ("Re CH", &|row| part(row.ch.re)),
         ("Im CH", &|row| part(row.ch.im)),
     ];
-    TextTable::new(&columns[..if is_alone { 3 } else { 7 }], rows)
+    TextTable::new(&columns, rows)
 }
 
 /// A row for each energy, every number to the last bit; of Σ alone without its parts.
@@ -104,10 +116,14 @@ pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     let parts = ["re_sx", "im_sx", "re_ch", "im_ch", "re_sigma", "im_sigma"];
     let first = if sigma.result.is_sigma_alone() { 4 } else { 0 };
-    csv.write_record(["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]))?;
+    let rates = sigma.result.derivative.iter().flat_map(|_| &["re_derivative", "im_derivative"]);
+    let head = ["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]);
+    csv.write_record(head.chain(rates))?;
     let above = |row: &SigmaRow| sigma.run.system.state_ev.map(|_| row.shown_ev);
     for row in &sigma.rows {
-        csv.serialize((above(row), row.omega_ev, &row.parts()[first..]))?;
+        let rate = row.derivative.iter().flat_map(|z| [z.re, z.im]);
+        let parts: Vec<f64> = row.parts()[first..].iter().copied().chain(rate).collect();
+        csv.serialize((above(row), row.omega_ev, parts))?;
     }
     csv.flush()
 }

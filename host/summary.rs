@@ -168,12 +168,17 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
             let energy = run.system.energy();
             let is_alone = sigma.result.is_sigma_alone();
-            let names = if is_alone { &["Σ"][..] } else { &["SX − X", "CH"] };
+            let has_derivative = sigma.result.derivative.is_some();
+            let names = match is_alone {
+                true if has_derivative => &["Σ", "dΣ/dω, per eV"][..],
+                true => &["Σ"],
+                false => &["SX − X", "CH"],
+            };
             let names = names.iter().map(|name| format!("  {name:^28}")).collect::<String>();
             writeln!(to, "{energy:>12}{names}")?;
             for row in &sigma.rows {
                 let both = [row.sx, row.ch];
-                let parts = both[usize::from(is_alone)..].iter();
+                let parts = both[usize::from(is_alone)..].iter().chain(&row.derivative);
                 let parts =
                     parts.map(|z| format!("  {:>28}", format!("{:+.6e} {:+.6e}i", z.re, z.im)));
                 writeln!(to, "{:>12}{}", shown(&row.shown_ev), parts.collect::<String>())?;
@@ -203,13 +208,27 @@ fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
         return "These versions were emulated on a CPU: their times say nothing about a GPU."
             .into();
     }
-    let is_baseline = |r: &&Measurement| catalogue::baseline(id) == Some(&r.version) && r.passed();
-    let baseline = results.iter().find(is_baseline).filter(|baseline| baseline.version != *id);
-    let over =
-        baseline.map_or(String::new(), |Measurement { version, times: baseline, .. }| {
-            format!(", {:.1} times as fast as {version}", baseline.median / times.median)
-        });
-    format!("Fastest: {id}, {} ms{over}.", ms(times.median))
+    let others = || results.iter().filter(|r| r.passed() && !r.emulated && r.version != *id);
+    // For few samples: whether their ranges overlap.
+    let is_as_fast = |other: &&Measurement| {
+        let overlap = || other.times.min <= times.max;
+        let differ = differ(times, &other.times).unwrap_or_else(|| !overlap());
+        !differ && other.times.median < 1.1 * times.median
+    };
+    let as_fast: Vec<&str> = others().filter(is_as_fast).map(|r| r.version.as_str()).collect();
+    let baseline = others().find(|r| catalogue::baseline(id) == Some(&r.version));
+    let mut line = format!("Fastest: {id}, {} ms", ms(times.median));
+    if let Some(Measurement { version, times: of_baseline, .. }) =
+        baseline.filter(|baseline| !is_as_fast(baseline))
+    {
+        let over = of_baseline.median / times.median;
+        let digits = if over < 1.1 { 2 } else { 1 };
+        line += &format!(", {over:.digits$} times as fast as {version}");
+    }
+    if !as_fast.is_empty() {
+        line += &format!("; equally fast within the spread: {}", as_fast.join(", "));
+    }
+    line + "."
 }
 
 pub fn partition(partition: &Partition) -> String {

@@ -22,18 +22,17 @@ pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
         return Err(invalid(path.display(), what).into());
     }
     if let Some(plot) = &args.plot {
-        let sections = self::sections(&run, "");
-        let section = sections.iter().find(|section| !section.rows.is_empty());
-        write_svg(plot, &bars(section.expect("one has a row")))?;
+        write_svg(plot, &bars(&self::sections(&run, "")))?;
     }
     print(|to| text(to, &sections))?;
     Ok(true)
 }
 
-/// The times of a section.
-pub fn bars(section: &Section) -> Bars {
+/// The times of these sections, of which there is at least one, in one chart.
+pub fn bars(sections: &[Section]) -> Bars {
     let bar = |row: &TableRow| (row.result.version.clone(), 1e3 * row.result.times.median);
-    Bars { title: section.title.clone(), bars: section.rows.iter().map(bar).collect() }
+    let rows = sections.iter().flat_map(|section| &section.rows);
+    Bars { title: sections[0].title.clone(), bars: rows.map(bar).collect() }
 }
 
 /// What was published of a version, measured on one V100.

@@ -15,7 +15,7 @@ use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
 use gpp::kernels::arrays::REPACK_SYMBOL;
 use gpp::kernels::offdiag::MatrixVersion;
 use gpp::kernels::single::COPY_SYMBOL;
-use gpp::kernels::versions::{self, ALL, PER_BAND};
+use gpp::kernels::versions::{self, ALL, OTHERS};
 use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
@@ -87,7 +87,7 @@ struct Spills {
 }
 
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let all = ALL.iter().copied().chain(PER_BAND);
+    let all = ALL.iter().copied().chain(OTHERS);
     let kernels = all.flat_map(|version| version.kernels);
     let entries = kernels.flat_map(|kernel| kernel.entries);
     let entries = entries.map(|entry| entry.symbol);

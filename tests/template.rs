@@ -1,4 +1,4 @@
-//! The template of docs/rust-to-ptx.md builds to PTX by the compiler of the kernels and, where there is a
+//! The template of docs/internals.md builds to PTX by the compiler of the kernels and, where there is a
 //! ptxas, assembles; docs and template say one thing.
 
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn builds() -> Result<(), Failed> {
 }
 
 fn quoted() -> Result<(), Failed> {
-    let docs = std::fs::read_to_string(root().join("docs/rust-to-ptx.md"))?;
+    let docs = std::fs::read_to_string(root().join("docs/internals.md"))?;
     let source = std::fs::read_to_string(root().join(TEMPLATE).join("src/lib.rs"))?;
     let blocks: Vec<&str> =
         docs.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();

@@ -69,6 +69,14 @@ fn sums_have_the_recorded_bits() {
             writeln!(found, "{problem} {} {hash:016x}", version.as_str().unwrap()).unwrap();
         }
     }
+    for (problem, version) in ["tiny", "tiny-complex", "gaas-complex.dat"]
+        .into_iter()
+        .flat_map(|problem| ["v15", "cpu:alone"].map(|version| (problem, version)))
+    {
+        let csv = gpp(problem, &["sigma", "--version", version, "--derivative", "--csv", "-"]);
+        let hash = XxHash64::oneshot(0, csv.as_bytes());
+        writeln!(found, "{problem} {version} derivative {hash:016x}").unwrap();
+    }
     for problem in ["tiny", "tiny-complex", "demo"] {
         let folder = tempfile::tempdir().unwrap();
         let prefix = folder.path().join("S");

@@ -179,6 +179,18 @@ module gpp
       integer(c_int32_t) :: status
     end function c_sums
 
+    function c_sums_and_derivative(handle, screening, bands, nw, omega, formula, sigma, derivative) &
+        bind(c, name='gpp_sums_and_derivative') result(status)
+      import :: c_bands, c_formula, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: handle, screening
+      type(c_bands), intent(in) :: bands
+      integer(c_int64_t), value :: nw
+      type(c_ptr), value :: omega
+      type(c_formula), intent(in) :: formula
+      type(c_ptr), value :: sigma, derivative
+      integer(c_int32_t) :: status
+    end function c_sums_and_derivative
+
     function c_sums_of_states(handle, count, states, formula) bind(c, name='gpp_sums_of_states') result(status)
       import :: c_formula, c_int32_t, c_int64_t, c_ptr, c_state
       type(c_ptr), value :: handle
@@ -341,7 +353,7 @@ contains
   ! the unit of vcoul and are this rank's: the caller sums them over ranks. After a failure they are unchanged.
   ! Energies are in eV, omega and e with the same zero.
   subroutine gpp_sums(calculator, wtilde, eps, vcoul, inv_igp_index, indinv, aqsn, aqsm, e, occ, omega, asx, ach, &
-      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window)
+      status, gamma, sexcut, aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative)
     type(gpp_calculator), intent(in) :: calculator
     ! As of gpp_place.
     complex(c_double_complex), intent(in), target :: wtilde(:, :), eps(:, :)
@@ -357,14 +369,14 @@ contains
     ! Whether all four matrices are on the GPU.
     logical, intent(in), optional :: on_device
     ! As of gpp_sums_at.
-    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:)
+    complex(c_double_complex), intent(inout), target, optional :: static_ch(:), ach_of_bands(:), derivative(:)
     integer, intent(in), optional :: iw
     logical, intent(in), optional :: sigma_alone
     type(c_screening), target :: screening
 
     call look_at(wtilde, eps, vcoul, inv_igp_index, indinv, on_device, screening, status)
     if (status == gpp_ok) call gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, &
-      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
+      aqsm_local, on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative, screening)
   end subroutine gpp_sums
 
   ! Computes screened exchange and Coulomb hole between all bands l and m at the energies omega: sx(l, m, iw) and
@@ -421,7 +433,7 @@ contains
 
   ! gpp_sums with the placed screening. Callers omit the last argument.
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, screening)
+      on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative, screening)
     type(gpp_calculator), intent(in) :: calculator
     ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
     complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
@@ -447,9 +459,12 @@ contains
     integer, intent(in), optional :: iw
     ! Whether only the sum of both is computed, the self-energy, and written to ach; asx is zero then.
     logical, intent(in), optional :: sigma_alone
+    ! The derivative of the self-energy with respect to omega, in the unit of vcoul per eV: (nw) or more. asx is zero
+    ! then and ach the self-energy, and neither static_ch nor ach_of_bands is possible.
+    complex(c_double_complex), intent(inout), target, optional :: derivative(:)
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
-    type(c_ptr) :: given, at_omega, to(4)
+    type(c_ptr) :: given, at_omega, to(4), rate
     integer :: nbands, rows(2)
     integer(c_int64_t) :: energy
 
@@ -476,6 +491,15 @@ contains
     if (present(iw)) energy = iw
     given = c_null_ptr
     if (present(screening)) given = c_loc(screening)
+    if (present(derivative)) then
+      rate = at('derivative', derivative, size(omega), status)
+      if (present(static_ch) .or. present(ach_of_bands)) status = &
+        c_refuse('derivative is not possible with static_ch or ach_of_bands'//c_null_char)
+      if (status == gpp_ok) status = c_sums_and_derivative(calculator%handle, given, bands, int(size(omega), c_int64_t), &
+        at_omega, limits(gamma, sexcut, eta, window), to(2), rate)
+      if (status == gpp_ok) asx(:size(omega)) = 0
+      return
+    end if
     if (status == gpp_ok) status = c_sums(calculator%handle, given, bands, int(size(omega), c_int64_t), at_omega, &
       limits(gamma, sexcut, eta, window), to(1), to(2), to(3), energy, to(4))
     if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:size(omega)) = 0

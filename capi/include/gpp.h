@@ -490,6 +490,23 @@ gpp_status gpp_sums(struct gpp_handle *handle,
                     struct gpp_complex *ach_of_bands);
 
 /*
+ Computes the self-energy alone, as `gpp_sums` with a null `asx`, and its derivative with respect to `omega`, and writes
+ them to `sigma` and `derivative`, `(nw)` each, in the unit of `vcoul` and in that per eV. The version is v15 or
+ cpu:alone, the precision double. Other arguments are as in `gpp_sums`.
+
+ # Safety
+ As of `gpp_sums`.
+ */
+gpp_status gpp_sums_and_derivative(struct gpp_handle *handle,
+                                   const struct gpp_screening *screening,
+                                   const struct gpp_bands *bands,
+                                   int64_t nw,
+                                   const double *omega,
+                                   const struct gpp_formula *formula,
+                                   struct gpp_complex *sigma,
+                                   struct gpp_complex *derivative);
+
+/*
  Computes for each of `count` states what `gpp_sums` with the placed screening computes, to the bit, and writes it to
  `asx` and `ach` of the state; after a failure none are written. One call takes less time than a call for each: on a
  GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none; null means as in

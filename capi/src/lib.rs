@@ -530,6 +530,45 @@ pub unsafe extern "C" fn gpp_sums(
     })
 }
 
+/// Computes the self-energy alone, as `gpp_sums` with a null `asx`, and its derivative with respect to `omega`, and writes
+/// them to `sigma` and `derivative`, `(nw)` each, in the unit of `vcoul` and in that per eV. The version is v15 or
+/// cpu:alone, the precision double. Other arguments are as in `gpp_sums`.
+///
+/// # Safety
+/// As of `gpp_sums`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gpp_sums_and_derivative(
+    handle: *mut Handle,
+    screening: *const CScreening,
+    bands: *const CBands,
+    nw: i64,
+    omega: *const f64,
+    formula: *const CFormula,
+    sigma: *mut CComplex,
+    derivative: *mut CComplex,
+) -> Status {
+    calculate(handle, |work| {
+        let (mut checks, mut once) = (Checks::by(&work.calculator), None);
+        // SAFETY: of all in the block, the caller's word. `once` is dropped when this returns.
+        unsafe {
+            let placed = checks.screening(screening, &mut work.placed, &mut once)?;
+            let bands = checks.one("bands", bands)?;
+            let omega = checks.array("omega", omega, energies(nw)?)?;
+            let formula = checks.formula(formula)?;
+            let bands = checks.bands(bands, placed.dimensions())?;
+            let sigma = checks.output("sigma", sigma, omega.len())?;
+            let derivative = checks.output("derivative", derivative, omega.len())?;
+            let calculator = work.calculator.clone().with_sigma_alone(true).with_derivative(true);
+            let found = calculator.sums_at(placed, &bands, omega, formula)?;
+            (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
+            work.errors = [found.error_bound, found.error_found];
+            write(sigma, &found.sums.ach);
+            write(derivative, &found.derivative.unwrap_or_default());
+        }
+        Ok(())
+    })
+}
+
 /// Computes for each of `count` states what `gpp_sums` with the placed screening computes, to the bit, and writes it to
 /// `asx` and `ach` of the state; after a failure none are written. One call takes less time than a call for each: on a
 /// GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none; null means as in

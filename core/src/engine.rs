@@ -49,6 +49,8 @@ const SAMPLED: usize = 48;
 pub struct Calculation {
     /// The sums, without the starting sums; of a version for Σ alone [`Sums::alone`].
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω at each energy, of versions that [have](Version::has_derivative) it.
+    pub derivative: Option<Vec<Complex64>>,
     /// What single precision may have lost of the sums at any energy, in the unit of `vcoul`; zero in double precision.
     pub bound: f64,
     /// What it has lost of the sums of some igp, if asked for by [`Engine::samples`].
@@ -285,7 +287,12 @@ impl<'a> Engine<'a> {
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
-        Ok(Some(Calculation { sums, bound, sample, seconds, blocks, workers }))
+        let mut derivative = None;
+        if kernel.has_derivative() {
+            let (sigma, of_sigma) = sums.and_derivatives();
+            (sums, derivative) = (sigma, Some(of_sigma));
+        }
+        Ok(Some(Calculation { sums, derivative, bound, sample, seconds, blocks, workers }))
     }
 }
 
@@ -330,6 +337,8 @@ struct SlabPipeline<'r> {
     in_flight: VecDeque<SlabInFlight<'r>>,
     /// The slab with further batches to begin, when none of it is in flight.
     begun: Option<SlabInFlight<'r>>,
+    /// What the worker has begun and not finished, samples included.
+    unfinished: usize,
     stats: WorkerStats,
 }
 
@@ -347,8 +356,15 @@ struct SlabInFlight<'r> {
 impl<'r> SlabPipeline<'r> {
     fn new(run: &'r SlabRun<'r>, worker: &'r mut dyn Worker) -> SlabPipeline<'r> {
         let order = (0..run.batches.count()).rev().collect();
-        let (in_flight, begun, stats) = Default::default();
-        SlabPipeline { run, worker, order, in_flight, begun, stats }
+        let (in_flight, begun, unfinished, stats) = Default::default();
+        SlabPipeline { run, worker, order, in_flight, begun, unfinished, stats }
+    }
+}
+
+impl SlabPipeline<'_> {
+    fn finished(&mut self) -> Result<SlabSums> {
+        self.unfinished -= 1;
+        self.worker.finish()
     }
 }
 
@@ -393,9 +409,11 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
         };
         let batch = batch.map_or_else(|| Cow::Owned(batches.get(slab.batch)), Cow::Borrowed);
         self.worker.begin(view, &batch, kernel, control)?;
+        self.unfinished += 1;
         let control = Control { advance: &|_| (), ..control };
         for (_, igp) in self.run.samples(slab.slab) {
             self.worker.begin(view.sample(igp), &batch, kernel.in_double(), control)?;
+            self.unfinished += 1;
         }
         let is_last = slab.left.is_empty();
         slab.data = slab.data.filter(|_| !is_last);
@@ -405,9 +423,9 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
 
     fn finish(&mut self, _: Advance) -> Result<Option<SlabSums>> {
         let mut first = self.in_flight.pop_front().expect("a slab is in flight");
-        let mut sums = self.worker.finish()?;
+        let mut sums = self.finished()?;
         for (group, igp) in self.run.samples(first.slab) {
-            sums.compare(group, igp.len(), &self.worker.finish()?);
+            sums.compare(group, igp.len(), &self.finished()?);
         }
         first.sums.push((first.batch, sums));
         if !first.left.is_empty() {
@@ -431,9 +449,9 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
 /// After an error or a panic, waits for what is in flight: the worker's next calculation begins with nothing in flight.
 impl Drop for SlabPipeline<'_> {
     fn drop(&mut self) {
-        while self.in_flight.pop_front().is_some() {
+        while self.unfinished > 0 {
             // The first error is the one that is returned.
-            _ = self.worker.finish();
+            _ = self.finished();
         }
     }
 }

@@ -96,20 +96,20 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         let mut lanes = [[0.0; WIDTH]; VALUES];
         let blocks_end = row.wtilde.len() / WIDTH * WIDTH;
         let blocks = (&row.wtilde[..blocks_end], &row.eps[..blocks_end], &row.aqsn[..blocks_end]);
-        self.blocks(blocks, band, &mut lanes);
+        self.blocks::<false>(blocks, band, &mut lanes);
         if blocks_end < row.wtilde.len() {
             // The last few, and pairs of no weight.
             let wtilde = filled_up(&row.wtilde[blocks_end..], Complex64::ONE);
             let eps = filled_up(&row.eps[blocks_end..], Complex64::ZERO);
             let aqsn = filled_up(&row.aqsn[blocks_end..], Complex64::ZERO);
-            self.blocks((&wtilde, &eps, &aqsn), band, &mut lanes);
+            self.blocks::<false>((&wtilde, &eps, &aqsn), band, &mut lanes);
         }
         add_lanes(sums, &lanes);
     }
 
-    /// Adds whole blocks of ω̃, eps and `aqsn` to the sums of each chain and value.
+    /// Adds whole blocks of ω̃, eps and `aqsn`, or the derivatives of their terms, to the sums of each chain and value.
     #[inline(always)]
-    pub fn blocks(
+    fn blocks<const DERIVATIVE: bool>(
         &self,
         (wtilde, eps, aqsn): (&[Complex64], &[Complex64], &[Complex64]),
         band: BandFactors,
@@ -124,7 +124,13 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
                 let end = ig + S::f64s::LEN;
                 let wtilde = ComplexVector::load(token, &wtilde[ig..end]);
                 let pair = [wtilde, ComplexVector::load(token, &eps[ig..end])];
-                let terms = self.term(pair, ComplexVector::load(token, &aqsn[ig..end]), band);
+                let [sch, ssx] = if DERIVATIVE {
+                    self.derivatives(pair, splat(token, band.w))
+                } else {
+                    self.sch_ssx(pair, splat(token, band.w))
+                };
+                let aqsn = ComplexVector::load(token, &aqsn[ig..end]);
+                let terms = self.scaled([sch, ssx], aqsn, band);
                 for value in 0..VALUES {
                     sums[value] += terms[value];
                 }
@@ -137,13 +143,12 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
 
     /// What a term adds to `asx` and `ach`.
     #[inline(always)]
-    fn term(
+    fn scaled(
         &self,
-        pair: [ComplexVector<S>; 2],
+        [sch, ssx]: [ComplexVector<S>; 2],
         aqsn: ComplexVector<S>,
         band: BandFactors,
     ) -> [S::f64s; VALUES] {
-        let [sch, ssx] = self.sch_ssx(pair, splat(self.token, band.w));
         let m = ComplexVector::splat(self.token, band.aqsm).conj_mul(aqsn);
         let asx = m * ssx * (-band.vcoul * band.occ);
         let ach = m * sch * (0.5 * band.vcoul);
@@ -185,9 +190,33 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         [sch, ssx]
     }
 
-    /// The same by [`gpp_kernels::formula::windowed`].
+    /// Their derivatives, as [`gpp_kernels::formula::term_and_derivative`] writes them.
     #[inline(always)]
-    fn windowed(&self, [wtilde, eps]: [ComplexVector<S>; 2], w: S::f64s) -> [ComplexVector<S>; 2] {
+    fn derivatives(&self, pair: [ComplexVector<S>; 2], w: S::f64s) -> [ComplexVector<S>; 2] {
+        let (token, [sch, ssx]) = (self.token, self.sch_ssx(pair, w));
+        let (q, p) = if self.limits.has_window() {
+            self.window_quotients(pair[0], w)
+        } else {
+            let ComplexVector { re, im } = pair[0];
+            let quotient = |x: S::f64s, im: S::f64s| {
+                let one = self.one_over(x.mul_add(x, im * im));
+                ComplexVector::new(x * one, im * one)
+            };
+            (quotient(w - re, im), quotient(w + re, -im))
+        };
+        // Where a part is zero its quotient may be infinite.
+        let is_some = |z: ComplexVector<S>| z.re.abs().simd_gt(0.0) | z.im.abs().simd_gt(0.0);
+        let q = q.keep(token, is_some(sch));
+        [sch * q * -1.0, (ssx * (q + p) * -1.0).keep(token, is_some(ssx))]
+    }
+
+    /// `q` and `p` by [`gpp_kernels::formula::windowed`].
+    #[inline(always)]
+    fn window_quotients(
+        &self,
+        wtilde: ComplexVector<S>,
+        w: S::f64s,
+    ) -> (ComplexVector<S>, ComplexVector<S>) {
         let (zero, window2) = (splat(self.token, 0.0), splat(self.token, self.limits.limittwo));
         let quotient = |x: S::f64s, window: f64| {
             let is_inside = (x * x).simd_le(window2);
@@ -195,15 +224,22 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
             ComplexVector::new(x * one, is_inside.select(one * window, zero))
         };
         let window = self.limits.limittwo.sqrt();
-        let (q, p) = (quotient(w - wtilde.re, -window), quotient(w + wtilde.re, window));
+        (quotient(w - wtilde.re, -window), quotient(w + wtilde.re, window))
+    }
+
+    /// The same by [`gpp_kernels::formula::windowed`].
+    #[inline(always)]
+    fn windowed(&self, [wtilde, eps]: [ComplexVector<S>; 2], w: S::f64s) -> [ComplexVector<S>; 2] {
+        let (q, p) = self.window_quotients(wtilde, w);
         let half = (wtilde * eps).scale(splat(self.token, 0.5));
         [half * q * 2.0, half * ComplexVector::new(q.re - p.re, q.im - p.im)]
     }
 }
 
-/// Adds the fallback pairs of an `igp` among some `ig` to `(VALUES, nw)` totals, a vector of them at a time.
+/// Adds the fallback pairs of an `igp` among some `ig` to `(VALUES, SUMS)` totals, a vector of them at a time: those of `NW`
+/// energies; if `SUMS` are more, of one energy and the derivative.
 #[inline(always)]
-pub fn add_fallback<S: Simd, const NW: usize>(
+pub fn add_fallback<S: Simd, const NW: usize, const SUMS: usize>(
     token: S,
     task: &SlabTask,
     fallback: &FallbackSlices,
@@ -245,13 +281,18 @@ pub fn add_fallback<S: Simd, const NW: usize>(
                 for e in 0..NW {
                     let band = BandFactors::from_bands(bands, slab, igp, n, e);
                     let lanes = &mut lanes[e * VALUES..][..VALUES];
-                    definition.blocks((&wtilde, &eps, &aqsn), band, lanes);
+                    definition.blocks::<false>((&wtilde, &eps, &aqsn), band, lanes);
+                }
+                if NW < SUMS {
+                    let band = BandFactors::from_bands(bands, slab, igp, n, 0);
+                    let lanes = &mut lanes[NW * VALUES..][..VALUES];
+                    definition.blocks::<true>((&wtilde, &eps, &aqsn), band, lanes);
                 }
             }
             if is_small {
                 lanes.chunks_exact_mut(VALUES).for_each(|values| values[2..].fill([0.0; WIDTH]));
             }
-            add_lanes(totals, &lanes[..NW * VALUES]);
+            add_lanes(totals, &lanes[..SUMS * VALUES]);
         }
     }
 }

@@ -21,7 +21,7 @@ pub trait Fraction {
     /// Whether its sums are Σ alone, in the place of CH.
     const IS_SIGMA_ALONE: bool;
 
-    /// The sums of each pair of a vector over all bands.
+    /// The sums of each pair of a vector over all bands; of a derivative the sum at one energy and that.
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
 
     /// The sums of two vectors, whose loops over bands may be one if there are registers for both.
@@ -70,7 +70,7 @@ pub trait PerBand: Copy + Default {
     fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f64s;
 
     /// Adds the regular pairs of a block to the sums of each value and chain.
-    fn add_block<F: Fraction, S: Simd, const NW: usize>(
+    fn add_block<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
         token: S,
         block: &PlannedBlock<Self>,
         lanes: &mut [[f64; WIDTH]],
@@ -97,14 +97,25 @@ pub fn sum<F: Fraction, R: PerBand, S: Simd>(
     totals: &mut [CompensatedSum],
 ) {
     match task.bands.nw {
-        1 => sum_energies::<F, R, S, 1>(token, task, tile, totals),
-        2 => sum_energies::<F, R, S, 2>(token, task, tile, totals),
-        _ => sum_energies::<F, R, S, 3>(token, task, tile, totals),
+        1 => sum_energies::<F, R, S, 1, 1>(token, task, tile, totals),
+        2 => sum_energies::<F, R, S, 2, 2>(token, task, tile, totals),
+        _ => sum_energies::<F, R, S, 3, 3>(token, task, tile, totals),
     }
 }
 
+/// The same at one energy, and the derivatives in the place of a second one.
 #[inline(always)]
-fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
+pub fn sum_and_derivative<F: Fraction, R: PerBand, S: Simd>(
+    token: S,
+    task: &SlabTask,
+    tile: &SlabTile,
+    totals: &mut [CompensatedSum],
+) {
+    sum_energies::<F, R, S, 1, 2>(token, task, tile, totals);
+}
+
+#[inline(always)]
+fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize, const SUMS: usize>(
     token: S,
     task: &SlabTask,
     tile: &SlabTile,
@@ -114,14 +125,14 @@ fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
     let bands = &BandRows::<R>::from_task::<NW>(task);
     let aqsm: Vec<Vec<[R; 2]>> = tile.igp.clone().map(|igp| aqsm(task, igp)).collect();
     // The sums of each chain, value and igp.
-    let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
+    let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * SUMS * VALUES];
     for ig in tile.ig.clone().step_by(R::BLOCK) {
-        let lanes = lanes.chunks_exact_mut(NW * VALUES);
+        let lanes = lanes.chunks_exact_mut(SUMS * VALUES);
         for ((igp, aqsm), lanes) in tile.igp.clone().zip(&aqsm).zip(lanes) {
             if task.stop.is_asked() {
                 return;
             }
-            R::add_block::<F, S, NW>(
+            R::add_block::<F, S, NW, SUMS>(
                 token,
                 &PlannedBlock { task, tile, igp, ig, aqsm, bands },
                 lanes,
@@ -129,8 +140,8 @@ fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize>(
         }
     }
     add_lanes(totals, &lanes);
-    for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
-        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), totals);
+    for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(SUMS * VALUES)) {
+        add_fallback::<S, NW, SUMS>(token, task, &fallback, (igp, &tile.ig), totals);
     }
 }
 
@@ -218,7 +229,7 @@ impl PerBand for f64 {
     }
 
     #[inline(always)]
-    fn add_block<F: Fraction, S: Simd, const NW: usize>(
+    fn add_block<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
         token: S,
         block: &PlannedBlock<f64>,
         lanes: &mut [[f64; WIDTH]],
@@ -230,7 +241,7 @@ impl PerBand for f64 {
             let wtilde = ComplexVector::load(token, &wtilde[lane..]);
             let weight = ComplexVector::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
             let pairs = PairVector { token, block, wtilde, weight, aqsn, lane };
-            F::sums::<S, f64, NW>(&pairs).add_to(token, lane, lanes);
+            F::sums::<S, f64, SUMS>(&pairs).add_to(token, lane, lanes);
         }
     }
 }
@@ -454,7 +465,19 @@ impl<S: Simd, const NW: usize> Split<S, NW> {
     /// The sum of energy `e`, for `im = Im ω̃`.
     #[inline(always)]
     pub fn sum(&self, e: usize, im: S::f64s) -> ComplexVector<S> {
-        let (factor, re) = (self.factor.sum(e), self.re.sum(e));
+        self.joined([self.factor.sum(e), self.re.sum(e)], im)
+    }
+
+    /// Of factors whose squares have the size of that number, that of the squares, from sums `e` of half of their numbers, half
+    /// of the factors' own added to the real part.
+    #[inline(always)]
+    pub fn sum_of_squares(&self, e: usize, im: S::f64s) -> ComplexVector<S> {
+        let re = self.re.sum(e) * 2.0 - self.factor.sum(0);
+        self.joined([self.factor.sum(e) * 2.0, re], im)
+    }
+
+    #[inline(always)]
+    fn joined(&self, [factor, re]: [ComplexVector<S>; 2], im: S::f64s) -> ComplexVector<S> {
         ComplexVector::new((-im).mul_add(factor.im, re.re), im.mul_add(factor.re, re.im))
     }
 }
@@ -679,7 +702,7 @@ impl PerBand for Line {
     }
 
     #[inline(always)]
-    fn add_block<F: Fraction, S: Simd, const NW: usize>(
+    fn add_block<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
         token: S,
         block: &PlannedBlock<Line>,
         lanes: &mut [[f64; WIDTH]],
@@ -689,16 +712,17 @@ impl PerBand for Line {
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             for two in twos {
                 let pairs = array!(2, at => PairVector::from_ig(token, block, two[at], lane));
-                let sums = F::sums_of_two::<S, Line, NW>(&pairs);
+                let sums = F::sums_of_two::<S, Line, SUMS>(&pairs);
                 sums[0].add_to(token, lane, lanes);
                 sums[1].add_to(token, lane, lanes);
             }
             for &ig in single {
                 let pair = PairVector::from_ig(token, block, ig, lane);
-                F::sums::<S, Line, NW>(&pair).add_to(token, lane, lanes);
+                F::sums::<S, Line, SUMS>(&pair).add_to(token, lane, lanes);
             }
             if !of_static.is_empty() {
-                static_sums::<F, S, NW>(token, lane, block, of_static).add_to(token, lane, lanes);
+                let sums = static_sums::<F, S, NW, SUMS>(token, lane, block, of_static);
+                sums.add_to(token, lane, lanes);
             }
         }
     }
@@ -743,29 +767,29 @@ pub fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines
 
 /// The sums over static pairs with these panels and weights, for the bands from `lane` on.
 #[inline(always)]
-pub fn static_sums<F: Fraction, S: Simd, const NW: usize>(
+pub fn static_sums<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
     token: S,
     lane: usize,
     block: &PlannedBlock<Line>,
     pairs: &[(&[Lines], Complex64)],
-) -> PairSums<S, NW> {
+) -> PairSums<S, SUMS> {
     // Rows whose `aqsn` are summed at a time, which divide a chain: so many sums that none waits for another.
     const FEW: usize = 4;
     const MANY: usize = 8;
     const _: () = assert!(CHAIN.is_multiple_of(FEW) && CHAIN.is_multiple_of(MANY));
     let mut occupied = BandSums::<S, 1>::zero(token);
-    let mut total = BandSums::<S, NW>::zero(token);
+    let mut total = BandSums::<S, SUMS>::zero(token);
     let rows = block.bands.occ.len();
     let mut begin = 0;
     while begin < rows {
         let sums = (&mut occupied, &mut total);
         let pairs = (pairs, begin);
         begin += if registers::<S>() >= 32 && begin + MANY <= rows {
-            add_static::<S, NW, MANY>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, MANY>(token, lane, block, pairs, sums)
         } else if begin + FEW <= rows {
-            add_static::<S, NW, FEW>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, FEW>(token, lane, block, pairs, sums)
         } else {
-            add_static::<S, NW, 1>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, 1>(token, lane, block, pairs, sums)
         };
         if begin.is_multiple_of(CHAIN) {
             occupied.end_chain(token, true);
@@ -774,21 +798,22 @@ pub fn static_sums<F: Fraction, S: Simd, const NW: usize>(
     }
     occupied.end_chain(token, true);
     total.end_chain(token, true);
-    let (asx, ach) = (occupied.sum(0), array!(NW, e => total.sum(e) * -0.5));
+    let (asx, ach) = (occupied.sum(0), array!(SUMS, e => total.sum(e) * -0.5));
     if F::IS_SIGMA_ALONE {
-        return PairSums { asx: None, ach: array!(NW, e => ach[e] + asx) };
+        let alone = array!(SUMS, e => if e < NW { ach[e] + asx } else { ach[e] * (1.0 / STATIC) });
+        return PairSums { asx: None, ach: alone };
     }
-    PairSums { asx: Some([asx; NW]), ach }
+    PairSums { asx: Some([asx; SUMS]), ach }
 }
 
 /// Adds `N` rows of static pairs from `begin` on, and returns their number.
 #[inline(always)]
-fn add_static<S: Simd, const NW: usize, const N: usize>(
+fn add_static<S: Simd, const NW: usize, const SUMS: usize, const N: usize>(
     token: S,
     lane: usize,
     block: &PlannedBlock<Line>,
     (pairs, begin): (&[(&[Lines], Complex64)], usize),
-    (occupied, total): (&mut BandSums<S, 1>, &mut BandSums<S, NW>),
+    (occupied, total): (&mut BandSums<S, 1>, &mut BandSums<S, SUMS>),
 ) -> usize {
     let mut aqsn = [ComplexVector::zero(token); N];
     for (panel, weight) in pairs {
@@ -807,6 +832,12 @@ fn add_static<S: Simd, const NW: usize, const N: usize>(
         for e in 0..NW {
             let w = block.bands.wx[row * NW + e].vector(token, lane);
             total.add(e, m, w.mul_add(1.0 / STATIC, 1.0));
+        }
+        if NW < SUMS {
+            // ω̃²·((1 − f)/(w − ω̃)² + f/(w + ω̃)²), to first order.
+            let (w, occ) = (block.bands.wx[row], block.bands.occ[row].vector(token, lane));
+            let w = w.vector(token, lane) * occ.mul_add(-2.0, 1.0);
+            total.add(NW, m, w.mul_add(2.0 / STATIC, 1.0));
         }
     }
     N

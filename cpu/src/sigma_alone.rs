@@ -16,7 +16,7 @@ impl Fraction for RealAlone {
 
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let [sums] = real_sums::<S, R, NW, 1>(&[*pairs]);
+        let [sums] = real_sums::<S, R, NW, NW, 1>(&[*pairs]);
         sums
     }
 
@@ -25,7 +25,31 @@ impl Fraction for RealAlone {
         pairs: &[PairVector<S, R>; 2],
     ) -> [PairSums<S, NW>; 2] {
         if registers::<S>() >= 32 {
-            real_sums(pairs)
+            real_sums::<S, R, NW, NW, 2>(pairs)
+        } else {
+            array!(2, at => Self::sums(&pairs[at]))
+        }
+    }
+}
+
+/// The same at one energy, and the derivative.
+pub struct RealDerivative;
+
+impl Fraction for RealDerivative {
+    const IS_SIGMA_ALONE: bool = true;
+
+    #[inline(always)]
+    fn sums<S: Simd, R: PerBand, const SUMS: usize>(pairs: &PairVector<S, R>) -> PairSums<S, SUMS> {
+        let [sums] = real_sums::<S, R, 1, SUMS, 1>(&[*pairs]);
+        sums
+    }
+
+    #[inline(always)]
+    fn sums_of_two<S: Simd, R: PerBand, const SUMS: usize>(
+        pairs: &[PairVector<S, R>; 2],
+    ) -> [PairSums<S, SUMS>; 2] {
+        if registers::<S>() >= 32 {
+            real_sums::<S, R, 1, SUMS, 2>(pairs)
         } else {
             array!(2, at => Self::sums(&pairs[at]))
         }
@@ -122,13 +146,13 @@ impl<'a, S: Simd, R: PerBand, const NW: usize, const P: usize> Rows<'a, S, R, NW
         }
     }
 
-    /// Adds `M` times v15's `quotients` of these far bands from a row on.
+    /// Adds `M` times v15's `quotients` of these far bands from a row on, or of one energy the quotient and its square.
     #[inline(always)]
-    fn add_far<const N: usize>(
+    fn add_far<const N: usize, const SUMS: usize>(
         &self,
         row: usize,
         rows: FarRows<S, P, N>,
-        far: &mut SumsOfPairs<S, NW, P>,
+        far: &mut SumsOfPairs<S, SUMS, P>,
     ) {
         for at in 0..N {
             let m = self.m(row + at);
@@ -137,9 +161,9 @@ impl<'a, S: Simd, R: PerBand, const NW: usize, const P: usize> Rows<'a, S, R, NW
                 if N * P == 2 {
                     quotient *= rows.of_others[at + p];
                 }
-                for e in 0..NW {
+                for e in 0..SUMS {
                     far.0[p].add(e, m[p], quotient);
-                    quotient = rows.x[at][p] * quotient;
+                    quotient *= if NW < SUMS { quotient } else { rows.x[at][p] };
                 }
             }
         }
@@ -166,10 +190,11 @@ macro_rules! over_rows {
     };
 }
 
+/// The sums of `NW` energies; if `SUMS` are more, of one energy and the derivative.
 #[inline(always)]
-fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
+fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: usize>(
     pairs: &[PairVector<S, R>; P],
-) -> [PairSums<S, NW>; P] {
+) -> [PairSums<S, SUMS>; P] {
     let first = &pairs[0];
     let (token, bands, zero) = (first.token, first.block.bands, splat(first.token, 0.0));
     let one = splat(token, 1.0);
@@ -180,7 +205,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
         largest: pairs[p].largest2().sqrt(),
     });
 
-    let mut far = SumsOfPairs::<S, NW, P>::zero(token);
+    let mut far = SumsOfPairs::<S, SUMS, P>::zero(token);
     let c = array!(P, p => poles[p].wtilde);
     let minus_c = array!(P, p => -poles[p].wtilde);
     let far_rows = [(0, bands.plain_far, c), (bands.far_begin, bands.occ.len(), minus_c)];
@@ -210,13 +235,16 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
         });
     }
 
-    let mut single = SumsOfPairs::<S, NW, P>::zero(token);
+    let mut single = SumsOfPairs::<S, SUMS, P>::zero(token);
     over_rows!(pairs, bands.plain_far, bands.plain, [single], (rows, row) => {
         let (m, w) = (rows.m(row), rows.w(row));
         for p in 0..P {
             let of_p = reciprocals(token, array!(NW, e => w[e] + poles[p].wtilde), true);
             for e in 0..NW {
                 single.0[p].add(e, m[p], of_p[e]);
+            }
+            if NW < SUMS {
+                single.0[p].add(NW, m[p], of_p[0] * of_p[0]);
             }
         }
     });
@@ -241,6 +269,16 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
             for e in 0..NW {
                 single.0[p].add(e, m[p], numerators[e] * one[e]);
             }
+            if NW < SUMS {
+                let (s, z, near) = poles[p].denominator(w[0], false);
+                let cut = w[0].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
+                let cut = cut | occ.simd_le(0.0);
+                let share = cut.select(zero, occ);
+                let q = near.select(zero, reciprocal(token, w[0] - wtilde));
+                let of_p = cut.select(zero, reciprocal(token, s));
+                let squares = (splat(token, 1.0) - share) * q * q + share * of_p * of_p;
+                single.0[p].add(NW, m[p], squares);
+            }
         }
     });
     over_rows!(pairs, bands.occupied, bands.far_begin, [single], (rows, row) => {
@@ -252,6 +290,9 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
             for e in 0..NW {
                 single.0[p].add(e, m[p], near[e].select(zero, q[e]));
             }
+            if NW < SUMS {
+                single.0[p].add(NW, m[p], near[0].select(zero, q[0] * q[0]));
+            }
         }
     });
 
@@ -259,17 +300,18 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const P: usize>(
     array!(P, p => {
         let half = pairs[p].weight.scale(poles[p].wtilde) * 0.5;
         let far = far.0[p];
-        let (one, x, square) = (far.sum(0), far.sum(1 % NW), far.sum(2 % NW));
+        let (one, x, square) = (far.sum(0), far.sum(1 % SUMS), far.sum(2 % SUMS));
         let far = match NW {
-            1 => [one; NW],
-            2 => array!(NW, e => if e == 0 { x + one * h } else { x - one * h }),
-            _ => array!(NW, e => match e {
+            1 => array!(SUMS, e => far.sum(e)),
+            2 => array!(SUMS, e => if e == 0 { x + one * h } else { x - one * h }),
+            _ => array!(SUMS, e => match e {
                 0 => square + x * d,
                 1 => square - one * (d * d),
                 _ => square - x * d,
             }),
         };
-        PairSums { asx: None, ach: array!(NW, e => half * (single.0[p].sum(e) + far[e])) }
+        let ach = array!(SUMS, e => half * (single.0[p].sum(e) + far[e]));
+        PairSums { asx: None, ach: array!(SUMS, e => if e < NW { ach[e] } else { ach[e] * -1.0 }) }
     })
 }
 
@@ -280,55 +322,98 @@ impl Fraction for AnyAlone {
 
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
-        let one = splat(token, 1.0);
-        let sexcut = pairs.block.task.bands.limits.sexcut;
-        let largest2 = pairs.largest2();
-        let ComplexVector { re, im } = pairs.wtilde;
-        let im2 = im * im;
-
-        let mut sum = Split::<S, NW>::zero(token);
-        over_bands!(pairs, 0, bands.plain, [sum], band => {
-            let s = array!(NW, e => band.w[e] + re);
-            let p = reciprocals(token, array!(NW, e => s[e].mul_add(s[e], im2)), true);
-            for e in 0..NW {
-                sum.add(e, band.m, -p[e], s[e] * p[e]);
-            }
-        });
-        over_bands!(pairs, bands.plain, bands.occupied, [sum], band => {
-            let size2 = re.mul_add(re, im2);
-            let bound = size2 / sexcut;
-            for e in 0..NW {
-                let (d, s) = (band.w[e] - re, band.w[e] + re);
-                let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
-                let near = d2.simd_le(largest2);
-                let z2 = near.select(size2 * 4.0, d2) * s2;
-                let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
-                // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
-                let cut = cut | band.occ.simd_le(0.0);
-                let share = cut.select(zero, band.occ);
-                let q = near.select(zero, (one - share) * reciprocal(token, d2));
-                let p = share * cut.select(zero, reciprocal(token, s2));
-                sum.add(e, band.m, q - p, d.mul_add(q, s * p));
-            }
-        });
-        over_bands!(pairs, bands.occupied, bands.far_begin, [sum], band => {
-            for e in 0..NW {
-                let d = band.w[e] - re;
-                let d2 = d.mul_add(d, im2);
-                let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
-                sum.add(e, band.m, q, d * q);
-            }
-        });
-        // Of no two energies is a pole near.
-        over_bands!(pairs, bands.far_begin, bands.occ.len(), [sum], band => {
-            let d = array!(NW, e => band.w[e] - re);
-            let q = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), true);
-            for e in 0..NW {
-                sum.add(e, band.m, q[e], d[e] * q[e]);
-            }
-        });
-        let half = pairs.weight * pairs.wtilde * 0.5;
-        PairSums { asx: None, ach: array!(NW, e => half * sum.sum(e, im)) }
+        any_sums::<S, R, NW, NW>(pairs)
     }
+}
+
+/// The same at one energy, and the derivative.
+pub struct AnyDerivative;
+
+impl Fraction for AnyDerivative {
+    const IS_SIGMA_ALONE: bool = true;
+
+    #[inline(always)]
+    fn sums<S: Simd, R: PerBand, const SUMS: usize>(pairs: &PairVector<S, R>) -> PairSums<S, SUMS> {
+        any_sums::<S, R, 1, SUMS>(pairs)
+    }
+}
+
+/// As [`real_sums`]. With `q = re + i·im·one`, `q² = 2re² − one + 2i·im·re·one`; of `p` the imaginary part has the other sign.
+#[inline(always)]
+fn any_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+    pairs: &PairVector<S, R>,
+) -> PairSums<S, SUMS> {
+    let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
+    let one = splat(token, 1.0);
+    let sexcut = pairs.block.task.bands.limits.sexcut;
+    let largest2 = pairs.largest2();
+    let ComplexVector { re, im } = pairs.wtilde;
+    let im2 = im * im;
+
+    let mut sum = Split::<S, SUMS>::zero(token);
+    over_bands!(pairs, 0, bands.plain, [sum], band => {
+        let s = array!(NW, e => band.w[e] + re);
+        let p = reciprocals(token, array!(NW, e => s[e].mul_add(s[e], im2)), true);
+        for e in 0..NW {
+            sum.add(e, band.m, -p[e], s[e] * p[e]);
+        }
+        if NW < SUMS {
+            let re = s[0] * p[0];
+            sum.add(NW, band.m, -re * p[0], re.mul_add(re, -p[0]));
+        }
+    });
+    over_bands!(pairs, bands.plain, bands.occupied, [sum], band => {
+        let size2 = re.mul_add(re, im2);
+        let bound = size2 / sexcut;
+        for e in 0..NW {
+            let (d, s) = (band.w[e] - re, band.w[e] + re);
+            let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
+            let near = d2.simd_le(largest2);
+            let z2 = near.select(size2 * 4.0, d2) * s2;
+            let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
+            // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
+            let cut = cut | band.occ.simd_le(0.0);
+            let share = cut.select(zero, band.occ);
+            let q = near.select(zero, (one - share) * reciprocal(token, d2));
+            let p = share * cut.select(zero, reciprocal(token, s2));
+            sum.add(e, band.m, q - p, d.mul_add(q, s * p));
+            if NW < SUMS {
+                let q = near.select(zero, reciprocal(token, d2));
+                let of_p = cut.select(zero, reciprocal(token, s2));
+                let (re, re_of_p) = (d * q, s * of_p);
+                let im = (one - share) * re * q - share * re_of_p * of_p;
+                let re = (one - share) * re * re + share * (re_of_p * re_of_p - of_p);
+                sum.add(NW, band.m, im, re);
+            }
+        }
+    });
+    over_bands!(pairs, bands.occupied, bands.far_begin, [sum], band => {
+        for e in 0..NW {
+            let d = band.w[e] - re;
+            let d2 = d.mul_add(d, im2);
+            let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+            sum.add(e, band.m, q, d * q);
+            if NW < SUMS {
+                sum.add(NW, band.m, d * q * q, d * q * (d * q));
+            }
+        }
+    });
+    // Of no two energies is a pole near.
+    over_bands!(pairs, bands.far_begin, bands.occ.len(), [sum], band => {
+        let d = array!(NW, e => band.w[e] - re);
+        let q = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), true);
+        for e in 0..NW {
+            sum.add(e, band.m, q[e], d[e] * q[e]);
+        }
+        if NW < SUMS {
+            let re = d[0] * q[0];
+            sum.add(NW, band.m, re * q[0], re * re);
+        }
+    });
+    let half = pairs.weight * pairs.wtilde * 0.5;
+    let ach = array!(SUMS, e => match e {
+        e if e < NW => half * sum.sum(e, im),
+        e => half * sum.sum_of_squares(e, im) * -1.0,
+    });
+    PairSums { asx: None, ach }
 }

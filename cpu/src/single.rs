@@ -469,7 +469,7 @@ fn sum_energies<S: Simd, const NW: usize>(
             }
             for lane in (0..WIDTH).step_by(S::f64s::LEN) {
                 if !of_static.is_empty() {
-                    planned::static_sums::<RealAlone, S, NW>(token, lane, &block, of_static)
+                    planned::static_sums::<RealAlone, S, NW, NW>(token, lane, &block, of_static)
                         .add_to(token, lane, lanes);
                 }
             }
@@ -477,7 +477,7 @@ fn sum_energies<S: Simd, const NW: usize>(
     }
     add_lanes(totals, &lanes);
     for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
-        add_fallback::<S, NW>(token, task, &fallback, (igp, &tile.ig), totals);
+        add_fallback::<S, NW, NW>(token, task, &fallback, (igp, &tile.ig), totals);
     }
 }
 

@@ -12,18 +12,22 @@ use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{DefaultThreads, Pool};
 use crate::problem::{LaneLayout, SlabTask, Tiles};
 use crate::sigma;
-use crate::sigma_alone::{AnyAlone, RealAlone};
+use crate::sigma_alone::{AnyAlone, AnyDerivative, RealAlone, RealDerivative};
 use crate::simd::{Level, Line, WIDTH, at_level};
 use crate::work::{CHAIN, CompensatedSum, Progress, SlabTile, map};
 
 /// A kernel of what adds the sums of a tile to totals `(nw · VALUES, igp)`, compiled for every level:
-/// `fn(token, &SlabTask, &SlabTile, &mut [CompensatedSum])`.
+/// `fn(token, &SlabTask, &SlabTile, &mut [CompensatedSum])`. With 2 each energy has two sums, the second its derivative.
 macro_rules! kernel {
     ($poles:expr, $sum:expr) => {
+        kernel!($poles, $sum, 1)
+    };
+    ($poles:expr, $sum:expr, $sums_of_energy:literal) => {
         CpuKernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, totals| {
+                let values = $sums_of_energy * task.bands.nw * VALUES;
+                sum_tiles(task, (tiles, values), progress, |tile, totals| {
                     at_level!(level, token => $sum(token, task, tile, totals));
                 })
             },
@@ -46,7 +50,7 @@ pub static CPU: &[&CpuVersion] = &[
 pub static SIGMA: &[&CpuVersion] = &[&cells::CPU, &cells_alone::CPU];
 
 pub mod threads {
-    //! cpu:threads, the start: the reference's loops, shared out to a thread for each core.
+    //! cpu:threads: the reference's loops, G′ distributed over a thread for each core.
     //!
     //! A thread takes one `igp` after the other, whichever is next, and sums its terms as the reference
     //! writes them: complex divisions, absolute values as square roots, a three-way branch, one number at a
@@ -59,7 +63,7 @@ pub mod threads {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:threads",
-            change: "the reference's loops, igp distributed over a thread for each core",
+            change: "the reference's loops, G′ distributed over a thread for each core",
             source: "talk, processors, step 1",
         },
         threads: DefaultThreads::Cores,
@@ -68,13 +72,15 @@ pub mod threads {
         in_vectors: false,
         per_band: false,
         is_sigma_alone: false,
+        has_derivative: false,
         is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[CpuKernel {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
-                sum_tiles(task, tiles, progress, |tile, totals| sum(task, tile, totals))
+                let values = task.bands.nw * VALUES;
+                sum_tiles(task, (tiles, values), progress, |tile, totals| sum(task, tile, totals))
             },
         }],
     };
@@ -112,7 +118,7 @@ pub mod threads {
 }
 
 pub mod simd {
-    //! cpu:simd: `ig` in vectors.
+    //! cpu:simd: SIMD over G, masks instead of branches.
     //!
     //! The loop over `ig` is innermost, real and imaginary parts are taken apart when they are read, and each
     //! condition is a selection between two results, so that a vector of pairs has no branch (the talk's second
@@ -125,7 +131,7 @@ pub mod simd {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:simd",
-            change: "ig in vectors, conditions as selections",
+            change: "SIMD over G, masks instead of branches",
             source: "talk, processors, step 2",
         },
         threads: DefaultThreads::Cores,
@@ -134,6 +140,7 @@ pub mod simd {
         in_vectors: true,
         per_band: false,
         is_sigma_alone: false,
+        has_derivative: false,
         is_single: false,
         with_fewer_bands: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
@@ -172,7 +179,7 @@ pub mod simd {
 }
 
 pub mod blocked {
-    //! cpu:blocked: `ig` and bands in blocks that the caches hold.
+    //! cpu:blocked: blocks of G, G′ and bands for the L1 and L2 caches.
     //!
     //! cpu:simd reads all of ω̃, eps and `aqsn` again for each band: 530 KB for 11075 `ig`, more than a second
     //! cache holds next to others. Here a row of 512 `ig` of ω̃ and eps, 16 KB, stays in the first cache for a
@@ -186,7 +193,7 @@ pub mod blocked {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:blocked",
-            change: "ig and bands blocked for the second and the first cache",
+            change: "blocks of G, G′ and bands for the L1 and L2 caches",
             source: "talk, processors, step 3",
         },
         tiles: Tiles { igp: 8, ig: ROW },
@@ -196,11 +203,11 @@ pub mod blocked {
 }
 
 pub mod paired {
-    //! cpu:paired: what v9 to v13 do on GPUs, and one reciprocal for two denominators.
+    //! cpu:paired: the formulas of v9 to v13, sums over bands in registers.
     //!
     //! A vector of pairs goes through all bands with its sums in registers, in one pass for all energies: what depends
     //! on the pair alone is computed once, before the loop or after it, and so is M of a band. `aqsn` is packed in the
-    //! order of this loop. Bounds decide like the definition for all but the poles at them, which the definition sums.
+    //! order of this loop. Pairs with a pole at the bound between the branches are summed by the definition.
     //!
     //! Both branches are `½ω̃·eps·(q − p)` with `q = 1/(w − ω̃)` and `p = 1/(w + ω̃)`, without a choice of denominators.
     //! Each class of bands has a loop: empty bands have no `p`; full ones below all energies have no cutoff and
@@ -208,9 +215,9 @@ pub mod paired {
     //! operations instead of four, and one reciprocal gives both quotients.
     //!
     //! `1/a` and `1/b` are `b·r` and `a·r` with `r = 1/(a·b)`: three multiplications for a reciprocal, which is
-    //! a division, or an approximation and four fused operations. It takes denominators that are not zero:
-    //! those of bands that nothing cuts off and, with no test for the second branch left, those of far bands. For real
-    //! poles other bands are not tested either, 32 neighbours at a time, if no pole of a vector is near any of their
+    //! a division, or an approximation and four fused operations. Neither denominator may be zero, which holds for
+    //! full bands that the cutoff cannot reach and for far bands. For real
+    //! poles other bands are not tested for the second branch, 32 neighbours at a time, if no pole of a vector is near any of their
     //! energies. All threads of a core compute: one has something to do while another waits for a division.
     //!
     //! Lines of the nest: 1, 4, 5, 6, 7, 8, 9, 10.
@@ -220,7 +227,7 @@ pub mod paired {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:paired",
-            change: "sums over bands in registers, partial fractions, paired reciprocals",
+            change: "the formulas of v9 to v13, sums over bands in registers",
             source: "docs/cpu.md",
         },
         threads: DefaultThreads::All,
@@ -235,11 +242,11 @@ pub mod paired {
 }
 
 pub mod statics {
-    //! cpu:static: lists of pairs, and bands in vectors.
+    //! cpu:static: SIMD over bands, lists of pairs, static pairs summed before multiplication.
     //!
     //! A third of real pairs has a pole of 1e12 eV, so far from all energies that a term is `eps·M` for each energy but
     //! for a factor `1 + w/ω̃`. Sums of `eps·aqsn` over the static `ig` of an `igp` take two fused operations a number,
-    //! and are multiplied by `conj(aqsm)` once. Others have no weight, and nothing is done for them.
+    //! and are multiplied by `conj(aqsm)` once. Pairs without terms are skipped.
     //!
     //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
     //! has eight bands of one pair instead (`cpu/src/planned.rs`).
@@ -251,7 +258,7 @@ pub mod statics {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:static",
-            change: "bands in vectors, lists of pairs, static ones summed before they are multiplied",
+            change: "SIMD over bands, lists of pairs, static pairs summed before multiplication",
             source: "docs/cpu.md",
         },
         needs: ArrayNeeds { panels: Some(LaneLayout::Bands), plan: true, ..ArrayNeeds::SLAB },
@@ -264,7 +271,7 @@ pub mod statics {
 }
 
 pub mod alone {
-    //! cpu:alone: Σ alone, as v15 sums it.
+    //! cpu:alone: Σ alone: one quotient for each band instead of two.
     //!
     //! A full band with `w ≥ 0` has one quotient and no branch, and half as many sums stay in registers. With real poles and
     //! 256 bands or more pairs are in lists as in cpu:static, with AVX-512 two of them at a time, which share a reciprocal in
@@ -278,7 +285,7 @@ pub mod alone {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:alone",
-            change: "Σ alone: one quotient of each band instead of two",
+            change: "Σ alone: one quotient for each band instead of two",
             source: "docs/cpu.md",
         },
         is_sigma_alone: true,
@@ -297,10 +304,30 @@ pub mod alone {
         ],
         ..CPU
     };
+
+    /// Σ alone and its derivative with respect to ω at one energy, in no series.
+    pub static DERIVATIVE: CpuVersion = CpuVersion {
+        has_derivative: true,
+        holds: 1,
+        with_fewer_bands: Some(&DERIVATIVE_IN_PANELS),
+        kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, Line, _>, 2)],
+        ..CPU
+    };
+
+    static DERIVATIVE_IN_PANELS: CpuVersion = CpuVersion {
+        with_fewer_bands: None,
+        needs: paired::CPU.needs,
+        kernels: &[
+            kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
+            kernel!(Poles::Windowed, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
+            kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyDerivative, f64, _>, 2),
+        ],
+        ..DERIVATIVE
+    };
 }
 
 pub mod single {
-    //! cpu:single: Σ alone in single precision.
+    //! cpu:single: Σ alone in single precision, the heaviest pairs in double.
     //!
     //! The loops of cpu:alone in FP32, sixteen bands of a pair in a vector, for any poles and any number of bands. The
     //! pairs with the largest share of Σ|terms| are summed by the definition, as fallback pairs are, so that the others'
@@ -313,7 +340,7 @@ pub mod single {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "cpu:single",
-            change: "Σ alone in single precision, heavy pairs in double",
+            change: "Σ alone in single precision, the heaviest pairs in double",
             source: "docs/precision.md",
         },
         is_single: true,
@@ -328,7 +355,7 @@ pub mod single {
 }
 
 pub mod cells {
-    //! sigma:cells: pairs in clusters of neighbouring poles, whose moments give the sums at every energy.
+    //! sigma:cells: pairs sorted by their poles, moments that serve all energies.
     //!
     //! It is sigma:blocks, with bands, energies or pairs in vectors (`cpu/src/sigma.rs`).
     //!
@@ -339,7 +366,7 @@ pub mod cells {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "sigma:cells",
-            change: "pairs sorted by pole: moments for all energies",
+            change: "pairs sorted by their poles, moments that serve all energies",
             source: "docs/many-energies.md",
         },
         needs: ArrayNeeds { aqsm: false, panels: None, plan: false, clusters: true },
@@ -364,7 +391,7 @@ pub mod cells_alone {
     pub static CPU: CpuVersion = CpuVersion {
         version: &Label {
             id: "sigma:cells-alone",
-            change: "Σ alone: one expansion for each band",
+            change: "Σ alone: one expansion for each band instead of two",
             source: "docs/many-energies.md",
         },
         is_sigma_alone: true,
@@ -427,18 +454,18 @@ pub struct CpuKernel {
     sum: fn(&SlabTask, Level, Tiles, Progress) -> Vec<f64>,
 }
 
-/// The sums of a slab, `(igp, nw · VALUES)`: `sum` adds those of a tile to totals `(nw · VALUES, igp)`.
+/// The sums of a slab, `(igp, values)`: `sum` adds those of a tile to totals `(values, igp)`.
 ///
 /// Tiles are the same for any number of threads, and a thread that is free takes the next. The sum of a tile for an
 /// `igp` goes to the total of that `igp` in the order of `ig`: sums have the same bits for any number of threads and in
 /// any slab.
 fn sum_tiles(
     task: &SlabTask,
-    tiles: Tiles,
+    (tiles, values): (Tiles, usize),
     progress: Progress,
     sum: impl Fn(&SlabTile, &mut [CompensatedSum]) + Sync,
 ) -> Vec<f64> {
-    let (ngpown, values) = (task.ngpown(), task.bands.nw * VALUES);
+    let ngpown = task.ngpown();
     let tiles = tiles.in_slab(task);
     let sums = map(&tiles, progress, |tile| {
         let mut totals = vec![CompensatedSum::default(); tile.igp.len() * values];
@@ -471,6 +498,8 @@ pub struct CpuVersion {
     pub per_band: bool,
     /// Whether its sums are Σ alone, in the place of CH.
     pub is_sigma_alone: bool,
+    /// Whether the sums at an energy are followed by their derivatives with respect to it.
+    pub has_derivative: bool,
     /// Whether terms are in single precision.
     pub is_single: bool,
     /// The distribution of its work.
@@ -522,7 +551,8 @@ impl CpuVersion {
             return (tiles + 1) * ngpown.div_ceil(self.tiles.igp) as u64 * bands as u64;
         }
         let of_igp = tiles * size_of::<f64>() as u64 + size_of::<CompensatedSum>() as u64;
-        ngpown as u64 * (nw * VALUES) as u64 * of_igp
+        let sums = if self.has_derivative { 2 * nw } else { nw };
+        ngpown as u64 * (sums * VALUES) as u64 * of_igp
     }
 
     /// The vectors that it computes with if the CPU is used at this level.

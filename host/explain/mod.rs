@@ -125,18 +125,14 @@ impl Measured {
         }
         let no_source = || invalid(id, "has no source in this program");
         let (listed, file) = find(id).zip(version_file(id)).ok_or_else(no_source)?;
-        let mut header = file.header().into_iter();
-        let title = header.next().unwrap_or_default();
-        let after_id = title.strip_prefix(id).map(|rest| rest.trim_start_matches([',', ':', ' ']));
-        let other = title.split_once(": ").filter(|(id, _)| !id.contains(' ')).map(|(_, own)| own);
         let step = self.step(id, before);
         Ok(Card {
             version: id.into(),
             before: before.map(str::to_string),
             idea: Idea {
-                title: after_id.or(other).unwrap_or(&title).trim_end_matches('.').into(),
-                text: header.collect(),
                 change: listed.label().change.into(),
+                // The first paragraph is the change.
+                text: file.header().into_iter().skip(1).collect(),
                 source: listed.label().source.into(),
                 file: file.path.into(),
             },
@@ -165,9 +161,8 @@ pub struct Card {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Idea {
-    pub title: String,
-    pub text: Vec<String>,
     pub change: String,
+    pub text: Vec<String>,
     pub source: String,
     pub file: String,
 }
@@ -327,9 +322,9 @@ const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, 
     those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
-    let Idea { title, text, change, source, file, .. } = &card.idea;
+    let Idea { change, text, source, file } = &card.idea;
     let against = card.before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
-    writeln!(to, "{}{against}: {title}\n", card.version)?;
+    writeln!(to, "{}{against}: {change}\n", card.version)?;
     let Diagnosis { why, bound } = &card.diagnosis;
     if why.is_some() || bound.is_some() {
         let mut verdict = [bound, why].into_iter().flatten();
@@ -340,7 +335,7 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let count =
         |lines: &SourceChange| format!("; {} lines new, {} gone", lines.added, lines.removed);
     let changed = card.difference.as_ref().map_or(String::new(), count);
-    writeln!(to, "{change} ({source}), {file}{changed}\n")?;
+    writeln!(to, "{source}; {file}{changed}\n")?;
     if let Some(difference) = &card.difference {
         changes(to, card, difference, lines)?;
     }

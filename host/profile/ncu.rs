@@ -76,7 +76,7 @@ impl Ncu {
     }
 }
 
-/// What a reader of the report in Nsight Compute finds beside the metrics.
+/// What a reader of the report in Nsight Compute finds in addition to the metrics.
 const SECTIONS: [&str; 5] =
     ["SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "SourceCounters"];
 

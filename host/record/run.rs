@@ -11,7 +11,7 @@ use crate::devices::DeviceInfo;
 use crate::engine::{Sample, WorkerStats};
 use crate::problem::{Problem, Sums};
 use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
-use crate::reference::{Outcome, Verification, matrix};
+use crate::reference::{Evaluation, Outcome, Verification, matrix, verify_derivative};
 
 /// Versions run on one problem and device: what `--json` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +90,9 @@ pub struct Measurement {
     /// `asx` and `ach` of the last run, starting sums included; NaN is null.
     #[serde(flatten)]
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derivative: Option<DerivativeResult>,
     /// What single precision may have lost of Σ at any energy, in the unit of `vcoul`; not in double precision, or without a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_bound: Option<f64>,
@@ -119,12 +122,44 @@ impl Measurement {
         catalogue::find(&self.version).is_some_and(Version::is_sigma_alone)
     }
 
+    /// Compares the derivative, if there is one, with the definition's. The result passes if both do.
+    pub fn verify_derivative(&mut self, problem: &Problem, expected: Option<&Evaluation>) {
+        let Some(derivative) = &mut self.derivative else { return };
+        let verification = verify_derivative(problem, &derivative.values(), expected);
+        derivative.max_rel_error = verification.max_rel_error;
+        if verification.outcome != Outcome::Passed && self.passed() {
+            self.verification = verification;
+        }
+    }
+
     pub fn outcome(&self) -> Outcome {
         self.verification.outcome
     }
 
     pub fn passed(&self) -> bool {
         matches!(self.outcome(), Outcome::Passed | Outcome::Sampled)
+    }
+}
+
+/// The derivative of Σ with respect to ω at each energy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DerivativeResult {
+    /// Real and imaginary parts, in the unit of `vcoul` per eV; NaN is null.
+    pub values: Vec<[Option<f64>; 2]>,
+    /// Largest error relative to Σ|terms| of the derivative; null if it was not compared.
+    pub max_rel_error: Option<f64>,
+}
+
+impl DerivativeResult {
+    pub fn new(derivative: Vec<Complex64>) -> DerivativeResult {
+        let number = |part: f64| part.is_finite().then_some(part);
+        let values = derivative.iter().map(|z| [z.re, z.im].map(number)).collect();
+        DerivativeResult { values, max_rel_error: None }
+    }
+
+    pub fn values(&self) -> Vec<Complex64> {
+        let number = |part: &Option<f64>| part.unwrap_or(f64::NAN);
+        self.values.iter().map(|[re, im]| Complex64::new(number(re), number(im))).collect()
     }
 }
 
@@ -324,6 +359,8 @@ pub struct SigmaRow {
     pub omega_ev: f64,
     pub sx: Complex64,
     pub ch: Complex64,
+    /// Of Σ with respect to ω, per eV, if it was asked for.
+    pub derivative: Option<Complex64>,
 }
 
 impl SigmaRow {
@@ -349,10 +386,13 @@ impl<'a> Sigma<'a> {
         let fastest = run.fastest_of(|result| !result.is_sigma_alone()).or(run.fastest());
         let result = fastest.or(run.results.first())?;
         let state = run.system.state_ev.unwrap_or(0.0);
-        let row =
-            |((&shown_ev, &sx), &ch)| SigmaRow { shown_ev, omega_ev: state + shown_ev, sx, ch };
+        let rates = result.derivative.as_ref().map(DerivativeResult::values);
+        let row = |(iw, ((&shown_ev, &sx), &ch)): (usize, ((&f64, &Complex64), &Complex64))| {
+            let derivative = rates.as_ref().map(|rates| rates[iw]);
+            SigmaRow { shown_ev, omega_ev: state + shown_ev, sx, ch, derivative }
+        };
         let sums = run.system.energies_ev.iter().zip(&result.sums.asx).zip(&result.sums.ach);
-        Some(Sigma { run, result, rows: sums.map(row).collect() })
+        Some(Sigma { run, result, rows: sums.enumerate().map(row).collect() })
     }
 
     /// The energies, as they are shown, at which a part is NaN or infinite.

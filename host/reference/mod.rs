@@ -273,7 +273,7 @@ pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
 // Σ|terms| is evaluated, of many terms for every few `igp`: less than all, so that no error passes that would not pass
 // by all.
 //
-// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms beside the tolerance.
+// Rounding may decide a term's branch or cutoff: sums may be off by the size of such terms in addition to the tolerance.
 //
 // With a file of BerkeleyGW's real flavour, which has no imaginary parts of sums even if poles are off the real axis,
 // real parts alone are compared.
@@ -399,6 +399,45 @@ pub fn verify<'a>(
     }
     reference.look_closer(slabs)?;
     Ok(compared(problem, sums, reference))
+}
+
+/// The derivatives of a problem's Σ by the definition, unless that takes too long.
+pub fn derivatives<'a>(
+    problem: impl Into<Slabs<'a>>,
+    progress: Progress,
+) -> Result<Option<Evaluation>> {
+    let terms = Terms::from(problem.into()).derivatives();
+    if terms.count() > MAX_SERIAL_TERMS { Ok(None) } else { evaluate(terms, progress).map(Some) }
+}
+
+/// Compares derivatives of Σ with the definition's, relative to their Σ|terms|.
+pub fn verify_derivative(
+    problem: &Problem,
+    found: &[Complex64],
+    expected: Option<&Evaluation>,
+) -> Verification {
+    let tolerance = tolerance(problem, RelativeTo::Terms);
+    let none = Verification::none(tolerance, RelativeTo::Terms);
+    let Some(Evaluation { sums, scale }) = expected else { return none };
+    let (expected, Scale { magnitudes, undecided }) = (sums.alone().ach, scale.alone());
+    let sizes = undecided.iter().zip(&magnitudes).map(|(undecided, all)| (undecided[1], all[1]));
+    let error = |((found, expected), (undecided, all)): ((&Complex64, &Complex64), (f64, f64))| {
+        let difference = (found - expected).norm();
+        let error = if difference <= undecided { 0.0 } else { (difference - undecided) / all };
+        (error, *found, *expected)
+    };
+    let errors = found.iter().zip(&expected).zip(sizes).map(error);
+    // NaN is the largest.
+    let worst = errors.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    let largest = worst.map_or(0.0, |(error, ..)| error);
+    let passed = largest <= tolerance && found.len() == expected.len();
+    Verification {
+        outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
+        max_rel_error: Some(largest).filter(|error| error.is_finite()),
+        reference: Some(ReferenceSource::Serial),
+        worst: worst.map(|(_, found, expected)| ("dΣ/dω".into(), found, expected)),
+        ..none
+    }
 }
 
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {

@@ -89,6 +89,14 @@ impl Term {
     }
 }
 
+impl Term {
+    #[inline(always)]
+    fn derivative(self, q: Complex64, p: Complex64) -> Term {
+        let Term { ssx, sch } = self;
+        Term { ssx: unless_zero(ssx, -(ssx * (q + p))), sch: -(sch * q) }
+    }
+}
+
 #[inline(always)]
 pub fn abs(z: Complex64) -> f64 {
     sqrt(abs2(z))
@@ -137,6 +145,32 @@ pub fn windowed(pair: &Pair, w: f64, limits: &Limits) -> Term {
     let (q, p) = (broadened(w - of, -window, window2), broadened(w + of, window, window2));
     let residue = pair.wtilde * pair.eps;
     Term { ssx: residue * (q - p) * 0.5, sch: residue * q }
+}
+
+/// A term, and its derivative with respect to `w` of the form that holds there: with `q = 1/(w − ω̃)`, zero near the pole,
+/// and `p = 1/(w + ω̃)`, `ssx` falls by `(q + p)·ssx` and `sch` by `q·sch`.
+#[inline(always)]
+pub fn term_and_derivative(pair: &Pair, w: f64, limits: &Limits) -> [Term; 2] {
+    let (term, Pair { wtilde, .. }) = (term(pair, w, limits), *pair);
+    let q = unless_zero(term.sch, reciprocal(wdiff(w, wtilde)));
+    let p = reciprocal(Complex::new(w + wtilde.re, wtilde.im));
+    [term, term.derivative(q, p)]
+}
+
+/// The same of [`windowed`].
+#[inline(always)]
+pub fn windowed_and_derivative(pair: &Pair, w: f64, limits: &Limits) -> [Term; 2] {
+    let (of, window2) = (pair.wtilde.re, limits.limittwo);
+    let window = sqrt(window2);
+    let (q, p) = (broadened(w - of, -window, window2), broadened(w + of, window, window2));
+    let term = windowed(pair, w, limits);
+    [term, term.derivative(q, p)]
+}
+
+/// `z`; zero if `of` is, whatever `z` is.
+#[inline(always)]
+fn unless_zero(of: Complex64, z: Complex64) -> Complex64 {
+    if of == Term::zero().sch { of } else { z }
 }
 
 /// `1/x`, or `(x + i·window)/(x² + g²)` within the window.

@@ -127,6 +127,8 @@ pub struct Kernel {
     pub layout: Layout,
     /// Whether the sums of `ach` are Σ, and those of `asx` zero but for fallback pairs.
     pub is_sigma_alone: bool,
+    /// Whether the sums at an energy are followed by their derivatives with respect to it.
+    pub has_derivative: bool,
     pub precision: Precision,
     pub threads: u32,
     /// Maximum registers per thread, `.maxnreg` in the PTX.
@@ -144,6 +146,7 @@ impl Kernel {
             energies_from: EnergiesFrom::Arrays,
             layout: Layout::Planned,
             is_sigma_alone: false,
+            has_derivative: false,
             precision: Precision::Double,
             threads: shape.threads(),
             max_registers: Some(128),
@@ -208,7 +211,8 @@ impl Kernel {
 
     /// Values of the sums of `nbands` bands at `nw` energies.
     pub fn values(&self, [nbands, nw]: [u64; 2]) -> u64 {
-        if self.loops == Loops::PerBand { 2 * nbands } else { nw * VALUES as u64 }
+        let of_energy = if self.has_derivative { 2 * VALUES } else { VALUES };
+        if self.loops == Loops::PerBand { 2 * nbands } else { nw * of_energy as u64 }
     }
 
     /// The grid of each launch, for dimensions in which nothing is [`Kernel::exceeded`].
@@ -378,7 +382,8 @@ impl Layout {
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
 /// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
-/// [lists](crate::lists), with a function that sums a thread's pairs. An entry has its kernel's cap on registers unless it
+/// [lists](crate::lists), with a function that sums a thread's pairs; `entries!(derivative tile, SHAPE, terms: symbol)` for
+/// one energy and the derivatives in the place of a second one. An entry has its kernel's cap on registers unless it
 /// says `registers …`.
 /// `entries!(clusters Cluster, values: symbol)` is the one entry of a kernel of [`crate::sigma`], with so many values of
 /// each target.
@@ -412,6 +417,25 @@ macro_rules! entries {
                     }
                 },
         }]
+    }};
+    (derivative $tile:ident, $shape:ident, $terms:path: $symbol:ident) => {{
+        const TILES: $crate::tiling::TileShape = $shape;
+
+        #[inline(always)]
+        unsafe fn tiled<const NW: usize>(
+            a: &$crate::arrays::Arrays,
+            _: u32,
+            thread: $crate::threads::Thread,
+        ) -> $crate::formula::ThreadSums<NW> {
+            if TILES.grid_of(a).is_fallback(thread.block) {
+                return $crate::tiling::fallback_derivatives(a, thread, TILES, $terms);
+            }
+            $tile(a, TILES.place(a, thread))
+        }
+
+        const BOTH: &[$crate::kernel::Entry] =
+            $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $symbol = 2);
+        &[$crate::kernel::Entry { energies: 1, ..BOTH[0] }]
     }};
     (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
         const TILES: $crate::tiling::TileShape = $shape;

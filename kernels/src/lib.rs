@@ -47,10 +47,10 @@
 //! 7. **Clusters.** A kernel of [`arrays::Layout::Clusters`] takes clusters of its pairs, none of them empty; `ig` and
 //!    `igp` of the pairs are in range, and poles within the bounds of their cluster, if it has any. For a kernel for
 //!    any poles `poles` and `clusters` point to [`sigma::Pole`]s of complex numbers and to [`sigma::Disc`]s.
-//! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · nw · `[`formula::VALUES`] numbers; the second stage has
+//! 8. **Sums.** `partials` holds [`tiling::Grid::blocks`]` · `[`kernel::Kernel::values`] numbers; the second stage has
 //!    one block of [`reduction::THREADS`] threads for each value of each group, `partials` of as many runs of `count`,
 //!    and `sums` of as many numbers.
-//! 9. **Kernels.** The kernel is one of [`versions::ALL`] or [`versions::PER_BAND`], or one of these with
+//! 9. **Kernels.** The kernel is one of [`versions::ALL`] or [`versions::OTHERS`], or one of these with
 //!    another cap on its registers. Its layout, loops and threads are those that its entries were written for.
 #![no_std]
 #![allow(clippy::assign_op_pattern, reason = "sums are written as in the formula")]

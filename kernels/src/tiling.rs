@@ -12,8 +12,8 @@ use core::ops::Range;
 
 use num_complex::Complex64;
 
-use crate::arrays::{Arrays, Planned};
-use crate::formula::{Pair, TermFn, ThreadSums};
+use crate::arrays::{Arrays, Limits, Planned};
+use crate::formula::{Pair, Term, TermFn, ThreadSums};
 use crate::intrinsics::{WARP, load};
 use crate::threads::{Thread, each, split};
 
@@ -233,6 +233,27 @@ pub unsafe fn fallback_pair<const NW: usize>(
     }
     if is_small {
         sums.ach = ThreadSums::zero().ach;
+    }
+    sums
+}
+
+/// As [`fallback_sums`] at one energy, and the derivatives in the place of a second one. No pair is small.
+#[inline(always)]
+pub unsafe fn fallback_derivatives<const NW: usize>(
+    a: &Arrays,
+    thread: Thread,
+    shape: TileShape,
+    term_and_derivative: impl Fn(&Pair, f64, &Limits) -> [Term; 2],
+) -> ThreadSums<NW> {
+    let mut sums = ThreadSums::zero();
+    let Some((igp, ig)) = shape.fallback_pair(a, thread) else { return sums };
+    let (pair, vcoul) = (Pair::load(a, ig, igp), a.vcoul_loc(igp));
+    let mut n = thread.thread_in_block / WARP;
+    while n < a.nbands {
+        let (m, occ) = (a.matngmatmgp::<Planned>(ig, igp, n), a.occ(n));
+        let terms = term_and_derivative(&pair, a.wx::<Planned>(0, n), &a.limits);
+        each::<NW>(|e| sums.update(e, vcoul, occ, terms[e], m));
+        n += shape.warps;
     }
     sums
 }

@@ -62,6 +62,7 @@ class Sums:
     error_bound : what single precision may have lost of sigma at any energy, in the unit of vcoul; 0 in double.
     error_found : what it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too.
         If that is more than the bound, the call raises `gpp.Error`.
+    derivative : of sigma with respect to ω, in the unit of vcoul per eV; None unless asked for.
     """
 
     asx: Complex
@@ -73,6 +74,7 @@ class Sums:
     call_seconds: float
     error_bound: float = 0.0
     error_found: float = 0.0
+    derivative: Complex | None = None
 
     @property
     def sigma(self) -> Complex:
@@ -199,6 +201,7 @@ class Calculator:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> Sums:
         """Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G.
 
@@ -228,6 +231,8 @@ class Calculator:
             BerkeleyGW's `acc_static_ch` for `exact_static_ch 1`.
         ach_of_bands : index of the energy at which to compute CH of each band too.
         sigma_alone : whether only the sum of both is wanted, which takes up to a third less time on a GPU.
+        derivative : whether to compute the derivative of Σ with respect to ω too, by "v15" or "cpu:alone" in double
+            precision: then asx is zero and ach Σ.
 
         Matrices may be complex64: then they are converted, as the call needs them. Fortran-ordered arrays of complex128 are
         used in place; C-ordered ones, and ones with gaps, are copied. The transpose `array.T` of
@@ -243,7 +248,7 @@ class Calculator:
         """
         bands: dict[str, Array] = dict(aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
-        arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, **of_g, **bands)
+        arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, derivative, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta, window), arrays.call)
         return Sums(*self._core.sums(screening, *rest))
 
@@ -330,10 +335,11 @@ class Placed:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> Sums:
         """`Calculator.sums` with the placed screening."""
         arrays = CallArrays(
-            self._calculator, stream, static_ch, ach_of_bands, sigma_alone,
+            self._calculator, stream, static_ch, ach_of_bands, sigma_alone, derivative,
             aqsn=aqsn, aqsm=aqsm, e=e, occ=occ, omega=omega,
         )
         with self._turn:
@@ -352,6 +358,7 @@ class Placed:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
     ) -> list[Sums]:
         """`Placed.sums` of many states: the same bits in less time than by a call for each.
 
@@ -366,7 +373,8 @@ class Placed:
             try:
                 if set(state) != {"aqsn", "aqsm", "e", "occ", "omega"}:
                     raise TypeError(f"needs aqsn, aqsm, e, occ and omega; found {', '.join(state)}")
-                given.append(CallArrays(self._calculator, stream, static_ch, ach_of_bands, sigma_alone, **state))
+                wanted = static_ch, ach_of_bands, sigma_alone, derivative
+                given.append(CallArrays(self._calculator, stream, *wanted, **state))
                 bands.append(given[-1].bands(self._shape))
             except (Error, TypeError) as error:
                 raise type(error)(f"state {number}: {error}") from error

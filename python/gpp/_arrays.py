@@ -107,6 +107,7 @@ class CallArrays:
         static_ch: bool = False,
         ach_of_bands: int | None = None,
         sigma_alone: bool = False,
+        derivative: bool = False,
         **arrays: Array,
     ):
         self.arrays = {name: array(name, of) for name, of in arrays.items()}
@@ -119,7 +120,8 @@ class CallArrays:
         if ach_of_bands is not None and not 0 <= index(ach_of_bands) < math.prod(self.arrays["omega"].shape):
             needs = f"an index of omega, 0 to {math.prod(self.arrays['omega'].shape) - 1}"
             raise gpp.Error(f"ach_of_bands needs {needs}; found {ach_of_bands}")
-        self.call = next(iter(streams), 0), static_ch, ach_of_bands, sigma_alone, calculator.progress
+        wanted = static_ch, ach_of_bands, sigma_alone, derivative
+        self.call = next(iter(streams), 0), *wanted, calculator.progress
         self.has_matrices_on_gpu = any(of.ndim == 2 for of in on_gpu.values())
         for name, of in on_gpu.items():
             if of.ndim != 2:

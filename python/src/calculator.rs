@@ -23,7 +23,7 @@ pub struct PyPlaced {
 }
 
 /// asx and ach, the static CH and CH of each band, the version, seconds of the kernels and of the call, and the error
-/// of single precision: its bound, and that of a sample.
+/// of single precision: its bound, and that of a sample; then the derivative of Σ.
 type Sums<'py> = (
     Array<'py>,
     Array<'py>,
@@ -34,6 +34,7 @@ type Sums<'py> = (
     f64,
     f64,
     f64,
+    Option<Array<'py>>,
 );
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
 type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
@@ -51,10 +52,22 @@ fn formula((gamma, sexcut, eta, window): Limits) -> Formula {
 fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
     let array = |sums| PyArray1::from_vec(py, sums);
     let [asx, ach] = [found.sums.asx, found.sums.ach].map(array);
-    let [static_ch, ach_of_bands] =
-        [found.static_ch, found.ach_of_bands].map(|sums| sums.map(array));
+    let [static_ch, ach_of_bands, derivative] =
+        [found.static_ch, found.ach_of_bands, found.derivative].map(|sums| sums.map(array));
     let Found { version, seconds, call_seconds, error_bound, error_found, .. } = found;
-    (asx, ach, static_ch, ach_of_bands, version, seconds, call_seconds, error_bound, error_found)
+    let errors = (error_bound, error_found);
+    (
+        asx,
+        ach,
+        static_ch,
+        ach_of_bands,
+        version,
+        seconds,
+        call_seconds,
+        errors.0,
+        errors.1,
+        derivative,
+    )
 }
 
 #[pymethods]

@@ -32,10 +32,10 @@ mod _gpp {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// The CUDA stream, whether the static CH is wanted, at which energy CH of each band, whether Σ alone, and the progress
-/// callback.
+/// The CUDA stream, whether the static CH is wanted, at which energy CH of each band, whether Σ alone, whether its
+/// derivative, and the progress callback.
 #[derive(FromPyObject)]
-pub struct Call(usize, bool, Option<usize>, bool, Option<Py<PyAny>>);
+pub struct Call(usize, bool, Option<usize>, bool, bool, Option<Py<PyAny>>);
 
 impl Call {
     /// Does `work` with the calculator of this call.
@@ -48,7 +48,7 @@ impl Call {
         calculator: &Calculator,
         work: impl FnOnce(&Calculator) -> Result<R> + Send,
     ) -> PyResult<R> {
-        let Call(stream, static_ch, ach_of_bands, sigma_alone, progress) = self;
+        let Call(stream, static_ch, ach_of_bands, sigma_alone, derivative, progress) = self;
         // SAFETY: the caller says that it is a stream of the device.
         let stream = unsafe { ForeignStream::new(without_provenance_mut(stream)) };
         let raised = Arc::new(OnceLock::new());
@@ -64,7 +64,7 @@ impl Call {
             // An interpreter that ends waits for nothing.
             Python::try_attach(asked).unwrap_or(true).then_some(0)
         };
-        let calculator = calculator.clone().with_static_ch(static_ch);
+        let calculator = calculator.clone().with_static_ch(static_ch).with_derivative(derivative);
         let calculator = calculator.with_ach_of_bands(ach_of_bands).with_sigma_alone(sigma_alone);
         let calculator = calculator.with_stream(stream).with_progress(report);
         let found = detached(py, || work(&calculator));

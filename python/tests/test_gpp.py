@@ -90,6 +90,16 @@ def test_sigma_alone_is_the_sum_of_both(version):
     for found in calculator.sums(**tiny, sigma_alone=True), placed.sums(**of_bands, sigma_alone=True):
         assert not found.asx.any() and np.array_equal(found.sigma, found.ach)
         assert (np.abs(found.sigma - both.sigma) <= 1e-13 * (np.abs(both.asx) + np.abs(both.ach))).all()
+        assert found.derivative is None
+    if version != "v13":
+        found = placed.sums(**of_bands, derivative=True)
+        [again] = placed.sums_of_states([of_bands], derivative=True)
+        below, above = (placed.sums(**{**of_bands, "omega": tiny["omega"] + h}).sigma for h in (-1e-5, 1e-5))
+        assert np.array_equal(found.derivative, again.derivative)
+        assert (np.abs((above - below) / 2e-5 - found.derivative) <= 1e-6 * np.abs(both.sigma)).all()
+    else:
+        with pytest.raises(gpp.Error, match="derivative:? is not summed by v13"):
+            placed.sums(**of_bands, derivative=True)
     a = np.stack([of_bands.pop("aqsn").T, of_bands.pop("aqsm").T])
     matrices = placed.matrix(a, **of_bands)
     found = placed.matrix(a, **of_bands, sigma_alone=True)

@@ -42,7 +42,7 @@ fn every_version_of_every_series_has_a_card() {
         for (at, card) in cards.iter().enumerate() {
             let before = if at == 0 { first } else { Some(ids[at - 1]) };
             assert_eq!(card["before"].as_str(), before, "{}", ids[at]);
-            assert!(card["idea"]["title"].as_str().unwrap().len() > 9, "{}", ids[at]);
+            assert!(card["idea"]["change"].as_str().unwrap().len() > 9, "{}", ids[at]);
             assert!(row(card, "time")["now"].as_f64().unwrap() > 0.0);
             let diagnosis = &card["diagnosis"];
             assert!(diagnosis["bound"].is_string(), "{}: {diagnosis}", ids[at]);
@@ -60,7 +60,7 @@ fn a_card_has_idea_source_figures_and_verdict() {
     let change = idea.and(contains("+    loops: Loops::Collapse2,"));
     let traffic = contains("HBM [GB]").and(contains("581.0")).and(contains("167.7"));
     explain
-        .stdout(contains("v4 against v3: bands become a loop inside the thread\n").and(change))
+        .stdout(contains("v4 against v3: loop over bands inside the thread\n").and(change))
         .stdout(contains("- 30 % less time").and(traffic).and(contains("\u{1b}").not()));
     let card = &cards(&["explain", "v4"], &from)[0];
     let time = row(card, "time");

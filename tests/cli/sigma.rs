@@ -52,7 +52,7 @@ fn single_precision_is_refused_where_it_gains_nothing() {
     let flags = ["sigma", "--system", "tiny", "--device", "cpu", "--precision", "single"];
     let says = contains("single precision: |ω − e(n)|").and(contains("too large"));
     gpp().args(flags).arg("--energies=2e12").assert().code(2).stderr(says);
-    let says = contains("in a sample: the sums of 1 of 7 columns are off by");
+    let says = contains("in a sample: the sums of 1 of 8 columns are off by");
     gpp().args(flags).arg("--energies=-5:5:11").assert().success().stdout(says);
 }
 

@@ -165,6 +165,33 @@ pub fn every_version() -> Outcome {
     Ok(two_problems(&Gpu::open(0)?)?)
 }
 
+/// Samples of single precision, beside slabs that stay and others: as emulated on the host, where nothing stays.
+pub fn samples() -> Outcome {
+    let host = CpuDevice::new();
+    let problem = made([9, 1700, 12, 2], Kind::Mixed, 12);
+    for problem in [at_energies(&problem, 4), problem] {
+        let slab = Extents { ngpown: 320, ..problem.extents() };
+        for (igp, most) in [(1700, None), (320, Some(device_bytes(slab, 3)))] {
+            let gpu = Gpu::limited(0, most)?;
+            let run = |device: &dyn Device| {
+                let mut engine = Engine::new(&problem, igp, vec![device.worker(&problem)?])?;
+                engine.samples = true;
+                let run = |id: &str| engine.run(catalogue::find(id).expect("one of ours"));
+                let found = ["s3", "v15", "s4", "s4"].map(run).into_iter();
+                found.collect::<gpp::error::Result<Vec<_>>>()
+            };
+            for (at, (own, expected)) in run(&gpu)?.iter().zip(&run(&host)?).enumerate() {
+                assert!(same_bits(&own.sums, &expected.sums), "{igp} {most:?} run {at}");
+                assert_eq!((own.sample, own.bound), (expected.sample, expected.bound), "{at}");
+                let columns = own.sample.map_or(0, |sample| sample.igp[0]);
+                assert_eq!(columns > 32, at != 1, "{igp} run {at}: {columns}");
+                assert!(own.sample.is_none_or(|sample| sample.is_within(own.bound)));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Slabs that find no room on a device are halved until they do, unless their size is asked for.
 pub fn halved() -> Outcome {
     let problem = made([11, 256, 40, 2], Kind::Mixed, 12);

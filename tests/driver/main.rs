@@ -33,6 +33,7 @@ fn main() {
                 Trial::test("every version", launches::every_version),
                 Trial::test("the time of a single run", launches::single_run),
                 Trial::test("slabs without room", launches::halved),
+                Trial::test("samples of single precision", launches::samples),
                 Trial::test("a screening that stays", resident::stays),
                 Trial::test("single precision", resident::single),
                 Trial::test("a settled call", resident::settled),

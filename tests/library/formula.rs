@@ -1,7 +1,9 @@
 //! The time-ordered formula against its definition, on the arrays as they are given.
 
 use gpp::catalogue;
-use gpp_core::{Bands, Calculator, Error, Formula, MatrixBands, MatrixRef, Placed, Screening};
+use gpp_core::{
+    Bands, Calculator, Error, Formula, MatrixBands, MatrixRef, Placed, Precision, Screening, State,
+};
 use num_complex::Complex64;
 use twofloat::TwoFloat;
 
@@ -83,6 +85,16 @@ impl Call {
 
     /// Σ at each energy in double-double numbers, and the sizes of all terms of Σ alone, and of SX − X and CH.
     fn expected(&self, eta: f64, window: f64) -> Vec<(Complex64, [f64; 2])> {
+        self.expected_of(eta, window, |quotient| quotient)
+    }
+
+    /// The same of another function of each quotient.
+    fn expected_of(
+        &self,
+        eta: f64,
+        window: f64,
+        of: impl Fn(Double) -> Double,
+    ) -> Vec<(Complex64, [f64; 2])> {
         let of_energy = |&omega: &f64| {
             let (mut sum, mut sizes) = ([TwoFloat::from(0.0); 2], [0.0; 2]);
             for (n, (&e, &f)) in self.e.iter().zip(&self.occ).enumerate() {
@@ -103,7 +115,7 @@ impl Call {
                         let is_inside =
                             window > 0.0 && re * re <= TwoFloat::new_mul(window, window);
                         let width = if is_inside { window } else { eta };
-                        inverse([re, TwoFloat::new_sub(sign * pole.im, sign * width)])
+                        of(inverse([re, TwoFloat::new_sub(sign * pole.im, sign * width)]))
                     };
                     let (q, p) = (quotient(-1.0), quotient(1.0));
                     let p = if is_bare(-w) { q } else { p };
@@ -218,6 +230,76 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
         }
     }
     assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// That of `1/x` is `−1/x²`, within a window too. Σ beside it has the bits of a call with one energy.
+#[test]
+fn the_derivative_is_that_of_each_quotient() {
+    let calculator = Calculator::open("cpu").unwrap();
+    let falling = |q: Double| times(q, [-q[0], -q[1]]);
+    for (seed, (are_real, poles)) in (0..).zip([(true, 1), (false, 2), (true, 4), (false, 1)]) {
+        let call = Call::new(3, are_real, poles, seed);
+        let mut placed = calculator.place(&call.screening()).unwrap();
+        let formulas = [broad(0.1), broad(1e-6), broad(0.0), broad(1e-3), broad(1.0)];
+        let windows = [windowed(0.3), windowed(1e-3), windowed(4.0)];
+        let windows = windows.into_iter().filter(|_| are_real);
+        for formula in formulas.into_iter().chain(windows) {
+            let Formula::TimeOrdered { eta, window } = formula else { unreachable!() };
+            let expected = call.expected_of(eta, window, falling);
+            for id in ["v15", "cpu:alone", "best"] {
+                let alone = calculator.clone().with_version(id).unwrap().with_sigma_alone(true);
+                let found = alone
+                    .clone()
+                    .with_derivative(true)
+                    .sums_at(&mut placed, &call.bands(), &call.omega, formula)
+                    .unwrap();
+                let rates = found.derivative.unwrap();
+                assert_eq!(rates.len(), expected.len());
+                for (iw, (found, (expected, [_, size]))) in rates.iter().zip(&expected).enumerate()
+                {
+                    let error = (found - expected).norm() / size;
+                    assert!(error <= ALLOWED, "{id} {seed} {formula:?} {iw}: {error:e}");
+                }
+                // For so few terms the best without a derivative is another version.
+                let each = call.omega.iter().zip(&found.sums.ach).filter(|_| id != "best");
+                for (&omega, sum) in each {
+                    let one = alone.sums_at(&mut placed, &call.bands(), &[omega], formula).unwrap();
+                    let bits = [*sum, one.sums.ach[0]].map(|z| [z.re, z.im].map(f64::to_bits));
+                    assert_eq!(bits[0], bits[1], "{id} {seed} {formula:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Of several states as of one; other versions, single precision and matrices have none.
+#[test]
+fn the_derivative_is_asked_for() {
+    let call = Call::new(3, true, 1, 9);
+    let calculator = Calculator::open("cpu").unwrap().with_derivative(true);
+    let mut placed = calculator.place(&call.screening()).unwrap();
+    let state = State { bands: call.bands(), omega: &call.omega };
+    let mut ask = |calculator: &Calculator| {
+        calculator.sums_of_states(&mut placed, &[state, state], Formula::default())
+    };
+    let found = ask(&calculator).unwrap();
+    let one = calculator.sums(&call.screening(), &call.bands(), &call.omega, Formula::default());
+    let one = one.unwrap();
+    assert!(one.version == "cpu:alone" && one.derivative.as_ref().unwrap().len() == 3);
+    for of_state in found {
+        assert_eq!(
+            (of_state.derivative, of_state.sums),
+            (one.derivative.clone(), one.sums.clone())
+        );
+    }
+    let single = calculator.clone().with_precision(Precision::Single).with_sigma_alone(true);
+    for wrong in [single, calculator.clone().with_version("v13").unwrap()] {
+        let error = ask(&wrong).unwrap_err().to_string();
+        assert!(error.contains("derivative") && error.contains("cpu:alone"), "{error}");
+    }
+    let bands = MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
+    let error = calculator.matrix_at(&mut placed, &bands, &call.omega, Formula::default());
+    assert!(error.unwrap_err().to_string().contains("derivative"));
 }
 
 /// What is kept of poles belongs to its η.

@@ -76,7 +76,21 @@ fn all_versions_are_named_in_any_chart_of_the_archive() {
 #[test]
 fn bars_have_the_lengths_of_times() {
     let run: RunRecord = record::read(&archive("si214/run.json")).unwrap();
-    let chart = bars(&sections(&run, "")[0]);
+    check_bars(&run);
+    // Each series has its colour.
+    let of = "h200-2026-11-28/si214-single/run.json";
+    let run: RunRecord = record::read(&repository(&format!("data/runs/{of}"))).unwrap();
+    let svg = check_bars(&run);
+    for (color, name, count) in [("127CF4", "new", 1), ("C75E00", "single", 4)] {
+        // The bars, and the square of the legend.
+        let filled = svg.matches(&format!("fill=\"#{color}\"")).count();
+        assert_eq!(filled, count + 1, "{name}");
+        assert!(texts(&svg).iter().any(|(text, ..)| *text == name), "{name}");
+    }
+}
+
+fn check_bars(run: &RunRecord) -> String {
+    let chart = bars(&sections(run, ""));
     let svg = chart.svg();
     let width = |element: &str| attribute(element, "width").unwrap().parse::<f64>().unwrap();
     let filled = svg.split("<rect ").skip(2).filter(|rect| !rect.contains("height=\"12\""));
@@ -88,6 +102,7 @@ fn bars_have_the_lengths_of_times() {
         let is_there = |wanted: &str| texts(&svg).iter().any(|(text, ..)| *text == wanted);
         assert!(is_there(&format!("{ms:.1}")) && is_there(name), "{name}");
     }
+    svg
 }
 
 #[test]

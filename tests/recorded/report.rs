@@ -1,7 +1,8 @@
 //! Statements, tables and the page of the archived run. `tests/data/table1.txt` has the cells and notes of
 //! its table.
 
-use gpp::catalogue;
+use gpp::catalogue::{self, SERIES};
+use gpp::explain::version_file;
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::measure::flops_per_term;
@@ -11,8 +12,9 @@ use gpp::record::run::{RunRecord, Times};
 use gpp::record::{self, Profile};
 use gpp::reference::Outcome;
 use gpp::report::{self, found};
-use gpp::summary::failure;
+use gpp::summary::{failure, run_text};
 use gpp::table::{self, sections};
+use gpp_core::offdiag::gpu::ALL as MATRIX_VERSIONS;
 
 use crate::archive;
 use crate::common::repository;
@@ -146,5 +148,67 @@ fn the_table_of_all_times_is_that_of_the_archived_run() {
         assert!(row.contains(&cells), "{cells} is not in {row}");
         let joules = format!(" | {:.0} | ", result.energy_j.unwrap());
         assert!(row.contains(&joules), "{joules} is not in {row}");
+    }
+}
+
+#[test]
+fn versions_equally_fast_are_named() {
+    let fastest = |versions: &[&str]| {
+        let mut run = archived();
+        run.results.retain(|result| versions.contains(&result.version.as_str()));
+        let mut said = Vec::new();
+        run_text(&mut said, &run).unwrap();
+        let said = String::from_utf8(said).unwrap();
+        said.lines().find(|line| line.starts_with("Fastest: ")).unwrap().to_string()
+    };
+    let over = "Fastest: v1, 214.9 ms, 2.3 times as fast as v0";
+    assert_eq!(
+        fastest(&["v0", "v1", "v2"]),
+        format!("{over}; equally fast within the spread: v2.")
+    );
+    assert_eq!(fastest(&["v9", "v13", "v14"]), "Fastest: v14, 20.33 ms, 4.6 times as fast as v9.");
+}
+
+/// `1, 4–6` as `1, 4, 5, 6`.
+fn expanded(lines: &str) -> String {
+    let numbers = lines.split(", ").flat_map(|range| {
+        let (first, last) = range.split_once('–').unwrap_or((range, range));
+        first.parse::<u32>().unwrap()..=last.parse().unwrap()
+    });
+    numbers.map(|line| line.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// What a version changes has one wording: in its header, and in the tables of docs/.
+#[test]
+fn tables_say_what_headers_say() {
+    let page = |name| std::fs::read_to_string(repository(&format!("docs/{name}.md"))).unwrap();
+    let [kernel, cpu, offdiag] = ["kernel", "cpu", "off-diagonal"].map(page);
+    let row = |page: &str, id: &str, change: &str| {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {id} | "))).expect(id);
+        let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace('`', "")).collect();
+        assert!(cells.iter().any(|cell| cell == change), "{change} is not in {row}");
+        cells
+    };
+    for series in SERIES {
+        for id in series.ids() {
+            let change = catalogue::find(id).unwrap().label().change;
+            let header = version_file(id).unwrap().header();
+            assert_eq!(header[0], format!("{id}: {change}."));
+            match series.id {
+                "paper" | "new" | "single" => {
+                    let cells = row(&kernel, id, change);
+                    let lines = header.last().unwrap().strip_prefix("Lines of the nest: ").unwrap();
+                    match lines.strip_suffix('.').unwrap() {
+                        "none, the launch changes" => assert_eq!(cells[3], "launch"),
+                        lines => assert_eq!(expanded(&cells[3]), lines, "{id}"),
+                    }
+                }
+                "cpu" => drop(row(&cpu, id, change)),
+                _ => {}
+            }
+        }
+    }
+    for version in MATRIX_VERSIONS {
+        row(&offdiag, version.id, version.change);
     }
 }

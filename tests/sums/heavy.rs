@@ -1,8 +1,9 @@
 //! Single precision: weights of pairs are upper bounds, heavy pairs are few, and errors are below their bounds.
 
 use gpp::catalogue;
+use gpp::devices::Control;
+use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
-use gpp::devices::{Control, Device};
 use gpp::engine::Engine;
 use gpp::measure::measure;
 use gpp::problem::Problem;
@@ -15,7 +16,7 @@ use gpp_cpu::simd::Level;
 use gpp_kernels::plan::Poles;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{FIXTURES, Kind, assorted, at_energies, fixture, made, remade};
+use crate::common::{FIXTURES, Kind, assorted, at_energies, changed, fixture, made, remade};
 use crate::engine::hooked::Hooked;
 use crate::referenced;
 
@@ -89,7 +90,7 @@ fn weights_are_upper_bounds() {
     }
 }
 
-/// Problems that FP32 finds hard: one pair has nearly all the weight, or factors or poles are far from one.
+/// Problems that FP32 finds hard: one pair has nearly all the weight, or factors, poles or an energy are far from one.
 fn adversarial() -> impl Iterator<Item = Problem> {
     let kinds = [Kind::Real, Kind::Mixed].into_iter();
     kinds.flat_map(|kind| {
@@ -103,7 +104,8 @@ fn adversarial() -> impl Iterator<Item = Problem> {
             matrices.wtilde.iter_mut().step_by(2).for_each(|z| *z *= 1e20);
             matrices.wtilde.iter_mut().step_by(3).for_each(|z| *z *= 1e-40);
         });
-        [made, one, far, poles]
+        let energies = changed(remade(&made, |_, _| ()), |_, wx, _| wx[0] = 1e20).unwrap();
+        [made, one, far, poles, energies]
     })
 }
 

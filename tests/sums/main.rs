@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cpu;
+mod derivative;
 mod energies;
 mod engine;
 mod hard;

@@ -78,7 +78,7 @@ fn many_pairs_average_out() {
     }
 }
 
-/// Differences near poles on either side, and sums of many terms that all round alike, keep the bound from s2 on, and lose half as much as in s1.
+/// Differences near poles and sums of many terms that round alike: s2 and later keep the bound, and lose half as much as s1.
 #[test]
 fn what_cancels_and_what_adds_up() {
     for kind in [Kind::Real, Kind::Mixed] {

@@ -48,7 +48,7 @@ program arrays
   integer, allocatable :: inv_igp_index(:), indinv(:), wide_indices(:)
   complex(dp), pointer :: pw(:, :), peps(:, :), paqsn(:, :), pa(:, :, :)
   complex(dp), target :: asx(nw), ach(nw), sx(2, 2, nw), ch(2, 2, nw)
-  complex(dp) :: asx_right(nw), ach_right(nw), sx_right(2, 2, nw), ch_right(2, 2, nw)
+  complex(dp) :: rate(nw), slope(nw), asx_right(nw), ach_right(nw), sx_right(2, 2, nw), ch_right(2, 2, nw)
   type(holder) :: held
   type(owner), target :: own
   type(listener), target :: of
@@ -73,6 +73,14 @@ program arrays
     sigma_alone=.true.)
   if (status /= gpp_ok .or. any(abs(asx) > 0) .or. any(abs(ach - asx_right - ach_right) > 1e-12 * abs(ach))) &
     error stop 'sigma alone'
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, rate, status, derivative=ach)
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega - 1e-5_dp, asx, rate, status, &
+    sigma_alone=.true.)
+  slope = -rate
+  call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega + 1e-5_dp, asx, rate, status, &
+    sigma_alone=.true.)
+  slope = (slope + rate) / 2e-5_dp
+  if (status /= gpp_ok .or. .not. all(abs(slope - ach) <= 1e-6_dp * abs(rate))) error stop 'the derivative'
   call gpp_set_precision(c, gpp_single, status, tolerance=1e-6_dp)
   call gpp_sums(c, w, eps, vcoul, inv_igp_index, indinv, aqsn, aqsn, e, occ, omega, asx, ach, status)
   if (status /= gpp_bad_argument) error stop 'single precision of both parts'

@@ -67,6 +67,7 @@ pub struct Calculator {
     static_ch: bool,
     ach_of_bands: Option<usize>,
     sigma_alone: bool,
+    derivative: bool,
     precision: Precision,
     tolerance: f64,
     index_base: usize,
@@ -89,6 +90,9 @@ pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks. Of
     /// [Σ alone](Calculator::with_sigma_alone) zero and Σ.
     pub sums: Sums,
+    /// The derivative of Σ with respect to ω if [asked for](Calculator::with_derivative), in the unit of `vcoul` per eV, `(nw)`;
+    /// to be summed over ranks.
+    pub derivative: Option<Vec<Complex64>>,
     /// The static CH of each band if [asked for](Calculator::with_static_ch), `(nbands)`; to be summed over ranks.
     pub static_ch: Option<Vec<Complex64>>,
     /// CH of each band at one energy if [asked for](Calculator::with_ach_of_bands), `(nbands)`; to be summed over ranks.
@@ -131,6 +135,7 @@ impl Calculator {
             static_ch: false,
             ach_of_bands: None,
             sigma_alone: false,
+            derivative: false,
             precision: Precision::Double,
             tolerance: TOLERANCE,
             index_base: 0,
@@ -207,6 +212,14 @@ impl Calculator {
     #[must_use]
     pub fn with_sigma_alone(self, is_wanted: bool) -> Calculator {
         Calculator { sigma_alone: is_wanted, ..self }
+    }
+
+    /// Whether results include the derivative of Σ with respect to ω at each energy, as Z factors need it: of the terms' own
+    /// forms, which have steps at BerkeleyGW's bounds. It implies Σ alone, by v15 or cpu:alone, one energy a launch, which takes
+    /// about a third longer. Calls in single precision, by other versions and of a matrix fail then.
+    #[must_use]
+    pub fn with_derivative(self, is_wanted: bool) -> Calculator {
+        Calculator { derivative: is_wanted, ..self }
     }
 
     /// The precision of terms, double if not set. Single needs [Σ alone](Calculator::with_sigma_alone), and a version in single
@@ -291,6 +304,7 @@ impl Calculator {
         let (version, of_bands) = (self.version_for(engine.problem().outline()), self.of_bands());
         let parts = 1.0 + of_bands.iter().flatten().count() as f64;
         let (mut finished, mut seconds) = (0.0, 0.0);
+        let mut derivative = None;
         let [mut error_bound, mut error_found] = [0.0; 2];
         engine.samples = true;
         if self.precision == Precision::Single {
@@ -299,10 +313,12 @@ impl Calculator {
         let mut run = |of_band: Option<(Version, usize)>| -> Result<Sums> {
             let advance = |part: f64| (control.advance)((finished + part) / parts);
             let control = Control { advance: &advance, ..control };
-            let Calculation { sums, bound, sample, workers, .. } = match of_band {
+            let found = match of_band {
                 None => engine.run_with(version, None, control)?,
                 Some((kernel, iw)) => engine.run_with(kernel, Some(&[iw]), control)?,
             };
+            derivative = derivative.take().or(found.derivative);
+            let Calculation { sums, bound, sample, workers, .. } = found;
             finished += 1.0;
             error_bound += bound;
             if let Some(sample) = sample {
@@ -324,6 +340,7 @@ impl Calculator {
         let (version, call_seconds) = (version.id(), 0.0);
         Ok(Found {
             sums,
+            derivative,
             static_ch,
             ach_of_bands,
             error_bound,
@@ -341,6 +358,9 @@ impl Calculator {
 
     fn version_for(&self, problem: Outline) -> Version {
         let back_end = self.session.first().back_end();
+        if self.derivative {
+            return catalogue::with_derivative(self.version.map_or(back_end, Version::back_end));
+        }
         self.version.unwrap_or_else(|| match self.sigma_alone {
             _ if self.precision == Precision::Single => {
                 let ratio = self.session.first().info().single_over_double;

@@ -162,6 +162,7 @@ impl Calculator {
             let what = format!("{needs}; found {found}");
             return Err(invalid("iw of ach_of_bands", what));
         }
+        self.check_derivative()?;
         if self.precision == Precision::Single {
             if let Some(double) = self.version.filter(|version| !version.is_single()) {
                 let what = format!("is single, but {} sums in double", double.id());
@@ -177,6 +178,18 @@ impl Calculator {
             return Err(invalid("static_ch", what));
         }
         Ok(())
+    }
+
+    fn check_derivative(&self) -> Result<()> {
+        let others = self.version.filter(|version| !["v15", "cpu:alone"].contains(&version.id()));
+        let why = match others {
+            _ if !self.derivative => return Ok(()),
+            _ if self.precision == Precision::Single => "in single precision".into(),
+            Some(version) => format!("by {}", version.id()),
+            None => return Ok(()),
+        };
+        let what = format!("is not summed {why}: v15 and cpu:alone sum it, in double precision");
+        Err(invalid("derivative", what))
     }
 
     /// The sums of a rank without columns, bands or G; none if it has all of them.
@@ -203,6 +216,7 @@ impl Calculator {
         let zeros = || vec![Complex64::ZERO; nbands];
         Ok(Found {
             sums: Sums::zero(nw),
+            derivative: self.derivative.then(|| vec![Complex64::ZERO; nw]),
             static_ch: self.static_ch.then(zeros),
             ach_of_bands: self.ach_of_bands.map(|_| zeros()),
             error_bound: 0.0,
@@ -529,6 +543,10 @@ impl Calculator {
         formula: Formula,
     ) -> Result<FoundMatrix> {
         self.require_own(placed)?;
+        if self.derivative {
+            let what = "is of the sums, not of a matrix: use sums or sums_of_states";
+            return Err(invalid("derivative", what));
+        }
         if self.precision == Precision::Single {
             return Err(invalid("precision", "single is of sums: a matrix is summed in double"));
         }

@@ -10,7 +10,7 @@ use gpp_cpu::versions::{CPU, CpuVersion, MANY_BANDS, SIGMA as SIGMA_ON_CPU};
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::kernel::{GpuVersion, Kernel as GpuKernel, Label, Loops, Precision};
 use gpp_kernels::offdiag::ALL as OF_MATRICES;
-use gpp_kernels::plan::Poles;
+use gpp_kernels::plan::{CONSTANT, Poles};
 use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
@@ -200,6 +200,14 @@ pub fn best_single_on(back_end: BackEnd, single_over_double: Option<u32>) -> Ver
     find(id).expect("a test looks it up")
 }
 
+/// The version for Σ alone with its derivative, one energy a launch: v15 or cpu:alone, whose ids these have.
+pub fn with_derivative(back_end: BackEnd) -> Version {
+    match back_end {
+        BackEnd::Gpu => Version::Gpu(&gpp_kernels::versions::v15::DERIVATIVE),
+        BackEnd::Cpu => Version::Cpu(&gpp_cpu::versions::alone::DERIVATIVE),
+    }
+}
+
 /// The same for few energies, as the paper's problems have.
 pub fn best(back_end: BackEnd) -> Version {
     let id = match back_end {
@@ -310,6 +318,11 @@ impl Version {
     /// Fails if it has no kernel for these poles: of the time-ordered formula with a window.
     pub fn require_for(self, problem: Outline) -> Result<()> {
         let Outline { extents, poles, .. } = problem;
+        if self.has_derivative() && self.gpu().is_some() && extents.nbands > CONSTANT {
+            let what =
+                format!("has a derivative for {CONSTANT} bands at most; cpu:alone for any number");
+            return Err(invalid(self.id(), what));
+        }
         let has_kernel = match self {
             Version::Gpu(gpu) => {
                 let admits = |gpu: &GpuVersion| gpu.kernels.iter().any(|of| of.poles.admits(poles));
@@ -373,6 +386,14 @@ impl Version {
         }
     }
 
+    /// Whether the sums at each energy are followed by their derivatives: [`with_derivative`].
+    pub fn has_derivative(self) -> bool {
+        match self {
+            Version::Gpu(gpu) => gpu.kernels[0].has_derivative,
+            Version::Cpu(cpu) => cpu.has_derivative,
+        }
+    }
+
     /// Whether pairs but fallback pairs are summed in single precision.
     pub fn is_single(self) -> bool {
         match self {
@@ -397,7 +418,8 @@ impl Version {
 
     /// Values of each group's sums.
     pub fn values(self, [nbands, nw]: [usize; 2]) -> usize {
-        if self.is_per_band() { 2 * nbands } else { nw * VALUES }
+        let of_energy = if self.has_derivative() { 2 * VALUES } else { VALUES };
+        if self.is_per_band() { 2 * nbands } else { nw * of_energy }
     }
 
     /// Bytes of the sums of all groups at all energies.

@@ -700,6 +700,14 @@ impl Sums {
         Sums { asx: zero.asx, ach: self.ach.clone() }.plus(&swapped)
     }
 
+    /// Of sums of Σ alone, each followed by its derivative: those, and the derivatives.
+    #[must_use]
+    pub fn and_derivatives(&self) -> (Sums, Vec<Complex64>) {
+        let (pairs, _) = self.ach.as_chunks::<2>();
+        let (ach, derivatives): (Vec<_>, _) = pairs.iter().map(|&[sum, rate]| (sum, rate)).unzip();
+        (Sums { ach, ..Sums::zero(pairs.len()) }, derivatives)
+    }
+
     pub fn plus(&self, other: &Sums) -> Sums {
         let add = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
         Sums { asx: add(&self.asx, &other.asx), ach: add(&self.ach, &other.ach) }

@@ -35,6 +35,7 @@ pub struct Energy {
     /// Bound on `|ssx| / |eps|`, infinite if there is none.
     pub cutoff: f64,
     has_window: bool,
+    is_derivative: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -52,14 +53,30 @@ impl Energy {
     pub fn new(w: f64, limits: Limits) -> Energy {
         let Limits { limittwo, limitone, sexcut } = limits;
         let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
-        Energy { w, limittwo, limitone, cutoff, has_window: limits.has_window() }
+        Energy {
+            w,
+            limittwo,
+            limitone,
+            cutoff,
+            has_window: limits.has_window(),
+            is_derivative: false,
+        }
     }
 
-    /// The term of one pair, with selects for the branches.
+    /// The same for derivatives of terms with respect to `w`.
+    #[must_use]
+    pub fn derivative(self, is_derivative: bool) -> Energy {
+        Energy { is_derivative, ..self }
+    }
+
+    /// The term of one pair, with selects for the branches; or the derivatives of `ssx` and `sch`.
     #[inline(always)]
     pub fn term(self, wtilde: Complex64, eps: Complex64) -> ReferenceTerm {
         if self.has_window {
             return self.windowed_term(wtilde, eps);
+        }
+        if self.is_derivative {
+            return self.falling_term(wtilde, eps);
         }
         let wdiff = Complex64::new(self.w - wtilde.re, -wtilde.im);
         let wsum = Complex64::new(self.w + wtilde.re, wtilde.im);
@@ -98,6 +115,25 @@ impl Energy {
         }
     }
 
+    /// `sch` falls by `1/(w − ω̃)` of itself. So does `ssx` in the first branch, and by `1/(w + ω̃)` in both.
+    #[inline(always)]
+    fn falling_term(self, wtilde: Complex64, eps: Complex64) -> ReferenceTerm {
+        let ReferenceTerm { ssx, sch, undecided, quotients } =
+            self.derivative(false).term(wtilde, eps);
+        let front = over(Complex64::ONE, self.w - wtilde);
+        let behind = over(Complex64::ONE, self.w + wtilde);
+        // On a pole a part is zero.
+        let front = select(sch != Complex64::ZERO, front, Complex64::ZERO);
+        let both = front + behind;
+        let rates = [both, front].map(|rate| size_of(rate, 1.0));
+        ReferenceTerm {
+            ssx: select(ssx != Complex64::ZERO, -ssx * both, Complex64::ZERO),
+            sch: -sch * front,
+            undecided: [0, 1].map(|part| undecided[part] * rates[part]),
+            quotients: [0, 1].map(|part| quotients[part] * rates[part]),
+        }
+    }
+
     /// The term of a real pole, whose quotients within the window are broadened.
     #[inline(always)]
     fn windowed_term(self, wtilde: Complex64, eps: Complex64) -> ReferenceTerm {
@@ -107,7 +143,10 @@ impl Energy {
             let is_inside = x * x <= window2;
             let size2 = x * x + if is_inside { window2 } else { 0.0 };
             let im = if is_inside { window } else { 0.0 };
-            (Complex64::new(pole * x / size2, pole * im / size2), is_close(x * x, window2))
+            let one = Complex64::new(pole * x / size2, pole * im / size2);
+            // The derivative of (x + i·im)/(x² + window²), where the window may be zero.
+            let falling = pole / size2 - one * (2.0 * x / size2);
+            (if self.is_derivative { falling } else { one }, is_close(x * x, window2))
         };
         let window = window2.sqrt();
         let (q, q_is_close) = quotient(self.w - pole, -window);
@@ -168,11 +207,18 @@ pub struct Terms<'a> {
     energies: Vec<usize>,
     /// One `igp` of so many.
     every: usize,
+    /// Whether they are derivatives of terms.
+    pub(super) are_derivatives: bool,
 }
 
 impl<'a> From<Slabs<'a>> for Terms<'a> {
     fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms { slabs, energies: (0..slabs.problem().nw()).collect(), every: 1 }
+        Terms {
+            slabs,
+            energies: (0..slabs.problem().nw()).collect(),
+            every: 1,
+            are_derivatives: false,
+        }
     }
 }
 
@@ -187,6 +233,12 @@ impl<'a> Terms<'a> {
     #[must_use]
     pub fn at(self, energies: &[usize]) -> Terms<'a> {
         Terms { energies: energies.to_vec(), ..self }
+    }
+
+    /// Their derivatives with respect to ω.
+    #[must_use]
+    pub fn derivatives(self) -> Terms<'a> {
+        Terms { are_derivatives: true, ..self }
     }
 
     /// The terms of as many `igp`, evenly spaced, as have `most` terms together; of one at least.
@@ -236,12 +288,12 @@ impl<'a> Terms<'a> {
     /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
     pub(super) fn total(
         &self,
-        column: impl Fn(&CheckedBands, SlabView, usize, &[usize]) -> Vec<[BoundedSum; 2]> + Sync,
+        column: impl Fn(&CheckedBands, SlabView, usize, &Terms) -> Vec<[BoundedSum; 2]> + Sync,
         progress: Bars,
     ) -> Result<Evaluation> {
         let bar = progress.bar("serial reference", self.igp() as u64);
         let columns = self.columns(|bands, slab, igp| {
-            let column = column(bands, slab, igp, &self.energies);
+            let column = column(bands, slab, igp, self);
             bar();
             column
         })?;

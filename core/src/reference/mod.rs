@@ -74,24 +74,21 @@ pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> R
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.
-fn column(
-    bands: &CheckedBands,
-    slab: SlabView,
-    igp: usize,
-    energies: &[usize],
-) -> Vec<[BoundedSum; 2]> {
+fn column(bands: &CheckedBands, slab: SlabView, igp: usize, terms: &Terms) -> Vec<[BoundedSum; 2]> {
     let Extents { nbands, ncouls, nw, .. } = bands.extents();
     let limits = bands.limits();
     let rows = igp * ncouls..(igp + 1) * ncouls;
     let (wtilde, eps) = (&slab.wtilde()[rows.clone()], &slab.eps()[rows]);
     let vcoul = slab.vcoul_loc()[igp];
 
+    let energies = terms.energies();
     let mut sums = vec![[BoundedSum::default(); 2]; energies.len()];
     for n in 0..nbands {
         let aqsn = &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
         let aqsm = slab.aqsm_local().column(n)[igp];
         for (&iw, sum) in energies.iter().zip(&mut sums) {
             let energy = Energy::new(bands.wx()[n * nw + iw], limits);
+            let energy = energy.derivative(terms.are_derivatives);
             add_sums_over_ig(
                 sum,
                 &sums_over_ig(energy, wtilde, eps, aqsn),

@@ -1,7 +1,7 @@
 //! A minimal GPU kernel in Rust: y ← a·x + y, one element per thread.
 //!
 //! Built for `nvptx64`, this is PTX with the entry `axpy`. On the host the same body is a plain function, which the
-//! test below calls. docs/rust-to-ptx.md of gpp explains the source and has the command that builds it.
+//! test below calls. docs/internals.md of gpp explains the source and has the command that builds it.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx))]
 

@@ -227,7 +227,7 @@ pub mod vector {
     //! These shuffles take four times as long as the arithmetic. It runs on any GPU.
 
     version! {
-        "vector", "P computed in registers, FMAs of vectors", from None, capability (7, 0);
+        "vector", "P computed in registers, FMAs on CUDA cores", from None, capability (7, 0);
         instruction mma::Vector, pipelined false, splits false;
         tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -245,7 +245,7 @@ pub mod m8n8k4 {
     //! It is the version for compute capability 8.0.
 
     version! {
-        "m8n8k4", "the matrix instruction of sm_80", from Some("vector"), capability (8, 0);
+        "m8n8k4", "the FP64 matrix instruction of sm_80", from Some("vector"), capability (8, 0);
         instruction mma::M8N8K4, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -262,7 +262,7 @@ pub mod m16n8k8 {
     //! Operands come from L1, where each warp reads them on its own and waits for them.
 
     version! {
-        "m16n8k8", "the matrix instruction of sm_90", from Some("m8n8k4"), capability (9, 0);
+        "m16n8k8", "the FP64 matrix instruction of sm_90", from Some("m8n8k4"), capability (9, 0);
         instruction mma::M16N8, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -280,7 +280,7 @@ pub mod ring {
     //! twice.
 
     version! {
-        "ring", "bulk copies ahead of time, tiles of 96 bands l", from Some("m16n8k8"), capability (9, 0);
+        "ring", "asynchronous copies to shared memory, tiles of 96 bands l", from Some("m16n8k8"), capability (9, 0);
         instruction mma::M16N8, pipelined true, splits true;
         tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
@@ -316,7 +316,7 @@ pub mod wide {
     //! for numbers of bands that fill it.
 
     version! {
-        "wide", "tiles of 128 l", from Some("ring"), capability (9, 0);
+        "wide", "tiles of 128 bands l", from Some("ring"), capability (9, 0);
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }

@@ -29,7 +29,7 @@ fn near2(a: &Arrays, wtilde: Complex64) -> f64 {
 }
 
 pub mod v9 {
-    //! v9: all energies in one pass over the bands, with the pair's own factors outside the loop.
+    //! v9: one pass for all energies, constants of a pair hoisted, empty bands in their own loop.
     //!
     //! A thread has one `(ig, igp)` and all bands; `M` is computed once for all energies. Factors that depend
     //! on the pair alone (Ω², the bound between the branches, the cutoff, vcoul) are computed before the
@@ -43,7 +43,7 @@ pub mod v9 {
     use super::*;
 
     version! {
-        id: "v9", change: "one pass for all energies, pair constants out of the loop, empty bands apart",
+        id: "v9", change: "one pass for all energies, constants of a pair hoisted, empty bands in their own loop",
         source: "docs/versions.md", kernels: [ANY]
     }
 
@@ -107,7 +107,7 @@ pub mod v9 {
 }
 
 pub mod v10 {
-    //! v10: no branch and no division.
+    //! v10: partial fractions without a branch, approximate reciprocals corrected once.
     //!
     //! With `q = 1/(w − ω̃)`, zero near the pole, and `p = 1/(w + ω̃)`, both branches are
     //! `ssx = ½ω̃·eps·(q − p)` and `sch = ω̃·eps·q`: no choice of denominators is left. And with
@@ -266,7 +266,7 @@ pub mod v10 {
 }
 
 pub mod v11 {
-    //! v11: bands staged in shared memory.
+    //! v11: bands staged in shared memory, eight at a time.
     //!
     //! v10 waits for `aqsn` half of its time. A block brings eight bands to shared memory while it sums
     //! the eight before, so no load is waited for, and `aqsn` leaves L2 once for the eight warps that
@@ -294,7 +294,7 @@ pub mod v11 {
 }
 
 pub mod v12 {
-    //! v12: purely real poles have kernels of their own.
+    //! v12: real arithmetic for real poles.
     //!
     //! BerkeleyGW's default makes every ω̃ real. Then `q = 1/(w − ω̃)` and `y = 1/(w² − ω̃²)` are real, so each
     //! accumulation is two fused operations, not four, and one reciprocal gives both: with `d = w − ω̃` and `s = w + ω̃`
@@ -309,7 +309,7 @@ pub mod v12 {
     use super::*;
 
     version! {
-        id: "v12", change: "kernels for purely real poles",
+        id: "v12", change: "real arithmetic for real poles",
         source: "docs/versions.md", kernels: [REAL, ANY]
     }
 
@@ -441,7 +441,7 @@ pub mod v12 {
 }
 
 pub mod v13 {
-    //! v13: energies as operands, one reciprocal for two of them.
+    //! v13: energies in constant memory, one reciprocal for two energies.
     //!
     //! v12 waits for reads of registers. A band's energies are the same for all threads, so an addition can
     //! take them from constant memory instead of a register. If the constant memory does not hold all
@@ -459,7 +459,7 @@ pub mod v13 {
     use super::*;
 
     version! {
-        id: "v13", change: "energies from constant memory, one reciprocal for two of them",
+        id: "v13", change: "energies in constant memory, one reciprocal for two energies",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (7, 0)
     }
 
@@ -649,7 +649,7 @@ pub mod any_poles {
 }
 
 pub mod v14 {
-    //! v14: pairs without terms are left out, and static ones are summed without quotients.
+    //! v14: lists of the pairs that have terms, static pairs summed separately.
     //!
     //! A pair whose ω̃ or `eps` is zero has no terms, but v13 still computes it. Here each lane has a list of the
     //! `igp` that it sums. The block copies `aqsm` of the range of `igp` in these lists straight to shared memory
@@ -667,7 +667,7 @@ pub mod v14 {
     use super::*;
 
     version! {
-        id: "v14", change: "lists of the pairs that have terms, static ones apart",
+        id: "v14", change: "lists of the pairs that have terms, static pairs summed separately",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 

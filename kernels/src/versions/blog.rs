@@ -37,7 +37,7 @@ pub unsafe fn collapse2<const NW: usize, L: Order>(
 }
 
 pub mod baseline {
-    //! The blog's baseline: all three loops collapsed, energies in the thread.
+    //! blog:baseline: baseline: loops over n, G′ and G collapsed into one.
     //!
     //! The first port of its mini-app is v0's: `n`, `igp` and `ig` are one loop, quotients are complex
     //! divisions, absolute values square roots (NVIDIA developer blog, baseline).
@@ -48,7 +48,7 @@ pub mod baseline {
     use super::*;
 
     version! {
-        id: "blog:baseline", change: "baseline: collapse(3) over n, igp, ig",
+        id: "blog:baseline", change: "baseline: loops over n, G′ and G collapsed into one",
         source: "NVIDIA blog, baseline", kernels: [KERNEL]
     }
 
@@ -61,7 +61,7 @@ pub mod baseline {
 }
 
 pub mod step1 {
-    //! Step 1: bands become a loop inside the thread.
+    //! blog:step1: loop over bands inside the thread.
     //!
     //! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once for
     //! all bands: the arithmetic intensity rises from 7.39 to about 20, and the time with it, by a tenth
@@ -72,7 +72,7 @@ pub mod step1 {
     use super::*;
 
     version! {
-        id: "blog:step1", change: "collapse(2) over igp, ig; bands in the thread",
+        id: "blog:step1", change: "loop over bands inside the thread",
         source: "NVIDIA blog, step 1", kernels: [KERNEL]
     }
 
@@ -92,7 +92,7 @@ pub mod step1 {
 }
 
 pub mod step2 {
-    //! Step 2: energies leave the kernel, one launch each.
+    //! blog:step2: one launch for each energy.
     //!
     //! A thread keeps two complex sums instead of two for each energy (the blog's repository, step 2; the
     //! blog itself passes over it).
@@ -115,7 +115,7 @@ pub mod step2 {
 }
 
 pub mod step3 {
-    //! Step 3: no instructions of high latency.
+    //! blog:step3: reciprocals instead of divisions, squares instead of absolute values.
     //!
     //! Divisions become reciprocals and absolute values squares, as in v1 and v3; the branch keeps its
     //! three ways. The code runs twice as fast, at 2.9 TFLOP/s instead of 2.5 (NVIDIA developer blog,
@@ -126,7 +126,7 @@ pub mod step3 {
     use super::*;
 
     version! {
-        id: "blog:step3", change: "reciprocals for divisions, squares for absolute values",
+        id: "blog:step3", change: "reciprocals instead of divisions, squares instead of absolute values",
         source: "NVIDIA blog, step 3", kernels: [KERNEL]
     }
 
@@ -163,7 +163,7 @@ pub mod step3 {
 }
 
 pub mod step4 {
-    //! Step 4: 512 threads a block.
+    //! blog:step4: 512 threads a block.
     //!
     //! More warps to hide latency behind; a multiprocessor has 65536 registers, so a thread of such a block
     //! has 128 at most (the blog's repository, step 4).

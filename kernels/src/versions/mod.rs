@@ -91,7 +91,7 @@ series! {
 }
 
 pub mod blocks {
-    //! sigma:blocks: pairs sorted by their poles into clusters, whose moments give the sums at every energy.
+    //! sigma:blocks: pairs sorted by their poles, moments that serve all energies.
     //!
     //! All versions before take a term for each energy. Whatever the energy, a term is `c·M` times a function of
     //! the pole and of `w`, and for pairs whose poles lie close together that function is one and the same
@@ -108,7 +108,7 @@ pub mod blocks {
     use crate::sigma::{BANDS, Disc, Interval, complex, max_energies, real};
 
     version! {
-        id: "sigma:blocks", change: "pairs sorted by their poles, and moments that serve all energies",
+        id: "sigma:blocks", change: "pairs sorted by their poles, moments that serve all energies",
         source: "docs/many-energies.md", kernels: [REAL, ANY]
     }
 
@@ -119,6 +119,7 @@ pub mod blocks {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Clusters,
         is_sigma_alone: false,
+        has_derivative: false,
         precision: Precision::Double,
         threads: BANDS,
         max_registers: Some(128),
@@ -136,7 +137,7 @@ pub mod blocks {
 }
 
 pub mod blocks_alone {
-    //! sigma:blocks-alone: Σ alone: one expansion for each band instead of two, and half as many sums.
+    //! sigma:blocks-alone: Σ alone: one expansion for each band instead of two.
     //!
     //! A full band has only the poles `−ω̃`, which no energy above zero is near: clusters are larger, and few pairs are
     //! summed one by one. A launch has four times as many energies, so moments are summed less often.
@@ -148,7 +149,7 @@ pub mod blocks_alone {
     use crate::versions::blocks;
 
     version! {
-        id: "sigma:blocks-alone", change: "Σ alone: one expansion for each band, and 512 energies a launch",
+        id: "sigma:blocks-alone", change: "Σ alone: one expansion for each band instead of two",
         source: "docs/many-energies.md", kernels: [REAL, ANY]
     }
 
@@ -167,12 +168,12 @@ pub mod blocks_alone {
     };
 }
 
-/// CH and static CH of each band, which are no versions.
-pub static PER_BAND: [&GpuVersion; 2] = [&per_band::CH, &per_band::STATIC_CH];
+/// CH and static CH of each band, and Σ with its derivative, which are in no series.
+pub static OTHERS: [&GpuVersion; 3] = [&per_band::CH, &per_band::STATIC_CH, &v15::DERIVATIVE];
 
-/// The kernel and the version of an entry's symbol, [`PER_BAND`] included.
+/// The kernel and the version of an entry's symbol, [`OTHERS`] included.
 pub fn find(symbol: &str) -> Option<(&'static GpuVersion, &'static Kernel, &'static Entry)> {
-    ALL.iter().chain(&PER_BAND).find_map(|gpu| {
+    ALL.iter().chain(&OTHERS).find_map(|gpu| {
         gpu.kernels.iter().find_map(|kernel| {
             let entry = kernel.entries.iter().find(|entry| entry.symbol == symbol)?;
             Some((*gpu, kernel, entry))

@@ -15,7 +15,7 @@ use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{Collapsed, Thread, each, split};
 
 pub mod v0 {
-    //! v0, the baseline: all three loops collapsed, energies in the thread.
+    //! v0: baseline: loops over n, G′ and G collapsed into one.
     //!
     //! `n`, `igp` and `ig` are one loop over the grid's threads, `ig` fastest, so that neighbouring
     //! threads read neighbouring elements. Each thread goes through the energies and keeps a complex
@@ -26,7 +26,7 @@ pub mod v0 {
 
     use super::*;
 
-    version! { id: "v0", change: "baseline: collapse(3) over n, igp, ig", source: "paper III, v0", kernels: [KERNEL] }
+    version! { id: "v0", change: "baseline: loops over n, G′ and G collapsed into one", source: "paper III, v0", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         poles: Poles::Any,
@@ -35,6 +35,7 @@ pub mod v0 {
         energies_from: EnergiesFrom::Arrays,
         layout: Layout::Original,
         is_sigma_alone: false,
+        has_derivative: false,
         precision: Precision::Double,
         threads: 128,
         max_registers: None,
@@ -95,7 +96,7 @@ pub mod v0 {
 }
 
 pub mod v1 {
-    //! v1: divisions become reciprocals.
+    //! v1: reciprocals instead of divisions.
     //!
     //! A complex division ends in two `div.rn.f64`; `a / b = a · conj(b) · (1 / |b|²)` needs one
     //! `rcp.rn.f64` and multiplications instead. This changes three places: `delw`, and `ssx` in either branch
@@ -106,7 +107,7 @@ pub mod v1 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v1", change: "reciprocals for divisions", source: "paper III, v1", kernels: [KERNEL] }
+    version! { id: "v1", change: "reciprocals instead of divisions", source: "paper III, v1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         entries: entries!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3),
@@ -142,7 +143,7 @@ pub mod v1 {
 }
 
 pub mod v2 {
-    //! v2: the branch goes from three ways to two.
+    //! v2: a two-way instead of a three-way branch.
     //!
     //! `sch` and `ssx` are zeroed first, which removes the last branch. The paper gained nothing here,
     //! but did in other kernels of BerkeleyGW (section III, v2).
@@ -152,7 +153,7 @@ pub mod v2 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v2", change: "zero first, then a two-way branch", source: "paper III, v2", kernels: [KERNEL] }
+    version! { id: "v2", change: "a two-way instead of a three-way branch", source: "paper III, v2", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         entries: entries!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3),
@@ -188,7 +189,7 @@ pub mod v2 {
 }
 
 pub mod v3 {
-    //! v3: absolute values become squares.
+    //! v3: squares instead of absolute values.
     //!
     //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
     //! square root (paper, section III, v3). A limit of 72 registers makes the kernel for two energies faster: 28
@@ -199,7 +200,7 @@ pub mod v3 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v3", change: "squares for absolute values", source: "paper III, v3", kernels: [KERNEL] }
+    version! { id: "v3", change: "squares instead of absolute values", source: "paper III, v3", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         entries: entries!(
@@ -240,7 +241,7 @@ pub mod v3 {
 }
 
 pub mod v4 {
-    //! v4: bands become a loop inside the thread.
+    //! v4: loop over bands inside the thread.
     //!
     //! Collapsing only `igp` and `ig` leaves parallelism enough, and `wtilde` and `eps` are read once
     //! for all bands: the arithmetic intensity on HBM rises. Neighbouring threads still have neighbouring `ig`,
@@ -252,7 +253,7 @@ pub mod v4 {
     use super::*;
 
     version! {
-        id: "v4", change: "collapse(2) over igp, ig; bands in the thread",
+        id: "v4", change: "loop over bands inside the thread",
         source: "paper III, v4", kernels: [KERNEL]
     }
 
@@ -290,7 +291,7 @@ pub mod v4 {
 }
 
 pub mod v5 {
-    //! v5: energies leave the kernel, one launch each.
+    //! v5: one launch for each energy.
     //!
     //! A thread keeps two complex sums instead of two for each energy. In the paper more warps then fit; here
     //! v4 and v5 both have 28. But `M` and the pair's factors are computed again for each energy (paper, section III, v5).
@@ -311,7 +312,7 @@ pub mod v5 {
 }
 
 pub mod v6 {
-    //! v6: cache blocking over `ig` and `n`.
+    //! v6: cache blocking over bands and G.
     //!
     //! For its `band_block`, `igp` and `ig_block` a thread takes every 128th `ig` from `ig_block` on and, for
     //! each, every 64th band from `band_block` on. `BAND_BLOCKS` and `IG_BLOCKS` are the strides, so neighbouring
@@ -330,7 +331,7 @@ pub mod v6 {
     pub const IG_BLOCKS: u32 = 128;
 
     version! {
-        id: "v6", change: "cache blocking: 64 band blocks, 128 ig blocks",
+        id: "v6", change: "cache blocking over bands and G",
         source: "paper III, v6", kernels: [KERNEL]
     }
 
@@ -381,7 +382,7 @@ pub mod v6 {
 }
 
 pub mod v7 {
-    //! v7: `wx` and `aqsm_local` swap their indices.
+    //! v7: bands contiguous in wx and aqsm.
     //!
     //! With blocking a thread goes from band to band, so its successive reads of `wx(n,iw)` and
     //! `aqsm_local(n,igp)` are closer together (paper, section III, v7).
@@ -391,7 +392,7 @@ pub mod v7 {
     use super::v6::blocked;
     use super::*;
 
-    version! { id: "v7", change: "wx(n,iw) and aqsm_local(n,igp)", source: "paper III, v7", kernels: [KERNEL] }
+    version! { id: "v7", change: "bands contiguous in wx and aqsm", source: "paper III, v7", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,

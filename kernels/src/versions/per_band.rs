@@ -45,6 +45,7 @@ const CH_KERNEL: Kernel = Kernel {
     energies_from: EnergiesFrom::Arrays,
     layout: Layout::Planned,
     is_sigma_alone: false,
+    has_derivative: false,
     precision: Precision::Double,
     threads: THREADS,
     max_registers: Some(128),

@@ -1,7 +1,7 @@
 //! Σ alone, for which each band has one pole of a pair instead of two.
 
 pub mod v15 {
-    //! v15: Σ alone: one quotient a band instead of two.
+    //! v15: Σ alone: one quotient for each band instead of two.
     //!
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
     //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
@@ -19,9 +19,11 @@ pub mod v15 {
     use num_complex::Complex64;
 
     use crate::arrays::Arrays;
-    use crate::formula::{ThreadSums, reciprocal_unless, term, windowed};
+    use crate::formula::{
+        ThreadSums, reciprocal_unless, term, term_and_derivative, windowed, windowed_and_derivative,
+    };
     use crate::intrinsics::sqrt;
-    use crate::kernel::{Kernel, Loops, entries};
+    use crate::kernel::{GpuVersion, Kernel, Loops, entries};
     use crate::plan::{Plan, Poles};
     use crate::threads::each;
     use crate::tiling::{PairSource, StagedPairs, TilePlace, TileShape, add};
@@ -30,7 +32,7 @@ pub mod v15 {
     use crate::versions::{v12, v13};
 
     version! {
-        id: "v15", change: "Σ alone: one quotient of each band instead of two",
+        id: "v15", change: "Σ alone: one quotient for each band instead of two",
         source: "docs/versions.md", kernels: [REAL, WINDOWED, ANY], beyond: &v12::GPU, capability: (7, 0)
     }
 
@@ -75,21 +77,61 @@ pub mod v15 {
         ..v13::REAL
     };
 
+    /// Σ alone and its derivative with respect to ω at one energy: of each quotient that is summed the square is summed too.
+    pub static DERIVATIVE: GpuVersion = GpuVersion {
+        capability: GPU.capability,
+        ..GpuVersion::new(&VERSION, &[DERIVATIVE_REAL, DERIVATIVE_WINDOWED, DERIVATIVE_ANY])
+    };
+
+    const DERIVATIVE_REAL: Kernel = Kernel {
+        has_derivative: true,
+        entries: entries!(derivative real_derivative, SHAPE, term_and_derivative: gpp_v15_derivative_real),
+        ..REAL
+    };
+
+    const DERIVATIVE_WINDOWED: Kernel = Kernel {
+        has_derivative: true,
+        entries: entries!(
+            derivative real_derivative, SHAPE, windowed_and_derivative: gpp_v15_derivative_real_windowed
+        ),
+        ..WINDOWED
+    };
+
+    const DERIVATIVE_ANY: Kernel = Kernel {
+        has_derivative: true,
+        entries: entries!(derivative any_derivative, OF_TWO, term_and_derivative: gpp_v15_derivative),
+        ..ANY
+    };
+
     const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        real_sums::<NW, NW>(a, place)
+    }
+
+    #[inline(always)]
+    unsafe fn real_derivative<const SUMS: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<SUMS> {
+        real_sums::<1, SUMS>(a, place)
+    }
+
+    /// The sums of `NW` energies; if `SUMS` are more, of one energy and the derivative.
+    #[inline(always)]
+    unsafe fn real_sums<const NW: usize, const SUMS: usize>(
+        a: &Arrays,
+        place: TilePlace,
+    ) -> ThreadSums<SUMS> {
         const T: usize = SHAPE.tile as usize;
         let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, false>(place));
         let poles: [RealPole; T] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
-        let mut single = [[ZERO; NW]; T];
+        let mut single = [[ZERO; SUMS]; T];
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let p = |w: f64| reciprocal_unless(false, w + poles[t].wtilde);
-                add(&mut single[t], band.matngmatmgp(t), w.map(p));
+                add(&mut single[t], band.matngmatmgp(t), with_square(w.map(p)));
             });
         });
         let cut: [Cutoff; T] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
@@ -100,45 +142,66 @@ pub mod v15 {
                     let c = opposite_if(cut[t].takes(w), poles[t].wtilde);
                     reciprocal_unless(false, w + c)
                 };
-                add(&mut single[t], band.matngmatmgp(t), w.map(one));
+                add(&mut single[t], band.matngmatmgp(t), with_square(w.map(one)));
             });
         });
         pairs.bands(a, plan.full..plan.occupied, |n, band| {
             let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<T>(|t| {
-                let both = w.map(|w| poles[t].of_occupied(a, w, occ));
+                let both = from_fn(|e| match e {
+                    e if e < NW => poles[t].of_occupied(a, w[e], occ),
+                    _ => poles[t].square_of_occupied(a, w[0], occ),
+                });
                 add(&mut single[t], band.matngmatmgp(t), both);
             });
         });
         pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
-                add(&mut single[t], band.matngmatmgp(t), w.map(|w| poles[t].quotient(w)));
+                let m = band.matngmatmgp(t);
+                add(&mut single[t], m, with_square(w.map(|w| poles[t].quotient(w))));
             });
         });
         each::<T>(|t| {
             let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * single[t][e]);
+            each::<SUMS>(|e| sums.ach[e] = sums.ach[e] + half * single[t][e]);
         });
 
-        let mut far = [[ZERO; NW]; T];
+        let mut far = [[ZERO; SUMS]; T];
         pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
-                add(&mut far[t], band.matngmatmgp(t), quotients(w, poles[t].wtilde, plan));
+                let m = band.matngmatmgp(t);
+                add(&mut far[t], m, with_square(quotients(w, poles[t].wtilde, plan)));
             });
         });
         pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
-                add(&mut far[t], band.matngmatmgp(t), quotients(w, -poles[t].wtilde, plan));
+                let m = band.matngmatmgp(t);
+                add(&mut far[t], m, with_square(quotients(w, -poles[t].wtilde, plan)));
             });
         });
         each::<T>(|t| {
             let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
-            let far = joined(far[t], plan);
-            each::<NW>(|e| sums.ach[e] = sums.ach[e] + half * far[e]);
+            let far = if SUMS == NW { joined(far[t], plan) } else { far[t] };
+            each::<SUMS>(|e| sums.ach[e] = sums.ach[e] + half * far[e]);
         });
+        fallen::<NW, SUMS>(sums)
+    }
+
+    /// Factors of `NW` energies; if `SUMS` are more, that of one energy and its square.
+    #[inline(always)]
+    fn with_square<const NW: usize, const SUMS: usize>(factors: [f64; NW]) -> [f64; SUMS] {
+        from_fn(|e| if e < NW { factors[e] } else { factors[0] * factors[0] })
+    }
+
+    /// The sums, of which those of squares are the derivative's but for the sign.
+    #[inline(always)]
+    fn fallen<const NW: usize, const SUMS: usize>(mut sums: ThreadSums<SUMS>) -> ThreadSums<SUMS> {
+        if NW < SUMS {
+            sums.ach[NW] = -sums.ach[NW];
+        }
         sums
     }
 
@@ -180,26 +243,40 @@ pub mod v15 {
 
     #[inline(always)]
     unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
+        any_sums::<NW, NW>(a, place)
+    }
+
+    #[inline(always)]
+    unsafe fn any_derivative<const SUMS: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<SUMS> {
+        any_sums::<1, SUMS>(a, place)
+    }
+
+    /// As [`real_sums`]. The factor `[one, re]` of a quotient is followed by its [`square`].
+    #[inline(always)]
+    unsafe fn any_sums<const NW: usize, const SUMS: usize>(
+        a: &Arrays,
+        place: TilePlace,
+    ) -> ThreadSums<SUMS> {
         let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, false>(place));
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
-        let mut far = [[[ZERO; 2]; NW]; 2];
+        let mut far = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, 1.0, plan));
-                each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
+                add_factors::<NW, SUMS>(&mut far[t], m, |e| factors[e]);
             });
         });
-        add_sums::<NW, true>(a, pairs, &mut sums, far, -1.0);
+        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, -1.0);
 
-        let mut single = [[[ZERO; 2]; NW]; 2];
+        let mut single = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
-                each::<NW>(|e| add(&mut single[t][e], m, poles[t].far_factor(w[e], 1.0)));
+                add_factors::<NW, SUMS>(&mut single[t], m, |e| poles[t].far_factor(w[e], 1.0));
             });
         });
         if plan.plain < plan.occupied {
@@ -213,6 +290,11 @@ pub mod v15 {
                         let x = w[e] + opposite_if(is_cut, poles[t].re);
                         let one = reciprocal_unless(false, x * x + poles[t].im2);
                         add(&mut single[t][e], m, [opposite_if(is_cut, one), x * one]);
+                        if NW < SUMS {
+                            let [im, re] = square([one, x * one]);
+                            let re = re - select_unpredictable(is_cut, one, 0.0);
+                            add(&mut single[t][NW], m, [opposite_if(is_cut, im), re]);
+                        }
                     });
                 });
             });
@@ -221,31 +303,51 @@ pub mod v15 {
                 each::<2>(|t| {
                     let m = band.matngmatmgp(t);
                     each::<NW>(|e| add(&mut single[t][e], m, poles[t].of_occupied(a, w[e], occ)));
+                    if NW < SUMS {
+                        add(&mut single[t][NW], m, poles[t].square_of_occupied(a, w[0], occ));
+                    }
                 });
             });
         }
-        add_sums::<NW, false>(a, pairs, &mut sums, single, -1.0);
+        add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, -1.0);
 
-        let mut single = [[[ZERO; 2]; NW]; 2];
+        let mut single = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
-                each::<NW>(|e| add(&mut single[t][e], m, poles[t].quotient(w[e])));
+                add_factors::<NW, SUMS>(&mut single[t], m, |e| poles[t].quotient(w[e]));
             });
         });
-        add_sums::<NW, false>(a, pairs, &mut sums, single, 1.0);
+        add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, 1.0);
 
-        let mut far = [[[ZERO; 2]; NW]; 2];
+        let mut far = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, -1.0, plan));
-                each::<NW>(|e| add(&mut far[t][e], m, factors[e]));
+                add_factors::<NW, SUMS>(&mut far[t], m, |e| factors[e]);
             });
         });
-        add_sums::<NW, true>(a, pairs, &mut sums, far, 1.0);
-        sums
+        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, 1.0);
+        fallen::<NW, SUMS>(sums)
+    }
+
+    /// Of the square of a quotient with the factor `[one, re]`, half of the imaginary part over `Im ω̃`, and half of the
+    /// real part and of `one`: the square of the size is `one`.
+    #[inline(always)]
+    fn square([one, re]: Factor) -> Factor {
+        [re * one, re * re]
+    }
+
+    /// Adds `m` times the factors of `NW` energies; if there are more sums, of one and of its [`square`].
+    #[inline(always)]
+    fn add_factors<const NW: usize, const SUMS: usize>(
+        sums: &mut [[Complex64; 2]; SUMS],
+        m: Complex64,
+        factor: impl Fn(usize) -> Factor,
+    ) {
+        each::<SUMS>(|e| add(&mut sums[e], m, if e < NW { factor(e) } else { square(factor(0)) }));
     }
 
     /// The energies below zero at which the cutoff takes `ssx` of a pair's full bands, far from `ω̃`: bits of numbers of one
@@ -300,6 +402,18 @@ pub mod v15 {
                 (select_unpredictable(near, share, both), select_unpredictable(near, s, z));
             numerator * reciprocal_unless(false, select_unpredictable(cut, d, denominator))
         }
+
+        /// The same with the squares of `q` and `p`, `q` zero near the pole.
+        #[inline(always)]
+        fn square_of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> f64 {
+            let (d, s, z, near) = self.denominators(w);
+            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
+            let cut = w < 0.0 && z * z < bound * bound;
+            let share = select_unpredictable(cut, 0.0, occ);
+            let q = reciprocal_unless(near, select_unpredictable(near, 1.0, d));
+            let p = reciprocal_unless(cut, select_unpredictable(cut, 1.0, s));
+            (1.0 - share) * q * q + share * p * p
+        }
     }
 
     impl ComplexPole {
@@ -317,6 +431,22 @@ pub mod v15 {
             let q = (1.0 - share) * reciprocal_unless(near, d2);
             let p = share * reciprocal_unless(cut, s2);
             [p - q, s * p + d * q]
+        }
+
+        /// The [`square`] of both, `q` zero near the pole.
+        #[inline(always)]
+        fn square_of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> Factor {
+            let size2 = self.re * self.re + self.im2;
+            let bound = size2 / a.limits.sexcut;
+            let (d, s) = (w - self.re, w + self.re);
+            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
+            let near = self.is_near(d2);
+            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
+            let cut = w < 0.0 && z2 < bound * bound;
+            let share = select_unpredictable(cut, 0.0, occ);
+            let (q, p) = (reciprocal_unless(near, d2), reciprocal_unless(cut, s2));
+            let ([q_im, q_re], [p_im, p_re]) = (square([q, d * q]), square([p, s * p]));
+            [share * p_im - (1.0 - share) * q_im, share * p_re + (1.0 - share) * (q_re - q)]
         }
 
         /// Of `1/(w + ω̃)` if `sign` is 1, of `1/(w − ω̃)` if it is −1, neither of them near.
@@ -353,23 +483,26 @@ pub mod v15 {
         }
     }
 
-    /// Adds what the sums of `M` times factors stand for, those of `far_factors` if they are `FAR`. `sign` is that of
-    /// `Im ω̃` in the factors' imaginary part.
+    /// Adds what the sums of `M` times factors stand for, those of `far_factors` if they are `FAR`; if `SUMS` are more, also
+    /// that of [`square`]. `sign` is that of `Im ω̃` in the factors' imaginary part.
     #[inline(always)]
-    unsafe fn add_sums<const NW: usize, const FAR: bool>(
+    unsafe fn add_sums<const NW: usize, const SUMS: usize, const FAR: bool>(
         a: &Arrays,
         pairs: impl PairSource<2>,
-        sums: &mut ThreadSums<NW>,
-        of_factors: [[[Complex64; 2]; NW]; 2],
+        sums: &mut ThreadSums<SUMS>,
+        of_factors: [[[Complex64; 2]; SUMS]; 2],
         sign: f64,
     ) {
         each::<2>(|t| {
             let (wtilde, half) = factors(a, pairs, t);
             let mut of_factors = of_factors[t];
-            if FAR {
+            if NW < SUMS {
+                let ([one, _], [im, re]) = (of_factors[0], of_factors[NW]);
+                of_factors[NW] = [im * 2.0, re * 2.0 - one];
+            } else if FAR {
                 of_factors = joined_factors(of_factors, wtilde.im, &a.plan);
             }
-            each::<NW>(|e| {
+            each::<SUMS>(|e| {
                 sums.ach[e] = sums.ach[e] + half * with_im(of_factors[e], sign * wtilde.im);
             });
         });

@@ -556,7 +556,7 @@ const BASE: Kernel = Kernel {
 };
 
 pub mod s1 {
-    //! s1: v15 in FP32: matrix elements, energies, poles, quotients and sums over bands.
+    //! s1: v15 in single precision.
     //!
     //! FP32 has 24 bits, a rounding of 6e-8. Each factor of a term loses a few of these, and a sum over bands one in each.
     //! In Σ the roundings of millions of pairs average out; those of a pair that holds much of Σ do not. What is lost for
@@ -572,7 +572,7 @@ pub mod s1 {
     use super::*;
 
     version! {
-        id: "s1", change: "Σ alone in single precision: v15's sums in FP32",
+        id: "s1", change: "v15 in single precision",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
@@ -595,7 +595,7 @@ pub mod s1 {
 pub const BANDS: u32 = 64;
 
 pub mod s2 {
-    //! s2: what cancels is of two floats, what adds up is of FP64.
+    //! s2: w and ω̃ as two floats each, sums in FP64 every 64 bands.
     //!
     //! An energy and a pole are a float and what it lacks, another float: `w − ω̃ = (w₁ − ω̃₁) + (w₂ − ω̃₂)`. Near a pole the
     //! first difference is exact, and the second one has what rounding took from both: three additions instead of
@@ -609,7 +609,7 @@ pub mod s2 {
     use super::*;
 
     version! {
-        id: "s2", change: "w − ω̃ of two floats each, and sums in FP64 every 64 bands",
+        id: "s2", change: "w and ω̃ as two floats each, sums in FP64 every 64 bands",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
@@ -644,7 +644,7 @@ pub mod s3 {
     use super::*;
 
     version! {
-        id: "s3", change: "the pairs with the largest share of Σ in FP64",
+        id: "s3", change: "the heaviest pairs in FP64",
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
@@ -659,7 +659,7 @@ pub mod s3 {
 }
 
 pub mod s4 {
-    //! s4: no FP64 in the loops over bands.
+    //! s4: sums of two floats: no FP64 in the loops.
     //!
     //! Most graphics cards have 64 times as many lanes for FP32 as for FP64, and one addition of FP64 takes as long as 64 of
     //! FP32. So the sums of 64 bands are added up in FP32 too, each with the part that the sum before it lost (Kahan's sum):

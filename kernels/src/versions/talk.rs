@@ -68,7 +68,7 @@ fn divisions(pair: &Pair, w: f64, limits: &Limits) -> Term {
 }
 
 pub mod v1 {
-    //! The talk's V1: all three loops collapsed, energies in the thread.
+    //! talk:V1: baseline: loops over n, G′ and G collapsed into one.
     //!
     //! The baseline of the paper and of the blog: complex divisions, square roots, a branch of three ways
     //! (talk, V1).
@@ -78,7 +78,7 @@ pub mod v1 {
     use super::v0::body;
     use super::*;
 
-    version! { id: "talk:V1", change: "baseline: collapse(3) over n, igp, ig", source: "talk, V1", kernels: [KERNEL] }
+    version! { id: "talk:V1", change: "baseline: loops over n, G′ and G collapsed into one", source: "talk, V1", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
@@ -87,7 +87,7 @@ pub mod v1 {
 }
 
 pub mod v2 {
-    //! V2: bands become a loop inside the thread.
+    //! talk:V2: loop over bands inside the thread.
     //!
     //! The blog's step 1. On a V100 a thread needs 186 registers, so that only eight warps fit on a
     //! multiprocessor, and the time grows (talk, V2).
@@ -98,7 +98,7 @@ pub mod v2 {
     use crate::versions::blog::step1::body;
 
     version! {
-        id: "talk:V2", change: "collapse(2) over igp, ig; bands in the thread",
+        id: "talk:V2", change: "loop over bands inside the thread",
         source: "talk, V2", kernels: [KERNEL]
     }
 
@@ -110,7 +110,7 @@ pub mod v2 {
 }
 
 pub mod v3 {
-    //! V3: 512 threads a block.
+    //! talk:V3: 512 threads a block, at most 128 registers.
     //!
     //! Held to 128 registers, a thread's share of 65536 if there are 512, twice as many warps fit.
     //! In the talk that costs spills and pays all the same (talk, V3).
@@ -134,7 +134,7 @@ pub mod v3 {
 }
 
 pub mod v4 {
-    //! V4: energies leave the kernel, one launch each.
+    //! talk:V4: one launch for each energy.
     //!
     //! Without the loop over energies a thread branches less and keeps two complex sums instead of two for
     //! each energy; the talk counts 16 % fewer branches and needs 122 registers (talk, V4).
@@ -154,7 +154,7 @@ pub mod v4 {
 }
 
 pub mod v5 {
-    //! V5: `wx` and `aqsm_local` swap their indices.
+    //! talk:V5: bands contiguous in wx and aqsm.
     //!
     //! A thread goes from band to band, so `wx(n,iw)` and `aqsm_local(n,igp)` put what it reads next nearer
     //! to what it read last (talk, V5). v7 is the same step, once there are blocks.
@@ -163,7 +163,7 @@ pub mod v5 {
 
     use super::*;
 
-    version! { id: "talk:V5", change: "wx(n,iw) and aqsm_local(n,igp)", source: "talk, V5", kernels: [KERNEL] }
+    version! { id: "talk:V5", change: "bands contiguous in wx and aqsm", source: "talk, V5", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,
@@ -178,7 +178,7 @@ pub mod v5 {
 }
 
 pub mod v6 {
-    //! V6: simpler code.
+    //! talk:V6: the cutoff out of the band loop, a two-way branch.
     //!
     //! What does not depend on the band is computed before the loop over bands: the cutoff `sexcut·|eps|`,
     //! its square root with it. `eps`, `vcoul_loc` and the powers of ω̃ stand there in every version here. The
@@ -189,7 +189,7 @@ pub mod v6 {
     use super::*;
 
     version! {
-        id: "talk:V6", change: "the cutoff out of the band loop; a two-way branch",
+        id: "talk:V6", change: "the cutoff out of the band loop, a two-way branch",
         source: "talk, V6", kernels: [KERNEL]
     }
 
@@ -206,7 +206,7 @@ pub mod v6 {
 }
 
 pub mod v7 {
-    //! V7: divisions become reciprocals.
+    //! talk:V7: reciprocals instead of divisions.
     //!
     //! As in v1; the talk counts 40 % fewer instructions and becomes bound by bandwidth (talk, V7).
     //!
@@ -214,7 +214,7 @@ pub mod v7 {
 
     use super::*;
 
-    version! { id: "talk:V7", change: "reciprocals for divisions", source: "talk, V7", kernels: [KERNEL] }
+    version! { id: "talk:V7", change: "reciprocals instead of divisions", source: "talk, V7", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel =
         Kernel { entries: entries!(body: gpp_talk_v7 = 1), ..super::v6::KERNEL };
@@ -229,7 +229,7 @@ pub mod v7 {
 }
 
 pub mod v8 {
-    //! V8: absolute values become squares.
+    //! talk:V8: squares instead of absolute values.
     //!
     //! As in v3: warps wait half as often for what the square root leaves behind (talk, V8).
     //!
@@ -237,7 +237,7 @@ pub mod v8 {
 
     use super::*;
 
-    version! { id: "talk:V8", change: "squares for absolute values", source: "talk, V8", kernels: [KERNEL] }
+    version! { id: "talk:V8", change: "squares instead of absolute values", source: "talk, V8", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel =
         Kernel { entries: entries!(body: gpp_talk_v8 = 1), ..super::v7::KERNEL };
@@ -252,7 +252,7 @@ pub mod v8 {
 }
 
 pub mod v9 {
-    //! V9: cache blocking over `ig` and `n`.
+    //! talk:V9: cache blocking: 16 blocks of bands, 256 of G.
     //!
     //! As in v6, in other blocks: the talk's slides do not say which, its listing is the OpenACC kernel of
     //! BerkeleyGW (`sigma_gpp_openacc` in Sigma/mtxel_cor.f90), which has 16 band blocks and 256 of `ig`. As
@@ -263,7 +263,7 @@ pub mod v9 {
     use super::*;
 
     version! {
-        id: "talk:V9", change: "cache blocking: 16 band blocks, 256 ig blocks",
+        id: "talk:V9", change: "cache blocking: 16 blocks of bands, 256 of G",
         source: "talk, V9; BerkeleyGW, sigma_gpp_openacc", kernels: [KERNEL]
     }
 
@@ -280,7 +280,7 @@ pub mod v9 {
 }
 
 pub mod bgw {
-    //! Production BerkeleyGW: V9 in the blocks of its sources of 2023.
+    //! talk:bgw: BerkeleyGW's loops of 2023: 16 blocks of bands, 512 of G.
     //!
     //! 16 band blocks and 512 of `ig`, as in the sources of 2023, where the input may set both
     //! (`acc_gpp_band_block_size`, `acc_gpp_ig_block_size`). With the 256 of its OpenACC kernel, which the
@@ -291,7 +291,7 @@ pub mod bgw {
     use super::*;
 
     version! {
-        id: "talk:bgw", change: "BerkeleyGW's loops of 2023: 16 band blocks, 512 ig blocks",
+        id: "talk:bgw", change: "BerkeleyGW's loops of 2023: 16 blocks of bands, 512 of G",
         source: "BerkeleyGW, sources of 2023", kernels: [KERNEL]
     }
 

@@ -357,18 +357,17 @@ impl Worker for GpuWorker<'_> {
         _: Control,
     ) -> Result<()> {
         let gpu = kernel.require_gpu()?;
-        match self.launch(slab, batch, gpu) {
-            Err(error)
-                if error.is_of_device_memory()
-                    && self.order.len() > STREAMING
-                    && !slab.is_sample =>
-            {
-                // Not all slabs find room: none stays until its next turn.
-                self.empty_slots(STREAMING)?;
-                self.launch(slab, batch, gpu)
-            }
-            launched => launched,
+        let Err(error) = self.launch(slab, batch, gpu) else { return Ok(()) };
+        let next = self.order.get(self.in_flight);
+        if next.is_some_and(|slot| self.arrays.slots[*slot].is_sample) {
+            self.samples.extend(self.order.remove(self.in_flight));
         }
+        if !error.is_of_device_memory() || self.order.len() <= STREAMING {
+            return Err(error);
+        }
+        // Not all slabs find room: none stays until its next turn.
+        self.empty_slots(STREAMING)?;
+        self.launch(slab, batch, gpu)
     }
 
     fn ready(
