@@ -78,9 +78,9 @@ fn many_pairs_average_out() {
     }
 }
 
-/// What s1 loses beyond the bound: differences near poles on either side, and sums of many terms that all round alike.
+/// Differences near poles and sums of many terms that round alike: s2 and later keep the bound, and lose half as much as s1.
 #[test]
-fn versions_after_s1_keep_the_bound() {
+fn what_cancels_and_what_adds_up() {
     for kind in [Kind::Real, Kind::Mixed] {
         let near = remade(&positive([90, 20, 33, 2], kind, 8), |header, of| {
             (header.sig_gamma, header.sexcut) = (1e-2, 1e5);
@@ -98,25 +98,14 @@ fn versions_after_s1_keep_the_bound() {
             wx.chunks_mut(2).for_each(|w| w.copy_from_slice(&[-3.1, -1.7]));
             occ.fill(0.0);
         });
-        for problem in [near, alike.unwrap()] {
+        let above = changed(remade(&near, |_, _| ()), |_, wx, _| {
+            wx.iter_mut().for_each(|w| *w = w.abs());
+        });
+        for problem in [near, above.unwrap(), alike.unwrap()] {
             let errors = VERSIONS.map(|id| error(&problem, id) / GUARANTEED);
             println!("{kind:?}: {errors:.2?}");
-            assert!(errors[0] > 1.0 && errors[1..].iter().all(|error| *error <= 1.0), "{errors:?}");
-        }
-    }
-}
-
-/// s4 adds up in two floats what s3 has in FP64.
-#[test]
-fn two_floats_are_as_exact_as_fp64() {
-    for kind in [Kind::Real, Kind::Mixed] {
-        let problem = positive([300, 40, 70, 2], kind, 5);
-        let right = precisely(&problem);
-        let [of_fp64, of_floats] = ["s3", "s4"].map(|id| sums(&problem, version(id)).ach);
-        for (e, [asx, ach]) in right.scale.magnitudes.iter().enumerate() {
-            // Two roundings of 2⁻⁴⁸ in each of ten sums of 64 bands.
-            let error = (of_fp64[e] - of_floats[e]).norm() / (asx + ach);
-            assert!(error <= U * U * 20.0, "{kind:?}, {e}: {error:e}");
+            let least = (0.5 * errors[0]).min(1.0);
+            assert!(errors[1..].iter().all(|error| *error <= least), "{kind:?}: {errors:?}");
         }
     }
 }
