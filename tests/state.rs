@@ -148,7 +148,9 @@ fn short_windows_are_for_gpus_far_from_their_power_limit() {
     };
     assert_eq!(measurements(fixed(free()), true, 0.0, 0), 1);
     assert_eq!(measurements(fixed(free()), false, 1.0, 0), 1);
-    assert_eq!(measurements(fixed(free()), true, 1.0, 0), 2);
+    assert_eq!(measurements(fixed(free()), true, 1.0, 1), 2);
+    // A long window would have no more runs.
+    assert_eq!(measurements(fixed(free()), true, 1.0, 0), 1);
     for doubtful in [
         Reading { power_w: Some(565.0), ..free() },
         Reading { power_w: None, ..free() },
