@@ -42,8 +42,9 @@ fn main() {
 }
 
 /// Folders of profiles that `gpp explain` quotes where it is given no others.
-const ARCHIVE: [&str; 3] = [
+const ARCHIVE: [&str; 4] = [
     "data/runs/h200-2026-11-28/si214",
+    "data/runs/h200-2026-11-28/si214-single",
     "data/runs/h100-2026-11-27/si214-blog",
     "data/runs/h100-2026-11-27/si214-talk",
 ];

@@ -75,6 +75,9 @@ fn symbol(id: &str) -> String {
 }
 
 /// The table in Markdown, from what `nvdisasm -c` prints of the kernels.
+///
+/// # Panics
+/// If a kernel is not among them.
 pub fn table(disassembly: &str) -> String {
     let counts = VERSIONS.map(|of| instructions(disassembly, of));
     let ids = VERSIONS.map(|(id, ..)| id).join(" [ms] | ");

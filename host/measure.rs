@@ -142,7 +142,9 @@ fn describe(
             if device.back_end() == BackEnd::Gpu {
                 result.kernel_hash = gpu::hash(&known.symbol);
             }
-            if let Some(per_term) = flops_per_term(gpu.id(), launch.poles) {
+            if let Some(per_term) = flops_per_term(gpu.id(), launch.poles)
+                && result.derivative.is_none()
+            {
                 let flops = per_term * problem.terms() as f64;
                 result.flops = Some(flops);
                 result.tflops = Some(flops / result.times.median / 1e12);
@@ -201,7 +203,7 @@ const SHORT: Duration = Duration::from_millis(100);
 
 /// Runs as often as `repetition` says and, if it has a window, in windows of which the last one counts; if it is quick,
 /// in short ones if the power limit is not in reach and two in a row are steady or have as many runs as a long one has:
-/// kernels of 50 µs differ by more than [`QUICK_STEADY`] from process to process.
+/// kernels of 50 µs differ by more than 1 % from process to process.
 pub fn timed(
     gauge: Option<Arc<dyn Gauge>>,
     repetition: Repetition,

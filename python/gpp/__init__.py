@@ -288,7 +288,7 @@ class Calculator:
         """
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
-        arrays = CallArrays(self, stream, False, None, sigma_alone, **of_g, **bands)
+        arrays = CallArrays(self, stream, False, None, sigma_alone, False, **of_g, **bands)
         place = self._core, self._core.place(arrays.screening(), arrays.call)
         return _matrix(place, arrays, arrays.shape, (gamma, sexcut, eta, window), at_bands)
 
@@ -373,8 +373,9 @@ class Placed:
             try:
                 if set(state) != {"aqsn", "aqsm", "e", "occ", "omega"}:
                     raise TypeError(f"needs aqsn, aqsm, e, occ and omega; found {', '.join(state)}")
-                wanted = static_ch, ach_of_bands, sigma_alone, derivative
-                given.append(CallArrays(self._calculator, stream, *wanted, **state))
+                given.append(CallArrays(
+                    self._calculator, stream, static_ch, ach_of_bands, sigma_alone, derivative, **state
+                ))
                 bands.append(given[-1].bands(self._shape))
             except (Error, TypeError) as error:
                 raise type(error)(f"state {number}: {error}") from error

@@ -63,7 +63,7 @@ def test_arrays_of_a_gpu_as_the_core_takes_them(tiny):
     assert np.array_equal(vcoul, tiny["vcoul"]) and np.array_equal(rows, tiny["igp_to_ig"] + 1)
     assert np.array_equal(columns, np.arange(8) + 1) and rows.dtype == columns.dtype == np.int32
     assert calls == [("vcoul", 1 << 40, 67 * 8, 7), ("igp_to_ig", 1 << 40, 8 * 8, 7)]
-    assert call.call == (7, False, None, False, None) and call.has_matrices_on_gpu
+    assert call.call == (7, False, None, False, False, None) and call.has_matrices_on_gpu
     assert CallArrays(calculator, 3, False, **given).call[0] == 3
     with pytest.raises(gpp.Error, match="eps.* have different streams; pass one as stream"):
         CallArrays(calculator, None, False, **given | {"eps": OnDevice(tiny["eps"], stream=1)})
