@@ -1,4 +1,4 @@
-! Σ as a matrix in Fortran, a yardstick for `gpp offdiag --device cpu`: P is made in blocks that stay in cache, and
+! Σ as a matrix in Fortran, to compare with `gpp offdiag --device cpu`: P is made in blocks that stay in cache, and
 ! multiplied by A by a library's zgemm or by plain loops. Random numbers, real poles, the extents of `demo`; as CSV.
 !   gfortran -O3 -march=native -ffast-math -fopenmp offdiag.f90 -lopenblas -o offdiag
 !   OPENBLAS_NUM_THREADS=1 ./offdiag SECONDS

@@ -1,4 +1,4 @@
-! What all loops of the yardstick have in common.
+! What all loops that timing.f90 times have in common.
 module problem
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none

@@ -165,7 +165,7 @@ pub fn every_version() -> Outcome {
     Ok(two_problems(&Gpu::open(0)?)?)
 }
 
-/// Samples of single precision, beside slabs that stay and others: as emulated on the host, where nothing stays.
+/// Samples of single precision, of slabs that stay and of others: as emulated on the host, where nothing stays.
 pub fn samples() -> Outcome {
     let host = CpuDevice::new();
     let problem = made([9, 1700, 12, 2], Kind::Mixed, 12);

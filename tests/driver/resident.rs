@@ -151,7 +151,7 @@ fn leave(bytes: usize) {
     }
 }
 
-/// Single precision by the version for a GPU's rate of FP64, with the bits of host arrays for those that are there.
+/// Single precision by the version for a GPU's rate of FP64, arrays on the GPU give bitwise what host arrays give.
 pub fn single() -> Outcome {
     let problem = synthesised("tiny", EnergyGrid::Count(2));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));

@@ -184,7 +184,7 @@ fn an_error_names_its_state_and_progress_is_of_all_states() {
         let told = Arc::new(Mutex::new(Vec::new()));
         for most in [2.0, 0.5] {
             let tell = told.clone();
-            // Progress is told within a state too.
+            // Progress is reported within a state too.
             let calculator = calculator.clone().with_ach_of_bands(Some(0));
             let calculator = calculator.with_progress(move |part| {
                 tell.lock().unwrap().push(part);

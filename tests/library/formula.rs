@@ -180,7 +180,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
         for are_real in [true, false] {
             let call = Call::new(nw, are_real, poles, seed);
             let mut placed = calculator.place(&call.screening()).unwrap();
-            // Versions for few energies sum many in turn: some formulas suffice there.
+            // Versions for few energies sum many one after the other: some formulas suffice there.
             for &formula in all.iter().step_by(if nw > 3 { 3 } else { 1 }) {
                 let Formula::TimeOrdered { eta, window } = formula else { unreachable!() };
                 if window != 0.0 && !are_real {
@@ -232,7 +232,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
     assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// That of `1/x` is `−1/x²`, within a window too. Σ beside it has the bits of a call with one energy.
+/// That of `1/x` is `−1/x²`, within a window too. Σ is bitwise that of a call with one energy.
 #[test]
 fn the_derivative_is_that_of_each_quotient() {
     let calculator = Calculator::open("cpu").unwrap();

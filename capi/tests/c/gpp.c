@@ -183,10 +183,10 @@ static void derivative(gpp_handle *handle) {
     CHECK(gpp_sums_and_derivative(handle, &s, &b, NW, omega, NULL, alone, rate) == GPP_STATUS_OK);
     CHECK(near(NW, alone, sigma));
     for (int iw = 0; iw < NW; iw++) {
-        /* The slope between energies beside it. */
-        double beside[2] = {omega[iw] - 1e-5, omega[iw] + 1e-5};
+        /* The slope between two energies next to it. */
+        double next[2] = {omega[iw] - 1e-5, omega[iw] + 1e-5};
         gpp_complex at[2];
-        CHECK(gpp_sums(handle, &s, &b, 2, beside, NULL, NULL, at, NULL, 0, NULL) == GPP_STATUS_OK);
+        CHECK(gpp_sums(handle, &s, &b, 2, next, NULL, NULL, at, NULL, 0, NULL) == GPP_STATUS_OK);
         gpp_complex off = of((at[1].re - at[0].re) / 2e-5 - rate[iw].re, (at[1].im - at[0].im) / 2e-5 - rate[iw].im);
         CHECK(sqrt(square(off)) <= 1e-6 * sqrt(square(alone[iw])));
     }

@@ -1,6 +1,6 @@
-! Times a module `loops` on a problem of `gpp generate`: yardstick FILE. Prints the median of nine runs, after two seconds of
+! Times a module `loops` on a problem of `gpp generate`: timing FILE. Prints the median of nine runs, after two seconds of
 ! others, and the largest error relative to the sums in the file.
-program yardstick
+program timing
   use, intrinsic :: iso_fortran_env, only: int64
   use problem, only: dp
   use loops, only: place, calculate
@@ -75,4 +75,4 @@ program yardstick
   error = max(maxval(abs(asx - sums(nstart:nend, 3))/abs(sums(nstart:nend, 3))), &
     maxval(abs(ach - sums(nstart:nend, 4))/abs(sums(nstart:nend, 4))))
   print '(f12.4, a, es9.1)', 1e3_dp*times(run), ' ms, error', error
-end program yardstick
+end program timing
