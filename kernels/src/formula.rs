@@ -87,9 +87,8 @@ impl Term {
         }
         self
     }
-}
 
-impl Term {
+    /// The derivative of both with respect to `w`, by `q = 1/(w − ω̃)` and `p = 1/(w + ω̃)`.
     #[inline(always)]
     fn derivative(self, q: Complex64, p: Complex64) -> Term {
         let Term { ssx, sch } = self;
