@@ -32,7 +32,7 @@ class GppGw(Package):
             env.set("LIBCLANG_PATH", self.spec["llvm"].prefix.lib)
 
     def install(self, spec, prefix):
-        which("scripts/install", required=True)(prefix)
+        Executable("./scripts/install")(prefix)
         if "+mpi" in spec:
             cargo = which("cargo", required=True)
             cargo("build", "--release", "--locked", "--features", "mpi")
