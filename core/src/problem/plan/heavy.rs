@@ -22,6 +22,7 @@
 //! Numbers of 24 bits twice leave 2⁻⁴⁸ of `w` and `ω̃` for their difference, and small products vanish: weights have room for
 //! both. With `w` and `ω̃` from one number each, a difference has no bound near a pole: such a kernel has none.
 
+use gpp_kernels::formula::UNLIMITED;
 use gpp_kernels::plan::Plan;
 use rayon::prelude::*;
 
@@ -245,6 +246,8 @@ impl Pairs<'_> {
         let (slab, limits, ncouls) = (self.slab, self.plan.limits, self.slab.ncouls());
         let first = igp * ncouls + ig;
         let (cutoff, largest) = (limits.sexcut, self.largest);
+        // Without a near form nothing is near a pole: a pair whose pole may be met has an infinite weight.
+        let limitone = if limits.limitone < UNLIMITED { limits.limitone } else { f64::INFINITY };
 
         let [mut re, mut im, mut size, mut near] = [[1.0f64; BLOCK]; 4];
         let [mut sum, mut most] = [[0.0f64; BLOCK]; 2];
@@ -252,7 +255,7 @@ impl Pairs<'_> {
             (re[at], im[at], size[at]) = (pole.re, pole.im.abs(), pole.norm_sqr());
         }
         for at in 0..BLOCK {
-            near[at] = limits.limittwo.max(size[at] / limits.limitone).sqrt();
+            near[at] = limits.limittwo.max(size[at] / limitone).sqrt();
             size[at] = size[at].sqrt();
         }
         for (number, group) in self.groups.iter().enumerate() {
