@@ -48,7 +48,12 @@ fn few(problem: Problem) -> Option<Problem> {
 
 fn problems() -> impl Iterator<Item = Problem> {
     let families = FAMILIES.into_iter().flat_map(|kind| (0..8).map(move |at| family(kind, at)));
-    families.chain(FIXTURES.map(fixture)).chain(assorted().step_by(7)).filter_map(few)
+    let broad = [0.1, 1e-3, 0.0].into_iter().flat_map(|eta| {
+        [Kind::Real, Kind::Mixed]
+            .map(|kind| remade(&made([70, 9, 70, 2], kind, 6), |header, _| header.eta = Some(eta)))
+    });
+    let all = families.chain(FIXTURES.map(fixture)).chain(assorted().step_by(7)).chain(broad);
+    all.filter_map(few)
 }
 
 #[test]
