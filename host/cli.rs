@@ -162,15 +162,15 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_verify: bool,
 
-    /// On a CPU, emulate versions for GPUs on all G′, as `gpp sigma` does, not on as many as take 10 s
+    /// On a CPU, emulate versions for GPUs on all G′, not on a sample that takes 10 s; `gpp sigma` always does
     #[arg(long)]
     pub emulate: bool,
 
-    /// Run the fastest version for SX − X + CH alone, which `best` then names, not one for both parts
+    /// Sum only SX − X + CH: `best` is then the fastest version for that
     #[arg(long)]
     pub sigma_alone: bool,
 
-    /// Also sum the derivative of Σ with respect to ω at each energy, with Σ alone, by v15 or cpu:alone
+    /// Also sum dΣ/dω at each energy, by v15 or cpu:alone; this implies --sigma-alone
     #[arg(long, hide_short_help = true, conflicts_with = "precision")]
     pub derivative: bool,
 
@@ -178,7 +178,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "double", value_parser = ["double", "single"], hide_short_help = true)]
     pub precision: String,
 
-    /// What --precision single may lose of Σ|terms|: heavier pairs are summed in double, at most one in a hundred
+    /// Share of Σ|terms| that --precision single may lose: the heaviest pairs, at most 1 %, are summed in double
     #[arg(long, value_name = "SHARE", default_value_t = TOLERANCE, value_parser = tolerance, hide_short_help = true)]
     pub tolerance: f64,
 
@@ -225,7 +225,7 @@ pub struct ProblemArgs {
     #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
     pub energies: Option<Even>,
 
-    /// What a term is: BerkeleyGW's, or time-ordered, that of other plasmon-pole codes, without near form and cutoff
+    /// What a term is: BerkeleyGW's, or time-ordered (needs --eta), that of other codes, without near form and cutoff
     #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_short_help = true)]
     formula: FormulaName,
 
@@ -234,7 +234,7 @@ pub struct ProblemArgs {
     #[arg(hide_short_help = true, required_if_eq("formula", "time-ordered"))]
     eta: Option<f64>,
 
-    /// Distance in eV from a real pole within which --formula time-ordered --eta 0 has a broadening as large
+    /// Distance in eV from a real pole within which --formula time-ordered --eta 0 has this broadening
     #[arg(long, value_name = "EV", value_parser = |text: &str| within(text, LARGEST_WINDOW), allow_negative_numbers = true)]
     #[arg(hide_short_help = true, default_value_t, requires = "eta")]
     window: f64,
@@ -277,7 +277,7 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "LEVEL", value_parser = levels(), hide_short_help = true)]
     simd: Option<String>,
 
-    /// CPU threads [default: OMP_NUM_THREADS, or else one per CPU; for cpu:threads to cpu:blocked, per core]
+    /// CPU threads [default: OMP_NUM_THREADS, else one per CPU; cpu:threads, cpu:simd, cpu:blocked: per core]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), hide_short_help = true)]
     pub threads: Option<u16>,
 }

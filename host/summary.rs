@@ -8,6 +8,7 @@ use indicatif::HumanDuration;
 
 use crate::catalogue;
 use crate::engine::WorkerStats;
+use crate::problem::synthesis::SYSTEMS;
 use crate::record::run::{
     LoadBalance, Measurement, Partition, RunRecord, Sigma, SystemInfo, UNIT, WorkerPlace,
     by_series, differ, over_baseline,
@@ -185,10 +186,11 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             }
         }
     }
-    let id = &fastest.version;
+    let (id, name) = (&fastest.version, &run.system.name);
+    let of = if SYSTEMS.iter().any(|system| system.name == *name) { "-s" } else { "-i" };
     writeln!(
         to,
-        "\nNext: gpp explain {id} (what it changes), gpp sigma --plot sigma.svg (Σ(ω)), --json run.json (all numbers)"
+        "\nNext: gpp explain {id} (what it changes), gpp sigma {of} {name} --energies=-10:10:101 --plot sigma.svg (Σ(ω)), --json run.json (all numbers)"
     )
 }
 
@@ -359,9 +361,14 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
     }
     let errors = results.iter().filter_map(|result| result.verification.max_rel_error);
     let decided = results.iter().all(|result| result.verification.undecided.is_none());
-    let largest = results.iter().map(|of| of.verification.tolerance).fold(0.0, f64::max);
+    let tolerances = results.iter().map(|of| of.verification.tolerance);
+    let [least, largest] =
+        [tolerances.clone().fold(f64::INFINITY, f64::min), tolerances.fold(0.0, f64::max)];
     if let Some(error) = errors.reduce(f64::max) {
         line += &match decided {
+            true if least < largest && passed == results.len() => {
+                format!(" (each error is below its tolerance, {least:.1e} to {largest:.1e})")
+            }
             true => format!(" (largest error {error:.1e}, tolerance {largest:.1e})"),
             false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
         };

@@ -44,7 +44,7 @@ impl TextTable {
         // Sentences stand at the left, and numbers at the right and on one line.
         for (index, column) in table.column_iter_mut().enumerate() {
             let is_text = |row: &Vec<String>| {
-                row[index].starts_with(char::is_alphabetic) && row[index].contains(' ')
+                row[index].starts_with(char::is_alphabetic) && row[index].matches(' ').count() > 1
             };
             if !self.rows.iter().any(is_text) {
                 column.set_constraint(ColumnConstraint::ContentWidth);

@@ -345,7 +345,7 @@ pub mod single {
         },
         is_single: true,
         is_sigma_alone: true,
-        tiles: Tiles { igp: 64, ig: 512 },
+        tiles: Tiles { igp: 128, ig: 512 },
         kernels: &[
             kernel!(Poles::Real, crate::single::sum),
             kernel!(Poles::AnySize, crate::single::sum),

@@ -318,8 +318,8 @@ fn show(cards: &[Card], args: &ExplainArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, and --from reads others, such as \
-    those in data/runs of gpp's repository.";
+const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, `gpp --json FILE` times versions for CPUs, and \
+    --from reads both, such as those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let Idea { change, text, source, file } = &card.idea;

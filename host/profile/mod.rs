@@ -149,7 +149,8 @@ pub fn require_same(folder: &Path, system: &str, nw: usize) -> Result<()> {
 }
 
 pub fn run_file(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(RUN) } else { path.into() }
+    let is_file = path.is_file() || path.extension().is_some();
+    if is_file { path.into() } else { path.join(RUN) }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

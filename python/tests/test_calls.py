@@ -255,25 +255,3 @@ def test_threads_take_turns_at_what_is_placed(cpu, tiny):
     for thread in threads:
         thread.join()
     assert len(found) == 4 and all(np.array_equal(sums.asx, expected.asx) for sums in found)
-
-
-def test_looking_at_arguments_takes_microseconds(cpu, tiny):
-    """Least of many, since other programs run too."""
-    def least(call):
-        times = []
-        for _ in range(2000):
-            begin = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - begin)
-        return min(times)
-
-    from gpp._arrays import CallArrays
-
-    arrays = {name: value for name, value in tiny.items() if isinstance(value, np.ndarray)}
-
-    def looked_at():
-        given = CallArrays(cpu, None, False, **arrays)
-        given.screening()
-        given.bands(given.shape)
-
-    assert least(looked_at) < 50e-6
