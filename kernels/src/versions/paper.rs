@@ -189,7 +189,7 @@ pub mod v2 {
 }
 
 pub mod v3 {
-    //! v3: squares instead of absolute values.
+    //! v3: squares instead of absolute values; 72 registers.
     //!
     //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
     //! square root (paper, section III, v3). A limit of 72 registers makes the kernel for two energies faster: 28
@@ -200,7 +200,7 @@ pub mod v3 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v3", change: "squares instead of absolute values", source: "paper III, v3", kernels: [KERNEL] }
+    version! { id: "v3", change: "squares instead of absolute values; 72 registers", source: "paper III, v3", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
         entries: entries!(
@@ -312,7 +312,7 @@ pub mod v5 {
 }
 
 pub mod v6 {
-    //! v6: cache blocking over bands and G.
+    //! v6: cache blocking over bands and G; 64 registers.
     //!
     //! For its `band_block`, `igp` and `ig_block` a thread takes every 128th `ig` from `ig_block` on and, for
     //! each, every 64th band from `band_block` on. `BAND_BLOCKS` and `IG_BLOCKS` are the strides, so neighbouring
@@ -331,7 +331,7 @@ pub mod v6 {
     pub const IG_BLOCKS: u32 = 128;
 
     version! {
-        id: "v6", change: "cache blocking over bands and G",
+        id: "v6", change: "cache blocking over bands and G; 64 registers",
         source: "paper III, v6", kernels: [KERNEL]
     }
 
