@@ -103,14 +103,13 @@ const COLORS: [u32; 14] = [
 /// Narrow, so that its letters can be read on a phone.
 const SIZE: (u32, u32) = (640, 480);
 
-/// Pixels to the left of the plot and below it; from the plot to the names at its right, and for these at most.
+/// Pixels to the left of the plot and below it.
 const AT_LEFT: i32 = 66;
 const AT_BOTTOM: i32 = 54;
-const TO_NAMES: i32 = 30;
-const NAMES: i32 = 160;
 
-/// Pixels from a name to the next.
+/// Height of a line of text, and radius of a point, in pixels.
 const LINE: i32 = 18;
+const RADIUS: i32 = 5;
 
 /// The versions of a series at a level of the memory.
 pub struct Roofline<'a> {
@@ -179,8 +178,7 @@ impl Chart for Roofline<'_> {
         let x = around(points.iter().map(|point| point.intensity).chain([ridge]), 1.9);
         let y = around(points.iter().map(|point| point.flops_per_s).chain([peak]), 1.6);
         let (unit, prefix) = unit(y.end);
-        let names = points.iter().map(|point| width(on, &point.version, LABEL)).max().unwrap_or(0);
-        let right = SIZE.0 as i32 - TO_NAMES - names.min(NAMES) - 6;
+        let right = SIZE.0 as i32 - RIGHT;
         let bottom = SIZE.1 as i32 - AT_BOTTOM;
         let axis = |range: &Range<f64>| range.clone().log_scale().with_key_points(ticks(range));
         let mut plot = ChartBuilder::on(on)
@@ -203,17 +201,16 @@ impl Chart for Roofline<'_> {
         let pixel = |x: f64, y: f64| plot.backend_coord(&(x, y));
         let place = |point: &Point| pixel(point.intensity, point.flops_per_s);
 
-        let mut named: Vec<(&Point, (i32, i32))> =
-            points.iter().map(|point| (*point, place(point))).collect();
-        named.sort_by_key(|(_, (_, y))| *y);
-        let heights = spread(named.iter().map(|(_, (_, y))| *y), TOP..bottom);
-        for ((Point { version, .. }, (x, y)), height) in named.into_iter().zip(heights) {
-            let ends = vec![(x, y), (right, y), (right + TO_NAMES - 5, height)];
-            on.draw(&PathElement::new(ends, color(version).mix(0.6)))?;
-            on.draw_text(version, &middle(LABEL, HPos::Left), (right + TO_NAMES, height))?;
+        let at: Vec<(i32, i32)> = points.iter().map(|point| place(point)).collect();
+        let sizes = points.iter().map(|point| (width(on, &point.version, LABEL), LINE)).collect();
+        let names = beside(&at, sizes, [(AT_LEFT, TOP), (right, bottom)]);
+        for ((point, &at), (name, is_far)) in points.iter().zip(&at).zip(names) {
+            if is_far {
+                on.draw(&PathElement::new(vec![at, name], color(&point.version).mix(0.6)))?;
+            }
+            on.draw_text(&point.version, &middle(LABEL, HPos::Center), name)?;
         }
-        let steps: Vec<(i32, i32)> = points.iter().map(|point| place(point)).collect();
-        on.draw(&PathElement::new(steps, INK.mix(0.25)))?;
+        on.draw(&PathElement::new(at, INK.mix(0.25)))?;
 
         let ridge = bandwidth.map_or(x.start, |bandwidth| (peak / bandwidth).max(x.start));
         if let Some(bandwidth) = bandwidth {
@@ -226,7 +223,7 @@ impl Chart for Roofline<'_> {
         let name = format!("FP64 peak {}", rate(peak, "FLOP/s"));
         on.draw_text(&name, &middle(LABEL, HPos::Right), (right - 6, ends[1].1 - 11))?;
         for point in &points {
-            on.draw(&Circle::new(place(point), 5, color(&point.version).filled()))?;
+            on.draw(&Circle::new(place(point), RADIUS, color(&point.version).filled()))?;
         }
         let lost = self.points.len() - points.len();
         let lost = if lost > 0 { format!("points not drawn: {lost}; ") } else { String::new() };
@@ -242,21 +239,37 @@ fn around(values: impl Iterator<Item = f64>, beyond: f64) -> Range<f64> {
     low / 1.6..high * beyond
 }
 
-/// Heights of names: as near to those wanted as possible, a line apart if there is room.
-fn spread(wanted: impl ExactSizeIterator<Item = i32>, within: Range<i32>) -> Vec<i32> {
-    let line = LINE.min((within.end - within.start) / (wanted.len().max(1) as i32));
-    let mut next = within.start + line / 2;
-    let mut heights: Vec<i32> = Vec::new();
-    for height in wanted {
-        heights.push(height.max(next));
-        next = heights[heights.len() - 1] + line;
+/// Middles of names of these sizes, each as near to its point as no other point or name is in the way, and whether it is not
+/// next to it.
+fn beside(
+    points: &[(i32, i32)],
+    sizes: Vec<(i32, i32)>,
+    [first, last]: [(i32, i32); 2],
+) -> Vec<((i32, i32), bool)> {
+    let around = |(x, y): (i32, i32), (wide, high): (i32, i32)| {
+        [x - wide / 2, y - high / 2, x + wide / 2, y + high / 2]
+    };
+    let mut taken: Vec<[i32; 4]> =
+        points.iter().map(|at| around(*at, (2 * RADIUS, 2 * RADIUS))).collect();
+    let mut names = Vec::new();
+    for (&(x, y), size) in points.iter().zip(sizes) {
+        let directions = [(1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)];
+        let places = (0..40).flat_map(|step| {
+            let [across, down] = [size.0, size.1].map(|size| size / 2 + RADIUS + 1 + 8 * step);
+            directions.map(|(right, below)| ((x + right * across, y + below * down), step > 0))
+        });
+        let is_free = |(name, _): &((i32, i32), bool)| {
+            let [left, top, right, bottom] = around(*name, size);
+            let is_inside = left > first.0 && top > first.1 && right < last.0 && bottom < last.1;
+            let meets =
+                |of: &[i32; 4]| left < of[2] && of[0] < right && top < of[3] && of[1] < bottom;
+            is_inside && !taken.iter().any(meets)
+        };
+        let name = places.clone().find(is_free).unwrap_or(((x, y), false));
+        taken.push(around(name.0, size));
+        names.push(name);
     }
-    let mut next = within.end - line / 2;
-    for height in heights.iter_mut().rev() {
-        *height = next.min(*height);
-        next = *height - line;
-    }
-    heights
+    names
 }
 
 fn rate(value: f64, name: &str) -> String {

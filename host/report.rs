@@ -148,7 +148,16 @@ fn speed(section: &Section) -> String {
             text += &format!(", with {least:.0} J instead of {first:.0} J");
         }
     }
-    text + "."
+    text += ".";
+    // The baseline computes more than a version of Σ alone.
+    let others = rows.iter().filter(|row| !row.result.is_sigma_alone());
+    if let Some(other) = others.min_by(by_time).filter(|_| best.result.is_sigma_alone()) {
+        let over =
+            other.over_baseline.map_or(String::new(), |over| format!(", {over:.1} times as fast"));
+        text += " It computes Σ alone; of the others ";
+        text += &format!("{} is the fastest: {}{over}.", other.result.version, ms(other));
+    }
+    text
 }
 
 // Tables. On a phone the rows of wide ones become lines of headings and values.

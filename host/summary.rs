@@ -306,7 +306,7 @@ pub fn failure(result: &Measurement) -> Option<String> {
                 return Some(format!("{version}: incorrect: {lost}, more than the bound of Σ"));
             }
             let worst = verification.worst.as_ref().map(|(name, value, expected)| {
-                format!("{name} = {value:e}, the reference has {expected:e}")
+                format!("{name} is {value:e}, but the reference value is {expected:e}")
             });
             Some(format!(
                 "{version}: incorrect: {} (tolerance {:.1e} of {}{})",

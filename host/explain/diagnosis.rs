@@ -99,21 +99,19 @@ fn why(step: &Step) -> Option<String> {
         return Some(format!("{same}."));
     }
     let size = |(before, now): Pair| (now / before).ln().abs();
+    let mut text = amount(time, "time");
     let mut parts: Vec<(f64, String)> = Vec::new();
-    match (cycles, cause(step, time.1 < time.0)) {
-        (Some(cycles), cause) => {
-            let cause = cause.map_or(String::new(), |cause| format!(", {cause}"));
-            parts.push((size(cycles), amount(cycles, "cycles") + &cause));
-        }
-        // The cycles are not known.
-        (None, Some(cause)) if step.both(Side::cycles).is_none() => parts.push((0.0, cause)),
-        _ => {}
+    let cause = cause(step, time.1 < time.0).map(|cause| format!(", {cause}")).unwrap_or_default();
+    match cycles {
+        Some(cycles) => parts.push((size(cycles), amount(cycles, "cycles") + &cause)),
+        None if step.both(Side::cycles).is_none() => text += &cause,
+        None => {}
     }
     parts.extend(clock.map(|clock| (size(clock), clock_change(step, clock))));
     parts.sort_by(|a, b| b.0.total_cmp(&a.0));
     let texts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
     let colon = if texts.is_empty() { "" } else { ": " };
-    Some(format!("{}{colon}{}.", amount(time, "time"), texts.join("; ")))
+    Some(format!("{text}{colon}{}.", texts.join("; ")))
 }
 
 fn is_same(step: &Step, time: Pair) -> bool {

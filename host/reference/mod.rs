@@ -461,11 +461,11 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     let lengths = [sums.asx.len(), sums.ach.len(), expected.asx.len(), expected.ach.len()];
     let mut passed = lengths == [nw, nw, energies.len(), energies.len()];
     let mut largest = 0.0_f64;
-    let mut worst: Option<(f64, String, Complex64, Complex64)> = None;
+    let mut worst: Option<(f64, usize, Complex64, Complex64)> = None;
     let named = sums.named(nstart).zip(start.named(nstart)).enumerate();
     let compared = named.filter(|(at, _)| energies.binary_search(&(at % nw)).is_ok());
-    let with = compared.map(|(_, found)| found).zip(expected.named(nstart)).enumerate();
-    for (at, (((name, value), (_, start)), (_, expected))) in with {
+    let with = compared.zip(expected.named(nstart)).enumerate();
+    for (at, ((of_all, ((_, value), (_, start))), (_, expected))) in with {
         let difference = difference(value, expected, real_parts);
         let (undecided, scale) = match scale {
             None => (0.0, (expected - start).norm().max(expected.norm())),
@@ -483,7 +483,7 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         passed &= beyond <= tolerance && scale < f64::INFINITY && undecided < f64::INFINITY;
         largest = largest.max(error(0.0));
         if worst.as_ref().is_none_or(|(so_far, ..)| beyond.is_nan() || beyond > *so_far) {
-            worst = Some((beyond, name, value, expected));
+            worst = Some((beyond, of_all, value, expected));
         }
         if beyond.is_nan() {
             largest = f64::NAN;
@@ -510,8 +510,21 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         real_parts,
         reference: Some(reference.source),
         energies: reference.energies.as_ref().map(|all| all.iter().map(|at| at + nstart).collect()),
-        worst: worst.map(|(_, name, value, expected)| (name, value, expected)),
+        worst: worst
+            .map(|(_, at, value, expected)| (name(problem, reference, at), value, expected)),
     }
+}
+
+/// Words for one of the sums of a problem, those of SX − X first.
+fn name(problem: &Problem, reference: &Reference, at: usize) -> String {
+    let (header, nw) = (problem.header(), problem.nw());
+    let sum = match at < nw {
+        true => "SX − X",
+        false if reference.is_alone => "Σ",
+        false => "CH",
+    };
+    let from = if header.state().is_some() { " from the state's energy" } else { "" };
+    format!("{sum} at energy {} of {nw} ({:+} eV{from})", at % nw + 1, header.shown()[at % nw])
 }
 
 /// `|found − expected|`, or that of the real parts, which is NaN too if an imaginary part is none.

@@ -38,16 +38,26 @@ fn texts(svg: &str) -> Vec<(&str, f64, f64)> {
 fn check(svg: &str, what: &str, versions: &[String]) {
     assert!(svg.contains("viewBox=\"0 0 640 480\"") && svg.contains("role=\"img\""), "{what}");
     let texts = texts(svg);
-    let mut heights: Vec<f64> = Vec::new();
-    for version in versions {
-        let named = |(text, x, _): &&(&str, f64, f64)| text == version && *x > 320.0;
-        let found: Vec<_> = texts.iter().filter(named).collect();
+    let number = |tag: &str, name| attribute(tag, name).unwrap().parse::<f64>().unwrap();
+    let points = svg.split("<circle ").skip(1).map(|tag| format!(" {tag}"));
+    let points: Vec<_> = points.map(|tag| (number(&tag, "cx"), number(&tag, "cy"))).collect();
+    assert_eq!(points.len(), versions.len(), "{what}");
+    let mut names = Vec::new();
+    for (version, point) in versions.iter().zip(points) {
+        let found: Vec<_> = texts.iter().filter(|(text, ..)| text == version).collect();
         assert_eq!(found.len(), 1, "{what}: {version}");
-        heights.push(found[0].2);
+        let &(_, x, y) = found[0];
+        let wide = 9.0 * version.len() as f64;
+        assert!((66.0..624.0).contains(&x) && (66.0..426.0).contains(&y), "{what}: {version}");
+        let distance = (x - point.0).hypot(y - point.1);
+        assert!(distance < 100.0 + wide, "{what}: {version} is {distance} pixels from its point");
+        names.push((x, y, wide));
     }
-    heights.sort_by(f64::total_cmp);
-    assert!(heights.windows(2).all(|pair| pair[1] - pair[0] >= 14.0), "{what}: {heights:?}");
-    assert!(heights.iter().all(|height| (66.0..426.0).contains(height)), "{what}: {heights:?}");
+    for (at, a) in names.iter().enumerate() {
+        let meets =
+            |b: &&(f64, f64, f64)| 2.0 * (a.0 - b.0).abs() < a.2 + b.2 && (a.1 - b.1).abs() < 16.0;
+        assert_eq!(names[at + 1..].iter().find(meets), None, "{what}: {}", versions[at]);
+    }
     for unit in ["arithmetic intensity [FLOP/byte]", "FLOP/s"] {
         assert!(texts.iter().any(|(text, ..)| text.ends_with(unit)), "{what}: {unit}");
     }
