@@ -75,7 +75,8 @@ fn wrong_reference_sums_exit_with_1() {
     bytes[at..at + 8].copy_from_slice(&(value * (1.0 + 1e-9)).to_le_bytes());
     fs::write(&path, bytes).unwrap();
     let run = gpp().args(["-v", "v5", "-d", "cpu", "-i"]).arg(&path).assert().code(1);
-    run.stdout(contains("INCORRECT")).stderr(contains("v5: incorrect: SX − X at energy 1 of 2 (+0 eV "));
+    run.stdout(contains("INCORRECT"))
+        .stderr(contains("v5: incorrect: SX − X at energy 1 of 2 (+0 eV "));
 }
 
 #[test]
