@@ -211,13 +211,16 @@ pub trait Arguments {
     fn address(&self) -> *const ();
 }
 
-/// A kernel entry of a list of arguments, which runs an expression of their structure.
+/// A kernel entry of a list of arguments, which runs an expression of their structure; its symbol is its name, or given.
 macro_rules! entry {
-    ([$symbol:ident $name:path, |$arguments:ident| $run:expr]
+    ([$symbol:ident $name:path, |$arguments:ident| $run:expr] $fields:tt) => {
+        $crate::arrays::entry! { [$symbol stringify!($symbol), $name, |$arguments| $run] $fields }
+    };
+    ([$function:ident $symbol:expr, $name:path, |$arguments:ident| $run:expr]
      { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         #[cfg(target_arch = "nvptx64")]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $symbol($($field: $type),*) {
+        #[unsafe(export_name = $symbol)]
+        pub unsafe extern "ptx-kernel" fn $function($($field: $type),*) {
             use $name as Arguments;
             let $arguments = Arguments { $($field),* };
             // SAFETY: the launch contract.

@@ -137,9 +137,6 @@ macro_rules! version {
         instruction $instruction:ty, pipelined $pipelined:tt, splits $splits:literal;
         tile_u { m: $um:literal, n: $un:literal, k_tiles: $uk:literal, $($u_warps:tt)* }
         tile_sigma { m: $sm:literal, n: $sn:literal, k_tiles: $sk:literal, $($s_warps:tt)* }
-        $hole:ident $exchange:ident $occupied:ident
-        $complex_hole:ident $complex_exchange:ident $complex_occupied:ident
-        $second:ident
     ) => {
         use super::*;
 
@@ -164,14 +161,14 @@ macro_rules! version {
             tile_u: Config::TILE_U,
             tile_sigma: Config::TILE_SIGMA,
             symbols_u: [
-                [stringify!($hole), stringify!($exchange), stringify!($occupied)],
+                [symbol!($id hole), symbol!($id exchange), symbol!($id occupied)],
                 [
-                    stringify!($complex_hole),
-                    stringify!($complex_exchange),
-                    stringify!($complex_occupied),
+                    symbol!($id complex_hole),
+                    symbol!($id complex_exchange),
+                    symbol!($id complex_occupied),
                 ],
             ],
-            symbol_sigma: stringify!($second),
+            symbol_sigma: symbol!($id second),
             #[cfg(not(target_arch = "nvptx64"))]
             warp_u: [
                 [
@@ -191,20 +188,27 @@ macro_rules! version {
 
         const _: () = check::<Config>();
 
-        product! { arguments_u $hole: ProductU<Sch, 3, $um, $un, $uk> }
-        product! { arguments_u $exchange: ProductU<Ssx<true>, 3, $um, $un, $uk> }
-        product! { arguments_u $occupied: ProductU<Occupied<true>, 3, $um, $un, $uk> }
-        product! { arguments_u $complex_hole: ProductU<ComplexSch, 4, $um, $un, $uk> }
-        product! { arguments_u $complex_exchange: ProductU<ComplexSsx<true>, 4, $um, $un, $uk> }
-        product! { arguments_u $complex_occupied: ProductU<ComplexOccupied<true>, 4, $um, $un, $uk> }
-        product! { arguments_sigma $second: ProductSigma<$sm, $sn, $sk> }
+        product! { arguments_u $id hole: ProductU<Sch, 3, $um, $un, $uk> }
+        product! { arguments_u $id exchange: ProductU<Ssx<true>, 3, $um, $un, $uk> }
+        product! { arguments_u $id occupied: ProductU<Occupied<true>, 3, $um, $un, $uk> }
+        product! { arguments_u $id complex_hole: ProductU<ComplexSch, 4, $um, $un, $uk> }
+        product! { arguments_u $id complex_exchange: ProductU<ComplexSsx<true>, 4, $um, $un, $uk> }
+        product! { arguments_u $id complex_occupied: ProductU<ComplexOccupied<true>, 4, $um, $un, $uk> }
+        product! { arguments_sigma $id second: ProductSigma<$sm, $sn, $sk> }
+    };
+}
+
+/// The symbol of a kernel of a version.
+macro_rules! symbol {
+    ($id:literal $of:ident) => {
+        concat!("gpp_offdiag_", $id, "_", stringify!($of))
     };
 }
 
 /// An entry of a product: all warps of a block, see [`mma::warp`].
 macro_rules! product {
-    ($list:ident $symbol:ident: $product:ident<$($generics:tt)*) => {
-        $crate::offdiag::product::$list! { entry [$symbol $product, |arguments| {
+    ($list:ident $id:literal $of:ident: $product:ident<$($generics:tt)*) => {
+        $crate::offdiag::product::$list! { entry [$of symbol!($id $of), $product, |arguments| {
             $product::warp::<Config, $($generics)*(&arguments, $crate::intrinsics::block(), 0)
         }] }
     };
@@ -231,10 +235,6 @@ pub mod vector {
         instruction mma::Vector, pipelined false, splits false;
         tile_u { m: 1, n: 2, k_tiles: 1, warps_m: 2, warps_n: 2 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_vector_hole gpp_offdiag_vector_exchange gpp_offdiag_vector_occupied
-        gpp_offdiag_vector_complex_hole gpp_offdiag_vector_complex_exchange
-        gpp_offdiag_vector_complex_occupied
-        gpp_offdiag_vector_second
     }
 }
 
@@ -249,10 +249,6 @@ pub mod m8n8k4 {
         instruction mma::M8N8K4, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m8n8k4_hole gpp_offdiag_m8n8k4_exchange gpp_offdiag_m8n8k4_occupied
-        gpp_offdiag_m8n8k4_complex_hole gpp_offdiag_m8n8k4_complex_exchange
-        gpp_offdiag_m8n8k4_complex_occupied
-        gpp_offdiag_m8n8k4_second
     }
 }
 
@@ -266,10 +262,6 @@ pub mod m16n8k8 {
         instruction mma::M16N8, pipelined false, splits true;
         tile_u { m: 2, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m16n8k8_hole gpp_offdiag_m16n8k8_exchange gpp_offdiag_m16n8k8_occupied
-        gpp_offdiag_m16n8k8_complex_hole gpp_offdiag_m16n8k8_complex_exchange
-        gpp_offdiag_m16n8k8_complex_occupied
-        gpp_offdiag_m16n8k8_second
     }
 }
 
@@ -284,10 +276,6 @@ pub mod ring {
         instruction mma::M16N8, pipelined true, splits true;
         tile_u { m: 3, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_ring_hole gpp_offdiag_ring_exchange gpp_offdiag_ring_occupied
-        gpp_offdiag_ring_complex_hole gpp_offdiag_ring_complex_exchange
-        gpp_offdiag_ring_complex_occupied
-        gpp_offdiag_ring_second
     }
 }
 
@@ -302,10 +290,6 @@ pub mod m16n8k16 {
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 3, n: 2, k_tiles: 2, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 1, n: 2, k_tiles: 1, warps_m: 1, warps_n: 4 }
-        gpp_offdiag_m16n8k16_hole gpp_offdiag_m16n8k16_exchange gpp_offdiag_m16n8k16_occupied
-        gpp_offdiag_m16n8k16_complex_hole gpp_offdiag_m16n8k16_complex_exchange
-        gpp_offdiag_m16n8k16_complex_occupied
-        gpp_offdiag_m16n8k16_second
     }
 }
 
@@ -320,9 +304,5 @@ pub mod wide {
         instruction mma::M16N8, pipelined true, splits false;
         tile_u { m: 4, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
         tile_sigma { m: 2, n: 2, k_tiles: 1, warps_m: 2, warps_n: 4 }
-        gpp_offdiag_wide_hole gpp_offdiag_wide_exchange gpp_offdiag_wide_occupied
-        gpp_offdiag_wide_complex_hole gpp_offdiag_wide_complex_exchange
-        gpp_offdiag_wide_complex_occupied
-        gpp_offdiag_wide_second
     }
 }
