@@ -78,6 +78,20 @@ pub fn filled_up<T: Copy>(numbers: &[T], padding: T) -> [T; WIDTH] {
     padded
 }
 
+/// The first numbers, filled up if they are fewer than a vector's.
+#[inline(always)]
+pub fn load_filled_up<S: Simd>(
+    token: S,
+    numbers: &[Complex64],
+    padding: Complex64,
+) -> ComplexVector<S> {
+    if numbers.len() >= S::f64s::LEN {
+        ComplexVector::load(token, numbers)
+    } else {
+        ComplexVector::load(token, &filled_up(numbers, padding))
+    }
+}
+
 /// The definition in the vectors of `S`; `RECIPROCAL` has approximate reciprocals for divisions.
 #[derive(Clone, Copy)]
 pub struct Definition<S: Simd, const RECIPROCAL: bool> {
@@ -349,15 +363,10 @@ fn fill<S: Simd, const N: usize>(
         let (wtilde, eps) = (&wtilde[from..from + count], &eps[from..from + count]);
         for at in (0..count).step_by(S::f64s::LEN) {
             let is_whole = at + S::f64s::LEN <= count;
-            let pair = if is_whole {
-                [ComplexVector::load(token, &wtilde[at..]), ComplexVector::load(token, &eps[at..])]
-            } else {
-                let wtilde = filled_up(&wtilde[at..], Complex64::ONE);
-                [
-                    ComplexVector::load(token, &wtilde),
-                    ComplexVector::load(token, &filled_up(&eps[at..], Complex64::ZERO)),
-                ]
-            };
+            let pair = [
+                load_filled_up(token, &wtilde[at..], Complex64::ONE),
+                load_filled_up(token, &eps[at..], Complex64::ZERO),
+            ];
             let terms = definition.sch_ssx(pair, splat(token, w));
             for value in 0..N {
                 let ComplexVector { re, im } = terms[value];

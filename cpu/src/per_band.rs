@@ -15,7 +15,7 @@ use fearless_simd::prelude::*;
 use gpp_kernels::lists::STATIC;
 use num_complex::Complex64;
 
-use crate::definition::{Definition, filled_up};
+use crate::definition::{Definition, filled_up, load_filled_up};
 use crate::problem::{BandSlices, SlabTask, Tiles};
 use crate::simd::{ComplexVector, Level, Line, Lines, WIDTH, add_to, array, at_level, splat};
 use crate::work::{CompensatedSum, Progress, SlabTile, map};
@@ -188,12 +188,7 @@ fn add_tile<S: Simd>(
                     let sum = add_pairs(token, (task, igp, pairs), (row, lane), w, span, is_static);
                     for (r, sums) in sums.iter_mut().enumerate() {
                         let aqsm_row = &aqsm[(row[r] * WIDTH + lane).min(nbands)..];
-                        let aqsm_row = match aqsm_row.len() >= S::f64s::LEN {
-                            true => ComplexVector::load(token, aqsm_row),
-                            false => {
-                                ComplexVector::load(token, &filled_up(aqsm_row, Complex64::ZERO))
-                            }
-                        };
+                        let aqsm_row = load_filled_up(token, aqsm_row, Complex64::ZERO);
                         let term = aqsm_row.conj_mul(sum[r]) * half;
                         add_to(token, term.re, &mut sums[0].0[lane..]);
                         add_to(token, term.im, &mut sums[1].0[lane..]);

@@ -21,15 +21,18 @@ pub trait Fraction {
     /// Whether its sums are Σ alone, in the place of CH.
     const IS_SIGMA_ALONE: bool;
 
-    /// The sums of each pair of a vector over all bands; of a derivative the sum at one energy and that.
-    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW>;
+    /// The sums of each pair of a vector over all bands, at `NW` energies; if `SUMS` are more, at one energy and the
+    /// derivative, which only ways for Σ alone have.
+    fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+        pairs: &PairVector<S, R>,
+    ) -> PairSums<S, SUMS>;
 
     /// The sums of two vectors, whose loops over bands may be one if there are registers for both.
     #[inline(always)]
-    fn sums_of_two<S: Simd, R: PerBand, const NW: usize>(
+    fn sums_of_two<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
         pairs: &[PairVector<S, R>; 2],
-    ) -> [PairSums<S, NW>; 2] {
-        array!(2, at => Self::sums(&pairs[at]))
+    ) -> [PairSums<S, SUMS>; 2] {
+        array!(2, at => Self::sums::<S, R, NW, SUMS>(&pairs[at]))
     }
 }
 
@@ -241,7 +244,7 @@ impl PerBand for f64 {
             let wtilde = ComplexVector::load(token, &wtilde[lane..]);
             let weight = ComplexVector::load(token, &eps[lane..]) * task.slab.vcoul_loc[igp];
             let pairs = PairVector { token, block, wtilde, weight, aqsn, lane };
-            F::sums::<S, f64, SUMS>(&pairs).add_to(token, lane, lanes);
+            F::sums::<S, f64, NW, SUMS>(&pairs).add_to(token, lane, lanes);
         }
     }
 }
@@ -486,7 +489,9 @@ impl Fraction for AnyPoles {
     const IS_SIGMA_ALONE: bool = false;
 
     #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+    fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+        pairs: &PairVector<S, R>,
+    ) -> PairSums<S, SUMS> {
         let (token, bands) = (pairs.token, pairs.block.bands);
         let sexcut = pairs.block.task.bands.limits.sexcut;
         let (zero, largest2) = (splat(pairs.token, 0.0), pairs.largest2());
@@ -529,7 +534,7 @@ impl Fraction for AnyPoles {
         // That of pairs with small poles is summed by the definition.
         let small = splat(token, bands.small);
         let of_y = half.keep(token, re.abs().simd_ge(small) | im.abs().simd_ge(small));
-        let asx = array!(NW, e => of_y * y.sum(e, im) * -1.0);
+        let asx = array!(SUMS, e => of_y * y.sum(e, im) * -1.0);
         over_bands!(pairs, bands.occupied, bands.far_begin, [q], band => {
             for e in 0..NW {
                 let d = band.w[e] - re;
@@ -546,7 +551,7 @@ impl Fraction for AnyPoles {
                 q.add(e, band.m, one[e], d[e] * one[e]);
             }
         });
-        PairSums { asx: Some(asx), ach: array!(NW, e => half * q.sum(e, im)) }
+        PairSums { asx: Some(asx), ach: array!(SUMS, e => half * q.sum(e, im)) }
     }
 }
 
@@ -563,9 +568,25 @@ pub struct RealPoleLanes<S: Simd> {
     pub wtilde: S::f64s,
     /// Largest |w − ω̃| of the second branch.
     pub largest: S::f64s,
+    /// Least |z| that is not cut off if `w < 0`.
+    pub bound: S::f64s,
 }
 
 impl<S: Simd> RealPoleLanes<S> {
+    #[inline(always)]
+    pub fn from_pairs<R: PerBand>(pairs: &PairVector<S, R>) -> Self {
+        let (token, wtilde) = (pairs.token, pairs.wtilde.re);
+        let bound = wtilde * wtilde / pairs.block.task.bands.limits.sexcut;
+        RealPoleLanes { token, wtilde, largest: pairs.largest2().sqrt(), bound }
+    }
+
+    /// Whether nothing needs `p` of a band with this denominator: the cutoff takes `ssx`, or the band is empty, of which `p`
+    /// is infinite where its energy is −ω̃.
+    #[inline(always)]
+    pub fn has_no_p(&self, w: S::f64s, z: S::f64s, occ: S::f64s) -> S::mask64s {
+        w.simd_lt(0.0) & (z * z).simd_lt(self.bound * self.bound) | occ.simd_le(0.0)
+    }
+
     /// `s`, the denominator `z`, and whether the pole is near; it is not if that `is_clear`.
     #[inline(always)]
     pub fn denominator(&self, w: S::f64s, is_clear: bool) -> (S::f64s, S::f64s, S::mask64s) {
@@ -610,11 +631,12 @@ impl Fraction for RealPoles {
     const IS_SIGMA_ALONE: bool = false;
 
     #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
+    fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+        pairs: &PairVector<S, R>,
+    ) -> PairSums<S, SUMS> {
         let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
-        let sexcut = pairs.block.task.bands.limits.sexcut;
-        let (wtilde, largest) = (pairs.wtilde.re, pairs.largest2().sqrt());
-        let pole = RealPoleLanes { token, wtilde, largest };
+        let pole = RealPoleLanes::from_pairs(pairs);
+        let RealPoleLanes { wtilde, largest, .. } = pole;
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
         let [of_plain, of_empty] = &bands.spans;
         over_bands!(
@@ -625,13 +647,9 @@ impl Fraction for RealPoles {
             }
         );
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
-            let bound = wtilde * wtilde / sexcut;
             for e in 0..NW {
                 let (_, z, near) = pole.denominator(band.w[e], false);
-                let cut = band.w[e].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
-                // Of an empty band nothing needs `y`, which is infinite where its energy is −ω̃.
-                let cut = cut | band.occ.simd_le(0.0);
-                let one = cut.select(zero, reciprocal(token, z));
+                let one = pole.has_no_p(band.w[e], z, band.occ).select(zero, reciprocal(token, z));
                 y.add(e, band.m, one * band.occ);
                 let one = near.select(zero, reciprocal(token, band.w[e] - wtilde));
                 q.add(e, band.m, one);
@@ -639,7 +657,7 @@ impl Fraction for RealPoles {
         });
         let weight = pairs.weight.scale(wtilde);
         let omega2 = weight.scale(-wtilde);
-        let asx = array!(NW, e => omega2 * y.sum(e));
+        let asx = array!(SUMS, e => omega2 * y.sum(e));
         over_bands!(
             pairs, of_empty, bands.occupied, bands.far_begin, [q],
             span => pole.is_clear(*span),
@@ -677,7 +695,7 @@ impl Fraction for RealPoles {
             (far[0], far[1]) = (x + one, x - one);
         }
         let half = weight * 0.5;
-        PairSums { asx: Some(asx), ach: array!(NW, e => half * (q.sum(e) + far[e])) }
+        PairSums { asx: Some(asx), ach: array!(SUMS, e => half * (q.sum(e) + far[e])) }
     }
 }
 
@@ -712,13 +730,13 @@ impl PerBand for Line {
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             for two in twos {
                 let pairs = array!(2, at => PairVector::from_ig(token, block, two[at], lane));
-                let sums = F::sums_of_two::<S, Line, SUMS>(&pairs);
+                let sums = F::sums_of_two::<S, Line, NW, SUMS>(&pairs);
                 sums[0].add_to(token, lane, lanes);
                 sums[1].add_to(token, lane, lanes);
             }
             for &ig in single {
                 let pair = PairVector::from_ig(token, block, ig, lane);
-                F::sums::<S, Line, SUMS>(&pair).add_to(token, lane, lanes);
+                F::sums::<S, Line, NW, SUMS>(&pair).add_to(token, lane, lanes);
             }
             if !of_static.is_empty() {
                 let sums = static_sums::<F, S, NW, SUMS>(token, lane, block, of_static);

@@ -15,43 +15,21 @@ impl Fraction for RealAlone {
     const IS_SIGMA_ALONE: bool = true;
 
     #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        let [sums] = real_sums::<S, R, NW, NW, 1>(&[*pairs]);
+    fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+        pairs: &PairVector<S, R>,
+    ) -> PairSums<S, SUMS> {
+        let [sums] = real_sums::<S, R, NW, SUMS, 1>(&[*pairs]);
         sums
     }
 
     #[inline(always)]
-    fn sums_of_two<S: Simd, R: PerBand, const NW: usize>(
-        pairs: &[PairVector<S, R>; 2],
-    ) -> [PairSums<S, NW>; 2] {
-        if registers::<S>() >= 32 {
-            real_sums::<S, R, NW, NW, 2>(pairs)
-        } else {
-            array!(2, at => Self::sums(&pairs[at]))
-        }
-    }
-}
-
-/// The same at one energy, and the derivative.
-pub struct RealDerivative;
-
-impl Fraction for RealDerivative {
-    const IS_SIGMA_ALONE: bool = true;
-
-    #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const SUMS: usize>(pairs: &PairVector<S, R>) -> PairSums<S, SUMS> {
-        let [sums] = real_sums::<S, R, 1, SUMS, 1>(&[*pairs]);
-        sums
-    }
-
-    #[inline(always)]
-    fn sums_of_two<S: Simd, R: PerBand, const SUMS: usize>(
+    fn sums_of_two<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
         pairs: &[PairVector<S, R>; 2],
     ) -> [PairSums<S, SUMS>; 2] {
         if registers::<S>() >= 32 {
-            real_sums::<S, R, 1, SUMS, 2>(pairs)
+            real_sums::<S, R, NW, SUMS, 2>(pairs)
         } else {
-            array!(2, at => Self::sums(&pairs[at]))
+            array!(2, at => Self::sums::<S, R, NW, SUMS>(&pairs[at]))
         }
     }
 }
@@ -198,12 +176,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
     let first = &pairs[0];
     let (token, bands, zero) = (first.token, first.block.bands, splat(first.token, 0.0));
     let one = splat(token, 1.0);
-    let sexcut = first.block.task.bands.limits.sexcut;
-    let poles = array!(P, p => RealPoleLanes {
-        token,
-        wtilde: pairs[p].wtilde.re,
-        largest: pairs[p].largest2().sqrt(),
-    });
+    let poles = array!(P, p => RealPoleLanes::from_pairs(&pairs[p]));
 
     let mut far = SumsOfPairs::<S, SUMS, P>::zero(token);
     let c = array!(P, p => poles[p].wtilde);
@@ -252,14 +225,11 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
         let (m, w, occ) = (rows.m(row), rows.w(row), rows.occ[row].vector(token, rows.lane));
         for p in 0..P {
             let wtilde = poles[p].wtilde;
-            let bound = wtilde * wtilde / sexcut;
             let (mut numerators, mut denominators) = ([zero; NW], [one; NW]);
             for e in 0..NW {
                 let (s, z, near) = poles[p].denominator(w[e], false);
                 let d = w[e] - wtilde;
-                let cut = w[e].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
-                // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
-                let cut = cut | occ.simd_le(0.0);
+                let cut = poles[p].has_no_p(w[e], z, occ);
                 let share = cut.select(zero, occ);
                 let both = (one - occ).mul_add(s, occ * d);
                 numerators[e] = near.select(share, cut.select(one, both));
@@ -271,8 +241,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
             }
             if NW < SUMS {
                 let (s, z, near) = poles[p].denominator(w[0], false);
-                let cut = w[0].simd_lt(0.0) & (z * z).simd_lt(bound * bound);
-                let cut = cut | occ.simd_le(0.0);
+                let cut = poles[p].has_no_p(w[0], z, occ);
                 let share = cut.select(zero, occ);
                 let q = near.select(zero, reciprocal(token, w[0] - wtilde));
                 let of_p = cut.select(zero, reciprocal(token, s));
@@ -321,20 +290,10 @@ impl Fraction for AnyAlone {
     const IS_SIGMA_ALONE: bool = true;
 
     #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const NW: usize>(pairs: &PairVector<S, R>) -> PairSums<S, NW> {
-        any_sums::<S, R, NW, NW>(pairs)
-    }
-}
-
-/// The same at one energy, and the derivative.
-pub struct AnyDerivative;
-
-impl Fraction for AnyDerivative {
-    const IS_SIGMA_ALONE: bool = true;
-
-    #[inline(always)]
-    fn sums<S: Simd, R: PerBand, const SUMS: usize>(pairs: &PairVector<S, R>) -> PairSums<S, SUMS> {
-        any_sums::<S, R, 1, SUMS>(pairs)
+    fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
+        pairs: &PairVector<S, R>,
+    ) -> PairSums<S, SUMS> {
+        any_sums::<S, R, NW, SUMS>(pairs)
     }
 }
 

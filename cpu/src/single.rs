@@ -247,15 +247,16 @@ impl<S: Simd, const N: usize> Sums<S, N> {
     }
 }
 
-/// Goes through the rows `$begin..$end` in chains. A function with a closure would be compiled without the instructions
+/// Goes through the rows `$begin..$end` in chains of all sums. A function with a closure would be compiled without the instructions
 /// of the level.
 macro_rules! over_rows {
-    ($begin:expr, $end:expr, $sums:ident, $row:ident => $body:block) => {
+    ($begin:expr, $end:expr, [$first:ident $(, $other:ident)?], $row:ident => $body:block) => {
         let (mut begin, end) = ($begin, $end);
         while begin < end {
-            let stop = end.min(begin + CHAIN - $sums.rows);
+            let stop = end.min(begin + CHAIN - $first.rows);
             for $row in begin..stop $body
-            $sums.added(stop - begin);
+            $first.added(stop - begin);
+            $($other.added(stop - begin);)?
             begin = stop;
         }
     };
@@ -286,7 +287,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     let mut far = Sums::<S, NW>::zero(token);
     let square = splat(token, -h * h);
     for (begin, end, c) in [(0, plain_far, plus), (far_begin, rows, minus)] {
-        over_rows!(begin, end, far, row => {
+        over_rows!(begin, end, [far], row => {
             let m = pair.m(row);
             let x = pair.sum_of(&bands.middle[row], c);
             let y = reciprocal(token, x.mul_add(x, square));
@@ -295,7 +296,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
         });
     }
     let mut sums = Sums::<S, NW>::zero(token);
-    over_rows!(plain_far, bands.plain, sums, row => {
+    over_rows!(plain_far, bands.plain, [sums], row => {
         let m = pair.m(row);
         for e in 0..NW {
             let s = pair.sum_of(&bands.w[row][e], plus);
@@ -304,7 +305,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     });
     let bound = splat(token, pair.wtilde.re * pair.wtilde.re / bands.limits.sexcut);
     let largest = splat(token, pair.largest2().sqrt());
-    over_rows!(bands.plain, bands.occupied, sums, row => {
+    over_rows!(bands.plain, bands.occupied, [sums], row => {
         let (m, occ) = (pair.m(row), bands.occ[row].vector(token, lane));
         for e in 0..NW {
             let w = &bands.w[row][e];
@@ -321,7 +322,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
             sums.add(e, m, share.mul_add(cut.select(zero, reciprocal(token, s)), q));
         }
     });
-    over_rows!(bands.occupied, far_begin, sums, row => {
+    over_rows!(bands.occupied, far_begin, [sums], row => {
         let m = pair.m(row);
         for e in 0..NW {
             let d = pair.sum_of(&bands.w[row][e], minus);
@@ -346,22 +347,8 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let (im, size2) = (pair.wtilde.im, pair.wtilde.norm_sqr());
     let im2 = splat(token, im * im);
     let [mut factor, mut re] = [Sums::<S, NW>::zero(token); 2];
-    macro_rules! over_bands {
-        ($begin:expr, $end:expr, $row:ident, $m:ident => $body:block) => {
-            let (mut begin, end) = ($begin, $end);
-            while begin < end {
-                let stop = end.min(begin + CHAIN - re.rows);
-                for $row in begin..stop {
-                    let $m = pair.m($row);
-                    $body
-                }
-                factor.added(stop - begin);
-                re.added(stop - begin);
-                begin = stop;
-            }
-        };
-    }
-    over_bands!(0, bands.plain, row, m => {
+    over_rows!(0, bands.plain, [re, factor], row => {
+        let m = pair.m(row);
         for e in 0..NW {
             let s = pair.sum_of(&bands.w[row][e], plus);
             let p = reciprocal(token, s.mul_add(s, im2));
@@ -373,7 +360,8 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let (inverse, bound) =
         (splat(token, 1.0 / size2), splat(token, size2 / bands.limits.sexcut.powi(2)));
     let largest2 = splat(token, pair.largest2());
-    over_bands!(bands.plain, bands.occupied, row, m => {
+    over_rows!(bands.plain, bands.occupied, [re, factor], row => {
+        let m = pair.m(row);
         let occ = bands.occ[row].vector(token, lane);
         for e in 0..NW {
             let w = &bands.w[row][e];
@@ -391,7 +379,8 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             re.add(e, m, d.mul_add(q, s * p));
         }
     });
-    over_bands!(bands.occupied, bands.occ.len(), row, m => {
+    over_rows!(bands.occupied, bands.occ.len(), [re, factor], row => {
+        let m = pair.m(row);
         for e in 0..NW {
             let d = pair.sum_of(&bands.w[row][e], minus);
             let d2 = d.mul_add(d, im2);
@@ -493,9 +482,9 @@ fn add_heavy<S: Simd, const NW: usize>(
     for lane in (0..WIDTH).step_by(S::f64s::LEN) {
         let pair = PairVector::from_ig(token, block, ig, lane);
         let sums = if is_real {
-            RealAlone::sums::<S, Line, NW>(&pair)
+            RealAlone::sums::<S, Line, NW, NW>(&pair)
         } else {
-            AnyAlone::sums::<S, Line, NW>(&pair)
+            AnyAlone::sums::<S, Line, NW, NW>(&pair)
         };
         sums.add_to(token, lane, lanes);
     }

@@ -12,7 +12,7 @@ use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{DefaultThreads, Pool};
 use crate::problem::{LaneLayout, SlabTask, Tiles};
 use crate::sigma;
-use crate::sigma_alone::{AnyAlone, AnyDerivative, RealAlone, RealDerivative};
+use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{Level, Line, WIDTH, at_level};
 use crate::work::{CHAIN, CompensatedSum, Progress, SlabTile, map};
 
@@ -134,17 +134,9 @@ pub mod simd {
             change: "SIMD over G, masks instead of branches",
             source: "talk, processors, step 2",
         },
-        threads: DefaultThreads::Cores,
-        needs: ArrayNeeds::SLAB,
-        holds: FEW,
         in_vectors: true,
-        per_band: false,
-        is_sigma_alone: false,
-        has_derivative: false,
-        is_single: false,
-        with_fewer_bands: None,
-        tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[kernel!(Poles::Any, sum::<_, 1>)],
+        ..threads::CPU
     };
 
     /// Sums rows of `ig`, for blocks of `BANDS` bands.
@@ -310,7 +302,7 @@ pub mod alone {
         has_derivative: true,
         holds: 1,
         with_fewer_bands: Some(&DERIVATIVE_IN_PANELS),
-        kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, Line, _>, 2)],
+        kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, Line, _>, 2)],
         ..CPU
     };
 
@@ -318,9 +310,9 @@ pub mod alone {
         with_fewer_bands: None,
         needs: paired::CPU.needs,
         kernels: &[
-            kernel!(Poles::Real, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
-            kernel!(Poles::Windowed, planned::sum_and_derivative::<RealDerivative, f64, _>, 2),
-            kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyDerivative, f64, _>, 2),
+            kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, f64, _>, 2),
+            kernel!(Poles::Windowed, planned::sum_and_derivative::<RealAlone, f64, _>, 2),
+            kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyAlone, f64, _>, 2),
         ],
         ..DERIVATIVE
     };

@@ -137,21 +137,27 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A kernel of tiles for any poles, all energies together, to fill in.
-    pub const fn tiled(shape: TileShape) -> Kernel {
+    /// A kernel in double precision for both parts, any poles and all energies together, to fill in.
+    pub const fn new(loops: Loops, layout: Layout, threads: u32) -> Kernel {
         Kernel {
             poles: Poles::Any,
-            loops: Loops::Tiled(shape),
+            loops,
             energies: Energies::Together,
             energies_from: EnergiesFrom::Arrays,
-            layout: Layout::Planned,
+            layout,
             is_sigma_alone: false,
             has_derivative: false,
             precision: Precision::Double,
-            threads: shape.threads(),
-            max_registers: Some(128),
+            threads,
+            max_registers: None,
             entries: &[],
         }
+    }
+
+    /// The same of tiles.
+    pub const fn tiled(shape: TileShape) -> Kernel {
+        let kernel = Kernel::new(Loops::Tiled(shape), Layout::Planned, shape.threads());
+        Kernel { max_registers: Some(128), ..kernel }
     }
 
     pub const fn is_single(&self) -> bool {

@@ -141,11 +141,15 @@ impl Acceptance {
         }
         Some(FarField { q, ssx })
     }
+}
 
+impl Disc {
     /// The expansion of `1/(w − ω̃)`.
     #[inline(always)]
     pub fn expansion(&self, w: f64) -> DiscExpansion {
-        DiscExpansion::at_energy(w, self.middle, self.radius)
+        let d = Complex::new(w - self.middle.re, -self.middle.im);
+        let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
+        DiscExpansion { first, step: first * self.radius }
     }
 
     /// The weight of the first moment for `1/(w − ω̃) − 1/(w + ω̃)`, from the expansions at `w` and at `−w`.
@@ -165,13 +169,6 @@ pub struct DiscExpansion {
 }
 
 impl DiscExpansion {
-    #[inline(always)]
-    fn at_energy(w: f64, middle: Complex64, radius: f64) -> DiscExpansion {
-        let d = Complex::new(w - middle.re, -middle.im);
-        let first = d.conj() * reciprocal_unless(false, d.norm_sqr());
-        DiscExpansion { first, step: first * radius }
-    }
-
     /// The sum over all moments but the first, without the factor [`DiscExpansion::first`].
     #[inline(always)]
     pub fn tail(&self, moment: impl Fn(usize) -> Complex64) -> Complex64 {
@@ -338,7 +335,7 @@ impl Cluster for Disc {
                     Complex::new(re, im)
                 };
                 let mut ssx = zero;
-                let q = acceptance.expansion(w);
+                let q = self.expansion(w);
                 if far.q {
                     let tail = q.tail(moment);
                     ach = ach + q.first * (moment(0) + tail);
@@ -346,8 +343,8 @@ impl Cluster for Disc {
                 }
                 if far.ssx {
                     // 1/(w + ω̃) is −1/(−w − ω̃).
-                    let p = acceptance.expansion(-w);
-                    let one = if far.q { acceptance.difference(&q, &p) } else { p.first };
+                    let p = self.expansion(-w);
+                    let one = if far.q { self.difference(&q, &p) } else { p.first };
                     ssx = ssx + moment(0) * one + p.first * p.tail(moment);
                     asx = asx - ssx * occ;
                 }
@@ -363,7 +360,7 @@ impl Cluster for Disc {
             let [re, im] = team.pair(moment_at(b, k));
             Complex::new(re, im)
         };
-        let expansion = DiscExpansion::at_energy(w, self.middle, self.radius);
+        let expansion = self.expansion(w);
         expansion.first * (moment(0) + expansion.tail(moment))
     }
 }

@@ -1,40 +1,11 @@
 //! The blog's steps: no blocks, no swapped indices.
 
-use crate::arrays::{Arrays, Limits, Order, Original};
-use crate::formula::{
-    Pair, TOL_ZERO, Term, ThreadSums, abs2, first_denominator, reciprocal, second_denominator,
-    wdiff,
-};
-use crate::intrinsics::opt_barrier;
+use crate::arrays::{Arrays, Limits, Original};
+use crate::formula::{Pair, Term, ThreadSums, abs2};
 use crate::kernel::{Energies, Kernel, Loops, entries};
-use crate::threads::{Thread, each, split};
-use crate::versions::paper::v0;
-
-/// `igp` and `ig` collapsed, then `n`, then the energies. `cutoff` of a pair is computed before the bands.
-#[inline(always)]
-pub unsafe fn collapse2<const NW: usize, L: Order>(
-    a: &Arrays,
-    iw: u32,
-    thread: Thread,
-    cutoff: impl Fn(&Pair) -> f64,
-    term: impl Fn(&Pair, f64, f64) -> Term,
-) -> ThreadSums<NW> {
-    let mut sums = ThreadSums::zero();
-    for index in thread.strided(a.ngpown * a.ncouls) {
-        let (igp, ig) = split(index, a.ncouls);
-        let pair = Pair::load(a, ig, igp);
-        let (cutoff, vcoul) = (cutoff(&pair), a.vcoul_loc(igp));
-        for n in 0..a.nbands {
-            let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
-            let occ = a.occ(n);
-            each::<NW>(|e| {
-                let w = a.wx::<L>(iw + e as u32, n);
-                sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
-            });
-        }
-    }
-    sums
-}
+use crate::threads::Thread;
+use crate::versions::paper::v4::collapse2;
+use crate::versions::paper::{v0, v1};
 
 pub mod baseline {
     //! blog:baseline: baseline: loops over n, G′ and G collapsed into one.
@@ -142,23 +113,8 @@ pub mod step3 {
     /// One term: reciprocals, squares, three branches.
     #[inline]
     pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
-        } else {
-            Term::zero()
-        };
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
+        let term = v1::three_branches(pair, w, limits);
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(pair.eps))
     }
 }
 

@@ -103,8 +103,8 @@ pub mod blocks {
 
     use crate::arrays::Layout;
     use crate::formula::VALUES;
-    use crate::kernel::{Energies, Kernel, Loops, Precision, entries};
-    use crate::plan::{EnergiesFrom, Poles};
+    use crate::kernel::{Energies, Kernel, Loops, entries};
+    use crate::plan::Poles;
     use crate::sigma::{BANDS, Disc, Interval, complex, max_energies, real};
 
     version! {
@@ -114,16 +114,10 @@ pub mod blocks {
 
     pub const REAL: Kernel = Kernel {
         poles: Poles::Real,
-        loops: Loops::Clusters(real::BLOCKS),
         energies: Energies::UpTo(max_energies(VALUES)),
-        energies_from: EnergiesFrom::Arrays,
-        layout: Layout::Clusters,
-        is_sigma_alone: false,
-        has_derivative: false,
-        precision: Precision::Double,
-        threads: BANDS,
         max_registers: Some(128),
         entries: entries!(clusters Interval, VALUES: gpp_sigma_blocks_real),
+        ..Kernel::new(Loops::Clusters(real::BLOCKS), Layout::Clusters, BANDS)
     };
 
     pub const ANY: Kernel = Kernel {

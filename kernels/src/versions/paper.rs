@@ -6,12 +6,11 @@
 
 use crate::arrays::{Arrays, Layout, Limits, Order, Original, Swapped};
 use crate::formula::{
-    Pair, TOL_ZERO, Term, TermFn, ThreadSums, abs, abs2, first_denominator, reciprocal,
+    Pair, TOL_ZERO, Term, TermFn, ThreadSums, abs, abs2, branches, first_denominator, reciprocal,
     second_denominator, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
-use crate::kernel::{Energies, Kernel, Loops, Precision, entries};
-use crate::plan::{EnergiesFrom, Poles};
+use crate::kernel::{Energies, Kernel, Loops, entries};
 use crate::threads::{Collapsed, Thread, each, split};
 
 pub mod v0 {
@@ -29,17 +28,8 @@ pub mod v0 {
     version! { id: "v0", change: "baseline: loops over n, G′ and G collapsed into one", source: "paper III, v0", kernels: [KERNEL] }
 
     pub const KERNEL: Kernel = Kernel {
-        poles: Poles::Any,
-        loops: Loops::Collapse3,
-        energies: Energies::Together,
-        energies_from: EnergiesFrom::Arrays,
-        layout: Layout::Original,
-        is_sigma_alone: false,
-        has_derivative: false,
-        precision: Precision::Double,
-        threads: 128,
-        max_registers: None,
         entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),
+        ..Kernel::new(Loops::Collapse3, Layout::Original, 128)
     };
 
     #[inline(always)]
@@ -122,6 +112,12 @@ pub mod v1 {
     /// One term: reciprocals, square roots, three branches.
     #[inline]
     pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
+        three_branches(pair, w, limits).cut(w, abs, limits.sexcut * abs(pair.eps))
+    }
+
+    /// The same before the cutoff.
+    #[inline(always)]
+    pub fn three_branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
         let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
         let wsum = opt_barrier(w + wtilde.re);
         let wdiff = wdiff(w, wtilde);
@@ -129,7 +125,7 @@ pub mod v1 {
         let rden = 1.0 / wdiffr;
         let delw = wtilde * wdiff.conj() * rden;
         let delwr = delw.norm_sqr();
-        let term = if wdiffr > limits.limittwo && delwr < limits.limitone {
+        if wdiffr > limits.limittwo && delwr < limits.limitone {
             let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
             Term { sch: delw * eps, ssx: omega2 * reciprocal(cden) }
         } else if delwr > TOL_ZERO {
@@ -137,8 +133,7 @@ pub mod v1 {
             Term { sch: Term::zero().sch, ssx: -(omega2 * reciprocal(cden)) }
         } else {
             Term::zero()
-        };
-        term.cut(w, abs, limits.sexcut * abs(eps))
+        }
     }
 }
 
@@ -165,26 +160,10 @@ pub mod v2 {
         collapse3(a, iw, thread, term)
     }
 
-    /// One term: reciprocals, square roots, two branches.
+    /// One term: reciprocals, square roots, two [`branches`].
     #[inline]
     pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs, limits.sexcut * abs(eps))
+        branches(pair, w, limits).cut(w, abs, limits.sexcut * abs(pair.eps))
     }
 }
 
@@ -217,26 +196,11 @@ pub mod v3 {
         collapse3(a, iw, thread, term)
     }
 
-    /// One term: reciprocals, squares, two branches.
+    /// One term: reciprocals, squares, two [`branches`].
     #[inline]
     pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let Pair { wtilde, wtilde2, eps, omega2 } = *pair;
-        let wsum = opt_barrier(w + wtilde.re);
-        let wdiff = wdiff(w, wtilde);
-        let wdiffr = wdiff.norm_sqr();
-        let rden = 1.0 / wdiffr;
-        let delw = wtilde * wdiff.conj() * rden;
-        let delwr = delw.norm_sqr();
-        let mut term = Term::zero();
-        if wdiffr > limits.limittwo && delwr < limits.limitone {
-            let cden = first_denominator(wsum, wdiff, wtilde, wtilde2);
-            term.sch = delw * eps;
-            term.ssx = omega2 * reciprocal(cden);
-        } else if delwr > TOL_ZERO {
-            let cden = second_denominator(wsum, wtilde);
-            term.ssx -= omega2 * reciprocal(cden);
-        }
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(eps))
+        let term = branches(pair, w, limits);
+        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(pair.eps))
     }
 }
 
@@ -271,18 +235,29 @@ pub mod v4 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
-        let Arrays { nbands, ngpown, ncouls, .. } = *a;
+        collapse2::<NW, Original>(a, iw, thread, |_| 0.0, |pair, _, w| term(pair, w, &a.limits))
+    }
+
+    /// `igp` and `ig` collapsed, then `n`, then the energies; a `cutoff` of the pair may be computed before the bands.
+    #[inline(always)]
+    pub unsafe fn collapse2<const NW: usize, L: Order>(
+        a: &Arrays,
+        iw: u32,
+        thread: Thread,
+        cutoff: impl Fn(&Pair) -> f64,
+        term: impl Fn(&Pair, f64, f64) -> Term,
+    ) -> ThreadSums<NW> {
         let mut sums = ThreadSums::zero();
-        for index in thread.strided(ngpown * ncouls) {
-            let (igp, ig) = split(index, ncouls);
+        for index in thread.strided(a.ngpown * a.ncouls) {
+            let (igp, ig) = split(index, a.ncouls);
             let pair = Pair::load(a, ig, igp);
-            let vcoul = a.vcoul_loc(igp);
-            for n in 0..nbands {
-                let matngmatmgp = a.matngmatmgp::<Original>(ig, igp, n);
+            let (cutoff, vcoul) = (cutoff(&pair), a.vcoul_loc(igp));
+            for n in 0..a.nbands {
+                let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
                 let occ = a.occ(n);
                 each::<NW>(|e| {
-                    let w = a.wx::<Original>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                    let w = a.wx::<L>(iw + e as u32, n);
+                    sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
                 });
             }
         }
@@ -344,15 +319,23 @@ pub mod v6 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
-        blocked::<NW, Original>(a, iw, thread)
+        let term = |pair: &Pair, _, w: f64| term(pair, w, &a.limits);
+        blocked::<NW, Original, BAND_BLOCKS, IG_BLOCKS>(a, iw, thread, |_| 0.0, term)
     }
 
-    /// The loop of v6 to v8, with the order of indices of each.
+    /// The loop of v6 to v8, and of others with blocks: the order of indices of each, and v4's `cutoff`.
     #[inline(always)]
-    pub unsafe fn blocked<const NW: usize, L: Order>(
+    pub unsafe fn blocked<
+        const NW: usize,
+        L: Order,
+        const BAND_BLOCKS: u32,
+        const IG_BLOCKS: u32,
+    >(
         a: &Arrays,
         iw: u32,
         thread: Thread,
+        cutoff: impl Fn(&Pair) -> f64,
+        term: impl Fn(&Pair, f64, f64) -> Term,
     ) -> ThreadSums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = ThreadSums::zero();
@@ -364,13 +347,14 @@ pub mod v6 {
             let mut ig = ig_block;
             while ig < ncouls {
                 let pair = Pair::load(a, ig, igp);
+                let cutoff = cutoff(&pair);
                 let mut n = band_block;
                 while n < nbands {
                     let matngmatmgp = a.matngmatmgp::<L>(ig, igp, n);
                     let occ = a.occ(n);
                     each::<NW>(|e| {
                         let w = a.wx::<L>(iw + e as u32, n);
-                        sums.update(e, vcoul, occ, term(&pair, w, &a.limits), matngmatmgp);
+                        sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
                     });
                     n += BAND_BLOCKS;
                 }
@@ -389,7 +373,8 @@ pub mod v7 {
     //!
     //! Lines of the nest: 5, 6.
 
-    use super::v6::blocked;
+    use super::v3::term;
+    use super::v6::{BAND_BLOCKS, IG_BLOCKS, blocked};
     use super::*;
 
     version! { id: "v7", change: "bands contiguous in wx and aqsm", source: "paper III, v7", kernels: [KERNEL] }
@@ -402,7 +387,8 @@ pub mod v7 {
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
-        blocked::<NW, Swapped>(a, iw, thread)
+        let term = |pair: &Pair, _, w: f64| term(pair, w, &a.limits);
+        blocked::<NW, Swapped, BAND_BLOCKS, IG_BLOCKS>(a, iw, thread, |_| 0.0, term)
     }
 }
 

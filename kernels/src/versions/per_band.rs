@@ -17,7 +17,7 @@ use num_complex::Complex64;
 use crate::arrays::{Arrays, Layout, Planned};
 use crate::formula::{Pair, branches, plus_product, reciprocal_unless};
 use crate::intrinsics::{WARP, load, sqrt, uniform};
-use crate::kernel::{Energies, Entry, GpuVersion, Kernel, Label, Loops, Precision};
+use crate::kernel::{Entry, GpuVersion, Kernel, Label, Loops};
 use crate::per_band_grid::{BANDS, BANDS_OF_THREAD, CHUNK, IGP, STAGE, THREADS, TILE, WARPS, grid};
 use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{each, split};
@@ -40,16 +40,9 @@ pub static STATIC_CH: GpuVersion = GpuVersion::new(&STATIC_CH_VERSION, &[STATIC_
 
 const CH_KERNEL: Kernel = Kernel {
     poles: Poles::Unread,
-    loops: Loops::PerBand,
-    energies: Energies::Together,
-    energies_from: EnergiesFrom::Arrays,
-    layout: Layout::Planned,
-    is_sigma_alone: false,
-    has_derivative: false,
-    precision: Precision::Double,
-    threads: THREADS,
     max_registers: Some(128),
     entries: &[entry!(gpp_ch_of_bands, false)],
+    ..Kernel::new(Loops::PerBand, Layout::Planned, THREADS)
 };
 
 const STATIC_CH_KERNEL: Kernel = Kernel {

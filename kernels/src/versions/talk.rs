@@ -5,13 +5,14 @@ use crate::formula::{
     Pair, TOL_ZERO, Term, ThreadSums, abs, abs2, branches, first_denominator, second_denominator,
     wdiff,
 };
-use crate::intrinsics::{opt_barrier, opt_barrier_u32};
+use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops, entries};
-use crate::threads::{Thread, each, split};
-use crate::versions::blog::collapse2;
+use crate::threads::Thread;
 use crate::versions::paper::v0;
+use crate::versions::paper::v4::collapse2;
+use crate::versions::paper::v6::blocked as in_blocks;
 
-/// V9 and BerkeleyGW: `band_block`, `igp` and `ig_block` collapsed, then strided `ig`, then strided `n`, with V8's term.
+/// The loop of V9 and of BerkeleyGW, with V8's term.
 #[inline(always)]
 unsafe fn blocked<const NW: usize, const BAND_BLOCKS: u32, const IG_BLOCKS: u32>(
     a: &Arrays,
@@ -20,30 +21,7 @@ unsafe fn blocked<const NW: usize, const BAND_BLOCKS: u32, const IG_BLOCKS: u32>
 ) -> ThreadSums<NW> {
     let cutoff = |pair: &Pair| a.limits.sexcut * a.limits.sexcut * abs2(pair.eps);
     let term = |pair: &Pair, cutoff, w: f64| branches(pair, w, &a.limits).cut(w, abs2, cutoff);
-    let mut sums = ThreadSums::zero();
-    for index in thread.strided(BAND_BLOCKS * a.ngpown * IG_BLOCKS) {
-        let (rest, ig_block) = split(index, IG_BLOCKS);
-        let (band_block, igp) = split(rest, a.ngpown);
-        let igp = opt_barrier_u32(igp);
-        let vcoul = a.vcoul_loc(igp);
-        let mut ig = ig_block;
-        while ig < a.ncouls {
-            let pair = Pair::load(a, ig, igp);
-            let cutoff = cutoff(&pair);
-            let mut n = band_block;
-            while n < a.nbands {
-                let matngmatmgp = a.matngmatmgp::<Swapped>(ig, igp, n);
-                let occ = a.occ(n);
-                each::<NW>(|e| {
-                    let w = a.wx::<Swapped>(iw + e as u32, n);
-                    sums.update(e, vcoul, occ, term(&pair, cutoff, w), matngmatmgp);
-                });
-                n += BAND_BLOCKS;
-            }
-            ig += IG_BLOCKS;
-        }
-    }
-    sums
+    in_blocks::<NW, Swapped, BAND_BLOCKS, IG_BLOCKS>(a, iw, thread, cutoff, term)
 }
 
 /// One term with a two-way branch and divisions, before the cutoff.

@@ -38,9 +38,8 @@ fn moments(wtilde: Complex64, of: &Disc) -> [Complex64; MOMENTS] {
 
 /// The sum by moments of `1/(w − ω̃)` over the quotient, less one.
 fn relative(w: f64, wtilde: Complex64, of: &Disc) -> f64 {
-    let (moments, acceptance) = (moments(wtilde, of), Acceptance::for_disc(of, &LIMITS));
-    let DiscExpansion { first, .. } = acceptance.expansion(w);
-    let sum = first * (moments[0] + acceptance.expansion(w).tail(|k| moments[k]));
+    let (moments, expansion) = (moments(wtilde, of), of.expansion(w));
+    let sum = expansion.first * (moments[0] + expansion.tail(|k| moments[k]));
     length(sum * (w - wtilde) - 1.0)
 }
 
@@ -74,9 +73,8 @@ fn differences_keep_their_digits() {
         for far in [1e-3, 0.1, 3.0, 40.0] {
             let middle = polar(far, f64::from(angle) * 0.8);
             let of = disc(middle, far / MIN_DISTANCE);
-            let acceptance = Acceptance::for_disc(&of, &LIMITS);
             for w in [1e-12, 2.2 * far, -3.0 * far, 30.0 * far, -1e4 * far, 1e16 * far] {
-                let (q, p) = (acceptance.expansion(w), acceptance.expansion(-w));
+                let (q, p) = (of.expansion(w), of.expansion(-w));
                 let is_far = |side: f64| length(middle - side * w) >= MIN_DISTANCE * of.radius;
                 if !(is_far(1.0) && is_far(-1.0)) {
                     continue;
@@ -84,7 +82,7 @@ fn differences_keep_their_digits() {
                 for wtilde in poles(&of) {
                     let m = moments(wtilde, &of);
                     let tails = q.first * q.tail(|k| m[k]) + p.first * p.tail(|k| m[k]);
-                    let sum = m[0] * acceptance.difference(&q, &p) + tails;
+                    let sum = m[0] * of.difference(&q, &p) + tails;
                     let expected = 2.0 * wtilde / ((w - wtilde) * (w + wtilde));
                     most = most.max(length(sum / expected - 1.0));
                 }
