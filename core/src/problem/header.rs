@@ -487,6 +487,10 @@ impl EnergyGrid {
             ..header.clone()
         };
         match self {
+            EnergyGrid::Even(even) if header.state().is_none() => {
+                // Relative to no state, they are ω.
+                Header { e_lk: 0.0, ..listed(even.above_state()) }
+            }
             EnergyGrid::Even(even) => listed(even.above_state()),
             EnergyGrid::Listed(energies) => listed(energies.clone()),
             EnergyGrid::Spaced(Even { from, count: 1, .. }) => {

@@ -16,10 +16,10 @@ use num_complex::Complex64;
 use crate::error::{Error, Owner, Quantity, Result, invalid};
 use crate::os::memory::{self, zeros};
 use crate::os::output::{self, replace};
-use crate::problem::arrays::{Extents, Of};
+use crate::problem::arrays::Of;
 use crate::problem::header::{Header, at_most, dimension};
 use crate::problem::{
-    CheckedBands, EnergyGrid, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis,
+    CheckedBands, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis,
 };
 use crate::progress::{Bars, StepBar};
 
@@ -385,28 +385,13 @@ impl Source for InputFile {
         Origin::File(self.path.clone())
     }
 
-    fn extents(&self) -> Extents {
-        self.header.extents()
+    fn header(&self) -> &Header {
+        &self.header
     }
 
-    fn set_energies(&mut self, grid: &EnergyGrid) {
-        let mut header = Header::clone(&self.header);
-        if header.state().is_none() && matches!(grid, EnergyGrid::Even(_)) {
-            // Relative to no state, they are ω.
-            header.e_lk = 0.0;
-        }
-        self.header = grid.apply_to(&header).into();
-        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
-    }
-
-    fn set_time_ordered(&mut self, eta: f64, window: f64) {
-        self.header = Header { eta: Some(eta), window, ..Header::clone(&self.header) }.into();
-        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
-    }
-
-    fn sample(&mut self, columns: usize) {
-        self.header = Header::clone(&self.header).sampled(columns).into();
-        (self.start, self.stored) = (Sums::zero(self.header.nw()), None);
+    fn set_header(&mut self, header: Header) {
+        (self.start, self.stored) = (Sums::zero(header.nw()), None);
+        self.header = header.into();
     }
 
     fn start(&self) -> Sums {

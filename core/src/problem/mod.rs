@@ -74,18 +74,30 @@ pub trait Source: Send + Sync {
 
     fn origin(&self) -> Origin;
 
-    /// Dimensions of the whole problem, known before any array is made.
-    fn extents(&self) -> Extents;
+    /// The small records of the whole problem, known before any array is made.
+    fn header(&self) -> &Header;
 
-    /// Replaces the energies and drops sums that came with the source's own.
-    fn set_energies(&mut self, grid: &EnergyGrid);
+    /// Replaces them by those of the same arrays, and drops sums that came with the source's own.
+    fn set_header(&mut self, header: Header);
 
-    /// Keeps so many columns, [`Header::sampled`], and drops sums that came with the source's own.
-    fn sample(&mut self, columns: usize);
+    fn extents(&self) -> Extents {
+        self.header().extents()
+    }
 
-    /// Takes the time-ordered formula with this broadening and window in eV, and drops sums that came with the source's
-    /// own.
-    fn set_time_ordered(&mut self, eta: f64, window: f64);
+    /// Replaces the energies.
+    fn set_energies(&mut self, grid: &EnergyGrid) {
+        self.set_header(grid.apply_to(self.header()));
+    }
+
+    /// Keeps so many columns, [`Header::sampled`].
+    fn sample(&mut self, columns: usize) {
+        self.set_header(self.header().clone().sampled(columns));
+    }
+
+    /// Takes the time-ordered formula with this broadening and window in eV.
+    fn set_time_ordered(&mut self, eta: f64, window: f64) {
+        self.set_header(Header { eta: Some(eta), window, ..self.header().clone() });
+    }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
     fn start(&self) -> Sums {
@@ -267,23 +279,19 @@ impl Problem {
             (true, Poles::Real) => Poles::Windowed,
             (true, _) => return Err(invalid("window", "needs real poles, and some are complex")),
         };
-        let order = Arc::new(BandOrder::new(&bands));
-        let (name, start) = (name.to_string(), Sums::zero(bands.nw()));
-        let (stored, slab, source, kept, lists_once) = (None, None, None, None, false);
-        let tolerance = heavy::TOLERANCE;
         Ok(Problem {
-            name,
+            name: name.to_string(),
             origin,
-            bands,
             poles,
-            order,
-            start,
-            stored,
-            slab,
-            source,
-            kept,
-            lists_once,
-            tolerance,
+            order: BandOrder::new(&bands).into(),
+            start: Sums::zero(bands.nw()),
+            bands,
+            stored: None,
+            slab: None,
+            source: None,
+            kept: None,
+            lists_once: false,
+            tolerance: heavy::TOLERANCE,
         })
     }
 
@@ -695,9 +703,8 @@ impl Sums {
     /// Their sum, Σ, in the place of `ach`.
     #[must_use]
     pub fn alone(&self) -> Sums {
-        let zero = Sums::zero(self.ach.len());
-        let swapped = Sums { asx: zero.asx.clone(), ach: self.asx.clone() };
-        Sums { asx: zero.asx, ach: self.ach.clone() }.plus(&swapped)
+        let asx_in_ach = Sums { ach: self.asx.clone(), ..Sums::zero(self.ach.len()) };
+        Sums { ach: self.ach.clone(), ..Sums::zero(self.ach.len()) }.plus(&asx_in_ach)
     }
 
     /// Of sums of Σ alone, each followed by its derivative: those, and the derivatives.

@@ -30,7 +30,7 @@ use crate::error::{Error, Named, Result};
 use crate::os::memory;
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
-    CheckedBands, EnergyGrid, Header, Origin, Slab, Source, System, check_slab, range, wrong,
+    CheckedBands, Header, Origin, Slab, Source, System, check_slab, range, wrong,
 };
 use crate::progress::{Bars, StepBar};
 
@@ -100,20 +100,12 @@ impl Source for Synthesis {
         Origin::System(self.system.clone(), self.seed)
     }
 
-    fn extents(&self) -> Extents {
-        self.header.extents()
+    fn header(&self) -> &Header {
+        &self.header
     }
 
-    fn set_energies(&mut self, grid: &EnergyGrid) {
-        self.header = grid.apply_to(&self.header).into();
-    }
-
-    fn set_time_ordered(&mut self, eta: f64, window: f64) {
-        self.header = Header { eta: Some(eta), window, ..Header::clone(&self.header) }.into();
-    }
-
-    fn sample(&mut self, columns: usize) {
-        self.header = Header::clone(&self.header).sampled(columns).into();
+    fn set_header(&mut self, header: Header) {
+        self.header = header.into();
     }
 
     fn bands(&self) -> Result<CheckedBands> {
