@@ -261,16 +261,6 @@ pub mod v15 {
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
-        let mut far = [[[ZERO; 2]; SUMS]; 2];
-        pairs.bands(a, 0..plan.plain_far, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, 1.0, plan));
-                add_factors::<NW, SUMS>(&mut far[t], m, |e| factors[e]);
-            });
-        });
-        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, -1.0);
-
         let mut single = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
@@ -325,11 +315,20 @@ pub mod v15 {
         pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
-                let (m, factors) = (band.matngmatmgp(t), poles[t].far_factors(w, -1.0, plan));
-                add_factors::<NW, SUMS>(&mut far[t], m, |e| factors[e]);
+                poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, -1.0, plan);
             });
         });
         add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, 1.0);
+
+        // Not the first loop: there ptxas would hold the energies, from band 0 on, in registers.
+        let mut far = [[[ZERO; 2]; SUMS]; 2];
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, 1.0, plan);
+            });
+        });
+        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, -1.0);
         fallen::<NW, SUMS>(sums)
     }
 
@@ -457,33 +456,51 @@ pub mod v15 {
             [one, x * one]
         }
 
-        /// Of two energies, whose mean is `x` less `sign·Re ω̃`: `R`, `x·R`, `x²·R` and `x³·R` with
-        /// `R = 1/(|x − h|²·|x + h|²)`, the squares with `(Im ω̃)²`; of a third one its own.
+        /// Adds `m` times the factor of a far band's only energy; else `T = m·R` and `w·T`, of a register and of constant
+        /// memory, then `y·T` and `w·y·T`, of three energies also `y²·T` and `w·y²·T`. With the mean energy `w`, the outer
+        /// ones `r` from it, `x = w + sign·Re ω̃` and `y = x² + (Im ω̃)² − r²`, `1/R = |x − r|²·|x + r|² = y² + (2r·Im ω̃)²`,
+        /// of three times `|x|² = y + r²`; the squares with `(Im ω̃)²`. If there are more sums than energies, of one and
+        /// its [`square`]: `R = 1/y`, and `R·T` in the place of `y·T`.
         #[inline(always)]
-        fn far_factors<const NW: usize>(
+        fn add_far<const NW: usize, const SUMS: usize>(
             &self,
+            sums: &mut [[Complex64; 2]; SUMS],
+            m: Complex64,
             w: [f64; NW],
             sign: f64,
             plan: &Plan,
-        ) -> [Factor; NW] {
-            if NW == 1 {
-                return [self.far_factor(w[0], sign); NW];
+        ) {
+            if SUMS == 1 {
+                return add_factors::<NW, SUMS>(sums, m, |e| self.far_factor(w[e], sign));
             }
-            let x = w[0] + (sign * self.re + plan.half);
-            let c = plan.square + self.im2;
-            let square = x * x;
-            let linear = 2.0 * (c - 2.0 * plan.square);
-            let one = reciprocal_unless(false, square * (square + linear) + c * c);
-            let square_one = square * one;
-            from_fn(|e| match e {
-                0 => [one, x * one],
-                1 => [square_one, square_one * x],
-                _ => self.far_factor(w[e], sign),
-            })
+            let (w, [_, r2]) = (w[NW / 3], reach::<NW>(plan));
+            let x = w + to_mean::<NW>(sign * self.re, plan);
+            let y = x * x + (self.im2 - r2);
+            let outer = y * y + 4.0 * r2 * self.im2;
+            let one = reciprocal_unless(false, [y, outer, outer * (y + r2)][NW - 1]);
+            let mut product = m * one;
+            each::<SUMS>(|e| {
+                product = if e == 0 { product } else { product * if NW == 1 { one } else { y } };
+                sums[e][0] = sums[e][0] + product;
+                sums[e][1] = sums[e][1] + product * w;
+            });
         }
     }
 
-    /// Adds what the sums of `M` times factors stand for, those of `far_factors` if they are `FAR`; if `SUMS` are more, also
+    /// How far the outer ones of a far band's energies are from their mean, and the square.
+    #[inline(always)]
+    fn reach<const NW: usize>(plan: &Plan) -> [f64; 2] {
+        let factor = [0.0, 1.0, 2.0][NW - 1];
+        [factor * plan.half, factor * factor * plan.square]
+    }
+
+    /// What the first of two energies, the only one or the middle one of three, is added to for `x`.
+    #[inline(always)]
+    fn to_mean<const NW: usize>(re: f64, plan: &Plan) -> f64 {
+        if NW == 2 { re + plan.half } else { re }
+    }
+
+    /// Adds what the sums of `M` times factors stand for, those of `add_far` if they are `FAR`; if `SUMS` are more, also
     /// that of [`square`]. `sign` is that of `Im ω̃` in the factors' imaginary part.
     #[inline(always)]
     unsafe fn add_sums<const NW: usize, const SUMS: usize, const FAR: bool>(
@@ -496,11 +513,11 @@ pub mod v15 {
         each::<2>(|t| {
             let (wtilde, half) = factors(a, pairs, t);
             let mut of_factors = of_factors[t];
-            if NW < SUMS {
+            if FAR && SUMS > 1 {
+                of_factors = joined_factors::<NW, SUMS>(of_factors, wtilde, -sign, &a.plan);
+            } else if NW < SUMS {
                 let ([one, _], [im, re]) = (of_factors[0], of_factors[NW]);
                 of_factors[NW] = [im * 2.0, re * 2.0 - one];
-            } else if FAR {
-                of_factors = joined_factors(of_factors, wtilde.im, &a.plan);
             }
             each::<SUMS>(|e| {
                 sums.ach[e] = sums.ach[e] + half * with_im(of_factors[e], sign * wtilde.im);
@@ -508,24 +525,30 @@ pub mod v15 {
         });
     }
 
-    /// The sums of `M` times each energy's own factor, from those of `M` times `far_factors`.
+    /// The sums of `M` times each energy's own factor, from those of `add_far`.
     #[inline(always)]
-    fn joined_factors<const NW: usize>(
-        far: [[Complex64; 2]; NW],
-        im: f64,
+    fn joined_factors<const NW: usize, const SUMS: usize>(
+        far: [[Complex64; 2]; SUMS],
+        wtilde: Complex64,
+        sign: f64,
         plan: &Plan,
-    ) -> [[Complex64; 2]; NW] {
-        if NW == 1 {
-            return far;
-        }
-        let ([one, x], [square, cube]) = (far[0], far[1 % NW]);
-        let (h, c) = (plan.half, plan.square + im * im);
-        let (factor, of_factor) = (square + one * c, x * (2.0 * h));
-        let (re, of_re) = (cube + x * (c - 2.0 * plan.square), square * h - one * (h * c));
-        from_fn(|e| match e {
-            0 => [factor + of_factor, re + of_re],
-            1 => [factor - of_factor, re - of_re],
-            _ => far[e],
+    ) -> [[Complex64; 2]; SUMS] {
+        let ([r, r2], im2) = (reach::<NW>(plan), wtilde.im * wtilde.im);
+        let far = far.map(|[of, w]| [of, w + of * to_mean::<NW>(sign * wtilde.re, plan)]);
+        // Of three, |x|² is in 1/R too.
+        let outer = |k: usize, f: usize| match NW {
+            3 => far[(k + 1) % SUMS][f] + far[k % SUMS][f] * r2,
+            _ => far[k % SUMS][f],
+        };
+        let (factor, of_factor) = (outer(1, 0) + outer(0, 0) * (2.0 * r2), outer(0, 1) * (2.0 * r));
+        let (re, of_re) = (outer(1, 1), outer(1, 0) * r - outer(0, 0) * (2.0 * r * im2));
+        let mean = |f: usize| far[2 % SUMS][f] + far[0][f] * (4.0 * r2 * im2);
+        from_fn(|e| match (NW, e) {
+            (1, 0) => far[0],
+            (1, _) => [far[1 % SUMS][1] * 2.0, far[0][0] - far[1 % SUMS][0] * (2.0 * im2)],
+            (_, 0) => [factor + of_factor, re + of_re],
+            (3, 1) => [mean(0), mean(1)],
+            _ => [factor - of_factor, re - of_re],
         })
     }
 }

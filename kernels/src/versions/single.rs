@@ -423,8 +423,7 @@ impl ComplexPole {
         [p - q, s * p + d * q]
     }
 
-    /// Of `1/(w ± ω̃)` as `sign` has it, neither of them near: as v15's, of two energies `R`, `x·R`, `x²·R` and `x³·R` with
-    /// `R = 1/(|x − h|²·|x + h|²)`, of another one its own.
+    /// Of `1/(w ± ω̃)` as `sign` has it, neither of them near: as v15's of two energies, of another one its own.
     #[inline(always)]
     fn far<const NW: usize>(&self, w: [[f32; 2]; NW], sign: f32) -> [Factor; NW] {
         let re = sign * self.re[0];
@@ -437,14 +436,13 @@ impl ComplexPole {
             return [own(0); NW];
         }
         let x = w[0][0] * self.scale + (re + self.half);
-        let h2 = self.half * self.half;
-        let c = h2 + self.im * self.im;
-        let (square, linear) = (x * x, 2.0 * (c - 2.0 * h2));
-        let one = single_reciprocal(square * (square + linear) + c * c);
-        let square_one = square * one;
+        let (h2, im2) = (self.half * self.half, self.im * self.im);
+        let y = x * x + (im2 - h2);
+        let one = single_reciprocal(y * y + 4.0 * h2 * im2);
+        let y_one = y * one;
         from_fn(|e| match e {
             0 => [one, x * one],
-            1 => [square_one, square_one * x],
+            1 => [y_one, x * y_one],
             _ => own(e),
         })
     }
@@ -452,11 +450,10 @@ impl ComplexPole {
     /// The sums of `M` times each energy's own factor, from those of `M` times [`ComplexPole::far`].
     #[inline(always)]
     fn own<const NW: usize>(&self, far: [[Complex32; 2]; NW]) -> [[Complex32; 2]; NW] {
-        let ([one, x], [square, cube]) = (far[0], far[1 % NW]);
+        let ([one, x], [y, re]) = (far[0], far[1 % NW]);
         let (h, h2) = (self.half, self.half * self.half);
-        let c = h2 + self.im * self.im;
-        let (factor, of_factor) = (square + one * c, x * (2.0 * h));
-        let (re, of_re) = (cube + x * (c - 2.0 * h2), square * h - one * (h * c));
+        let (factor, of_factor) = (y + one * (2.0 * h2), x * (2.0 * h));
+        let of_re = y * h - one * (2.0 * h * (self.im * self.im));
         from_fn(|e| match e {
             0 => [factor + of_factor, re + of_re],
             1 => [factor - of_factor, re - of_re],
