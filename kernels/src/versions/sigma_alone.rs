@@ -46,9 +46,9 @@ pub mod v15 {
         max_registers: Some(168),
         entries: entries!(
             tiled real, SHAPE, term:
-            gpp_v15_real_nw1 = 1,
+            gpp_v15_real_nw1 = 1 registers 128,
             gpp_v15_real_nw2 = 2,
-            gpp_v15_real_nw3 = 3,
+            gpp_v15_real_nw3 = 3 registers 128,
         ),
         ..v13::REAL
     };
@@ -58,9 +58,9 @@ pub mod v15 {
         poles: Poles::Windowed,
         entries: entries!(
             tiled real, SHAPE, windowed:
-            gpp_v15_real_windowed_nw1 = 1,
+            gpp_v15_real_windowed_nw1 = 1 registers 128,
             gpp_v15_real_windowed_nw2 = 2,
-            gpp_v15_real_windowed_nw3 = 3,
+            gpp_v15_real_windowed_nw3 = 3 registers 128,
         ),
         ..REAL
     };
