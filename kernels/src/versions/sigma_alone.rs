@@ -480,7 +480,11 @@ pub mod v15 {
             let one = reciprocal_unless(false, [y, outer, outer * (y + r2)][NW - 1]);
             let mut product = m * one;
             each::<SUMS>(|e| {
-                product = if e == 0 { product } else { product * if NW == 1 { one } else { y } };
+                if e + 1 == SUMS {
+                    let last = if NW == 1 { one } else { y };
+                    return add(&mut sums[e], product, [last, last * w]);
+                }
+                product = if e == 0 { product } else { product * y };
                 sums[e][0] = sums[e][0] + product;
                 sums[e][1] = sums[e][1] + product * w;
             });
