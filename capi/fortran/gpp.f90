@@ -4,8 +4,9 @@
 ! place: one with gaps, such as a(::2), is refused. No call prints or stops the program; gpp_message has the reason of
 ! a status other than gpp_ok.
 module gpp
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, c_f_pointer, c_funloc, &
-    c_funptr, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_double_complex, c_f_pointer, &
+    c_float_complex, c_funloc, c_funptr, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_funptr, &
+    c_null_ptr, c_ptr, c_size_t
   implicit none
   private
   public :: gpp_open, gpp_close, gpp_set_version, gpp_sums, gpp_place, gpp_sums_at, gpp_release
@@ -31,6 +32,8 @@ module gpp
 
   ! Version of the library that this file belongs to: 10000*major + 100*minor + patch.
   integer(c_int32_t), parameter :: version = 200
+
+  character(len=*), parameter :: has_gaps = ': its elements do not follow each other in memory'//c_null_char
 
   ! Kinds of the formula.
   integer(c_int32_t), parameter :: berkeleygw = 1, time_ordered = 2
@@ -59,13 +62,13 @@ module gpp
     integer(c_int64_t) :: ld_aqsm
     integer(c_int32_t) :: aqsm_local
     type(c_ptr) :: e, occ
-    integer(c_int32_t) :: on_device
+    integer(c_int32_t) :: on_device, single
   end type c_bands
 
   type, bind(c) :: c_state
     type(c_bands) :: bands
     integer(c_int64_t) :: nw
-    type(c_ptr) :: omega, asx, ach
+    type(c_ptr) :: omega, asx, ach, derivative
   end type c_state
 
   type, bind(c) :: c_matrix_bands
@@ -360,7 +363,7 @@ contains
     real(c_double), intent(in), target :: vcoul(:)
     integer(c_int32_t), intent(in), target :: inv_igp_index(:), indinv(:)
     ! As of gpp_sums_at.
-    complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
+    class(*), intent(in), target :: aqsn(:, :), aqsm(:, :)
     real(c_double), intent(in), target :: e(:), occ(:), omega(:)
     complex(c_double_complex), intent(inout), target :: asx(:), ach(:)
     integer(c_int32_t), intent(out) :: status
@@ -435,8 +438,9 @@ contains
   subroutine gpp_sums_at(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
       on_device, static_ch, ach_of_bands, iw, sigma_alone, eta, window, derivative, screening)
     type(gpp_calculator), intent(in) :: calculator
-    ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used.
-    complex(c_double_complex), intent(in), target :: aqsn(:, :), aqsm(:, :)
+    ! Matrix elements of G and of G', (ncouls, nbands) or more; only the first rows are used. Both are of the kind
+    ! c_double_complex, or of c_float_complex, of which a call makes a copy.
+    class(*), intent(in), target :: aqsn(:, :), aqsm(:, :)
     ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
     real(c_double), intent(in), target :: e(:), occ(:)
     ! Energies in eV, (nw).
@@ -465,17 +469,15 @@ contains
     type(c_screening), intent(in), target, optional :: screening
     type(c_bands) :: bands
     type(c_ptr) :: given, at_omega, to(4), rate
-    integer :: nbands, rows(2)
+    integer :: nbands
     integer(c_int64_t) :: energy
 
     status = gpp_ok
     nbands = size(e)
-    rows = [size(aqsn, 1), size(aqsm, 1)]
     bands%nbands = nbands
-    bands%aqsn = at('aqsn', aqsn, [rows(1), nbands], status)
-    bands%ld_aqsn = rows(1)
-    bands%aqsm = at('aqsm', aqsm, [rows(2), nbands], status)
-    bands%ld_aqsm = rows(2)
+    call look_at_elements(aqsn, aqsm, nbands, bands, status)
+    if (bands%ld_aqsn /= size(aqsn, 1)) status = c_refuse('aqsn'//has_gaps)
+    if (bands%ld_aqsm /= size(aqsm, 1)) status = c_refuse('aqsm'//has_gaps)
     bands%aqsm_local = flag(aqsm_local)
     bands%e = at('e', e, 0, status)
     bands%occ = at('occ', occ, nbands, status)
@@ -509,10 +511,10 @@ contains
   ! call for each. aqsn and aqsm may be sections of larger arrays, a(:ncouls, :, :), in which elements of a column follow
   ! each other.
   subroutine gpp_sums_of_states(calculator, aqsn, aqsm, e, occ, omega, asx, ach, status, gamma, sexcut, aqsm_local, &
-      on_device, sigma_alone, eta)
+      on_device, sigma_alone, eta, window, derivative)
     type(gpp_calculator), intent(in) :: calculator
-    ! Matrix elements of G and of G', (ncouls, nbands, states).
-    complex(c_double_complex), intent(in), target :: aqsn(:, :, :), aqsm(:, :, :)
+    ! Matrix elements of G and of G', (ncouls, nbands, states), of the kinds of gpp_sums_at.
+    class(*), intent(in), target :: aqsn(:, :, :), aqsm(:, :, :)
     ! Energy in eV and occupation, 0 to 1, of each band: (nbands).
     real(c_double), intent(in), target :: e(:), occ(:)
     ! Energies in eV, (nw, states).
@@ -520,12 +522,14 @@ contains
     ! The results: (nw, states).
     complex(c_double_complex), intent(inout), target :: asx(:, :), ach(:, :)
     integer(c_int32_t), intent(out) :: status
-    ! As of gpp_sums_at.
-    real(c_double), intent(in), optional :: gamma, sexcut, eta
+    ! As of gpp_sums_at; derivative is (nw, states).
+    real(c_double), intent(in), optional :: gamma, sexcut, eta, window
     logical, intent(in), optional :: aqsm_local, on_device, sigma_alone
+    complex(c_double_complex), intent(inout), target, optional :: derivative(:, :)
     type(c_state), allocatable :: states(:)
     type(c_ptr) :: found
     integer :: i, nbands, nw, count
+    logical :: is_alone
 
     status = gpp_ok
     nbands = size(e)
@@ -533,13 +537,14 @@ contains
     count = size(omega, 2)
     found = at('asx', asx, [nw, count], status)
     found = at('ach', ach, [nw, count], status)
+    if (present(derivative)) found = at('derivative', derivative, [nw, count], status)
+    is_alone = flag(sigma_alone) == 1 .or. present(derivative)
     if (size(aqsn, 3) < count .or. size(aqsm, 3) < count) status = c_refuse('aqsn or aqsm has fewer states'//c_null_char)
     allocate (states(count))
     do i = 1, count
       if (status /= gpp_ok) return
       states(i)%bands%nbands = nbands
-      call section('aqsn', aqsn(:, :, i), nbands, states(i)%bands%aqsn, states(i)%bands%ld_aqsn, status)
-      call section('aqsm', aqsm(:, :, i), nbands, states(i)%bands%aqsm, states(i)%bands%ld_aqsm, status)
+      call look_at_elements(aqsn(:, :, i), aqsm(:, :, i), nbands, states(i)%bands, status)
       states(i)%bands%aqsm_local = flag(aqsm_local)
       states(i)%bands%e = at('e', e, 0, status)
       states(i)%bands%occ = at('occ', occ, nbands, status)
@@ -547,37 +552,66 @@ contains
       states(i)%nw = nw
       states(i)%omega = at('omega', omega(:, i), 0, status)
       states(i)%asx = at('asx', asx(:, i), nw, status)
-      if (flag(sigma_alone) == 1) states(i)%asx = c_null_ptr
+      if (is_alone) states(i)%asx = c_null_ptr
       states(i)%ach = at('ach', ach(:, i), nw, status)
+      states(i)%derivative = c_null_ptr
+      if (present(derivative)) states(i)%derivative = at('derivative', derivative(:, i), nw, status)
     end do
     if (status == gpp_ok) status = c_sums_of_states(calculator%handle, int(count, c_int64_t), states, &
-      limits(gamma, sexcut, eta))
-    if (status == gpp_ok .and. flag(sigma_alone) == 1) asx(:, :count) = 0
+      limits(gamma, sexcut, eta, window))
+    if (status == gpp_ok .and. is_alone) asx(:, :count) = 0
   end subroutine gpp_sums_of_states
 
-  ! The address of a matrix whose columns may have gaps between them, and elements from one column to the next.
-  subroutine section(name, matrix, columns, address, ld, status)
+  subroutine look_at_elements(aqsn, aqsm, nbands, bands, status)
+    class(*), intent(in), target :: aqsn(:, :), aqsm(:, :)
+    integer, intent(in) :: nbands
+    type(c_bands), intent(inout) :: bands
+    integer(c_int32_t), intent(inout) :: status
+    integer(c_int32_t) :: single
+    call section('aqsn', aqsn, nbands, bands%aqsn, bands%ld_aqsn, bands%single, status)
+    call section('aqsm', aqsm, nbands, bands%aqsm, bands%ld_aqsm, single, status)
+    if (status == gpp_ok .and. single /= bands%single) &
+      status = c_refuse('aqsn and aqsm are of different kinds'//c_null_char)
+  end subroutine look_at_elements
+
+  ! The address of a matrix whose columns may have gaps between them, elements from one column to the next, and 1 for
+  ! single precision.
+  subroutine section(name, matrix, columns, address, ld, single, status)
     character(len=*), intent(in) :: name
-    complex(c_double_complex), intent(in), target :: matrix(:, :)
+    class(*), intent(in), target :: matrix(:, :)
     integer, intent(in) :: columns
     type(c_ptr), intent(out) :: address
     integer(c_int64_t), intent(out) :: ld
+    integer(c_int32_t), intent(out) :: single
     integer(c_int32_t), intent(inout) :: status
-    type(c_ptr) :: ends(2)
-    integer(c_intptr_t) :: bytes
+    type(c_ptr) :: ends(3)
+    integer(c_intptr_t) :: between
+    integer :: rows, bytes
 
+    rows = size(matrix, 1)
     address = c_null_ptr
-    ld = size(matrix, 1)
+    ld = rows
+    single = 0
     if (size(matrix, 2) < columns) status = c_refuse(name//' has fewer bands than e'//c_null_char)
     if (size(matrix) == 0 .or. columns == 0 .or. status /= gpp_ok) return
-    address = at(name, matrix(:, 1), 0, status)
+    select type (matrix)
+    type is (complex(c_double_complex))
+      ends = [c_loc(matrix(1, 1)), c_loc(matrix(rows, 1)), c_loc(matrix(1, min(2, columns)))]
+    type is (complex(c_float_complex))
+      single = 1
+      ends = [c_loc(matrix(1, 1)), c_loc(matrix(rows, 1)), c_loc(matrix(1, min(2, columns)))]
+    class default
+      status = c_refuse(name//' is neither c_double_complex nor c_float_complex'//c_null_char)
+      return
+    end select
+    bytes = merge(8, 16, single == 1)
+    address = required(name, ends(:2), bytes, [rows], [rows], status)
     if (columns == 1) return
-    ends = [c_loc(matrix(1, 1)), c_loc(matrix(1, 2))]
-    bytes = transfer(ends(2), bytes) - transfer(ends(1), bytes)
-    if (mod(bytes, 16_c_intptr_t) /= 0 .or. bytes < 16*ld) then
+    between = transfer(ends(3), between) - transfer(ends(1), between)
+    if (mod(between, int(bytes, c_intptr_t)) /= 0 .or. between < bytes*ld) then
       status = c_refuse(name//': its columns do not follow each other in memory'//c_null_char)
     end if
-    ld = bytes/16
+    ld = between/bytes
   end subroutine section
 
   ! gpp_matrix with the placed screening. Callers omit the last argument.
@@ -773,7 +807,7 @@ contains
     last = size(found)
     elements = product(int(found, c_intptr_t))
     if (transfer(ends(2), elements) - transfer(ends(1), elements) /= bytes*max(elements - 1, 0_c_intptr_t)) then
-      status = c_refuse(name//': its elements do not follow each other in memory'//c_null_char)
+      status = c_refuse(name//has_gaps)
     else if (any(found(:last - 1) /= least(:last - 1)) .or. found(last) < least(last)) then
       write (text, '(2a, *(i0, :, ", "))') name, ': has the shape ', found
       write (text(len_trim(text) + 1:), '(a, *(i0, :, ", "))') '; needed is ', least

@@ -4,7 +4,7 @@
 //! as many elements as the dimensions say, a string to its null byte, and nobody changes them as long as the result is
 //! used. What stays placed, and its matrices, is used until it is dropped.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
 use std::{ptr, slice};
 
@@ -12,7 +12,7 @@ use gpp_core::catalogue::BackEnd;
 use gpp_core::on_gpu::{DeviceMatrix, is_on_device};
 use gpp_core::problem::header::MOST_ENERGIES;
 use gpp_core::{Calculator, MatrixRef, Placed, Result};
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 
 use crate::{
     CBands, CComplex, CFormula, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED, argument,
@@ -114,10 +114,10 @@ impl Checks<'_> {
     pub unsafe fn matrix<'a>(
         &mut self,
         name: &'static str,
-        pointer: *const CComplex,
-        [rows, columns]: [usize; 2],
+        pointer: *const c_void,
+        shape @ [rows, columns]: [usize; 2],
         ld: i64,
-        on_device: bool,
+        [on_device, single]: [bool; 2],
     ) -> Result<MatrixRef<'a>> {
         let found = ld;
         let Some(ld) = usize::try_from(found).ok().filter(|&ld| ld >= rows) else {
@@ -126,21 +126,22 @@ impl Checks<'_> {
                 "{name} must have at least {rows} {needs} (ld_{name}), found {found}"
             )));
         };
-        let pointer = pointer.cast::<Complex64>();
-        if rows == 0 || columns == 0 {
+        if shape.contains(&0) {
             return Ok(MatrixRef::Host(&[]));
         }
         let len = (columns - 1).checked_mul(ld).and_then(|before| before.checked_add(rows));
-        let range = addresses(name, pointer, len.unwrap_or(usize::MAX))?;
+        let len = len.unwrap_or(usize::MAX);
         if on_device {
+            addresses(name, pointer.cast::<Complex64>(), len)?;
             // SAFETY: the caller's word.
             return Ok(MatrixRef::Device(unsafe { DeviceMatrix::new(pointer.addr() as u64, ld) }));
         }
-        let len = range.len() / size_of::<Complex64>();
-        self.ranges.push((name, range));
-        self.require_on_host(name, pointer)?;
-        // SAFETY: aligned, not null and no larger than an object may be; the rest is the caller's word.
-        let all = unsafe { slice::from_raw_parts(pointer, len) };
+        // SAFETY: of both, the caller's word.
+        if single {
+            let all: &[Complex32] = unsafe { self.array(name, pointer.cast(), len) }?;
+            return Ok(MatrixRef::Single(all, ld));
+        }
+        let all: &[Complex64] = unsafe { self.array(name, pointer.cast(), len) }?;
         Ok(if len == rows * columns { MatrixRef::Host(all) } else { MatrixRef::Spaced(all, ld) })
     }
 
@@ -187,8 +188,9 @@ impl Checks<'_> {
             let vcoul = self.array("vcoul", s.vcoul, ncouls)?;
             let inv_igp_index = self.array("inv_igp_index", s.inv_igp_index, ngpown)?;
             let indinv = self.array("indinv", s.indinv, ng)?;
-            let wtilde = self.matrix("wtilde", s.wtilde, shape, s.ld_wtilde, on_device)?;
-            let eps = self.matrix("eps", s.eps, shape, s.ld_eps, on_device)?;
+            let is = [on_device, false];
+            let wtilde = self.matrix("wtilde", s.wtilde.cast(), shape, s.ld_wtilde, is)?;
+            let eps = self.matrix("eps", s.eps.cast(), shape, s.ld_eps, is)?;
             let screening = gpp_core::Screening { wtilde, eps, vcoul, inv_igp_index, indinv };
             self.calculator.place(&screening)
         }
@@ -202,14 +204,18 @@ impl Checks<'_> {
     ) -> Result<gpp_core::Bands<'a>> {
         let nbands = indexed("nbands", b.nbands)?;
         let aqsm_local = flag("aqsm_local", b.aqsm_local)?;
-        let on_device = flag("bands.on_device", b.on_device)?;
+        let is @ [on_device, single] =
+            [flag("bands.on_device", b.on_device)?, flag("single", b.single)?];
+        if on_device && single {
+            return Err(argument("single must be 0 for matrices on a GPU"));
+        }
         let rows = if aqsm_local { ngpown } else { ncouls };
         // SAFETY: of all in the block, the caller's word.
         unsafe {
             let e = self.array("e", b.e, nbands)?;
             let occ = self.array("occ", b.occ, nbands)?;
-            let aqsn = self.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, on_device)?;
-            let aqsm = self.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, on_device)?;
+            let aqsn = self.matrix("aqsn", b.aqsn, [ncouls, nbands], b.ld_aqsn, is)?;
+            let aqsm = self.matrix("aqsm", b.aqsm, [rows, nbands], b.ld_aqsm, is)?;
             Ok(gpp_core::Bands { aqsn, aqsm, aqsm_local, e, occ })
         }
     }

@@ -124,13 +124,13 @@ pub struct CScreening {
 pub struct CBands {
     /// Bands.
     pub nbands: i64,
-    /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
-    pub aqsn: *const CComplex,
+    /// Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit: of `gpp_complex`, or with `single` 1 of two floats.
+    pub aqsn: *const c_void,
     /// Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
     pub ld_aqsn: i64,
     /// Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
     /// or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
-    pub aqsm: *const CComplex,
+    pub aqsm: *const c_void,
     /// Elements from one column of `aqsm` to the next; at least its rows.
     pub ld_aqsm: i64,
     /// 0 if `aqsm` has a row for each G, 1 if it has one for each G'.
@@ -141,6 +141,8 @@ pub struct CBands {
     pub occ: *const f64,
     /// 1 if `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
     pub on_device: i32,
+    /// 1 if `aqsn` and `aqsm` are in single precision, from which a call makes a copy in double, else 0. On the host only.
+    pub single: i32,
 }
 
 /// One of several states of a call, and where its results go. Arrays as in `gpp_screening`; those of states may be the
@@ -158,6 +160,8 @@ pub struct CState {
     pub asx: *mut CComplex,
     /// Coulomb hole, or if `asx` is null the self-energy, `(nw)`.
     pub ach: *mut CComplex,
+    /// Derivative of the self-energy, as of `gpp_sums_and_derivative`, `(nw)`, or null; with it `asx` is null.
+    pub derivative: *mut CComplex,
 }
 
 /// The bands l and m of a matrix, and the bands n that are summed over. Arrays as in `gpp_screening`.
@@ -571,8 +575,8 @@ pub unsafe extern "C" fn gpp_sums_and_derivative(
 
 /// Computes for each of `count` states what `gpp_sums` with the placed screening computes, to the bit, and writes it to
 /// `asx` and `ach` of the state; after a failure none are written. One call takes less time than a call for each: on a
-/// GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none; null means as in
-/// `gpp_sums`. `gpp_last_seconds` are those of all states added up, which on a GPU may run at the same time.
+/// GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none, `derivative` too;
+/// a null `asx` means as in `gpp_sums`. `gpp_last_seconds` are those of all states added up, which on a GPU may run at the same time.
 ///
 /// Messages name the state, by its index. Other arguments are as in `gpp_sums`.
 ///
@@ -593,28 +597,44 @@ pub unsafe extern "C" fn gpp_sums_of_states(
             let given = checks.array("states", states, indexed("count", count)?)?;
             let formula = checks.formula(formula)?;
             let (mut states, mut results) = (Vec::new(), Vec::new());
-            let is_alone = given.first().is_some_and(|state| state.asx.is_null());
+            let asked = |of: &CState| [!of.asx.is_null(), !of.derivative.is_null()];
+            let [has_sx, has_derivative] = given.first().map_or([true, false], asked);
             let base = work.calculator.index_base();
             for (number, of) in given.iter().enumerate() {
                 let mut state = || {
                     let bands = checks.bands(&of.bands, placed.dimensions())?;
                     let omega = checks.array("omega", of.omega, energies(of.nw)?)?;
                     states.push(State { bands, omega });
-                    if of.asx.is_null() != is_alone {
-                        return Err(argument("asx is null for some states, and not for others"));
+                    for (name, at) in [("asx", 0), ("derivative", 1)] {
+                        if asked(of)[at] != [has_sx, has_derivative][at] {
+                            let what = "is null for some states, and not for others";
+                            return Err(argument(format!("{name} {what}")));
+                        }
                     }
-                    let asx = || checks.output("asx", of.asx, omega.len());
-                    let asx = (!is_alone).then(asx).transpose()?;
-                    results.push((asx, checks.output("ach", of.ach, omega.len())?));
+                    if has_sx && has_derivative {
+                        return Err(argument("derivative needs a null asx"));
+                    }
+                    let mut result = |is_asked: bool, name, pointer| {
+                        is_asked.then(|| checks.output(name, pointer, omega.len())).transpose()
+                    };
+                    results.push([
+                        result(has_sx, "asx", of.asx)?,
+                        result(true, "ach", of.ach)?,
+                        result(has_derivative, "derivative", of.derivative)?,
+                    ]);
                     Ok(())
                 };
                 state().map_err(|error| argument(format!("state {}: {error}", number + base)))?;
             }
-            let calculator = work.calculator.clone().with_sigma_alone(is_alone);
+            let calculator = work.calculator.clone().with_sigma_alone(!has_sx);
+            let calculator = calculator.with_derivative(has_derivative);
             let found = calculator.sums_of_states(placed, &states, formula)?;
-            for (found, (asx, ach)) in found.iter().zip(results) {
-                write(ach, &found.sums.ach);
-                asx.into_iter().for_each(|asx| write(asx, &found.sums.asx));
+            for (found, results) in found.iter().zip(results) {
+                let derivative = found.derivative.as_deref().unwrap_or_default();
+                let of_state = [&found.sums.asx[..], &found.sums.ach, derivative];
+                for (to, numbers) in results.into_iter().zip(of_state) {
+                    to.into_iter().for_each(|to| write(to, numbers));
+                }
             }
             let seconds = found.iter().map(|found| found.seconds).sum();
             if let Some(last) = found.last() {
@@ -671,7 +691,7 @@ pub unsafe extern "C" fn gpp_matrix(
             let formula = checks.formula(formula)?;
             let shape = [placed.dimensions()[0], nbands * bands];
             let on_device = flag("bands.on_device", b.on_device)?;
-            let a = checks.matrix("a", b.a, shape, b.ld_a, on_device)?;
+            let a = checks.matrix("a", b.a.cast(), shape, b.ld_a, [on_device, false])?;
             let at_bands = flag("bands.at_bands", b.at_bands)?;
             let len = bands * bands * if at_bands { 2 } else { omega.len() };
             let sx = (!sx.is_null()).then(|| checks.output("sx", sx, len)).transpose()?;

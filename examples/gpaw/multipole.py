@@ -10,8 +10,6 @@ from ase.build import bulk
 from gpaw import GPAW, PW, FermiDirac
 from gpaw.response.g0w0 import G0W0
 
-STEP = 2e-5  # Hartree, of the derivative of Σ by four energies
-
 
 class Recorder:
     """In the place of GPAW's W: notes energy, occupation and matrix elements of each band, and gives zero for Σ."""
@@ -58,18 +56,17 @@ class Gpp(G0W0):
             states = range(kpt1.n1 - self.bands[0], kpt1.n2 - self.bands[0])
             recorded = [np.array(array) for array in (recorder.deps, recorder.f, recorder.n)]
             for state, deps, f, n in zip(states, *(np.split(array, len(states)) for array in recorded)):
-                n, omega = np.asfortranarray(n.T.conj()), STEP * np.arange(-2, 3)
-                found = self.screening.sums(n, n, -deps, f, omega, eta=0)
+                n = np.asfortranarray(n.T.conj())
+                found = self.screening.sums(n, n, -deps, f, [0.0], eta=0, derivative=True)
                 self.seconds += found.call_seconds
-                sigmas[mode].sigma_eskn[ie, kpt1.s, k, state] += found.sigma.real[2]
-                slope = np.dot([1, -8, 0, 8, -1], found.sigma.real) / (12 * STEP)
-                sigmas[mode].dsigma_eskn[ie, kpt1.s, k, state] += slope
+                sigmas[mode].sigma_eskn[ie, kpt1.s, k, state] += found.sigma.real[0]
+                sigmas[mode].dsigma_eskn[ie, kpt1.s, k, state] += found.derivative.real[0]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu", help="of gpp")
-    parser.add_argument("--version", default="sigma:cells", help="of gpp; best on a GPU")
+    parser.add_argument("--version", default="best", help="of gpp")
     parser.add_argument("--npoles", type=int, default=4)
     parser.add_argument("--quick", action="store_true", help="a small cutoff, in a few seconds")
     given = parser.parse_args()

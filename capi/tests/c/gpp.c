@@ -142,7 +142,7 @@ static gpp_screening screening(void) {
 static gpp_bands bands(void) {
     gpp_bands b;
     b.nbands = NBANDS, b.aqsn = aqsn, b.ld_aqsn = LD, b.aqsm = aqsm, b.ld_aqsm = LD;
-    b.aqsm_local = 0, b.e = e, b.occ = occ, b.on_device = 0;
+    b.aqsm_local = 0, b.e = e, b.occ = occ, b.on_device = b.single = 0;
     return b;
 }
 
@@ -443,6 +443,9 @@ static void states(gpp_handle *handle) {
     two[0].nw = NW, two[0].omega = omega, two[0].asx = asx, two[0].ach = ach;
     two[1].nw = NW - 1, two[1].omega = omega + 1, two[1].asx = asx + NW, two[1].ach = ach + NW;
     two[1].bands.aqsn = aqsm, two[1].bands.nbands = NBANDS - 1;
+    two[0].derivative = two[1].derivative = NULL;
+    char before[32];
+    snprintf(before, sizeof before, "%s", gpp_last_version(handle));
     CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(gpp_message(), "no screening is placed") == 0);
     CHECK(gpp_place(handle, &s) == GPP_STATUS_OK);
@@ -461,6 +464,32 @@ static void states(gpp_handle *handle) {
         CHECK(strstr(gpp_message(), "state 1: asx is null for some states"));
         two[1].asx = NULL;
     }
+    // In single precision, the second state; and the derivative, of all or of none, without the parts.
+    float floats[2 * NBANDS * LD];
+    gpp_complex same[NBANDS * LD], rates[2 * NW];
+    for (int i = 0; i < NBANDS * LD; i++) {
+        floats[2 * i] = (float)aqsm[i].re, floats[2 * i + 1] = (float)aqsm[i].im;
+        same[i] = of(floats[2 * i], floats[2 * i + 1]);
+    }
+    two[0].derivative = rates;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "state 1: derivative is null for some states"));
+    two[1].derivative = rates + NW, two[1].bands.aqsn = two[1].bands.aqsm = floats, two[1].bands.single = 1;
+    CHECK(gpp_set_version(handle, "best") == GPP_STATUS_OK);
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_OK);
+    gpp_bands b = two[1].bands;
+    b.aqsn = b.aqsm = same, b.single = 0;
+    CHECK(gpp_sums_and_derivative(handle, NULL, &b, NW - 1, omega + 1, NULL, single[0], single[1]) == GPP_STATUS_OK);
+    CHECK(memcmp(single[0], ach + NW, (NW - 1) * sizeof(gpp_complex)) == 0);
+    CHECK(memcmp(single[1], rates + NW, (NW - 1) * sizeof(gpp_complex)) == 0);
+    two[1].bands.on_device = 1;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "state 1: single must be 0 for matrices on a GPU"));
+    two[1].bands.on_device = 0, two[0].asx = asx, two[1].asx = asx + NW;
+    CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(gpp_message(), "state 0: derivative needs a null asx"));
+    two[0].asx = two[1].asx = two[0].derivative = two[1].derivative = NULL;
+    CHECK(gpp_set_version(handle, before) == GPP_STATUS_OK);
     ach[0] = ach[NW] = untouched;
     two[1].omega = &nothing, two[1].nw = 1;
     CHECK(gpp_sums_of_states(handle, 2, two, NULL) == GPP_STATUS_BAD_ARGUMENT);

@@ -35,7 +35,7 @@ contains
 end module kinds
 
 program arrays
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_loc, c_null_ptr
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_float_complex, c_intptr_t, c_loc, c_null_ptr
   use gpp
   use kinds
   use miniapp, only: make, ncouls, nbands, nw
@@ -331,8 +331,9 @@ contains
 
   ! Many states in one call, their elements in a larger array, with the bits of one after the other.
   subroutine of_states()
-    complex(dp), allocatable :: elements(:, :, :)
-    complex(dp) :: asx_of(nw, 3), ach_of(nw, 3)
+    complex(dp), allocatable :: elements(:, :, :), same_in_double(:, :)
+    complex(c_float_complex), allocatable :: floats(:, :, :)
+    complex(dp) :: asx_of(nw, 3), ach_of(nw, 3), rates(nw, 3)
     real(dp) :: omega_of(nw, 3)
     integer :: i
     allocate (elements(ncouls + 3, nbands, 4))
@@ -353,6 +354,30 @@ contains
     call gpp_sums_of_states(c, elements(:ncouls, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, &
       status, sigma_alone=.true.)
     if (status /= gpp_ok .or. any(asx_of /= 0) .or. any(ach_of == 0)) error stop 'sigma alone of states'
+    call gpp_sums_of_states(c, elements(:ncouls, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, &
+      status, derivative=rates)
+    if (status /= gpp_ok .or. any(asx_of /= 0)) error stop 'derivative of states'
+    do i = 1, 3
+      call gpp_sums_at(c, aqsn*i, aqsn*i, e, occ, omega_of(:, i), asx, ach, status, derivative=rate)
+      if (status /= gpp_ok .or. any(rate /= rates(:, i)) .or. any(ach /= ach_of(:, i))) error stop 'derivative of a state'
+    end do
+
+    ! Matrix elements in single precision: the sums of the same numbers in double.
+    floats = cmplx(elements(:, :, :2), kind=c_float_complex)
+    call gpp_sums_of_states(c, floats(:ncouls, :, :), floats(:ncouls, :, :), e, occ, omega_of(:, :2), asx_of, ach_of, status)
+    if (status /= gpp_ok) call failed(gpp_ok, '')
+    call gpp_sums_at(c, floats(:ncouls, :, 1), floats(:ncouls, :, 1), e, occ, omega, asx, ach, status)
+    call refused('aqsm')
+    same_in_double = floats(:ncouls, :, 2)
+    call gpp_sums_at(c, same_in_double, same_in_double, e, occ, omega_of(:, 2), asx, ach, status)
+    if (status /= gpp_ok .or. any(asx /= asx_of(:, 2)) .or. any(ach /= ach_of(:, 2))) error stop 'single of states'
+    call gpp_sums_at(c, cmplx(same_in_double, kind=c_float_complex), cmplx(same_in_double, kind=c_float_complex), e, occ, &
+      omega_of(:, 2), asx, ach, status)
+    if (status /= gpp_ok .or. any(asx /= asx_of(:, 2)) .or. any(ach /= ach_of(:, 2))) error stop 'single'
+    call gpp_sums_at(c, cmplx(same_in_double, kind=c_float_complex), same_in_double, e, occ, omega, asx, ach, status)
+    call failed(gpp_bad_argument, 'aqsn and aqsm are of different kinds')
+    call gpp_sums_at(c, real(same_in_double), same_in_double, e, occ, omega, asx, ach, status)
+    call failed(gpp_bad_argument, 'aqsn is neither c_double_complex nor c_float_complex')
     call gpp_sums_of_states(c, elements(::2, :, :), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, status)
     call refused('aqsn')
     call gpp_sums_of_states(c, elements(:ncouls, :, :2), elements(:ncouls, :, :), e, occ, omega_of, asx_of, ach_of, status)

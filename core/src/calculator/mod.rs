@@ -352,7 +352,7 @@ impl Calculator {
     }
 
     /// Whether sums are in single precision, asked for by itself or by a version.
-    fn is_single(&self) -> bool {
+    pub(super) fn is_single(&self) -> bool {
         self.version.map_or(self.precision == Precision::Single, Version::is_single)
     }
 

@@ -349,10 +349,12 @@ pub(super) struct Prepared<'a> {
 /// What the problems of all states read of a placed screening.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'p> {
-    header: &'p Header,
+    /// Whether matrix elements on the host are checked when a problem is made of them, not when they are copied to a GPU.
+    pub checks: bool,
+    pub header: &'p Header,
     pub pairs: &'p CheckedPairs,
-    rows: &'p [Option<RowMap>; 2],
-    session: &'p Session<'static>,
+    pub rows: &'p [Option<RowMap>; 2],
+    pub session: &'p Session<'static>,
 }
 
 impl Placed<'_> {
@@ -387,7 +389,7 @@ impl Placed<'_> {
 
     pub(super) fn parts(&mut self) -> (Parts<'_>, &mut Option<Resident>) {
         let Placed { header, pairs, rows, session, resident, .. } = self;
-        (Parts { header, pairs, rows, session }, resident)
+        (Parts { checks: true, header, pairs, rows, session }, resident)
     }
 
     /// Checks the small arrays of a state, and makes what its problem reads of the screening.
@@ -475,7 +477,11 @@ impl Parts<'_> {
             // SAFETY: of both, this function's own contract.
             let (aqsn, aqsm_local) =
                 unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
-            problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local))
+            let bands = match self.checks {
+                true => problem::CheckedBands::new(header, aqsn),
+                false => problem::CheckedBands::unchecked(header, aqsn),
+            };
+            problem_of(bands, Some(aqsm_local))
         })
     }
 }

@@ -115,9 +115,20 @@ impl Asked<'_> {
             let slots = resident.slots(gpu, ON_GPU.min(left.len())).iter_mut();
             let in_slot = |slot: &'s mut StateSlot| -> SumState<'s> {
                 Box::new(move |number, control| {
-                    self.prepared(parts, number, true, |prepared| {
-                        self.in_slot(slot, parts, prepared, control)
-                    })
+                    let mut sum = |checks| {
+                        let parts = Parts { checks, ..parts };
+                        let found = self.prepared(parts, number, true, |prepared| {
+                            self.in_slot(slot, parts, prepared, control)
+                        });
+                        (found, slot.were_fit())
+                    };
+                    // Heavy pairs of single precision follow from matrix elements.
+                    let checks = self.calculator.is_single();
+                    match sum(checks) {
+                        (found, are_fit) if are_fit || checks => found,
+                        // What is out of bounds has an error, or is replaced.
+                        _ => sum(true).0,
+                    }
                 })
             };
             return slots.map(in_slot).collect();

@@ -26,6 +26,7 @@ use crate::devices::device::{
     grid,
 };
 use crate::error::{Error, Result};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN};
 use crate::problem::heavy::LOST;
 use crate::problem::layout::{self, Laid, SortedSlab, preparation};
 use crate::problem::{Batch, FallbackPairs, Id, Problem, SlabView};
@@ -187,9 +188,10 @@ impl CpuWorker<'_> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
         let kernel = batch.plan.kernel(gpu);
         let prepared = preparation(kernel.layout);
-        let (aqsn, occ) = (&prepared.aqsn(bands, order)?, &prepared.occ(bands, order));
+        let aqsn = &prepared.aqsn(bands, order)?.whole(&AQSN)?;
+        let occ = &prepared.occ(bands, order);
         let wx = &prepared.energies(bands, batch);
-        let aqsm_local = &prepared.aqsm_local(slab, order)?;
+        let aqsm_local = &prepared.aqsm_local(slab, order)?.whole(&AQSM_LOCAL)?;
         let pairs = &prepared.pairs(problem, slab, batch, kernel)?;
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
@@ -316,7 +318,7 @@ impl CpuWorker<'_> {
         }
         if needs.aqsm && made.aqsm.is_none() {
             let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
-            made.aqsm = Some(swapped.into_owned());
+            made.aqsm = Some(swapped.whole(&AQSM_LOCAL)?.into_owned());
         }
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {

@@ -19,9 +19,11 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::os::memory::{self, zeros};
-use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, EPS, Extents, OCC, WTILDE, WX};
+use crate::problem::arrays::{
+    AQSM_LOCAL, AQSN, ArraySpec, EPS, Extents, MatrixRows, OCC, WTILDE, WX,
+};
 use crate::problem::plan::{BandOrder, Batch, Evaluator, FallbackPairs, Lists, SortedCells};
-use crate::problem::{CheckedBands, Id, Problem, SlabView};
+use crate::problem::{CheckedBands, Id, Problem, SlabView, range};
 
 /// How a problem is prepared for the kernels of a layout.
 ///
@@ -50,29 +52,20 @@ impl Preparation {
         }
     }
 
-    /// Matrix elements of G; borrowed if the layout is the original.
-    pub fn aqsn<'a>(
-        self,
-        bands: &'a CheckedBands,
-        order: &BandOrder,
-    ) -> Result<Cow<'a, [Complex64]>> {
+    /// Matrix elements of G.
+    pub fn aqsn<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Result<LaidElements<'a>> {
         let ncouls = bands.header().ncouls;
-        Ok(match self.0 {
-            Layout::Planned | Layout::Listed if !order.is_kept() => {
-                let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-                reordered(&AQSN, ncouls, order.bands(), column)?.into()
-            }
+        let matrix = MatrixRows::new(bands.aqsn(), ncouls);
+        Ok(LaidElements::Made(match self.0 {
             Layout::Single => {
-                let column = |n| &bands.aqsn()[n * ncouls..(n + 1) * ncouls];
-                with_copy(&AQSN, ncouls, ncouls, order.bands(), column)?.into()
+                with_copy(&AQSN, ncouls, ncouls, order.bands(), |n| matrix.column(n))?
             }
             Layout::Clusters => {
-                let columns: Vec<_> = bands.aqsn().chunks_exact(ncouls).collect();
-                let padded = columns.len().next_multiple_of(BANDS as usize);
-                bands_fastest(&AQSN, columns, ncouls, padded)?.into()
+                let padded = bands.header().nbands.next_multiple_of(BANDS as usize);
+                bands_fastest(&AQSN, matrix.columns().collect(), ncouls, padded)?
             }
-            _ => bands.aqsn().into(),
-        })
+            _ => return Ok(LaidElements::Columns(matrix, self.bands(order), ncouls)),
+        }))
     }
 
     /// Occupations.
@@ -125,15 +118,8 @@ impl Preparation {
     }
 
     /// A slab's matrix elements of G′.
-    pub fn aqsm_local<'a>(
-        self,
-        slab: SlabView<'a>,
-        order: &BandOrder,
-    ) -> Result<Cow<'a, [Complex64]>> {
+    pub fn aqsm_local<'a>(self, slab: SlabView<'a>, order: &BandOrder) -> Result<LaidElements<'a>> {
         let elements = slab.aqsm_local();
-        if let (Layout::Original, Some(whole)) = (self.0, elements.whole()) {
-            return Ok(whole.into());
-        }
         let (nbands, columns) = (slab.nbands(), || elements.columns().collect());
         let laid = match self.0 {
             Layout::Swapped => bands_fastest(&AQSM_LOCAL, columns(), elements.rows(), nbands)?,
@@ -149,10 +135,10 @@ impl Preparation {
             Layout::Original | Layout::Planned | Layout::Listed => {
                 let of_band = Extents { nbands: 1, ngpown: slab.len(), ncouls: 1, nw: 1 };
                 let padded = AQSM_LOCAL.extents(of_band, self.0)[0] as usize;
-                reordered(&AQSM_LOCAL, padded, &self.bands(order), |n| elements.column(n))?
+                return Ok(LaidElements::Columns(elements, self.bands(order), padded));
             }
         };
-        Ok(laid.into())
+        Ok(LaidElements::Made(laid))
     }
 
     /// What its kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
@@ -394,22 +380,62 @@ impl SharedArguments<'_> {
     }
 }
 
-/// The columns of an array in the order of these bands, each with zeros added up to `padded` rows.
-fn reordered<'a>(
-    array: &ArraySpec,
-    padded: usize,
-    bands: &[usize],
-    column: impl Fn(usize) -> &'a [Complex64] + Sync,
-) -> Result<Vec<Complex64>> {
-    let mut columns = zeros(array.name(), padded * bands.len())?;
-    columns.par_chunks_mut(padded).zip(bands).for_each(|(to, &n)| {
-        let from = column(n);
-        to[..from.len()].copy_from_slice(from);
-    });
-    Ok(columns)
+/// Matrix elements in a layout.
+pub enum LaidElements<'a> {
+    /// The columns of a matrix in the order of these bands, each with zeros added up to so many rows.
+    Columns(MatrixRows<'a>, Vec<usize>, usize),
+    Made(Vec<Complex64>),
 }
 
-/// The same, and behind it a copy of the first `rows` rows in single precision.
+impl<'a> LaidElements<'a> {
+    pub fn count(&self) -> usize {
+        match self {
+            LaidElements::Columns(_, bands, padded) => padded * bands.len(),
+            LaidElements::Made(elements) => elements.len(),
+        }
+    }
+
+    /// All of them, borrowed if they are in place.
+    pub fn whole(self, array: &ArraySpec) -> Result<Cow<'a, [Complex64]>> {
+        let padded = match self {
+            LaidElements::Made(elements) => return Ok(elements.into()),
+            LaidElements::Columns(matrix, ref bands, padded) => match matrix.whole() {
+                Some(whole) if padded == matrix.rows() && bands.is_sorted() => {
+                    return Ok(whole.into());
+                }
+                _ => padded,
+            },
+        };
+        let mut whole = zeros(array.name(), self.count())?;
+        let columns = whole.par_chunks_mut(padded).enumerate();
+        columns.for_each(|(column, to)| _ = self.copy(column * padded, to));
+        Ok(whole.into())
+    }
+
+    /// Copies those from `at` on. Returns whether all of them are within bounds of factors.
+    pub fn copy(&self, mut at: usize, mut to: &mut [Complex64]) -> bool {
+        let (matrix, bands, padded) = match self {
+            LaidElements::Made(elements) => {
+                return range::copied_factors(&elements[at..at + to.len()], to);
+            }
+            LaidElements::Columns(matrix, bands, padded) => (matrix, bands, *padded),
+        };
+        let mut all = true;
+        while !to.is_empty() {
+            let (column, row) = (matrix.column(bands[at / padded]), at % padded);
+            let (here, next) = to.split_at_mut(to.len().min(padded - row));
+            let column = &column[row.min(column.len())..];
+            let (elements, zeros) = here.split_at_mut(here.len().min(column.len()));
+            all &= range::copied_factors(&column[..elements.len()], elements);
+            zeros.fill(Complex64::ZERO);
+            (at, to) = (at + padded - row, next);
+        }
+        all
+    }
+}
+
+/// The columns of an array in the order of these bands, each with zeros added up to `height` rows, and behind it a copy of
+/// the first `rows` rows in single precision.
 fn with_copy<'a>(
     array: &ArraySpec,
     height: usize,
@@ -506,3 +532,6 @@ impl SortedSlab {
         cpu::Clusters { pairs: self.cells.pairs(), aqsn, aqsm: &self.aqsm }
     }
 }
+
+#[cfg(test)]
+mod tests;

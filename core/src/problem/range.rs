@@ -50,8 +50,6 @@ pub(super) fn check_factors(
     factors: &mut ComplexMatrix,
     index: impl Fn(usize) -> [usize; 2],
 ) -> Result<bool> {
-    let changes = |z: &Complex64| vanishes(z) & (*z != Complex64::ZERO);
-    let remains = |z: &Complex64| is_within(LARGEST_FACTOR, z) & !changes(z);
     // One pass without branches: most arrays remain as they are.
     let all_remain = |chunk: &[Complex64]| chunk.iter().fold(true, |all, z| all & remains(z));
     if factors.par_chunks(AT_ONCE).all(all_remain) {
@@ -59,9 +57,21 @@ pub(super) fn check_factors(
     }
     check_size(array, factors, LARGEST_FACTOR, index)?;
     factors.to_mut(array.name())?.par_chunks_mut(AT_ONCE).for_each(|factors| {
-        factors.iter_mut().filter(|z| changes(z)).for_each(|z| *z = Complex64::ZERO);
+        factors.iter_mut().filter(|z| !remains(z)).for_each(|z| *z = Complex64::ZERO);
     });
     Ok(true)
+}
+
+/// Copies factors. Returns whether [`check_factors`] takes all of them and replaces none.
+pub(super) fn copied_factors(factors: &[Complex64], to: &mut [Complex64]) -> bool {
+    factors.iter().zip(to).fold(true, |all, (z, to)| {
+        *to = *z;
+        all & remains(z)
+    })
+}
+
+fn remains(z: &Complex64) -> bool {
+    is_within(LARGEST_FACTOR, z) & (!vanishes(z) | (*z == Complex64::ZERO))
 }
 
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {

@@ -33,6 +33,8 @@ pub struct CheckedBands {
     elements: Id,
     header: Arc<Header>,
     aqsn: ComplexMatrix,
+    /// False if matrix elements, those of slabs too, are checked when they are copied to a GPU.
+    are_checked: bool,
     wx: Vec<f64>,
     occ: Vec<f64>,
 }
@@ -52,6 +54,13 @@ impl CheckedBands {
         CheckedBands::with_elements(header, aqsn)
     }
 
+    /// The same, but matrix elements are checked when they are copied to a GPU.
+    pub(crate) fn unchecked(header: Header, aqsn: ComplexMatrix) -> Result<CheckedBands> {
+        AQSN.check(header.extents(), aqsn.len())?;
+        let bands = CheckedBands::with_elements(header.into(), aqsn)?;
+        Ok(CheckedBands { are_checked: false, ..bands })
+    }
+
     /// Bands whose matrix elements of G are elsewhere and not checked: [`CheckedBands::aqsn`] is empty.
     pub fn elsewhere(header: impl Into<Arc<Header>>) -> Result<CheckedBands> {
         let header = header.into();
@@ -63,7 +72,9 @@ impl CheckedBands {
         let (wx, occ) = (header.wx(), header.occ());
         let (id, elements) = (Id::unique(), Id::unique());
         let (no_wx, no_occ) = (Vec::new(), Vec::new());
-        CheckedBands { id, elements, header, aqsn, wx: no_wx, occ: no_occ }.with_energies(wx, occ)
+        let are_checked = true;
+        CheckedBands { id, elements, header, aqsn, are_checked, wx: no_wx, occ: no_occ }
+            .with_energies(wx, occ)
     }
 
     /// These bands with energies `wx(nw, nbands)` and occupations `occ(nbands)` in place of the header's.
@@ -196,7 +207,9 @@ impl Slab {
         let column = |k: usize| bands.header().column(igp.start + k);
         let element = |offset: usize| [column(offset % igp.len()), offset / igp.len()];
         AQSM_LOCAL.check(Extents { ngpown: igp.len(), ..bands.extents() }, elements.len())?;
-        range::check_factors(&AQSM_LOCAL, &mut elements, element)?;
+        if bands.are_checked {
+            range::check_factors(&AQSM_LOCAL, &mut elements, element)?;
+        }
         Ok(elements)
     }
 

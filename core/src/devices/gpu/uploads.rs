@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{iter, ptr};
 
@@ -18,7 +19,7 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Tra
 use crate::devices::gpu::modules::Loaded;
 use crate::error::{Error, Result};
 use crate::problem::arrays::{AQSN, ArraySpec, Extents};
-use crate::problem::layout::{PairsAt, PreparedPairs, preparation};
+use crate::problem::layout::{LaidElements, PairsAt, PreparedPairs, preparation};
 use crate::problem::{Batch, Id, Problem, SlabView};
 
 pub struct Uploads<'a> {
@@ -36,19 +37,48 @@ pub struct Uploads<'a> {
 
 impl Uploads<'_> {
     /// Enqueues an upload of `values` to `room`; if that is too small, to new memory for `spare` elements more.
-    pub fn fill<T: Pod>(
+    pub fn fill<T: Pod + Send + Sync>(
         &mut self,
         what: &'static str,
         room: &mut Option<Buffer<T>>,
         values: &[T],
         spare: usize,
     ) -> Result<()> {
-        let buffer = self.room(what, room, values.len(), spare)?;
+        let copy = |at: usize, to: &mut [T]| to.copy_from_slice(&values[at..at + to.len()]);
+        self.fill_with(what, room, [values.len(), spare], copy)
+    }
+
+    /// The same of matrix elements, which are laid out on the way.
+    pub fn fill_elements(
+        &mut self,
+        array: &ArraySpec,
+        room: &mut Option<Buffer<Complex64>>,
+        elements: &LaidElements,
+    ) -> Result<()> {
+        let are_fit = AtomicBool::new(true);
+        let copy = |at: usize, to: &mut [Complex64]| {
+            if !elements.copy(at, to) {
+                are_fit.store(false, Ordering::Relaxed);
+            }
+        };
+        self.fill_with(array.name(), room, [elements.count(), 0], copy)?;
+        self.ring.are_fit &= are_fit.into_inner();
+        Ok(())
+    }
+
+    fn fill_with<T: Pod + Send>(
+        &mut self,
+        what: &'static str,
+        room: &mut Option<Buffer<T>>,
+        [length, spare]: [usize; 2],
+        copy: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Result<()> {
+        let buffer = self.room(what, room, length, spare)?;
         if self.bytes == 0 {
             self.begin.record(self.stream)?;
         }
-        self.ring.upload(values, buffer, self.context, self.stream)?;
-        self.bytes += size_of_val(values) as u64;
+        self.ring.upload(length, copy, buffer, self.context, self.stream)?;
+        self.bytes += (length * size_of::<T>()) as u64;
         Ok(())
     }
 
@@ -100,6 +130,10 @@ pub struct Ring {
     free: FreeChunks,
     /// In the order in which they were begun.
     in_flight: VecDeque<Transfer<u8>>,
+    /// Whether others copy at the same time: then each copies by its own thread, in chunks that stay in its cache.
+    pub has_others: bool,
+    /// False once matrix elements were out of bounds.
+    pub are_fit: bool,
 }
 
 impl Drop for Ring {
@@ -114,31 +148,34 @@ impl Ring {
     pub const MOST: u64 = (CHUNKS * CHUNK) as u64;
 
     pub fn new(free: &FreeChunks) -> Ring {
-        Ring { free: free.clone(), in_flight: VecDeque::new() }
+        let (free, in_flight) = (free.clone(), VecDeque::new());
+        Ring { free, in_flight, has_others: false, are_fit: true }
     }
 
-    /// Enqueues an upload of `values` to the first elements of `to`. When this returns, `values` are no longer read.
-    fn upload<T: Pod>(
+    /// Enqueues an upload of `length` elements to the first ones of `to`, of which `copy` makes those from one on. It is no
+    /// longer called when this returns.
+    fn upload<T: Pod + Send>(
         &mut self,
-        values: &[T],
+        length: usize,
+        copy: impl Fn(usize, &mut [T]) + Sync,
         to: &Buffer<T>,
         context: &Context,
         stream: &GpuStream,
     ) -> Result<()> {
-        let length = CHUNK / size_of::<T>();
-        for (chunk, begin) in values.chunks(length).zip((0..).step_by(length)) {
-            let bytes: &[u8] = bytemuck::cast_slice(chunk);
-            let mut pinned = self.take(bytes.len(), context)?;
-            let copy = &mut pinned[..bytes.len()];
+        let at_once = AT_ONCE / size_of::<T>();
+        let most = if self.has_others { AT_ONCE } else { CHUNK } / size_of::<T>();
+        for begin in (0..length).step_by(most) {
+            let count = most.min(length - begin);
+            let mut pinned = self.take(count * size_of::<T>(), context)?;
+            let chunk: &mut [T] = bytemuck::cast_slice_mut(&mut pinned[..count * size_of::<T>()]);
             // Waking other threads takes longer than a small copy.
-            if bytes.len() <= AT_ONCE {
-                copy.copy_from_slice(bytes);
+            if count <= at_once {
+                copy(begin, chunk);
             } else {
-                copy.par_chunks_mut(AT_ONCE)
-                    .zip(bytes.par_chunks(AT_ONCE))
-                    .for_each(|(to, from)| to.copy_from_slice(from));
+                let parts = chunk.par_chunks_mut(at_once).enumerate();
+                parts.for_each(|(part, to)| copy(begin + part * at_once, to));
             }
-            self.in_flight.push_back(pinned.upload(chunk.len(), to, begin, stream)?);
+            self.in_flight.push_back(pinned.upload(count, to, begin, stream)?);
         }
         Ok(())
     }
@@ -192,7 +229,7 @@ impl BandBuffers {
             self.aqsn_on_gpu = match to.on_gpu {
                 Some(on_gpu) => on_gpu.lay_aqsn(to, layout, &mut self.aqsn)?,
                 None => {
-                    to.fill("aqsn", &mut self.aqsn, &prepared.aqsn(bands, order)?, 0)?;
+                    to.fill_elements(&AQSN, &mut self.aqsn, &prepared.aqsn(bands, order)?)?;
                     None
                 }
             };

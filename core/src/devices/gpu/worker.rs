@@ -547,7 +547,7 @@ impl SlabBuffers {
                 Some(on_gpu) => on_gpu.lay(to, &AQSM_LOCAL, layout, &mut self.aqsm_local)?,
                 None => {
                     let values = prepared.aqsm_local(slab, to.problem.order())?;
-                    to.fill("aqsm_local", &mut self.aqsm_local, &values, 0)?;
+                    to.fill_elements(&AQSM_LOCAL, &mut self.aqsm_local, &values)?;
                 }
             }
             self.elements = Some(slab.id());
@@ -604,6 +604,7 @@ impl Resident {
         if self.slots.is_empty() {
             self.slots.push(StateSlot::new(gpu, 0, self.on_gpu)?);
         }
+        self.slots[0].arrays.ring.has_others = false;
         Ok(&mut self.slots[0])
     }
 
@@ -622,7 +623,9 @@ impl Resident {
             self.slots.push(slot);
         }
         let count = count.min(self.slots.len());
-        &mut self.slots[..count]
+        let slots = &mut self.slots[..count];
+        slots.iter_mut().for_each(|slot| slot.arrays.ring.has_others = true);
+        slots
     }
 
     /// After a failure: nothing reads the caller's arrays any more, and nothing is in place.
@@ -640,6 +643,11 @@ impl StateSlot {
             arrays: GpuArrays { number, ..GpuArrays::new(gpu, on_gpu)? },
             energies: None,
         })
+    }
+
+    /// Whether all matrix elements that were uploaded since the last call are within bounds.
+    pub fn were_fit(&mut self) -> bool {
+        std::mem::replace(&mut self.arrays.ring.are_fit, true)
     }
 
     /// The addresses of `wtilde` and `eps`, if they are in place.
