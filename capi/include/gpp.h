@@ -167,9 +167,9 @@ typedef struct gpp_bands {
    */
   int64_t nbands;
   /*
-   Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit.
+   Matrix elements of G, `aqsntemp(ig, n)`, `ncouls` rows, no unit: of `gpp_complex`, or with `single` 1 of two floats.
    */
-  const struct gpp_complex *aqsn;
+  const void *aqsn;
   /*
    Elements from one column of `aqsn` to the next; at least `ncouls`. If it is more, a call copies.
    */
@@ -178,7 +178,7 @@ typedef struct gpp_bands {
    Matrix elements of G', no unit: `aqsmtemp(ig, n)` with `ncouls` rows, from which the rows of G' are copied,
    or with `aqsm_local` 1 `(igp, n)` with `ngpown` rows.
    */
-  const struct gpp_complex *aqsm;
+  const void *aqsm;
   /*
    Elements from one column of `aqsm` to the next; at least its rows.
    */
@@ -199,6 +199,10 @@ typedef struct gpp_bands {
    1 if `aqsn` and `aqsm` are in the memory of the handle's GPU, else 0.
    */
   int32_t on_device;
+  /*
+   1 if `aqsn` and `aqsm` are in single precision, from which a call makes a copy in double, else 0. On the host only.
+   */
+  int32_t single;
 } gpp_bands;
 
 /*
@@ -254,6 +258,10 @@ typedef struct gpp_state {
    Coulomb hole, or if `asx` is null the self-energy, `(nw)`.
    */
   struct gpp_complex *ach;
+  /*
+   Derivative of the self-energy, as of `gpp_sums_and_derivative`, `(nw)`, or null; with it `asx` is null.
+   */
+  struct gpp_complex *derivative;
 } gpp_state;
 
 /*
@@ -509,8 +517,8 @@ gpp_status gpp_sums_and_derivative(struct gpp_handle *handle,
 /*
  Computes for each of `count` states what `gpp_sums` with the placed screening computes, to the bit, and writes it to
  `asx` and `ach` of the state; after a failure none are written. One call takes less time than a call for each: on a
- GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none; null means as in
- `gpp_sums`. `gpp_last_seconds` are those of all states added up, which on a GPU may run at the same time.
+ GPU the arrays of some are copied while others are summed. `asx` is null for all states or for none, `derivative` too;
+ a null `asx` means as in `gpp_sums`. `gpp_last_seconds` are those of all states added up, which on a GPU may run at the same time.
 
  Messages name the state, by its index. Other arguments are as in `gpp_sums`.
 

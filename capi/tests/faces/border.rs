@@ -87,14 +87,15 @@ fn arguments(draw: &mut Draw) -> Arguments {
         },
         bands: CBands {
             nbands: NBANDS as i64,
-            aqsn: array(draw.complex(NCOULS * NBANDS, 0.1)),
+            aqsn: array(draw.complex(NCOULS * NBANDS, 0.1)).cast(),
             ld_aqsn: rows,
-            aqsm: array(draw.complex(NCOULS * NBANDS, 0.1)),
+            aqsm: array(draw.complex(NCOULS * NBANDS, 0.1)).cast(),
             ld_aqsm: rows,
             aqsm_local: 0,
             e,
             occ,
             on_device: 0,
+            single: 0,
         },
         matrix: CMatrixBands {
             bands: BANDS as i64,
@@ -131,7 +132,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         return spoil_bands(&mut a.matrix, draw);
     }
     // The last ones are the sums' alone.
-    let which = draw.below(if is_matrix { 17 } else { 30 });
+    let which = draw.below(if is_matrix { 17 } else { 31 });
     let wrong = draw.of(&WRONG);
     let below_rows = draw.of(&[0, -1, NCOULS as i64 - 1, i64::MIN, i64::MAX, 1 << 61]);
     let (s, b) = (&mut a.screening, &mut a.bands);
@@ -159,8 +160,8 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         // No handle of a CPU takes them.
         15 => s.on_device = draw.of(&[1, 2, -1]),
         16 => a.omega = wrong_at(a.omega, draw),
-        17 => b.aqsn = wrong_at(b.aqsn, draw),
-        18 => b.aqsm = wrong_at(b.aqsm, draw),
+        17 => b.aqsn = wrong_at(b.aqsn.cast::<CComplex>(), draw).cast(),
+        18 => b.aqsm = wrong_at(b.aqsm.cast::<CComplex>(), draw).cast(),
         19 => b.e = wrong_at(b.e, draw),
         20 => b.occ = wrong_at(b.occ, draw),
         21 => b.nbands = wrong,
@@ -171,6 +172,7 @@ fn spoil_argument(a: &mut Arguments, draw: &mut Draw, is_matrix: bool) {
         26 => a.static_ch = a.static_ch.wrapping_byte_add(1),
         27 => a.ach_of_bands = a.static_ch,
         28 => a.iw = draw.of(&[-1, 2, i64::MIN, i64::MAX]),
+        29 => b.single = draw.of(&[2, -1, i32::MAX]),
         _ => b.on_device = draw.of(&[1, 2, -1]),
     }
 }
