@@ -589,10 +589,9 @@ contains
     integer :: rows, bytes
 
     rows = size(matrix, 1)
-    address = c_null_ptr
     ld = rows
     single = 0
-    if (size(matrix, 2) < columns) status = c_refuse(name//' has fewer bands than e'//c_null_char)
+    address = required(name, [c_null_ptr, c_null_ptr], 0, [rows, size(matrix, 2)], [rows, columns], status)
     if (size(matrix) == 0 .or. columns == 0 .or. status /= gpp_ok) return
     select type (matrix)
     type is (complex(c_double_complex))
