@@ -1,6 +1,7 @@
 //! What `scripts/install` puts into a folder: it may be moved, programs in C and Fortran are made with it, no file
 //! names a folder of this machine, and nothing is left when it is removed.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,7 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
         ("share/bash-completion/completions/gpp", "--sigma-alone"),
         ("share/zsh/site-functions/_gpp", "--sigma-alone"),
         ("share/fish/vendor_completions.d/gpp.fish", "sigma-alone"),
-        ("share/doc/gpp-gw/NOTICE", "Ubuntu Light"),
+        ("share/doc/gpp-gw/NOTICE", "libloading"),
     ] {
         assert!(fs::read_to_string(moved.join(file)).unwrap().contains(part), "{file}");
     }
@@ -166,4 +167,37 @@ fn what_is_built_for_others_names_no_folder_of_this_machine() {
     let built = String::from_utf8_lossy(&fs::read(&object).unwrap()).into_owned();
     assert!(built.contains("/crates/index/one/lib.rs"));
     assert!(!built.contains(home.path().to_str().unwrap()));
+}
+
+#[test]
+fn the_notice_names_each_crate_whose_licence_asks_for_it_and_no_other() {
+    // The text of Apache-2.0 is installed; the Unlicense asks for nothing.
+    let needs_none = |licence: &str| {
+        let mut choices = licence.split(" OR ").flat_map(|choice| choice.split('/'));
+        choices.any(|choice| ["Apache-2.0", "Unlicense"].contains(&choice.trim()))
+    };
+    let mut tree = Command::new("cargo");
+    tree.current_dir(root()).args([
+        "tree",
+        "--locked",
+        "--all-features",
+        "--edges=normal,no-proc-macro",
+    ]);
+    tree.args(["--prefix=none", "--format={l}|{p}", "-p=gpp-gw", "-p=gpp-c", "-p=gpp-python"]);
+    let tree = run(&mut tree);
+    let crates = tree.lines().filter_map(|line| line.split_once('|'));
+    let ask: BTreeSet<(&str, &str)> = crates
+        .filter(|(licence, _)| !needs_none(licence))
+        .map(|(licence, package)| (package.split(' ').next().unwrap(), licence))
+        .collect();
+    let notice = fs::read_to_string(root().join("NOTICE")).unwrap();
+    let list = notice.split("====").next().unwrap();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let named: BTreeSet<(&str, &str)> = lines
+        .map(|line| {
+            let mut words = line.split_whitespace();
+            (words.next().unwrap(), words.next().unwrap())
+        })
+        .collect();
+    assert_eq!(named, ask);
 }
