@@ -59,11 +59,11 @@ fn run(command: &mut Command) -> String {
     printed
 }
 
-fn install(arguments: &[&str], destination: &Path) {
+fn install(destination: &Path) -> Command {
     let target = env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf();
     let mut install = Command::new(root().join("scripts/install"));
-    install.args(arguments).env("DESTDIR", destination).env("CARGO_TARGET_DIR", target);
-    run(&mut install);
+    install.env("DESTDIR", destination).env("GPP_INSTALL_TARGET", target).env_remove("LIBDIR");
+    install
 }
 
 /// Files and links below a folder.
@@ -113,12 +113,17 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
     }
     let folder = tempfile::tempdir().unwrap();
     let destination = folder.path().join("destination");
-    let (prefix, moved) = (destination.join("opt/gpp"), folder.path().join("moved"));
+    let (later, moved) = (folder.path().join("later"), folder.path().join("moved"));
+    let prefix = destination.join(later.strip_prefix("/").unwrap());
     fs::create_dir_all(prefix.join("share")).unwrap();
     fs::write(prefix.join("share/another"), "").unwrap();
+    // There before, where all is to be copied to.
+    fs::create_dir_all(later.join("include")).unwrap();
     // The second removes what the first has put there.
-    install(&["/opt/gpp"], &destination);
-    install(&["/opt/gpp"], &destination);
+    run(install(&destination).arg(&later).env("LIBDIR", later.join("lib64")));
+    assert!(prefix.join("lib64/pkgconfig/gpp.pc").exists());
+    run(install(&destination).arg(&later));
+    assert!(!prefix.join("lib64").exists());
     fs::rename(&prefix, &moved).unwrap();
 
     let gpp = moved.join("bin/gpp");
@@ -148,9 +153,20 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
     }
 
     fs::rename(&moved, &prefix).unwrap();
-    install(&["--uninstall", "/opt/gpp"], &destination);
+    run(install(&destination).arg("--uninstall").arg(&later));
     assert_eq!(files(&destination), [prefix.join("share/another")]);
-    assert!(fs::read_dir(&prefix).unwrap().count() == 1, "an empty folder is left");
+    let left = fs::read_dir(&prefix).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<BTreeSet<_>>(), BTreeSet::from(["include".into(), "share".into()]));
+}
+
+#[test]
+fn what_cannot_be_installed_is_said_and_help_is_printed() {
+    let here = tempfile::tempdir().unwrap();
+    let output = install(here.path()).arg("/opt/gpp").env("LIBDIR", "/opt/lib").output().unwrap();
+    let said = "LIBDIR has to be a folder in /opt/gpp and is /opt/lib\n";
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(2), said.as_bytes()));
+    assert_eq!(install(here.path()).arg("opt").output().unwrap().status.code(), Some(2));
+    assert!(run(install(here.path()).arg("--help")).contains("scripts/install --uninstall PREFIX"));
 }
 
 /// `build/rustc`, by which the script builds: a crate's file is not named by its place on this machine.

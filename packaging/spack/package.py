@@ -7,12 +7,11 @@ class GppGw(Package):
     """BerkeleyGW's generalized plasmon-pole self-energy kernel on NVIDIA GPUs and CPUs: the program gpp, and the
     library libgpp for C and Fortran. The GPU kernels are compiled from Rust; no CUDA toolkit is needed."""
 
-    homepage = "https://arxiv.org/abs/2008.11326"
     git = "file:///path/to/gpp"
 
-    license("MIT OR Apache-2.0", checked_by="gpp")
+    license("MIT OR Apache-2.0")
 
-    version("0.2.0", tag="v0.2.0")
+    # A release adds its line: version("0.2.0", tag="v0.2.0", commit="...").
     version("main", branch="main")
 
     variant("mpi", default=False, description="Run on the ranks of MPI")
@@ -23,11 +22,11 @@ class GppGw(Package):
     depends_on("mpi", when="+mpi")
     depends_on("llvm +clang", type="build", when="+mpi")
 
-    executables = ["^gpp$"]
-
     def setup_build_environment(self, env):
         env.set("GPP_REQUIRE_KERNELS", "1")
         env.set("CARGO_HOME", join_path(self.stage.path, "cargo"))
+        # As scripts/install does, so that files hold no path of this machine.
+        env.set("RUSTC_WRAPPER", join_path(self.stage.source_path, "build", "rustc"))
         if "+mpi" in self.spec:
             env.set("LIBCLANG_PATH", self.spec["llvm"].prefix.lib)
 
@@ -35,8 +34,8 @@ class GppGw(Package):
         Executable("./scripts/install")(prefix)
         if "+mpi" in spec:
             cargo = which("cargo", required=True)
-            cargo("build", "--release", "--locked", "--features", "mpi")
-            install("target/release/gpp", prefix.bin)
+            cargo("build", "--release", "--locked", "--features", "mpi", "--target-dir", "target/install")
+            install("target/install/release/gpp", prefix.bin)
 
     def test_run(self):
         """a small system, verified"""
