@@ -9,35 +9,6 @@ use std::process::Command;
 
 use gpp::devices::gpu::NO_KERNELS;
 
-const CMAKE: &str = "cmake_minimum_required(VERSION 3.16)
-project(caller C Fortran)
-find_package(gpp VERSION REQUIRED)
-add_executable(shared caller.c)
-target_link_libraries(shared gpp::gpp)
-add_executable(static caller.c)
-target_link_libraries(static gpp::static)
-add_executable(fortran caller.f90)
-target_link_libraries(fortran gpp::fortran)
-";
-
-const C: &str = "#include <gpp.h>
-int main(void) {
-    gpp_handle *handle;
-    int status = gpp_open(\"cpu\", &handle);
-    gpp_close(handle);
-    return status;
-}
-";
-
-const FORTRAN: &str = "program caller
-  use gpp
-  type(gpp_calculator) :: calculator
-  integer :: status
-  call gpp_open(calculator, 'cpu', status)
-  if (status /= gpp_ok) error stop
-end program
-";
-
 fn root() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
 }
@@ -79,8 +50,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Programs made by CMake and by pkg-config of what is in `prefix`.
 fn callers(prefix: &Path, folder: &Path) {
-    fs::write(folder.join("caller.c"), C).unwrap();
-    fs::write(folder.join("caller.f90"), FORTRAN).unwrap();
+    for file in ["caller.c", "caller.f90", "CMakeLists.txt"] {
+        fs::copy(root().join("tests/data/install").join(file), folder.join(file)).unwrap();
+    }
     if has("pkg-config") {
         let find = |what: &[&str]| {
             let mut find = Command::new("pkg-config");
@@ -94,7 +66,6 @@ fn callers(prefix: &Path, folder: &Path) {
         run(&mut Command::new(folder.join("caller")));
     }
     if has("cmake") && has("gfortran") {
-        fs::write(folder.join("CMakeLists.txt"), CMAKE.replace("VERSION R", "0.2 R")).unwrap();
         let mut configure = Command::new("cmake");
         configure.current_dir(folder).args(["-S", ".", "-B", "build"]);
         run(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));

@@ -76,12 +76,7 @@ fn without_arguments_a_cpu_shows_its_versions() {
 }
 
 #[test]
-fn versions_for_cpus_run_there_only() {
-    // Said before any GPU is looked for.
-    for arguments in [&["-v", "cpu:best"][..], &["-v", "v0,cpu:threads"]] {
-        let run = gpp().args(arguments).args(["-d", "gpu", "-s", "tiny"]).assert().code(2);
-        run.stderr(contains("cpu:").and(contains("runs on CPUs only: use --device cpu")));
-    }
+fn versions_for_cpus_need_no_gpu() {
     let left_open = gpp().args(["-v", "cpu", "-s", "tiny"]).assert().success();
     left_open.stdout(contains("on cpu: ")).stderr(contains("no GPU").not());
 }
@@ -96,6 +91,8 @@ fn info_has_the_cpu() {
     assert_eq!((&cpu["levels"], &cpu["level"]), (&json!(levels), &json!(levels.last())));
     let text = gpp().args(["info", "-d", "cpu", "--simd", "scalar"]).assert().success();
     text.stdout(contains(format!("scalar of {}", levels.join(", "))).and(contains("cores")));
+    let text = gpp().env("OMP_NUM_THREADS", "5").args(["info", "-d", "cpu"]).assert().success();
+    text.stdout(contains("5 threads, by OMP_NUM_THREADS"));
 }
 
 #[test]
@@ -116,6 +113,9 @@ fn the_best_version_is_told_for_each_back_end() {
     let mut list = gpp().arg("list").assert().success();
     let best = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
     list = list.stdout(contains(format!("best is {} on a GPU and {} on a CPU", best[0], best[1])));
+    for told in ["si510-complex", "small enough for two CPU cores"] {
+        list = list.stdout(contains(told));
+    }
     for own in SERIES {
         for told in [own.id, own.source, own.baseline, own.best, own.condition, own.ids()[0]] {
             list = list.stdout(contains(told));
@@ -127,24 +127,6 @@ fn document(arguments: &[&str], asked: Option<&str>) -> Value {
     let mut command = gpp();
     command.env_remove("OMP_NUM_THREADS").envs(asked.map(|list| ("OMP_NUM_THREADS", list)));
     parsed(command.args(arguments).args(["-d", "cpu", "--json", "-"]))
-}
-
-#[test]
-fn the_flag_comes_before_the_environment_and_that_before_the_machine() {
-    let info = |flag: &[&str], asked| {
-        let document = document(&[&["info"], flag].concat(), asked);
-        let cpu = &document["cpu"];
-        let [cores, threads] = ["cores", "threads"].map(|name| cpu[name].as_u64().unwrap());
-        (cores, threads, cpu["threads_by"].as_str().map(str::to_string))
-    };
-    let by = |name: &str| Some(name.to_string());
-    let machine = info(&[], None);
-    assert!(machine.2.is_none());
-    assert_eq!(info(&[], Some("5")), (5, 5, by("OMP_NUM_THREADS")));
-    assert_eq!(info(&["--threads", "3"], Some("5")), (3, 3, by("--threads")));
-    assert_eq!(info(&[], Some("many")), machine);
-    let text = gpp().env("OMP_NUM_THREADS", "5").args(["info", "-d", "cpu"]).assert().success();
-    text.stdout(contains("5 threads, by OMP_NUM_THREADS"));
 }
 
 #[test]
@@ -161,11 +143,14 @@ fn runs_have_the_threads_asked_for() {
     tiny(64 * cpus + 1).code(2).stderr(contains(most("--threads")));
     let list = gpp().arg("list").env("OMP_NUM_THREADS", (64 * cpus + 1).to_string()).assert();
     list.code(2).stderr(contains(most("OMP_NUM_THREADS")));
-    for (flag, asked, count) in [
-        (&["--threads", "2"][..], None, 2),
-        (&["--threads", "3"], Some("1"), 3),
-        (&[], Some("3"), 3),
+    for (flag, asked, count, by) in [
+        (&["--threads", "2"][..], None, 2, "--threads"),
+        (&["--threads", "3"], Some("1"), 3, "--threads"),
+        (&[], Some("3"), 3, "OMP_NUM_THREADS"),
     ] {
+        let info = document(&[&["info"], flag].concat(), asked);
+        let found = ["cores", "threads", "threads_by"].map(|name| info["cpu"][name].clone());
+        assert_eq!(json!(found), json!([count, count, by]));
         let run = ["-v", "cpu", "-s", "tiny", "--repeat", "1"];
         let document = document(&[&run, flag].concat(), asked);
         let results = document["results"].as_array().unwrap();

@@ -80,15 +80,6 @@ fn files_hold_any_number_of_energies() {
     assert_eq!(run["results"][0]["verification"]["outcome"], "passed");
 }
 
-/// There are golden sums at some of these energies, and too many terms for the rest.
-#[test]
-fn a_file_needs_sums_at_all_of_its_energies() {
-    let (_dir, file) = place("some.dat");
-    let arguments = ["generate", "--system", "si214", "--energies", "0:4:5", "--output"];
-    let refused = gpp().args(arguments).arg(&file).assert().code(2);
-    refused.stderr(contains("too many terms to evaluate reference values now"));
-}
-
 #[test]
 fn without_a_version_energies_are_summed_by_the_best() {
     for (arguments, version) in [

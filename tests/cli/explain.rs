@@ -1,4 +1,4 @@
-//! `gpp explain`: cards of stored profiles.
+//! `gpp explain`: cards of stored profiles. `tests/commands/records.trycmd` has one as it is printed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -50,26 +50,6 @@ fn every_version_of_every_series_has_a_card() {
             assert_eq!(card["difference"].is_null(), before.is_none(), "{}", ids[at]);
         }
     }
-}
-
-#[test]
-fn a_card_has_idea_source_figures_and_verdict() {
-    let from = early("si214");
-    let explain = gpp().args(["explain", "v4", "--from", &from]).assert().success();
-    let idea = contains("Collapsing only `igp` and `ig`");
-    let change = idea.and(contains("+    loops: Loops::Collapse2,"));
-    let traffic = contains("HBM [GB]").and(contains("581.0")).and(contains("167.7"));
-    explain
-        .stdout(contains("v4 against v3: loop over bands inside the thread\n").and(change))
-        .stdout(contains("- 30 % less time").and(traffic).and(contains("\u{1b}").not()));
-    let card = &cards(&["explain", "v4"], &from)[0];
-    let time = row(card, "time");
-    let change = time["now"].as_f64().unwrap() / time["before"].as_f64().unwrap() - 1.0;
-    assert!((time["change"].as_f64().unwrap() - change).abs() < 1e-12);
-    assert!(row(card, "over baseline")["now"].as_f64().unwrap() > 2.0);
-    // These records have no clocks.
-    let [why, bound] = ["why", "bound"].map(|of| card["diagnosis"][of].as_str().unwrap());
-    assert!(!why.contains("clock") && bound.contains("Warps wait"), "{why} {bound}");
 }
 
 #[test]

@@ -7,7 +7,6 @@ mod cpu;
 mod energies;
 mod explain;
 mod interrupts;
-mod limits;
 mod offdiag;
 mod outputs;
 mod records;

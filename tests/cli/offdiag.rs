@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use gpp::cli::bands;
 use gpp::problem::System;
 use gpp::record;
 use gpp::record::run::Offdiag;
@@ -162,14 +161,4 @@ fn memory_is_told_and_limited() {
     gpp().args(TINY).arg("4").assert().success().stderr(said);
     let short = contains("not enough host memory for tiny").and(contains("--host-memory allows"));
     gpp().args(TINY).args(["4", "--host-memory", "64KiB"]).assert().code(2).stderr(short);
-}
-
-#[test]
-fn bands_are_counted_from_one() {
-    assert_eq!(bands("16"), Ok(0..16));
-    assert_eq!(bands("3:3"), Ok(2..3));
-    assert_eq!(bands("5:12"), Ok(4..12));
-    for wrong in ["", "0", "0:4", "5:4", "1:", ":2", "1:2:3", "-1", "8193", "1:9999", "x"] {
-        assert!(bands(wrong).is_err(), "{wrong}");
-    }
 }

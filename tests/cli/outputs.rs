@@ -1,14 +1,17 @@
 //! Files and standard output that cannot be written, and what writing spares.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use crate::common::{fixture_path, place};
-use crate::{archived, gpp, text};
 use assert_cmd::Command;
+use gpp::record;
+use gpp::record::run::RunRecord;
 use predicates::prelude::*;
 use predicates::str::contains;
+
+use crate::common::{QUIET, fixture_path, place};
+use crate::{archived, gpp, text};
 
 const TO_JSON: [&str; 7] = ["--version", "v8", "--system", "tiny", "--device", "cpu", "--json"];
 
@@ -131,4 +134,37 @@ fn outputs_spare_inputs_links_and_permissions() {
         gpp().args(TO_JSON).arg(&link).assert().success();
         assert_eq!(mode(&real) & 0o777, 0o600);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_regular_file_is_not_waited_for() {
+    let (folder, pipe) = place("pipe.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+        let errors = [
+            gpp::problem::input_file::read(path, QUIET).err().map(|error| error.to_string()),
+            record::read::<RunRecord>(path).err().map(|error| error.to_string()),
+        ];
+        for text in errors {
+            let text = text.expect("it is no file");
+            assert!(text.starts_with(path.to_str().unwrap()), "{text}");
+            assert!(text.contains("not a regular file"), "{text}");
+        }
+        for flags in [&["--input"][..], &["table", "--from"]] {
+            let program = env!("CARGO_BIN_EXE_gpp");
+            let run = Command::new("timeout").arg("20").arg(program).args(flags).arg(path).output();
+            let run = run.unwrap();
+            let errors = String::from_utf8_lossy(&run.stderr);
+            let is_folder = path.is_dir() && flags.len() > 1;
+            let says = if is_folder { "run.json" } else { "not a regular file" };
+            assert_eq!(run.status.code(), Some(2), "{errors}");
+            assert_eq!(errors.lines().filter(|line| line.starts_with("error: ")).count(), 1);
+            assert!(errors.contains(says), "{errors}");
+        }
+    }
+    let large = folder.path().join("large.json");
+    File::create(&large).unwrap().set_len(20 << 30).unwrap();
+    let text = record::read::<RunRecord>(&large).expect_err("it is too large").to_string();
+    assert!(text.contains("21474836480 bytes, at most 1073741824"), "{text}");
 }

@@ -5,10 +5,8 @@ mod build;
 #[allow(dead_code, reason = "the build script uses all of it")]
 #[path = "../../core/build/compiler.rs"]
 mod compiler;
-mod hash;
 mod lists;
 mod names;
-mod staging;
 
 /// What two compilers wrote of a crate with a version, a tiled version and a second stage of a few lines each.
 const RECORDED: [&str; 2] =

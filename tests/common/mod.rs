@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod arrays;
+pub mod double;
 pub mod families;
 pub mod matrices;
 pub mod on_device;
@@ -89,6 +90,12 @@ pub fn fixture_path(name: &str) -> PathBuf {
 
 pub fn fixture(name: &str) -> Problem {
     gpp::problem::input_file::read(&fixture_path(name), QUIET).unwrap()
+}
+
+/// A call that has to fail says this.
+pub fn assert_fails<T>(result: gpp::error::Result<T>, says: &str) {
+    let error = result.err().expect("an error").to_string();
+    assert!(error.contains(says), "no `{says}` in `{error}`");
 }
 
 /// Which branches the terms of a made problem take.

@@ -32,30 +32,7 @@ fn downloaded<T: Pod>(
     unsafe { fetched("values", buffer.pointer().addr() as u64, length, [length, 1], stream) }
 }
 
-const PTX: &str = "
-.version 6.0
-.target sm_70
-.address_size 64
-.visible .const .align 4 .b32 offset[4];
-.visible .entry fill(.param .u64 out, .param .u32 value)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %d<4>;
-    ld.param.u64 %d0, [out];
-    ld.param.u32 %r0, [value];
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mad.lo.u32 %r4, %r1, %r2, %r3;
-    ld.const.u32 %r5, [offset];
-    add.u32 %r6, %r4, %r0;
-    add.u32 %r6, %r6, %r5;
-    cvta.to.global.u64 %d1, %d0;
-    mad.wide.u32 %d2, %r4, 4, %d1;
-    st.global.u32 [%d2], %r6;
-    ret;
-}
-";
+const PTX: &str = include_str!("../data/fill.ptx");
 
 const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse this\n";
 

@@ -5,20 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::Test;
 use crate::common::running::{Running, send};
 use crate::common::stand_in::compiled;
 use crate::common::{fixture_path, place};
 use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
-
-pub const TESTS: &[Test] = &[
-    ("an input that one rank cannot read", unreadable),
-    ("a rank without threads", without_threads),
-    ("a rank without memory", without_memory),
-    ("a rank that is killed", killed),
-    ("ranks that are asked to stop", stopped),
-    ("a launcher that is killed", launcher_killed),
-];
 
 /// Two ranks, the second of which is started in another folder.
 fn apart(first: &Path, second: &Path, arguments: &[&str]) -> Command {
@@ -37,7 +27,7 @@ fn second_by(starter: &[&str], arguments: &[&str]) -> Command {
     command
 }
 
-fn unreadable() {
+pub fn unreadable() {
     let [good, bad] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let bytes = fs::read(fixture_path("plain")).unwrap();
     fs::write(good.path().join("input.dat"), &bytes).unwrap();
@@ -52,7 +42,7 @@ const LONG: [&str; 10] =
     ["--version", "v3", "--system", "demo", "--slab", "1", "--device", "cpu", "--repeat", "10000"];
 
 /// The pool of threads that emulates blocks cannot be made, which ends in a panic.
-fn without_threads() {
+pub fn without_threads() {
     let (_folder, library) = place("no-threads.so");
     compiled("tests/data/no-threads.c", &library, &[]).unwrap();
     let preload = format!("LD_PRELOAD={}", library.display());
@@ -61,7 +51,7 @@ fn without_threads() {
         .expect(2, &["rank 1 of 2 on ", "cannot start threads"]);
 }
 
-fn without_memory() {
+pub fn without_memory() {
     let limited = "ulimit -v 600000; exec \"$@\"";
     let run = ["--version", "best", "--system", "si214", "--device", "cpu", "--quiet"];
     let run = ended(&mut second_by(&["sh", "-c", limited, "sh"], &run));
@@ -94,20 +84,20 @@ fn ends(mut run: Running, ranks: &[u32], signal: i32, says: [&str; 2]) {
     wait_for(ranks);
 }
 
-fn killed() {
+pub fn killed() {
     let (run, ranks) = under_way();
     send("KILL", &ranks[1..2]);
     ends(run, &ranks, 9, ["process rank", "signal 9"]);
 }
 
 /// They end after the slabs at hand.
-fn stopped() {
+pub fn stopped() {
     let (run, ranks) = under_way();
     send("USR1", &[run.0.id()]);
     ends(run, &ranks, 10, ["stopped by SIGUSR1 after ", ""]);
 }
 
-fn launcher_killed() {
+pub fn launcher_killed() {
     let (mut run, ranks) = under_way();
     send("KILL", &[run.0.id()]);
     assert_eq!(run.code(), None);

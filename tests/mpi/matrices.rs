@@ -1,13 +1,9 @@
 //! Σ as a matrix on several ranks: the bits of one process.
 
-use crate::Test;
 use crate::common::matrices::{PARTS, arguments, arrays, write};
 use crate::launch::{alone, ended, ranks};
 
-pub const TESTS: &[Test] =
-    &[("matrices of ranks", bits), ("matrix elements that differ from rank to rank", refused)];
-
-fn bits() {
+pub fn bits() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     write(folder.path(), 3);
@@ -27,7 +23,7 @@ fn bits() {
     }
 }
 
-fn refused() {
+pub fn refused() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     write(folders[0].path(), 3);
     write(folders[1].path(), 4);

@@ -1,15 +1,8 @@
 //! Which GPU is whose, in both layouts of a scheduler, on a stand-in for the driver's library. It has no
 //! kernels, so a run ends when it has said where its ranks are.
 
-use crate::Test;
 use crate::common::stand_in::Library;
 use crate::launch::{Ended, ended, ranks};
-
-pub const TESTS: &[Test] = &[
-    ("GPUs of a host, or one, before each rank", before_each),
-    ("devices that are named are each rank's", named),
-    ("without GPUs all are on the CPU", none),
-];
 
 fn on_gpus(count: &str, device: &str) -> Ended {
     let library = Library::stand_in().unwrap();
@@ -37,7 +30,7 @@ fn expect(run: &Ended, gpus: &[(usize, usize)]) {
     assert_eq!(places(run), expected, "{}", run.errors());
 }
 
-fn before_each() {
+pub fn before_each() {
     for device in ["gpu", "auto"] {
         expect(&on_gpus("1", device), &[(0, 0), (1, 0), (2, 0), (3, 0)]);
         expect(&on_gpus("2", device), &[(0, 0), (1, 1), (2, 0), (3, 1)]);
@@ -45,13 +38,13 @@ fn before_each() {
     }
 }
 
-fn named() {
+pub fn named() {
     expect(&on_gpus("3", "gpu:2"), &[(0, 2), (1, 2), (2, 2), (3, 2)]);
     let each = |rank| [(rank, 0), (rank, 2)];
     expect(&on_gpus("3", "gpu:0,2"), &[each(0), each(1), each(2), each(3)].concat());
 }
 
-fn none() {
+pub fn none() {
     let run = on_gpus("0", "auto");
     let places = places(&run).into_iter().map(|(rank, id, _)| (rank, id));
     assert!(places.eq((0..4).map(|at| (at, "cpu".to_string()))));

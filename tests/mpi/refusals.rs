@@ -2,17 +2,10 @@
 
 use std::fs;
 
-use crate::Test;
 use crate::common::{fixture_path, place};
 use crate::launch::{Ended, GPP, ended, mpirun, ranks};
 
-pub const TESTS: &[Test] = &[
-    ("usage", usage),
-    ("inputs", inputs),
-    ("processes that are given different tasks", different),
-];
-
-fn usage() {
+pub fn usage() {
     for (arguments, part) in [
         (&["--nonsense"][..], "--nonsense"),
         (&["--version", "v99"], "unknown version `v99`"),
@@ -24,7 +17,7 @@ fn usage() {
         .expect(3, &["no GPU to run on", "; --device cpu runs on the CPU"]);
 }
 
-fn inputs() {
+pub fn inputs() {
     let (_folder, path) = place("input.dat");
     let input = |part: &str| {
         let run = ["--version", "best", "--device", "cpu", "--input", path.to_str().unwrap()];
@@ -44,7 +37,7 @@ fn two(first: &[&str], second: &[&str]) -> Ended {
     ended(&mut command)
 }
 
-fn different() {
+pub fn different() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let run = ["--system", "demo", "--device", "cpu", "--slab", "4", "--quiet"];

@@ -2,17 +2,9 @@
 
 use serde_json::Value;
 
-use crate::Test;
 use crate::common::running::sums;
 use crate::common::{FIXTURES, fixture_path};
 use crate::launch::{alone, ended, ranks};
-
-pub const TESTS: &[Test] = &[
-    ("files, fewer G′ than ranks among them", files),
-    ("systems that are made", systems),
-    ("one group a slab", one_group_a_slab),
-    ("memory for some slabs only", streamed),
-];
 
 fn same(arguments: &[&str], numbers: &[usize]) {
     let run = [arguments, &["--device", "cpu", "--json", "-"]].concat();
@@ -48,7 +40,7 @@ fn shared(run: &Value, number: usize) {
 
 const VERSIONS: [&str; 4] = ["--version", "cpu:paired,v9,v13", "--repeat", "2"];
 
-fn files() {
+pub fn files() {
     for name in FIXTURES {
         let path = fixture_path(name);
         let input = ["--input", path.to_str().unwrap()];
@@ -56,7 +48,7 @@ fn files() {
     }
 }
 
-fn systems() {
+pub fn systems() {
     for system in ["tiny", "tiny-complex"] {
         same(&[&VERSIONS[..], &["--system", system]].concat(), &[1, 2, 3, 5]);
     }
@@ -64,7 +56,7 @@ fn systems() {
     same(&["--version", "best", "--system", "demo-complex", "--seed", "3"], &[3]);
 }
 
-fn one_group_a_slab() {
+pub fn one_group_a_slab() {
     for slab in ["3", "4", "9"] {
         let run = ["--version", "v3,v0", "--system", "tiny", "--slab", slab];
         same(&run, &[1, 2, 3, 5]);
@@ -72,7 +64,7 @@ fn one_group_a_slab() {
 }
 
 /// Slabs are made anew in each run where a rank has room for the bands and a few of them.
-fn streamed() {
+pub fn streamed() {
     let run = ["--version", "best,v9", "--system", "demo", "--host-memory", "255MiB"];
     same(&run, &[3]);
 }

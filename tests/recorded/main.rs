@@ -7,7 +7,6 @@ mod common;
 mod profile;
 mod records;
 mod report;
-mod series;
 mod sigma;
 
 use std::path::PathBuf;

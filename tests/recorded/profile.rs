@@ -164,16 +164,7 @@ fn the_papers_own_numbers() {
 }
 
 /// What stands in for ncu: it logs its arguments, and prints the recorded page where it is to read a report.
-const STUB: &str = r#"#!/bin/sh
-here=$(dirname "$0")
-echo "$@" >>"$here/log"
-case "$*" in
-    --version) echo "Version 2025.3.0.0 (build 1)" ;;
-    "--import $here/counters.ncu-rep "*"--page raw"*) cat "$here/page" ;;
-    *"--export $here/counters.ncu-rep "*) : >"$here/counters.ncu-rep" ;;
-    *) exit 9 ;;
-esac
-"#;
+const STUB: &str = include_str!("../data/ncu.sh");
 
 #[test]
 fn a_report_is_kept_and_read() {

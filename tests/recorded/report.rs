@@ -1,5 +1,4 @@
-//! Statements, tables and the page of the archived run. `tests/data/table1.txt` has the cells and notes of
-//! its table.
+//! Statements and the page of the archived run. `tests/commands/records.trycmd` has its table.
 
 use gpp::catalogue::{self, SERIES};
 use gpp::explain::version_file;
@@ -13,7 +12,7 @@ use gpp::record::{self, Profile};
 use gpp::reference::Outcome;
 use gpp::report::{self, found};
 use gpp::summary::{failure, run_text};
-use gpp::table::{self, sections};
+use gpp::table::sections;
 use gpp_core::offdiag::gpu::ALL as MATRIX_VERSIONS;
 
 use crate::archive;
@@ -25,43 +24,6 @@ fn archived() -> RunRecord {
 
 fn profiles() -> Vec<Profile> {
     profile::load(&archive("si214")).unwrap()
-}
-
-#[test]
-fn the_cells_of_the_table() {
-    let kept = std::fs::read_to_string(repository("tests/data/table1.txt")).unwrap();
-    let mut lines = Vec::new();
-    for section in &sections(&archived(), "") {
-        let cells = table::cells(section);
-        lines.extend([cells.headings].iter().chain(&cells.rows).map(|row| row.join(" | ")));
-        lines.extend(section.left_out.iter().cloned());
-        lines.extend(table::notes(section).into_iter().map(String::from));
-    }
-    assert_eq!(lines, kept.lines().collect::<Vec<_>>());
-}
-
-#[test]
-fn steps_that_go_the_other_way_are_marked() {
-    let mut run = archived();
-    let all = run.results.len();
-    let of = |run: &RunRecord, id: &str| run.results.iter().position(|r| r.version == id).unwrap();
-    let v4 = of(&run, "v4");
-    run.results[v4].times.median = 9.0;
-    // What did not pass has no row.
-    let v8 = of(&run, "v8");
-    run.results[v8].verification.outcome = Outcome::Incorrect;
-    let section = &sections(&run, "")[0];
-    assert_eq!((section.rows.len(), section.baseline), (all - 1, "v0"));
-    let row = |id: &str| section.rows.iter().find(|row| row.result.version == id).unwrap();
-    assert!(row("v4").order_differs && !row("v0").order_differs && !row("v3").order_differs);
-    assert_eq!(row("v0").over_baseline, Some(1.0));
-    // Without the paper's versions, speed-ups are over the first of the new ones; what is not counted has no rate.
-    run.results.retain(|result| catalogue::place(&result.version) > catalogue::place("v8"));
-    run.results.iter_mut().for_each(|result| result.tflops = None);
-    let new = &sections(&run, "")[0];
-    assert_eq!((new.baseline, new.rows[0].over_baseline), ("v9", Some(1.0)));
-    let headings = table::cells(new).headings;
-    assert!(headings.contains(&"over v9".to_string()) && !headings.contains(&"TFLOP/s".into()));
 }
 
 #[test]

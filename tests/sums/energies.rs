@@ -1,14 +1,20 @@
 //! Any number of energies: every version at every energy against the serial reference, and batches of
 //! energies whose sums do not depend on the others.
 
-mod cells;
-mod choice;
+use std::fs;
 
-use gpp::catalogue::{self, BackEnd, best};
-use gpp::problem::{EnergyGrid, Even, Problem, Sums};
-use gpp::reference;
+use gpp::catalogue::{self, BackEnd, best, best_for};
+use gpp::kernels::plan::Poles;
+use gpp::kernels::sigma::real::far_field;
+use gpp::kernels::sigma::{FarField, Interval as Part};
+use gpp::problem::synthesis::{self, Synthesis};
+use gpp::problem::{
+    EnergyGrid, Evaluator, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System,
+};
+use gpp::record::run::{Measurement, RunRecord};
+use gpp::{record, reference};
 
-use crate::common::{self, Kind, QUIET, made};
+use crate::common::{self, Kind, QUIET, json, made, repository};
 use crate::{check, failures_of, referenced, sums};
 
 fn at(kind: Kind, grid: EnergyGrid) -> Problem {
@@ -143,19 +149,98 @@ fn ends_of_a_grid_are_what_was_given() {
 
 #[test]
 fn energies_that_are_none() {
-    for (text, needed) in [
-        ("", "needs FROM:TO:COUNT"),
-        ("1:2:3:4", "needs FROM:TO:COUNT"),
-        ("a:2:3", "FROM needs a finite number, found `a`"),
-        ("-1e308:1e308:3", "TO − FROM needs a finite number"),
-        ("1:2:-3", "found `-3`"),
-        ("1:1:2", "several energies need FROM below TO, found 1 and 1"),
-    ] {
-        let error = text.parse::<Even>().unwrap_err().to_string();
-        assert!(error.contains(needed), "{text}: {error}");
-    }
     for energies in [vec![], vec![f64::NAN], vec![0.0; 100_001], vec![1e200]] {
         let small = made([3, 1, 2, 2], Kind::First, 1);
         assert!(common::at(&small, &EnergyGrid::Listed(energies)).is_err());
     }
+}
+
+/// Which part of a problem's terms is summed one by one where pairs are sorted, for Σ alone or not, and how many parts
+/// there are.
+fn one_by_one(problem: &Problem, alone: bool) -> (f64, usize) {
+    let nw = problem.nw();
+    let SortedCells::Real(cells) =
+        SortedCells::for_slab(problem, problem.slab(), Evaluator::Gpu, alone).unwrap()
+    else {
+        panic!("the poles are real")
+    };
+    let (every, mut left) = (problem.wx().len().div_ceil(997), 0);
+    for (at, &w) in problem.wx().iter().enumerate().step_by(every) {
+        let (occ, limits) = (problem.occ()[at / nw], problem.limits());
+        let far = |part: &Part| {
+            let both = |w, occupied| far_field(w, part, occupied, &limits);
+            if alone { FarField::alone(part, both, [w, occ]) } else { both(w, occ != 0.0) }
+        };
+        let is_left = |part: &&Part| part.low.is_nan() || far(part).is_none();
+        left += cells.parts.iter().filter(is_left).map(|part| part.end - part.begin).sum::<u32>();
+    }
+    let energies = problem.wx().len().div_ceil(every);
+    (f64::from(left) / (energies * cells.poles.len()) as f64, cells.parts.len())
+}
+
+#[test]
+fn cells_do_not_hang_on_the_number_of_energies() {
+    let cases = [("tiny", 0.03, &[6, 501, 100_000][..]), ("demo", 0.02, &[6, 501, 5000])];
+    for ((name, most, counts), alone) in
+        cases.into_iter().flat_map(|case| [(case, false), (case, true)])
+    {
+        let system = System::find(name).unwrap();
+        let synthesis = || Synthesis::new(system, 214, QUIET);
+        let found = counts.iter().map(|&count| {
+            let grid = EnergyGrid::Even(Even::new(-10.0, 10.0, count).unwrap());
+            let (part, parts) = one_by_one(&synthesis().at(&grid).load().unwrap(), alone);
+            assert!(part <= most, "{name} at {count}: {part} one by one");
+            parts as f64
+        });
+        let found: Vec<f64> = found.collect();
+        let (least, largest) =
+            found.iter().fold((f64::MAX, 0.0f64), |(a, b), &n| (a.min(n), b.max(n)));
+        assert!(largest <= 1.2 * least, "{name}: {found:?} parts");
+    }
+}
+
+#[test]
+fn a_problem_of_many_energies_has_many_batches() {
+    let problem = at(Kind::Real, even(99_999));
+    let batches = problem.batches(3);
+    assert_eq!((batches.count(), batches.nw()), (50_000, 99_999));
+    assert_eq!([0, 49_999].map(|at| batches.get(at).nw()), [2, 1]);
+}
+
+#[test]
+fn the_choice_is_the_fastest_of_archived_runs() {
+    let mut compared = 0;
+    let archive = fs::read_dir(repository("data/runs")).unwrap();
+    let folders = archive.map(|entry| entry.unwrap().path()).flat_map(|run| {
+        ["energies", "energies-wide", "energies-complex", "energies-demo-complex"]
+            .map(|name| run.join(name))
+    });
+    for path in folders.filter(|folder| folder.exists()).flat_map(|folder| json(&folder)) {
+        let Ok(run) = record::read::<RunRecord>(&path) else { continue };
+        let system = &run.system;
+        let is_any = System::find(&system.name).unwrap().complex_modes;
+        let extents = Extents { nw: system.nw(), ..System::find(&system.name).unwrap().extents() };
+        let poles = if is_any { Poles::Any } else { Poles::Real };
+        let header = synthesis::header(System::find(&system.name).unwrap(), 0);
+        let least = system.energies_ev.iter().copied().fold(f64::INFINITY, f64::min);
+        let least = system.state_ev.unwrap_or(0.0) + least;
+        let cut_bands = (0..system.nvband as usize).filter(|&n| header.e(n) > least).count();
+        let outline = Outline { extents, cut_bands, poles, keeps_order: true, lists_once: false };
+        let sorts = |result: &Measurement| result.version.starts_with("sigma:");
+        if run.results.len() > 1 && run.results.iter().any(sorts) {
+            let chosen = best_for(run.head.device.back_end(), outline);
+            // v14 is for those who ask for it: its last bits depend on slabs.
+            let is_asked =
+                |result: &&Measurement| result.version != "v14" && !result.is_sigma_alone();
+            let others = run.results.iter().filter(is_asked);
+            let times = others.map(|result| result.times.median);
+            let least = times.fold(f64::INFINITY, f64::min);
+            // No archived run has the versions that came after it.
+            let own = run.results.iter().find(|result| result.version == chosen.id());
+            let Some(time) = own.map(|own| own.times.median) else { continue };
+            assert!(time <= 1.1 * least, "{} at {outline:?}: {time} s, {least} s", chosen.id());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "{compared} records");
 }

@@ -8,35 +8,7 @@ use rayon::prelude::*;
 use twofloat::TwoFloat;
 
 use crate::common::QUIET;
-
-/// Real and imaginary part.
-type Double = [TwoFloat; 2];
-
-const ZERO: Double = [TwoFloat::from_f64(0.0); 2];
-
-fn double(z: Complex64) -> Double {
-    [z.re, z.im].map(TwoFloat::from)
-}
-
-fn plus([a, b]: Double, [c, d]: Double) -> Double {
-    [a + c, b + d]
-}
-
-fn times([a, b]: Double, [c, d]: Double) -> Double {
-    [a * c - b * d, a * d + b * c]
-}
-
-fn scaled([a, b]: Double, factor: f64) -> Double {
-    [a * factor, b * factor]
-}
-
-fn norm_sqr([a, b]: Double) -> TwoFloat {
-    a * a + b * b
-}
-
-fn over(one: Double, [c, d]: Double) -> Double {
-    times(one, [c, -d]).map(|part| part / norm_sqr([c, d]))
-}
+use crate::common::double::*;
 
 /// `ω̃/(w − ω̃)` and `ω̃/(w + ω̃)`, those of a real pole broadened within a window.
 fn quotients(w: f64, wtilde: Double, limits: &Limits) -> [Double; 2] {
@@ -45,7 +17,7 @@ fn quotients(w: f64, wtilde: Double, limits: &Limits) -> [Double; 2] {
         let x = scaled(wtilde, sign);
         let x = [x[0] + w, x[1]];
         let is_inside = window > 0.0 && norm_sqr(x) <= TwoFloat::from(limits.limittwo);
-        over(wtilde, if is_inside { [x[0], x[1] - sign * window] } else { x })
+        times(wtilde, inverse(if is_inside { [x[0], x[1] - sign * window] } else { x }))
     })
 }
 
@@ -90,8 +62,7 @@ pub fn precisely(problem: &Problem) -> Evaluation {
     let columns: Vec<_> = (0..slab.len()).into_par_iter().map(column).collect();
     let mut evaluation = evaluate(problem, QUIET).unwrap();
     let total = |part: usize, iw: usize| {
-        let [re, im] = columns.iter().fold(ZERO, |sum, column| plus(sum, column[iw][part]));
-        Complex64::new(re.into(), im.into())
+        rounded(columns.iter().fold(ZERO, |sum, column| plus(sum, column[iw][part])))
     };
     evaluation.sums.asx = (0..nw).map(|iw| total(0, iw)).collect();
     evaluation.sums.ach = (0..nw).map(|iw| total(1, iw)).collect();
