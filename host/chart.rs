@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::output::replace;
 use crate::record::run::{Sigma, SigmaRow, UNIT};
 use crate::record::{Ceilings, Profile};
-use crate::roofline::{LEVELS, MemoryLevel, Point, point};
+use crate::record::{LEVELS, MemoryLevel, Point, point};
 
 /// The viewer's own font.
 const FONT: &str = "sans-serif";

@@ -512,10 +512,6 @@ pub struct GenerateArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub devices: DeviceArgs,
-
-    /// Write JSON instead of text: to FILE, or without FILE to standard output
-    #[arg(short, long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub json: Option<PathBuf>,
 }
 
 #[derive(Args)]

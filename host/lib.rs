@@ -25,7 +25,6 @@ pub mod ranks;
 pub mod record;
 pub mod reference;
 pub mod report;
-pub mod roofline;
 pub mod run;
 pub mod setup;
 pub mod sigma;

@@ -5,19 +5,18 @@ use std::io::{self, Write};
 use gpp_core::offdiag::gpu::{ALL, MatrixVersion};
 use gpp_cpu::pool::{CpuTeam, DefaultThreads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
-use serde::Serialize;
 
 use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
-use crate::devices::{ComputeCapability, Device, DeviceInfo, KernelInfo};
-use crate::error::{Error, Result, invalid};
-use crate::output::{Progress, check, print, write_text};
+use crate::devices::{ComputeCapability, Device, KernelInfo};
+use crate::error::{Error, invalid};
+use crate::output::{Progress, check, print};
 use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
 use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
 use crate::problem::{EnergyGrid, System};
 use crate::ranks::Alone;
-use crate::record::{PROGRAM, Provenance, plain};
+use crate::record::{PROGRAM, Provenance};
 use crate::reference;
 use crate::session::MemoryLimits;
 use crate::setup::{self, ProblemInput, ProblemSource};
@@ -31,11 +30,17 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
         let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
         return Err(invalid(origin, what).into());
     }
-    let info = device_info(device)?;
-    match &args.json {
-        Some(path) => write_text(path, &plain(&info))?,
-        None => print(|to| info_text(to, &info))?,
+    let mut kernels = Vec::new();
+    for gpu in catalogue::for_gpus() {
+        for kernel in gpu.kernels {
+            for entry in kernel.entries {
+                let info = device.kernel(kernel, entry)?;
+                let (energies, threads) = (entry.energies, kernel.threads);
+                kernels.push(KernelLine { change: gpu.version.change, energies, threads, info });
+            }
+        }
     }
+    print(|to| info_text(to, device, &kernels))?;
     Ok(true)
 }
 
@@ -60,7 +65,7 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
             "has too many terms to evaluate reference values now; they are stored for seed \
              {DEFAULT_SEED} and the system's own energies"
         );
-        invalid(source.name(), what)
+        invalid(problem.name(), what)
     })?;
     if problem.header().nend > MINI_APPS_ENERGIES {
         progress.say(format_args!(
@@ -86,121 +91,56 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What `gpp info --json` writes.
-#[derive(Serialize)]
-struct Info {
-    schema: u32,
-    program: String,
-    provenance: Provenance,
-    device: DeviceInfo,
-    no_gpu: Option<String>,
-    no_kernels: Option<String>,
-    cpu: Option<CpuInfo>,
-    kernels: Vec<KernelLine>,
-}
-
-#[derive(Serialize)]
-struct CpuInfo {
-    /// Threads of versions that run one per core.
-    cores: usize,
-    threads: usize,
-    /// The flag or variable that set their number, if any.
-    threads_by: Option<&'static str>,
-    /// SIMD levels, the widest last, and the one in use.
-    levels: Vec<String>,
-    level: String,
-}
-
-#[derive(Serialize)]
 struct KernelLine {
-    version: String,
-    #[serde(skip)]
-    change: String,
-    /// Null in a build without kernels.
-    hash: Option<String>,
+    change: &'static str,
     energies: u32,
-    threads_per_block: u32,
-    #[serde(flatten)]
+    threads: u32,
     info: KernelInfo,
-}
-
-const SCHEMA: u32 = 1;
-
-fn device_info(device: &dyn Device) -> Result<Info> {
-    let mut kernels = Vec::new();
-    for gpu in catalogue::for_gpus() {
-        for kernel in gpu.kernels {
-            for entry in kernel.entries {
-                let info = device.kernel(kernel, entry)?;
-                kernels.push(KernelLine {
-                    version: gpu.id().into(),
-                    change: gpu.version.change.into(),
-                    hash: gpu::hash(&info.symbol),
-                    energies: entry.energies,
-                    threads_per_block: kernel.threads,
-                    info,
-                });
-            }
-        }
-    }
-    Ok(Info {
-        schema: SCHEMA,
-        program: PROGRAM.into(),
-        provenance: Provenance::now(device.info()),
-        device: device.info().clone(),
-        no_gpu: match Gpu::count() {
-            Err(Error::NoGpu { why }) => Some(why),
-            _ => None,
-        },
-        no_kernels: NO_KERNELS.map(str::to_string),
-        cpu: device.cpu().map(|(level, team)| cpu(level, team)),
-        kernels,
-    })
-}
-
-fn cpu(level: Level, team: &CpuTeam) -> CpuInfo {
-    let by_flag = team.is_set().then_some("--threads");
-    CpuInfo {
-        cores: team.count(DefaultThreads::Cores),
-        threads: team.count(DefaultThreads::All),
-        threads_by: by_flag.or_else(|| of_environment().map(|_| VARIABLE)),
-        levels: Level::available().into_iter().map(|level| level.to_string()).collect(),
-        level: level.to_string(),
-    }
 }
 
 fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
 }
 
-fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
+fn info_text(to: &mut dyn Write, device: &dyn Device, kernels: &[KernelLine]) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
-    let (device, provenance) = (&info.device, &info.provenance);
-    let is_gpu = device.back_end() == BackEnd::Gpu;
-    let threads = |cpu: &CpuInfo| match cpu.threads_by {
-        Some(by) => format!("{} threads, by {by}", cpu.threads),
-        None => format!("{}, {} threads", cpu.cores, cpu.threads),
+    let (info, provenance) = (device.info(), Provenance::now(device.info()));
+    let is_gpu = info.back_end() == BackEnd::Gpu;
+    let threads = |team: &CpuTeam| {
+        let by = team.is_set().then_some("--threads");
+        let count = team.count(DefaultThreads::All);
+        match by.or_else(|| of_environment().map(|_| VARIABLE)) {
+            Some(by) => format!("{count} threads, by {by}"),
+            None => format!("{}, {count} threads", team.count(DefaultThreads::Cores)),
+        }
     };
-    let vectors = |cpu: &CpuInfo| format!("{} of {}", cpu.level, cpu.levels.join(", "));
-    let kernels = info.no_kernels.as_ref().map(|why| format!("none: {why}"));
+    let vectors = |level| {
+        let levels: Vec<&str> = Level::available().into_iter().map(Level::name).collect();
+        format!("{level} of {}", levels.join(", "))
+    };
+    let no_gpu = match Gpu::count() {
+        Err(Error::NoGpu { why }) => Some(why),
+        _ => None,
+    };
+    let in_program = NO_KERNELS.map_or_else(
+        || format!("{}, PTX for sm_70 and later", kernels.len()),
+        |why| format!("none: {why}"),
+    );
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
-        ("device", Some(format!("{}: {}", device.id, device.name))),
-        ("driver", device.driver.clone()),
-        ("compute capability", device.compute_capability.map(String::from)),
-        ("FP64 : FP32", device.single_over_double.map(|ratio| format!("1/{ratio}"))),
-        ("multiprocessors", is_gpu.then(|| device.multiprocessors.to_string())),
-        ("cores", info.cpu.as_ref().map(threads)),
-        ("vectors", info.cpu.as_ref().map(vectors)),
-        ("highest clock", device.clock_mhz.map(|clock| format!("{clock} MHz"))),
-        ("memory", Some(format!("{:.1} GiB", device.memory_bytes as f64 / f64::from(1 << 30)))),
-        ("no GPU", info.no_gpu.clone()),
-        (
-            "GPU kernels",
-            kernels.or(Some(format!("{}, PTX for sm_70 and later", info.kernels.len()))),
-        ),
+        ("device", Some(format!("{}: {}", info.id, info.name))),
+        ("driver", info.driver.clone()),
+        ("compute capability", info.compute_capability.map(String::from)),
+        ("FP64 : FP32", info.single_over_double.map(|ratio| format!("1/{ratio}"))),
+        ("multiprocessors", is_gpu.then(|| info.multiprocessors.to_string())),
+        ("cores", device.cpu().map(|(_, team)| threads(team))),
+        ("vectors", device.cpu().map(|(level, _)| vectors(level))),
+        ("highest clock", info.clock_mhz.map(|clock| format!("{clock} MHz"))),
+        ("memory", Some(format!("{:.1} GiB", info.memory_bytes as f64 / f64::from(1 << 30)))),
+        ("no GPU", no_gpu),
+        ("GPU kernels", Some(in_program)),
         ("kernels by", Some(unknown(&provenance.kernels_by))),
-        ("program", Some(format!("{}, {by}, commit {commit}", info.program))),
+        ("program", Some(format!("{PROGRAM}, {by}, commit {commit}"))),
     ];
     for (what, text) in &lines {
         if let Some(text) = text {
@@ -211,15 +151,15 @@ fn info_text(to: &mut dyn Write, info: &Info) -> io::Result<()> {
         &[
             ("kernel", &|line: &&KernelLine| line.info.symbol.clone()),
             ("energies", &|line: &&KernelLine| line.energies.to_string()),
-            ("threads", &|line: &&KernelLine| line.threads_per_block.to_string()),
+            ("threads", &|line: &&KernelLine| line.threads.to_string()),
             ("registers", &|line: &&KernelLine| or_dash(line.info.registers)),
             ("local [B]", &|line: &&KernelLine| or_dash(line.info.local_bytes)),
             ("shared [B]", &|line: &&KernelLine| or_dash(line.info.shared_bytes)),
             ("warps/SM", &|line: &&KernelLine| or_dash(line.info.warps_per_sm)),
-            ("what it changes", &|line: &&KernelLine| line.change.clone()),
+            ("what it changes", &|line: &&KernelLine| line.change.into()),
         ],
-        // Without a GPU nothing is known of them but their names, which `--json` has.
-        info.kernels.iter().filter(|_| is_gpu),
+        // Without a GPU nothing is known of them but their names.
+        kernels.iter().filter(|_| is_gpu),
     )
     .print(to)
 }

@@ -15,7 +15,7 @@ use crate::devices::{Advance, Control, Device, gpu};
 use crate::engine::{Calculation, Engine};
 use crate::error::Result;
 use crate::output::STOP;
-use crate::problem::{Problem, Sums};
+use crate::problem::Sums;
 use crate::record::run::{DerivativeResult, LoadBalance, Measurement, Times};
 use crate::record::{ClockAndPower, Repetition, Span};
 use crate::reference::{Outcome, Reference, verify_version};
@@ -96,72 +96,46 @@ pub fn measure(
     if !deterministic && verification.outcome != Outcome::Incorrect {
         verification.outcome = Outcome::Nondeterministic;
     }
-    let mut result = Measurement {
+    // The last batch may have fewer energies and another kernel.
+    let kernel = version.first(problem.outline());
+    let known = kernel.map(|(launch, nw)| device.kernel(launch, entry(launch, nw))).transpose()?;
+    let symbol = known.as_ref().map(|known| known.symbol.clone());
+    let counted = kernel.filter(|_| derivative.is_none());
+    let flops = counted.and_then(|(launch, _)| {
+        Some(flops_per_term(version.id(), launch.poles)? * problem.terms() as f64)
+    });
+    let on_cpu = version.cpu().zip(device.cpu());
+    Ok(Measurement {
         version: version.id().into(),
         device: device.info().id.clone(),
         emulated: version.back_end() != device.back_end(),
-        times,
         clock_and_power: state,
         // Of several devices only the first is sampled.
         energy_j: energy_j.filter(|_| load_balance.is_none()),
-        flops: None,
-        tflops: None,
-        kernel: None,
-        kernel_hash: None,
-        registers: None,
-        local_bytes: None,
-        warps_per_sm: None,
-        threads_per_block: None,
+        flops,
+        tflops: flops.map(|flops| flops / times.median / 1e12),
+        times,
+        kernel_hash: symbol
+            .as_deref()
+            .filter(|_| device.back_end() == BackEnd::Gpu)
+            .and_then(gpu::hash),
+        kernel: symbol,
+        registers: known.as_ref().and_then(|known| known.registers),
+        local_bytes: known.as_ref().and_then(|known| known.local_bytes),
+        warps_per_sm: known.as_ref().and_then(|known| known.warps_per_sm),
+        threads_per_block: kernel.map(|(launch, _)| launch.threads),
         blocks,
-        simd: None,
-        threads: None,
+        simd: on_cpu.map(|(cpu, (level, _))| cpu.level(level).to_string()),
+        threads: on_cpu.map(|(cpu, (_, team))| team.count(cpu.threads) as u32),
         sums,
-        derivative: derivative.map(DerivativeResult::new),
+        derivative: derivative.map(|values| DerivativeResult { values, max_rel_error: None }),
         error_bound,
         error_found,
         sample,
         deterministic,
         load_balance,
         verification,
-    };
-    describe(&mut result, version, device, problem)?;
-    Ok(result)
-}
-
-fn describe(
-    result: &mut Measurement,
-    version: Version,
-    device: &dyn Device,
-    problem: &Problem,
-) -> Result<()> {
-    match version {
-        Version::Gpu(gpu) => {
-            // The last batch may have fewer energies and another kernel.
-            let (launch, nw) = version.first(problem.outline()).expect("it is for GPUs");
-            let known = device.kernel(launch, entry(launch, nw))?;
-            if device.back_end() == BackEnd::Gpu {
-                result.kernel_hash = gpu::hash(&known.symbol);
-            }
-            if let Some(per_term) = flops_per_term(gpu.id(), launch.poles)
-                && result.derivative.is_none()
-            {
-                let flops = per_term * problem.terms() as f64;
-                result.flops = Some(flops);
-                result.tflops = Some(flops / result.times.median / 1e12);
-            }
-            result.threads_per_block = Some(launch.threads);
-            result.registers = known.registers;
-            result.local_bytes = known.local_bytes;
-            result.warps_per_sm = known.warps_per_sm;
-            result.kernel = Some(known.symbol);
-        }
-        Version::Cpu(cpu) => {
-            let (level, team) = device.cpu().expect("it ran on a CPU");
-            result.simd = Some(cpu.level(level).to_string());
-            result.threads = Some(team.count(cpu.threads) as u32);
-        }
-    }
-    Ok(())
+    })
 }
 
 /// Equal as bits, so that NaN equals itself.

@@ -46,16 +46,6 @@ impl ProblemSource {
         Ok(ProblemSource { input, energies, time_ordered: args.time_ordered()? })
     }
 
-    /// Name of the system, or of the file without its extension.
-    pub fn name(&self) -> String {
-        match &self.input {
-            ProblemInput::System(system, _) => system.name.clone(),
-            ProblemInput::File(path) => {
-                path.file_stem().unwrap_or_default().to_string_lossy().into()
-            }
-        }
-    }
-
     /// The flags by which a run of this program has the same problem.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut flags: Vec<OsString> = match &self.input {

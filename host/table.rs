@@ -69,7 +69,6 @@ pub fn published(version: &str, system: &str) -> Option<Published> {
 pub struct Section {
     pub series: &'static str,
     pub title: String,
-    pub system: String,
     pub baseline: &'static str,
     pub rows: Vec<TableRow>,
     /// What did not pass, and what an interrupt left out.
@@ -137,7 +136,7 @@ pub fn sections(run: &RunRecord, from: &str) -> Vec<Section> {
             });
         }
         let title = format!("{system} on {}: {}{emulated}{from}", device.id, device.name);
-        Section { series, title, system: system.clone(), baseline, rows, left_out }
+        Section { series, title, baseline, rows, left_out }
     };
     let mut sections: Vec<Section> = by_series(&run.results).into_iter().map(section).collect();
     if let (false, Some(last)) = (run.head.complete, sections.last_mut()) {

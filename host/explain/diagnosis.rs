@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::profile::ncu::STALLS;
 use crate::record::run::{self, Measurement};
 use crate::record::{Ceilings, ELIGIBLE, Profile};
-use crate::roofline::{LEVELS, MemoryLevel};
+use crate::record::{LEVELS, MemoryLevel};
 
 #[derive(Clone, Copy)]
 pub struct Side<'a> {

@@ -19,7 +19,7 @@ use crate::output;
 use crate::profile::Measured;
 use crate::record::run::Measurement;
 use crate::record::{self, ELIGIBLE, Profile};
-use crate::roofline::{MemoryLevel, share_of_peak};
+use crate::record::{MemoryLevel, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {

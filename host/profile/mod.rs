@@ -14,7 +14,6 @@ use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::ranks::Alone;
 use crate::record::run::{RunRecord, SystemInfo};
 use crate::record::{self, Ceilings, Profile, text};
-use crate::roofline;
 use crate::run::{RunPlan, record_of, reported, run_versions};
 use crate::session::{MemoryLimits, Session};
 use crate::setup::ProblemSource;
@@ -31,7 +30,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
     };
     let problem = source.load(progress)?;
     require_same(folder, problem.name(), problem.nw())?;
-    let ceilings = roofline::ceilings(gpu)?;
+    let ceilings = Ceilings::measured_on(gpu)?;
     let plan = RunPlan { versions: versions.to_vec(), compares: true, ..RunPlan::default() };
     let slabs = Slabs::from(&problem);
     let mut run = record_of(&session, slabs, &plan);

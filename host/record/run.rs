@@ -9,7 +9,7 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
 use crate::engine::{Sample, WorkerStats};
-use crate::problem::{Problem, Sums};
+use crate::problem::{Problem, Sums, pairs};
 use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
 use crate::reference::{Evaluation, Outcome, Verification, matrix, verify_derivative};
 
@@ -125,7 +125,7 @@ impl Measurement {
     /// Compares the derivative, if there is one, with the definition's. The result passes if both do.
     pub fn verify_derivative(&mut self, problem: &Problem, expected: Option<&Evaluation>) {
         let Some(derivative) = &mut self.derivative else { return };
-        let verification = verify_derivative(problem, &derivative.values(), expected);
+        let verification = verify_derivative(problem, &derivative.values, expected);
         derivative.max_rel_error = verification.max_rel_error;
         if verification.outcome != Outcome::Passed && self.passed() {
             self.verification = verification;
@@ -144,23 +144,11 @@ impl Measurement {
 /// The derivative of Σ with respect to ω at each energy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DerivativeResult {
-    /// Real and imaginary parts, in the unit of `vcoul` per eV; NaN is null.
-    pub values: Vec<[Option<f64>; 2]>,
+    /// In the unit of `vcoul` per eV; NaN is null.
+    #[serde(with = "pairs")]
+    pub values: Vec<Complex64>,
     /// Largest error relative to Σ|terms| of the derivative; null if it was not compared.
     pub max_rel_error: Option<f64>,
-}
-
-impl DerivativeResult {
-    pub fn new(derivative: Vec<Complex64>) -> DerivativeResult {
-        let number = |part: f64| part.is_finite().then_some(part);
-        let values = derivative.iter().map(|z| [z.re, z.im].map(number)).collect();
-        DerivativeResult { values, max_rel_error: None }
-    }
-
-    pub fn values(&self) -> Vec<Complex64> {
-        let number = |part: &Option<f64>| part.unwrap_or(f64::NAN);
-        self.values.iter().map(|[re, im]| Complex64::new(number(re), number(im))).collect()
-    }
 }
 
 /// The dimensions of a problem: a built-in system or a file.
@@ -386,7 +374,7 @@ impl<'a> Sigma<'a> {
         let fastest = run.fastest_of(|result| !result.is_sigma_alone()).or(run.fastest());
         let result = fastest.or(run.results.first())?;
         let state = run.system.state_ev.unwrap_or(0.0);
-        let rates = result.derivative.as_ref().map(DerivativeResult::values);
+        let rates = result.derivative.as_ref().map(|derivative| &derivative.values);
         let row = |(iw, ((&shown_ev, &sx), &ch)): (usize, ((&f64, &Complex64), &Complex64))| {
             let derivative = rates.as_ref().map(|rates| rates[iw]);
             SigmaRow { shown_ev, omega_ev: state + shown_ev, sx, ch, derivative }

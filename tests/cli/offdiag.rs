@@ -158,7 +158,7 @@ fn elements_are_summed_at_the_bands_own_energies() {
 #[test]
 fn memory_is_told_and_limited() {
     let said = contains("of the host's memory in addition to the problem");
-    gpp().args(TINY).arg("4").assert().success().stderr(said);
+    gpp().args(TINY).arg("4:4").assert().success().stderr(said);
     let short = contains("not enough host memory for tiny").and(contains("--host-memory allows"));
     gpp().args(TINY).args(["4", "--host-memory", "64KiB"]).assert().code(2).stderr(short);
 }

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assert_cmd::Command;
 use gpp::record;
 use gpp::record::run::RunRecord;
 use predicates::prelude::*;
@@ -50,7 +49,7 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
 }
 
 fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gpp"));
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("gpp"));
     command.args(arguments).stdout(stdout).stderr(Stdio::piped());
     let output = command.output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -100,7 +99,7 @@ fn standard_output_that_is_full_or_closed() {
 fn a_file_beyond_the_limit_leaves_nothing() {
     let (dir, path) = place("demo.dat");
     let script = "ulimit -f 100; exec \"$0\" generate --system demo --quiet --output \"$1\"";
-    let mut command = Command::new("sh");
+    let mut command = assert_cmd::Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_gpp")]).arg(path);
     command.assert().code(2).stderr(contains("demo.dat: cannot write: File too large"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);

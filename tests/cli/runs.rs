@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{fixture_path, place};
-use crate::{archived, gpp, json, parsed, printed, text};
+use crate::{archived, gpp, json, parsed, text};
 use gpp::catalogue::{self, BackEnd, Version};
 use gpp::record;
 use gpp::record::run::{RunRecord, Times};
@@ -77,14 +77,6 @@ fn wrong_reference_sums_exit_with_1() {
     let run = gpp().args(["-v", "v5", "-d", "cpu", "-i"]).arg(&path).assert().code(1);
     run.stdout(contains("INCORRECT"))
         .stderr(contains("v5: incorrect: SX − X at energy 1 of 2 (+0 eV "));
-}
-
-#[test]
-fn info_lists_every_kernel() {
-    gpp().args(["info", "--device", "cpu"]).assert().success().stdout(contains("gpp_v0").not());
-    let info = printed(gpp().args(["info", "--device", "cpu", "--json"]));
-    let mut kernels = catalogue::for_gpus().flat_map(|version| version.kernels);
-    assert!(kernels.all(|kernel| kernel.entries.iter().all(|of| info.contains(of.symbol))));
 }
 
 #[test]

@@ -226,5 +226,5 @@ fn a_section_of_a_file_is_a_source_of_its_own() {
         "use a::B;\n\npub mod v0 {\n    //! v0: one.\n    fn f() {\n    }\n}\n\nconst C: u8 = 0;\n";
     let own = ("p.rs".to_string(), "use a::B;\n\n\nconst C: u8 = 0;\n".to_string());
     let v0 = ("p.rs#v0".to_string(), "//! v0: one.\nfn f() {\n}\n".to_string());
-    assert_eq!(commit::sources::sections("p.rs", text), [own, v0]);
+    assert_eq!(commit::sections("p.rs", text), [own, v0]);
 }

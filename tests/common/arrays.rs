@@ -62,15 +62,15 @@ pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {
 
 /// Arrays of any size, made without a thread and without a problem. Real poles, some at an energy.
 pub struct Arrays {
-    wtilde: Vec<Complex64>,
-    eps: Vec<Complex64>,
-    vcoul: Vec<f64>,
-    inv_igp_index: Vec<i32>,
-    indinv: Vec<i32>,
+    pub wtilde: Vec<Complex64>,
+    pub eps: Vec<Complex64>,
+    pub vcoul: Vec<f64>,
+    pub inv_igp_index: Vec<i32>,
+    pub indinv: Vec<i32>,
     /// Of all bands l and n.
-    elements: Vec<Complex64>,
-    e: Vec<f64>,
-    occ: Vec<f64>,
+    pub elements: Vec<Complex64>,
+    pub e: Vec<f64>,
+    pub occ: Vec<f64>,
     pub omega: Vec<f64>,
 }
 

@@ -1,33 +1,16 @@
 //! The time-ordered formula against its definition, on the arrays as they are given.
 
 use gpp::catalogue;
-use gpp_core::{
-    Bands, Calculator, Formula, MatrixBands, MatrixRef, Placed, Precision, Screening, State,
-};
+use gpp_core::{Calculator, Formula, Placed, Precision, State};
 use num_complex::Complex64;
 use twofloat::TwoFloat;
 
+use crate::common::arrays::Arrays;
 use crate::common::double::*;
 use crate::common::{Random, assert_fails};
 
 const NG: usize = 8;
 const NGPOWN: usize = 8;
-
-/// The arrays of a call, whose poles are real if η is to stay the only broadening; `aqsm` is `aqsn`.
-struct Call {
-    /// Columns of a G′.
-    poles: usize,
-    inv_igp_index: Vec<i32>,
-    wtilde: Vec<Complex64>,
-    eps: Vec<Complex64>,
-    vcoul: Vec<f64>,
-    aqs: Vec<Complex64>,
-    e: Vec<f64>,
-    occ: Vec<f64>,
-    omega: Vec<f64>,
-}
-
-const INDICES: [i32; NG] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 const fn broad(eta: f64) -> Formula {
     Formula::TimeOrdered { eta, window: 0.0 }
@@ -37,107 +20,92 @@ const fn windowed(window: f64) -> Formula {
     Formula::TimeOrdered { eta: 0.0, window }
 }
 
-impl Call {
-    /// Some poles at ± the energies above a band, one at nothing and one that is static.
-    fn new(nw: usize, are_real: bool, poles: usize, seed: u64) -> Call {
-        let mut r = Random::of(seed);
-        let e: Vec<f64> = (0..13).map(|_| r.between(-12.0, 12.0)).collect();
-        let step = 0.5 + 0.3 * f64::from(are_real);
-        let mut omega: Vec<f64> = (0..nw).map(|iw| e[2] + step * iw as f64).collect();
-        if nw > 3 {
-            omega.iter_mut().for_each(|omega| *omega += r.between(-0.1, 0.1));
-        }
-        let mut wtilde: Vec<Complex64> = (0..NG * NGPOWN)
-            .map(|pair| match (pair, pair % 3) {
-                (0, _) => Complex64::ZERO,
-                (1, _) => 1e12.into(),
-                (2..5, _) => (omega[0] - e[pair]).abs().into(),
-                (_, 0) if !are_real => Complex64::new(r.between(0.1, 9.0), r.between(-3.0, 3.0)),
-                (_, 1) if !are_real => Complex64::new(0.0, r.between(-9.0, 9.0)),
-                _ => r.between(0.3, 20.0).into(),
-            })
-            .collect();
-        wtilde[5] += if are_real { 0.0 } else { 0.1 } * Complex64::I;
-        let occ = (0..e.len()).map(|n| [1.0, 0.0, 1.0, 0.37, 0.0][n % 5]).collect();
-        let inv_igp_index = (0..NGPOWN).map(|column| (column / poles) as i32 + 1).collect();
-        Call {
-            poles,
-            inv_igp_index,
-            wtilde,
-            eps: (0..NG * NGPOWN).map(|_| r.complex()).collect(),
-            vcoul: (0..NG).map(|_| r.between(0.1, 2.0)).collect(),
-            aqs: (0..NG * e.len()).map(|_| r.complex()).collect(),
-            e,
-            occ,
-            omega,
-        }
+/// The arrays of a call, with so many columns of a G′; `aqsm` is `aqsn`. Poles are real if η is to stay the only broadening;
+/// some are at ± the energies above a band, one at nothing and one is static.
+fn call(nw: usize, are_real: bool, poles: usize, seed: u64) -> Arrays {
+    let mut r = Random::of(seed);
+    let e: Vec<f64> = (0..13).map(|_| r.between(-12.0, 12.0)).collect();
+    let step = 0.5 + 0.3 * f64::from(are_real);
+    let mut omega: Vec<f64> = (0..nw).map(|iw| e[2] + step * iw as f64).collect();
+    if nw > 3 {
+        omega.iter_mut().for_each(|omega| *omega += r.between(-0.1, 0.1));
     }
-
-    fn screening(&self) -> Screening<'_> {
-        let [wtilde, eps] = [&self.wtilde, &self.eps].map(|array| MatrixRef::Host(array));
-        let Call { vcoul, inv_igp_index, .. } = self;
-        Screening { wtilde, eps, vcoul, inv_igp_index, indinv: &INDICES }
-    }
-
-    fn bands(&self) -> Bands<'_> {
-        let aqs = MatrixRef::Host(&self.aqs);
-        Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &self.e, occ: &self.occ }
-    }
-
-    /// Σ at each energy in double-double numbers, and the sizes of all terms of Σ alone, and of SX − X and CH.
-    fn expected(&self, eta: f64, window: f64) -> Vec<(Complex64, [f64; 2])> {
-        self.expected_of(eta, window, |quotient| quotient)
-    }
-
-    /// The same of another function of each quotient.
-    fn expected_of(
-        &self,
-        eta: f64,
-        window: f64,
-        of: impl Fn(Double) -> Double,
-    ) -> Vec<(Complex64, [f64; 2])> {
-        let of_energy = |&omega: &f64| {
-            let (mut sum, mut sizes) = (ZERO, [0.0; 2]);
-            for (n, (&e, &f)) in self.e.iter().zip(&self.occ).enumerate() {
-                let (w, aqs) = (omega - e, &self.aqs[n * NG..][..NG]);
-                for (pair, (&pole, &eps)) in self.wtilde.iter().zip(&self.eps).enumerate() {
-                    // Without either there is no term at w = ω̃, and no p at w = −ω̃.
-                    let is_bare =
-                        |w: f64| (eta, window) == (0.0, 0.0) && pole == Complex64::from(w);
-                    if pole == Complex64::ZERO || is_bare(w) {
-                        continue;
-                    }
-                    let (ig, igp) = (pair % NG, pair / NG / self.poles);
-                    let factor = [0.5 * self.vcoul[igp], 1.0].map(Complex64::from);
-                    let factor = factor.into_iter().chain([aqs[igp].conj(), aqs[ig], pole, eps]);
-                    let factor = factor.map(double).reduce(times).unwrap();
-                    let quotient = |sign: f64| {
-                        let re = TwoFloat::new_add(w, sign * pole.re);
-                        let is_inside =
-                            window > 0.0 && re * re <= TwoFloat::new_mul(window, window);
-                        let width = if is_inside { window } else { eta };
-                        of(inverse([re, TwoFloat::new_sub(sign * pole.im, sign * width)]))
-                    };
-                    let (q, p) = (quotient(-1.0), quotient(1.0));
-                    let p = if is_bare(-w) { q } else { p };
-                    let part = |part: usize| (q[part] - f * q[part]) + f * p[part];
-                    let term = times(factor, [part(0), part(1)]);
-                    let size = |q_part: f64| {
-                        rounded(factor).norm()
-                            * (q_part * rounded(q).norm() + f * rounded(p).norm())
-                    };
-                    sizes = [sizes[0] + size(1.0 - f), sizes[1] + size(1.0 + f)];
-                    sum = plus(sum, term);
-                }
-            }
-            (rounded(sum), sizes)
-        };
-        self.omega.iter().map(of_energy).collect()
+    let mut wtilde: Vec<Complex64> = (0..NG * NGPOWN)
+        .map(|pair| match (pair, pair % 3) {
+            (0, _) => Complex64::ZERO,
+            (1, _) => 1e12.into(),
+            (2..5, _) => (omega[0] - e[pair]).abs().into(),
+            (_, 0) if !are_real => Complex64::new(r.between(0.1, 9.0), r.between(-3.0, 3.0)),
+            (_, 1) if !are_real => Complex64::new(0.0, r.between(-9.0, 9.0)),
+            _ => r.between(0.3, 20.0).into(),
+        })
+        .collect();
+    wtilde[5] += if are_real { 0.0 } else { 0.1 } * Complex64::I;
+    let occ = (0..e.len()).map(|n| [1.0, 0.0, 1.0, 0.37, 0.0][n % 5]).collect();
+    let inv_igp_index = (0..NGPOWN).map(|column| (column / poles) as i32 + 1).collect();
+    Arrays {
+        inv_igp_index,
+        indinv: (1..=NG as i32).collect(),
+        wtilde,
+        eps: (0..NG * NGPOWN).map(|_| r.complex()).collect(),
+        vcoul: (0..NG).map(|_| r.between(0.1, 2.0)).collect(),
+        elements: (0..NG * e.len()).map(|_| r.complex()).collect(),
+        e,
+        occ,
+        omega,
     }
 }
 
+/// Σ at each energy in double-double numbers, and the sizes of all terms of Σ alone, and of SX − X and CH.
+fn expected(call: &Arrays, eta: f64, window: f64) -> Vec<(Complex64, [f64; 2])> {
+    expected_of(call, eta, window, |quotient| quotient)
+}
+
+/// The same of another function of each quotient.
+fn expected_of(
+    call: &Arrays,
+    eta: f64,
+    window: f64,
+    of: impl Fn(Double) -> Double,
+) -> Vec<(Complex64, [f64; 2])> {
+    let of_energy = |&omega: &f64| {
+        let (mut sum, mut sizes) = (ZERO, [0.0; 2]);
+        for (n, (&e, &f)) in call.e.iter().zip(&call.occ).enumerate() {
+            let (w, aqs) = (omega - e, &call.elements[n * NG..][..NG]);
+            for (pair, (&pole, &eps)) in call.wtilde.iter().zip(&call.eps).enumerate() {
+                // Without either there is no term at w = ω̃, and no p at w = −ω̃.
+                let is_bare = |w: f64| (eta, window) == (0.0, 0.0) && pole == Complex64::from(w);
+                if pole == Complex64::ZERO || is_bare(w) {
+                    continue;
+                }
+                let (ig, igp) = (pair % NG, call.inv_igp_index[pair / NG] as usize - 1);
+                let factor = [0.5 * call.vcoul[igp], 1.0].map(Complex64::from);
+                let factor = factor.into_iter().chain([aqs[igp].conj(), aqs[ig], pole, eps]);
+                let factor = factor.map(double).reduce(times).unwrap();
+                let quotient = |sign: f64| {
+                    let re = TwoFloat::new_add(w, sign * pole.re);
+                    let is_inside = window > 0.0 && re * re <= TwoFloat::new_mul(window, window);
+                    let width = if is_inside { window } else { eta };
+                    of(inverse([re, TwoFloat::new_sub(sign * pole.im, sign * width)]))
+                };
+                let (q, p) = (quotient(-1.0), quotient(1.0));
+                let p = if is_bare(-w) { q } else { p };
+                let part = |part: usize| (q[part] - f * q[part]) + f * p[part];
+                let term = times(factor, [part(0), part(1)]);
+                let size = |q_part: f64| {
+                    rounded(factor).norm() * (q_part * rounded(q).norm() + f * rounded(p).norm())
+                };
+                sizes = [sizes[0] + size(1.0 - f), sizes[1] + size(1.0 + f)];
+                sum = plus(sum, term);
+            }
+        }
+        (rounded(sum), sizes)
+    };
+    call.omega.iter().map(of_energy).collect()
+}
+
 fn found(
-    call: &Call,
+    call: &Arrays,
     calculator: &Calculator,
     placed: &mut Placed,
     formula: Formula,
@@ -159,7 +127,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
     let all = [&all[..], &[0.3, 1e-6, 1e-3, 4.0].map(windowed), &all[..1]].concat();
     for (seed, (nw, poles)) in (0..).zip([(1, 1), (2, 2), (3, 4), (17, 8), (64, 3)]) {
         for are_real in [true, false] {
-            let call = Call::new(nw, are_real, poles, seed);
+            let call = call(nw, are_real, poles, seed);
             let mut placed = calculator.place(&call.screening()).unwrap();
             // Versions for few energies sum many one after the other: some formulas suffice there.
             for &formula in all.iter().step_by(if nw > 3 { 3 } else { 1 }) {
@@ -169,7 +137,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                     assert_fails(sums, "window: needs real poles");
                     continue;
                 }
-                let expected = call.expected(eta, window);
+                let expected = expected(&call, eta, window);
                 let mut check = |what: &str, is_alone: bool, allowed: f64, found: &[Complex64]| {
                     for (iw, (found, (expected, sizes))) in found.iter().zip(&expected).enumerate()
                     {
@@ -204,8 +172,7 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
                     check(listed.id(), listed.is_sigma_alone() && window == 0.0, allowed, &sums);
                 }
                 check("best", false, ALLOWED, &found(&call, &calculator, &mut placed, formula));
-                let bands =
-                    MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
+                let bands = call.matrix();
                 for is_alone in [false, true] {
                     let calculator = calculator.clone().with_sigma_alone(is_alone);
                     let found =
@@ -226,14 +193,14 @@ fn the_derivative_is_that_of_each_quotient() {
     let calculator = Calculator::open("cpu").unwrap();
     let falling = |q: Double| times(q, [-q[0], -q[1]]);
     for (seed, (are_real, poles)) in (0..).zip([(true, 1), (false, 2), (true, 4), (false, 1)]) {
-        let call = Call::new(3, are_real, poles, seed);
+        let call = call(3, are_real, poles, seed);
         let mut placed = calculator.place(&call.screening()).unwrap();
         let formulas = [broad(0.1), broad(1e-6), broad(0.0), broad(1e-3), broad(1.0)];
         let windows = [windowed(0.3), windowed(1e-3), windowed(4.0)];
         let windows = windows.into_iter().filter(|_| are_real);
         for formula in formulas.into_iter().chain(windows) {
             let Formula::TimeOrdered { eta, window } = formula else { unreachable!() };
-            let expected = call.expected_of(eta, window, falling);
+            let expected = expected_of(&call, eta, window, falling);
             for id in ["v15", "cpu:alone", "best"] {
                 let alone = calculator.clone().with_version(id).unwrap().with_sigma_alone(true);
                 let found = alone
@@ -263,7 +230,7 @@ fn the_derivative_is_that_of_each_quotient() {
 /// Of several states as of one; other versions, single precision and matrices have none.
 #[test]
 fn the_derivative_is_asked_for() {
-    let call = Call::new(3, true, 1, 9);
+    let call = call(3, true, 1, 9);
     let calculator = Calculator::open("cpu").unwrap().with_derivative(true);
     let mut placed = calculator.place(&call.screening()).unwrap();
     let state = State { bands: call.bands(), omega: &call.omega };
@@ -285,7 +252,7 @@ fn the_derivative_is_asked_for() {
         let error = ask(&wrong).unwrap_err().to_string();
         assert!(error.contains("derivative") && error.contains("cpu:alone"), "{error}");
     }
-    let bands = MatrixBands { a: &call.aqs, e: &call.e, occ: &call.occ, at_bands: false };
+    let bands = call.matrix();
     let error = calculator.matrix_at(&mut placed, &bands, &call.omega, Formula::default());
     assert_fails(error, "derivative");
 }
@@ -293,7 +260,7 @@ fn the_derivative_is_asked_for() {
 /// What is kept of poles belongs to its η.
 #[test]
 fn a_placed_screening_has_the_bits_of_a_fresh_one_at_any_broadening() {
-    let call = Call::new(2, true, 1, 9);
+    let call = call(2, true, 1, 9);
     let calculator = Calculator::open("cpu").unwrap();
     let mut placed = calculator.place(&call.screening()).unwrap();
     let all = [

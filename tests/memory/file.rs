@@ -13,7 +13,9 @@ use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Header, Problem, Source, Sums, System};
 use proptest::prelude::*;
 
-use crate::common::{FIXTURES, Kind, QUIET, alone, at, fixture, fixture_path, made, place};
+use crate::common::{
+    FIXTURES, Kind, QUIET, alone, assert_fails, at, fixture, fixture_path, made, place,
+};
 use crate::peak;
 use crate::slabs::assert_part;
 

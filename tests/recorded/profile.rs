@@ -6,7 +6,7 @@ use gpp::profile::ncu::ProfileError;
 use gpp::profile::ncu::{self, aggregate};
 use gpp::record::run::RunRecord;
 use gpp::record::{self, Profile};
-use gpp::roofline::{LEVELS, MemoryLevel, point, share_of_peak};
+use gpp::record::{LEVELS, MemoryLevel, point, share_of_peak};
 
 use crate::common::repository;
 

@@ -731,7 +731,7 @@ impl Sums {
 }
 
 /// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
-mod pairs {
+pub mod pairs {
     use num_complex::Complex64;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
