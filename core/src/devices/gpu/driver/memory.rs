@@ -1,16 +1,16 @@
 //! Memory of the device, and memory of the host that it copies from and to.
 
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{ptr, slice};
 
 use bytemuck::Pod;
 
-use crate::devices::gpu::driver::library::{CudaResult, DeviceBytes, DeviceMemory, LockedMemory};
-use crate::devices::gpu::driver::stream::{Event, GpuStream, InContext, Operation};
-use crate::devices::gpu::driver::{Context, library};
+use crate::devices::gpu::driver::library::*;
+use crate::devices::gpu::driver::{Context, Event, GpuStream, Object, Operation, free};
 use crate::error::{Error, Result, invalid};
 use crate::os::memory::zeros;
 
@@ -49,7 +49,7 @@ impl Drop for Taken {
 /// An array in the device's memory. The driver frees it once all work of the device is done.
 pub struct Buffer<T> {
     /// At least one byte, so that there always is an address.
-    memory: InContext<DeviceMemory>,
+    memory: Object,
     length: usize,
     what: &'static str,
     elements: PhantomData<T>,
@@ -61,15 +61,12 @@ impl Context {
     pub fn buffer<T: Pod>(&self, what: &'static str, length: usize) -> Result<Buffer<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
         let taken = self.budget.take(what, bytes as u64)?;
-        let allocate = || DeviceMemory::allocate(bytes.max(1));
-        let memory = InContext::new(&self.context, allocate)
-            .named(|| format!("allocation for {what}"))
-            .map_err(|error| match error {
-                Error::Memory { free, .. } => {
-                    Error::device_memory(what, bytes as u64, free.unwrap_or(u64::MAX))
-                }
-                error => error,
-            })?;
+        // SAFETY: writes an address.
+        let allocate = |to: &mut Handle| unsafe { cuMemAlloc_v2(to, bytes.max(1)) };
+        let memory = self.object(allocate, cuMemFree_v2).map_err(|failure| match failure {
+            OUT_OF_MEMORY => Error::device_memory(what, bytes as u64, free()),
+            failure => Error::driver(format!("allocation for {what}"), failure),
+        })?;
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
@@ -88,12 +85,15 @@ impl Context {
     /// Page-locked memory of the host for `length` elements, all zero.
     pub fn pinned<T: Pod>(&self, what: &'static str, length: usize) -> Result<Pinned<T>> {
         let bytes = length.saturating_mul(size_of::<T>());
-        let memory =
-            InContext::new(&self.context, || LockedMemory::zeroed(bytes.max(1))).map_err(|_| {
-                // Memory of the host, which says the same code if it has no more.
-                let operation = format!("allocation of {bytes} page-locked bytes for {what}");
-                Error::driver(operation, library::last_failure())
-            })?;
+        // SAFETY: writes an address.
+        let allocate = |to: &mut Handle| unsafe { cuMemAllocHost_v2(to, bytes.max(1)) };
+        let memory = self.object(allocate, cuMemFreeHost).map_err(|failure| {
+            // Memory of the host, which says the same code if it has no more.
+            Error::driver(format!("allocation of {bytes} page-locked bytes for {what}"), failure)
+        })?;
+        let at: *mut T = ptr::with_exposed_provenance_mut(memory.handle);
+        // SAFETY: so many bytes are there, at the begin of a page, and this call's alone.
+        unsafe { at.write_bytes(0, length) };
         Ok(Pinned { memory, done: self.event()?, length, what, elements: PhantomData })
     }
 }
@@ -101,7 +101,7 @@ impl Context {
 impl<T: Pod> Buffer<T> {
     /// The address for kernels, not to be followed on the host.
     pub fn pointer(&self) -> *mut T {
-        ptr::without_provenance_mut(self.memory.peek().all().at as usize)
+        ptr::without_provenance_mut(self.memory.handle)
     }
 
     pub fn len(&self) -> usize {
@@ -112,10 +112,11 @@ impl<T: Pod> Buffer<T> {
         self.length == 0
     }
 
-    fn part(&self, begin: usize, elements: usize) -> DeviceBytes {
-        let end = begin.checked_add(elements).filter(|&end| end <= self.length);
-        let end = end.unwrap_or_else(|| panic!("{} is used within its size", self.what));
-        self.memory.peek().all().part(begin * size_of::<T>()..end * size_of::<T>())
+    /// The address of `elements` elements from `begin` on; panics if it has fewer.
+    fn at(&self, begin: usize, elements: usize) -> Handle {
+        let end = begin.checked_add(elements);
+        assert!(end.is_some_and(|end| end <= self.length), "{} is used within its size", self.what);
+        self.memory.handle + begin * size_of::<T>()
     }
 
     /// Enqueues a fill of the first `length` elements with one bits, which as `f64` are NaN.
@@ -128,28 +129,25 @@ impl<T: Pod> Buffer<T> {
     }
 
     fn fill(&self, byte: u8, length: usize, stream: &GpuStream) -> Result<()> {
+        let (at, bytes) = (self.at(0, length), length * size_of::<T>());
         // SAFETY: the memory is freed after the device's work, and any bytes are a `T`.
-        let fill = || unsafe { self.part(0, length).fill(byte, stream.get()?) };
+        let fill = || unsafe { cuMemsetD8Async(at, byte, bytes, stream.get()?) };
         fill().named(|| format!("fill of {}", self.what))
     }
 
     /// Copies `values` to the first elements after all earlier work in `stream`, and waits for it.
     pub fn upload(&self, values: &[T], stream: &GpuStream) -> Result<()> {
-        copy_in(self.part(0, values.len()), bytemuck::cast_slice(values), stream)
-            .named(|| format!("upload of {}", self.what))
+        let to = self.at(0, values.len());
+        // SAFETY: there is room; the stream is waited for while the source is borrowed.
+        let copied = unsafe { stream.copy_in(to, bytemuck::cast_slice(values)) };
+        stream.done(copied).named(|| format!("upload of {}", self.what))
     }
-}
-
-pub(super) fn copy_in(to: DeviceBytes, from: &[u8], stream: &GpuStream) -> CudaResult<()> {
-    let stream = stream.get()?;
-    // SAFETY: the stream is waited for while the source is borrowed.
-    let copied = unsafe { to.copy_from(from, stream) };
-    stream.synchronize().and(copied)
 }
 
 /// Page-locked memory of the host. A transfer owns it until the copy is done; one that is forgotten leaks it.
 pub struct Pinned<T> {
-    memory: InContext<LockedMemory>,
+    /// At least one byte.
+    memory: Object,
     done: Event,
     length: usize,
     what: &'static str,
@@ -166,10 +164,10 @@ impl<T: Pod> Pinned<T> {
         at: usize,
         stream: &GpuStream,
     ) -> Result<Transfer<T>> {
-        let host = &self.memory.peek()[..length * size_of::<U>()];
+        let host = &bytemuck::cast_slice(&self)[..length * size_of::<U>()];
         // SAFETY: the transfer owns the host's memory until the copy is done, and the device's is not freed before.
-        let copy = || unsafe { to.part(at, length).copy_from(host, stream.get()?) };
-        let enqueued = copy().named(|| format!("upload of {}", to.what));
+        let enqueued = unsafe { stream.copy_in(to.at(at, length), host) };
+        let enqueued = enqueued.named(|| format!("upload of {}", to.what));
         Transfer::new(self, enqueued, stream)
     }
 
@@ -180,11 +178,10 @@ impl<T: Pod> Pinned<T> {
         from: &Buffer<T>,
         stream: &GpuStream,
     ) -> Result<Transfer<T>> {
-        let bytes = size_of_val(&self[..length]);
-        let host = &mut self.memory.peek_mut()[..bytes];
+        let host = bytemuck::cast_slice_mut(&mut self[..length]);
         // SAFETY: as in `upload`.
-        let mut copy = || unsafe { from.part(0, length).copy_to(host, stream.get()?) };
-        let enqueued = copy().named(|| format!("download of {}", from.what));
+        let enqueued = unsafe { stream.copy_out(from.at(0, length), host) };
+        let enqueued = enqueued.named(|| format!("download of {}", from.what));
         Transfer::new(self, enqueued, stream)
     }
 }
@@ -193,14 +190,18 @@ impl<T: Pod> Deref for Pinned<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        bytemuck::cast_slice(&self.memory.peek()[..self.length * size_of::<T>()])
+        // SAFETY: allocated by `Context::pinned`, and written there.
+        unsafe {
+            slice::from_raw_parts(ptr::with_exposed_provenance(self.memory.handle), self.length)
+        }
     }
 }
 
 impl<T: Pod> DerefMut for Pinned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let bytes = self.length * size_of::<T>();
-        bytemuck::cast_slice_mut(&mut self.memory.peek_mut()[..bytes])
+        let at = ptr::with_exposed_provenance_mut(self.memory.handle);
+        // SAFETY: as above, borrowed alone.
+        unsafe { slice::from_raw_parts_mut(at, self.length) }
     }
 }
 
@@ -241,16 +242,27 @@ impl<T> Drop for Transfer<T> {
     }
 }
 
+/// The device whose memory contains an address; none for host memory.
+fn device_of(address: u64) -> CudaResult<Option<usize>> {
+    const ON_HOST: u32 = 1;
+    let asked = [2, 9]; // the kind of memory, the device
+    let (mut kind, mut device) = (0u32, 0i32);
+    let mut to: [*mut c_void; 2] = [(&raw mut kind).cast(), (&raw mut device).cast()];
+    // SAFETY: the first attribute is an unsigned number, the second a number.
+    unsafe { cuPointerGetAttributes(2, asked.as_ptr(), to.as_mut_ptr(), address) }?;
+    Ok(usize::try_from(device).ok().filter(|_| ![0, ON_HOST].contains(&kind)))
+}
+
 /// Whether an address is in a device's memory, managed memory included; false without a driver.
 pub fn is_on_device(address: u64) -> bool {
-    library::device_of(address).is_ok_and(|device| device.is_some())
+    device_of(address).is_ok_and(|device| device.is_some())
 }
 
 /// Fails if not all `bytes` from `at` on are in the memory of device `index`.
 pub fn require_on(index: usize, name: &str, address: u64, bytes: u64) -> Result<()> {
     let last = address.saturating_add(bytes.saturating_sub(1));
     for (which, address) in [("", address), ("the end of it ", last)] {
-        let what = match library::device_of(address) {
+        let what = match device_of(address) {
             Ok(Some(device)) if device == index => continue,
             Ok(Some(other)) => {
                 format!("{which}is in memory of gpu:{other}, but gpu:{index} was opened")
@@ -280,14 +292,10 @@ pub unsafe fn fetched<T: Pod>(
     // Without gaps between columns all are copied at once.
     let length = if ld == rows { bytes.len().max(1) } else { rows * size };
     for (column, to) in bytes.chunks_exact_mut(length).enumerate() {
-        let from = DeviceBytes { at: at + (column * ld * size) as u64, length };
-        let mut copy = || {
-            let stream = stream.get()?;
-            // SAFETY: the caller's contract; the stream is waited for while the destination is borrowed.
-            let copied = unsafe { from.copy_to(to, stream) };
-            stream.synchronize().and(copied)
-        };
-        copy().named(|| format!("download of {what}"))?;
+        let from = at as usize + column * ld * size;
+        // SAFETY: the caller's contract; the stream is waited for while the destination is borrowed.
+        let copied = unsafe { stream.copy_out(from, to) };
+        stream.done(copied).named(|| format!("download of {what}"))?;
     }
     Ok(values)
 }

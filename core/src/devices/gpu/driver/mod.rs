@@ -5,20 +5,19 @@ mod library;
 mod memory;
 mod stream;
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytemuck::Pod;
 
-use crate::devices::gpu::driver::library::{CudaResult, Device, Kernel, Module, PrimaryContext};
-pub use crate::devices::gpu::driver::library::{DeviceAttribute, FunctionAttribute};
-use crate::devices::gpu::driver::memory::{Budget, copy_in};
+use crate::devices::gpu::driver::library::*;
+use crate::devices::gpu::driver::memory::Budget;
 pub use crate::devices::gpu::driver::memory::{
     Buffer, Pinned, Transfer, fetched, is_on_device, require_on,
 };
 pub use crate::devices::gpu::driver::stream::{Event, ForeignStream, GpuStream, Visit};
-use crate::devices::gpu::driver::stream::{InContext, Operation};
 use crate::error::{Error, Result};
 
 /// Initializes the driver. The number of devices, one at least.
@@ -29,9 +28,9 @@ pub fn devices() -> Result<usize> {
     }
     let visible = std::env::var("CUDA_VISIBLE_DEVICES")
         .map_or(String::new(), |list| format!("; CUDA_VISIBLE_DEVICES is `{list}`"));
-    if library::init().is_err() {
-        let failure = library::last_failure();
-        let why = if visible.is_empty() { library::meaning() } else { &visible };
+    // SAFETY: it may be called at any time.
+    if let Err(failure) = unsafe { cuInit(0) } {
+        let why = if visible.is_empty() { failure.meaning() } else { &visible };
         return no_gpu(format!("the driver found no device: {failure}{why}"));
     }
     if let Some(name) = library::lacking() {
@@ -39,9 +38,10 @@ pub fn devices() -> Result<usize> {
             driver_version().map_or(String::new(), |version| format!(", for CUDA {version},"));
         return no_gpu(format!("the driver{version} lacks {name}, which one for CUDA 11.4 has"));
     }
-    match library::device_count().named(|| "device count".into())? {
+    // SAFETY: writes a number.
+    match written(|count| unsafe { cuDeviceGetCount(count) }).named(|| "device count".into())? {
         0 => no_gpu(format!("the driver found no device{visible}")),
-        count => Ok(count),
+        count => Ok(count as usize),
     }
 }
 
@@ -52,26 +52,111 @@ pub fn is_there() -> bool {
 
 /// The driver's version of CUDA, as `12.9`.
 pub fn driver_version() -> Result<String> {
-    let version = library::version().named(|| "driver version".into())?;
+    // SAFETY: writes a number, 12090 for CUDA 12.9.
+    let version = written(|version| unsafe { cuDriverGetVersion(version) });
+    let version = version.named(|| "driver version".into())?;
     Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
 }
 
-/// A device's primary context. Everything made in it keeps it alive and may be used on any thread.
+trait Operation<T> {
+    fn named(self, operation: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T> Operation<T> for CudaResult<T> {
+    fn named(self, operation: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|failure| match failure {
+            OUT_OF_MEMORY => Error::device_memory(&operation(), 0, free()),
+            failure => Error::driver(operation(), failure),
+        })
+    }
+}
+
+/// Free and total bytes of the current context's device.
+fn memory() -> CudaResult<(u64, u64)> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: writes two numbers.
+    unsafe { cuMemGetInfo_v2(&mut free, &mut total) }.map(|()| (free as u64, total as u64))
+}
+
+/// The free bytes alone; `u64::MAX` if they are unknown.
+fn free() -> u64 {
+    memory().map_or(u64::MAX, |(free, _)| free)
+}
+
+/// A device's primary context, the one that CUDA's runtime uses. Everything made in it keeps it alive and may be used on
+/// any thread.
 #[derive(Clone)]
 pub struct Context {
-    device: Device,
-    context: Arc<PrimaryContext>,
+    primary: Arc<PrimaryContext>,
     budget: Arc<Budget>,
+}
+
+struct PrimaryContext {
+    device: c_int,
+    handle: Handle,
+}
+
+impl PrimaryContext {
+    fn make_current(&self) -> CudaResult<()> {
+        // SAFETY: retained.
+        unsafe { cuCtxSetCurrent(self.handle) }
+    }
+}
+
+impl Drop for PrimaryContext {
+    fn drop(&mut self) {
+        // SAFETY: retained once. A failure cannot be reported.
+        _ = unsafe { cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+/// An object of the driver's with its context, which it keeps alive. The driver's functions act on the context that is
+/// current on the thread, so it is made current before each use and before the end: some tens of nanoseconds.
+struct Object {
+    handle: Handle,
+    context: Arc<PrimaryContext>,
+    end: unsafe fn(Handle) -> CudaResult<()>,
+}
+
+impl Object {
+    /// Its handle, its context current.
+    fn get(&self) -> CudaResult<Handle> {
+        self.context.make_current().map(|()| self.handle)
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // A failure cannot be reported; the object is then lost with its context.
+        _ = self.context.make_current();
+        // SAFETY: made for this end, and not used again; the driver ends streams and events after their work, and waits for
+        // the device's before it frees memory.
+        _ = unsafe { (self.end)(self.handle) };
+    }
+}
+
+/// In the numbers of `CUdevice_attribute`.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceAttribute {
+    ClockRate = 13,
+    MultiprocessorCount = 16,
+    L2CacheSize = 38,
+    ComputeCapabilityMajor = 75,
+    ComputeCapabilityMinor = 76,
+    SingleToDoublePrecisionPerfRatio = 87,
 }
 
 impl Context {
     /// Opens device `index`, after [`devices`].
     pub fn open(index: usize) -> Result<Context> {
-        let device = Device::get(index).named(|| format!("open gpu:{index}"))?;
-        let context = PrimaryContext::retain(device);
-        let context = Arc::new(context.named(|| format!("context of gpu:{index}"))?);
-        let budget = Arc::new(Budget { limit: u64::MAX, taken: AtomicU64::new(0) });
-        Ok(Context { device, context, budget })
+        // SAFETY: writes a number.
+        let device = written(|device| unsafe { cuDeviceGet(device, index as c_int) });
+        let device = device.named(|| format!("open gpu:{index}"))?;
+        // SAFETY: writes one handle.
+        let handle = written(|context| unsafe { cuDevicePrimaryCtxRetain(context, device) });
+        let handle = handle.named(|| format!("context of gpu:{index}"))?;
+        let budget = Budget { limit: u64::MAX, taken: AtomicU64::new(0) };
+        Ok(Context { primary: PrimaryContext { device, handle }.into(), budget: budget.into() })
     }
 
     /// Limits the total size of all buffers allocated from now on.
@@ -80,29 +165,48 @@ impl Context {
         Context { budget: Arc::new(Budget { limit, taken: AtomicU64::new(0) }), ..self }
     }
 
+    /// What `create` makes in this context, until `end`.
+    fn object(
+        &self,
+        create: impl FnOnce(&mut Handle) -> CudaResult<()>,
+        end: unsafe fn(Handle) -> CudaResult<()>,
+    ) -> CudaResult<Object> {
+        self.primary.make_current()?;
+        Ok(Object { handle: written(create)?, context: self.primary.clone(), end })
+    }
+
     pub fn name(&self) -> Result<String> {
-        self.device.name().named(|| "device name".into())
+        let mut name = [0u8; 256];
+        // SAFETY: writes at most so many bytes, with a zero at the end.
+        unsafe { cuDeviceGetName(name.as_mut_ptr().cast(), 256, self.primary.device) }
+            .named(|| "device name".into())?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
     }
 
     /// The UUID as other tools show it: `GPU-…`.
     pub fn uuid(&self) -> Result<String> {
-        let bytes = self.device.uuid().named(|| "UUID of the device".into())?;
+        // SAFETY: writes one identifier.
+        let bytes = written(|uuid| unsafe { cuDeviceGetUuid_v2(uuid, self.primary.device) })
+            .named(|| "UUID of the device".into())?;
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         Ok(format!("GPU-{}", parts.join("-")))
     }
 
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<u32> {
-        self.device.attribute(attribute).named(|| format!("device attribute {attribute:?}"))
+        // SAFETY: writes a number.
+        let value = written(|value| unsafe {
+            cuDeviceGetAttribute(value, attribute as c_int, self.primary.device)
+        });
+        let value = value.named(|| format!("device attribute {attribute:?}"))?;
+        Ok(value as u32)
     }
 
     /// Free and total memory in bytes; with a limit, no more is free than what it leaves.
     pub fn memory(&self) -> Result<(u64, u64)> {
-        let (free, total) = self
-            .context
-            .make_current()
-            .and_then(|()| library::memory())
-            .named(|| "free memory".into())?;
+        let found = self.primary.make_current().and_then(|()| memory());
+        let (free, total) = found.named(|| "free memory".into())?;
         Ok((self.budget.left().min(free), total))
     }
 
@@ -110,64 +214,99 @@ impl Context {
     pub fn function(&self, ptx: &str, symbol: &str) -> Result<Function> {
         let text =
             CString::new(ptx).map_err(|_| Error::driver(LOAD, "the PTX holds a zero byte"))?;
-        let module = InContext::new(&self.context, || Module::load(&text)).map_err(|_| {
-            let code = library::last_failure();
+        let load = |options: &[c_int], values: &mut [*mut c_void]| {
+            assert_eq!(options.len(), values.len());
+            let (count, options) = (options.len() as c_uint, options.as_ptr());
+            let (text, values) = (text.as_ptr(), values.as_mut_ptr());
+            // SAFETY: the PTX ends with a zero, and each option has the number or the address that it needs.
+            let load =
+                |to: &mut Handle| unsafe { cuModuleLoadDataEx(to, text, count, options, values) };
+            self.object(load, cuModuleUnload)
+        };
+        let module = load(&[LINE_INFO], &mut [ptr::without_provenance_mut(1)]);
+        let module = module.map_err(|failure| {
             // Only what is rejected is compiled for a log.
-            let log = library::load_log(&text);
+            let mut log = vec![0u8; 1 << 14];
+            let mut values = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
+            _ = load(&[ERROR_LOG, ERROR_LOG_BYTES], &mut values);
+            let log = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy();
             let lines: Vec<&str> = log.trim().lines().take(LOG_LINES).collect();
-            Error::driver(LOAD, format!("{code}\n{}", lines.join("\n")))
+            Error::driver(LOAD, format!("{failure}\n{}", lines.join("\n")))
         })?;
         let name = CString::new(symbol).unwrap_or_default();
-        let look_up = || module.get()?.kernel(&name);
-        let kernel = look_up().named(|| format!("look-up of kernel {symbol}"))?;
+        // SAFETY: writes one handle, for a name with its end.
+        let look_up =
+            |to: &mut Handle| unsafe { cuModuleGetFunction(to, module.get()?, name.as_ptr()) };
+        let kernel = written(look_up).named(|| format!("look-up of kernel {symbol}"))?;
         Ok(Function { kernel, module, symbol: symbol.into() })
     }
 }
+
+// Options of the driver's compiler.
+const ERROR_LOG: c_int = 5;
+const ERROR_LOG_BYTES: c_int = 6;
+const LINE_INFO: c_int = 13;
 
 const LOG_LINES: usize = 8;
 
 const LOAD: &str = "load of the kernels";
 
+/// In the numbers of `CUfunction_attribute`.
+#[derive(Clone, Copy, Debug)]
+pub enum FunctionAttribute {
+    SharedMemorySizeBytes = 1,
+    LocalSizeBytes = 3,
+    NumRegisters = 4,
+}
+
 /// A kernel and its module.
 pub struct Function {
-    kernel: Kernel,
-    module: InContext<Module>,
+    kernel: Handle,
+    module: Object,
     symbol: String,
 }
 
 impl Function {
-    fn get(&self) -> CudaResult<Kernel> {
+    /// The kernel, its context current.
+    fn get(&self) -> CudaResult<Handle> {
         self.module.get().map(|_| self.kernel)
     }
 
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<u32> {
-        let operation = || format!("attribute {attribute:?} of kernel {}", self.symbol);
-        self.get().and_then(|kernel| kernel.attribute(attribute)).named(operation)
+        // SAFETY: writes a number; the function belongs to a loaded module, here and below.
+        let value =
+            written(|value| unsafe { cuFuncGetAttribute(value, attribute as c_int, self.get()?) });
+        let value = value.named(|| format!("attribute {attribute:?} of kernel {}", self.symbol))?;
+        Ok(value as u32)
     }
 
     /// Blocks of `threads` threads that fit on a multiprocessor.
     pub fn blocks_per_multiprocessor(&self, threads: u32) -> Result<u32> {
-        self.get()
-            .and_then(|kernel| kernel.blocks_per_multiprocessor(threads))
-            .named(|| format!("occupancy of kernel {}", self.symbol))
+        // SAFETY: as above.
+        let blocks = written(|blocks| unsafe {
+            cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, self.get()?, threads as c_int, 0)
+        });
+        Ok(blocks.named(|| format!("occupancy of kernel {}", self.symbol))? as u32)
     }
 
     /// Fills the first elements of a variable of the module after earlier work in `stream`, and waits for it. No
     /// kernel that reads the variable may run meanwhile in another stream.
     pub fn set<T: Pod>(&self, variable: &str, values: &[T], stream: &GpuStream) -> Result<()> {
         let name = CString::new(variable).unwrap_or_default();
-        let found = self
-            .module
-            .get()
-            .and_then(|module| module.variable(&name))
+        let (mut bytes, needed) = (0, size_of_val(values));
+        // SAFETY: writes address and size, for a name with its end.
+        let look_up = |to: &mut Handle| unsafe {
+            cuModuleGetGlobal_v2(to, &mut bytes, self.module.get()?, name.as_ptr())
+        };
+        let at = written(look_up)
             .named(|| format!("look-up of {variable} for kernel {}", self.symbol))?;
-        let (bytes, needed) = (found.length, size_of_val(values));
         if needed > bytes {
             let reason = format!("the variable has {bytes} bytes, {needed} needed");
             return Err(Error::driver(format!("fill of {variable}"), reason));
         }
-        copy_in(found.part(0..needed), bytemuck::cast_slice(values), stream)
-            .named(|| format!("fill of {variable}"))
+        // SAFETY: the variable has as many bytes; the stream is waited for while the source is borrowed.
+        let copied = unsafe { stream.copy_in(at, bytemuck::cast_slice(values)) };
+        stream.done(copied).named(|| format!("fill of {variable}"))
     }
 
     /// Enqueues `blocks` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
@@ -184,13 +323,19 @@ impl Function {
         [blocks, threads, shared]: [u32; 3],
         parameters: &[*const c_void],
     ) -> Result<()> {
+        const MOST_DYNAMIC_SHARED_BYTES: c_int = 8;
         let launch = || {
-            let stream = stream.get()?;
-            if shared > 0 {
-                self.kernel.allow_shared(shared)?;
-            }
+            let (stream, kernel) = (stream.get()?, self.kernel);
+            let (parameters, extra) = (parameters.as_ptr(), ptr::null_mut());
             // SAFETY: the caller's contract.
-            unsafe { self.kernel.launch(stream, [blocks, threads, shared], parameters) }
+            unsafe {
+                if shared > 0 {
+                    cuFuncSetAttribute(kernel, MOST_DYNAMIC_SHARED_BYTES, shared as c_int)?;
+                }
+                cuLaunchKernel(
+                    kernel, blocks, 1, 1, threads, 1, 1, shared, stream, parameters, extra,
+                )
+            }
         };
         launch().named(|| format!("launch of kernel {} ({blocks} × {threads})", self.symbol))
     }
