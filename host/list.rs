@@ -179,7 +179,7 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
         &[
             ("series", &|series: &&Series| series.id.into()),
             ("source", &|series: &&Series| series.source.into()),
-            ("baseline", &|series: &&Series| series.baseline.into()),
+            ("baseline", &|series: &&Series| series.baseline().into()),
             ("on a", &|series: &&Series| match series.back_end() {
                 BackEnd::Gpu => "GPU".into(),
                 BackEnd::Cpu => "CPU".into(),

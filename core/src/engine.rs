@@ -37,7 +37,7 @@ pub struct Engine<'a> {
     homes: Affinity,
     ranks: &'a dyn Ranks,
     /// Slabs are halved if a device has no room for them, down to so many igp.
-    least: usize,
+    pub(crate) least: usize,
     /// Whether samples of what is summed in single precision are summed in FP64 too.
     pub samples: bool,
 }
@@ -144,12 +144,6 @@ impl<'a> Engine<'a> {
         let mut engine = Engine { slabs, shares, workers, batch, homes, ranks, least, samples };
         engine.cut(igp)?;
         Ok(engine)
-    }
-
-    /// Halves slabs for which a device has no room, down to `least` igp.
-    #[must_use]
-    pub fn halving_to(self, least: usize) -> Self {
-        Engine { least, ..self }
     }
 
     /// Cuts the problem into slabs of `igp` columns.

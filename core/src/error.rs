@@ -47,7 +47,7 @@ pub enum Error {
     },
 
     /// Too little memory.
-    #[error("not enough {place} memory for {what}: {}{}", needs(*needed), available(*free, limit))]
+    #[error("not enough {place} memory for {what}: {}{}", needs(*needed), available(*free, limit.as_deref()))]
     Memory {
         /// Where.
         place: MemoryPlace,
@@ -58,7 +58,7 @@ pub enum Error {
         /// Bytes that are free, if known.
         free: Option<u64>,
         /// What leaves no more, if it is not the size of the memory.
-        limit: Option<LimitedBy>,
+        limit: Option<String>,
     },
 
     /// What single precision has lost of some sums is more than its bound for all.
@@ -156,48 +156,13 @@ pub enum MemoryPlace {
     Device,
 }
 
-/// What leaves a process less memory than the machine has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LimitedBy {
-    /// A limit that is set.
-    #[error("{by} allows {}{}", shown(*bytes), sharing(*ranks))]
-    Set {
-        /// The file of a control group, or a flag.
-        by: String,
-        /// Bytes that it allows.
-        bytes: u64,
-        /// Processes that share them.
-        ranks: u64,
-    },
-    /// So many processes share the host.
-    #[error("{0} ranks share the host")]
-    Shared(u64),
-    /// The system refuses more to this process.
-    #[error("the system grants this process no more, as under `ulimit -v`")]
-    Refused,
-    /// Another rank has no more.
-    #[error("another rank has no more")]
-    OtherRank,
-}
-
 fn needs(bytes: u64) -> String {
     if bytes > 0 { format!("{} needed, ", shown(bytes)) } else { String::new() }
 }
 
-fn sharing(ranks: u64) -> String {
-    if ranks > 1 { format!(", and {ranks} ranks share it") } else { String::new() }
-}
-
-fn available(free: Option<u64>, limit: &Option<LimitedBy>) -> String {
-    let bytes_free = free.map_or("an unknown amount".into(), shown);
-    match limit {
-        // It says what is free as long as nothing is taken.
-        Some(limit @ LimitedBy::Set { bytes, ranks: 1, .. }) if Some(*bytes) == free => {
-            limit.to_string()
-        }
-        Some(limit) => format!("{bytes_free} available; {limit}"),
-        None => format!("{bytes_free} free"),
-    }
+fn available(free: Option<u64>, limit: Option<&str>) -> String {
+    let free = free.map_or("an unknown amount".into(), shown);
+    limit.map_or_else(|| format!("{free} free"), |limit| format!("{free} available; {limit}"))
 }
 
 /// What is wrong with something that the user gave, named by `origin`: a file, a flag, a version or an argument.

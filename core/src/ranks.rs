@@ -37,12 +37,10 @@ pub trait Ranks: Sync {
 
     /// The code of the first rank that has one. Collective.
     fn first_code(&self, code: Option<i32>) -> Option<i32> {
+        let own = code.map(|code| (self.rank() as u64) << 32 | u64::from(code.cast_unsigned()));
+        let first = self.least(own.unwrap_or(u64::MAX));
         // Any `i32` may be a code, 0 too: a caller's progress stops a calculation by it.
-        const NONE: i64 = i64::MAX;
-        let read = |bytes: Vec<u8>| bytes.try_into().map_or(NONE, i64::from_ne_bytes);
-        let codes = self.gather(&code.map_or(NONE, i64::from).to_ne_bytes()).unwrap_or_default();
-        let first = codes.into_iter().map(read).find(|&code| code != NONE).unwrap_or(NONE);
-        i32::try_from(read(self.broadcast(first.to_ne_bytes().to_vec()))).ok()
+        (first != u64::MAX).then_some((first as u32).cast_signed())
     }
 
     /// This rank's range of so many items: as many as each other rank has, or one more.

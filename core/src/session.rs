@@ -15,7 +15,7 @@ use crate::devices::gpu::Gpu;
 use crate::devices::gpu::uploads::{PairsCache, Ring};
 use crate::devices::{Choice, Device, DeviceInfo, spawned};
 use crate::engine::Engine;
-use crate::error::{Error, LimitedBy, Result, invalid};
+use crate::error::{Error, Result, invalid, shown};
 use crate::os::memory::{self, Free};
 use crate::problem::arrays::{AQSM_LOCAL, AQSN, Extents, Of, WX};
 use crate::problem::{Problem, Source, slab_count};
@@ -155,9 +155,11 @@ impl<'r> Session<'r> {
         kernels: &[Version],
     ) -> Result<Engine<'a>> {
         let workers = self.devices().map(|device| device.worker(problem));
-        let engine = Engine::among(self.ranks, problem, igp, workers.collect::<Result<_>>()?)?;
+        let workers = workers.collect::<Result<_>>()?;
         let least = self.limits.slab.map_or_else(|| group(problem, kernels), |_| igp);
-        Ok(engine.halving_to(least))
+        let mut engine = Engine::among(self.ranks, problem, igp, workers)?;
+        engine.least = least;
+        Ok(engine)
     }
 
     /// All of a problem if that fits the memory of the only process. Of several, each has its share if those fit, else
@@ -300,21 +302,17 @@ impl<'r> Session<'r> {
     pub fn host_memory(&self, taken: u64) -> Free {
         let local = self.ranks.local().1 as u64;
         let free = memory::free().unwrap_or(Free { bytes: u64::MAX, limit: None });
-        let limit = match free.limit {
-            Some(LimitedBy::Set { by, bytes, .. }) => {
-                Some(LimitedBy::Set { by, bytes, ranks: local })
-            }
-            limit => limit.or((local > 1).then_some(LimitedBy::Shared(local))),
-        };
+        let share = |what: &str| format!("{local} ranks share {what}");
+        let shared = |by: String| if local > 1 { format!("{by}, and {}", share("it")) } else { by };
+        let limit = free.limit.map(shared).or((local > 1).then(|| share("the host")));
         let mut part = Free { bytes: free.bytes / local, limit };
         if let Some(most) = self.limits.host {
             let bytes = (most / local).saturating_sub(taken);
-            let by = "--host-memory".into();
-            let limit = Some(LimitedBy::Set { by, bytes: most, ranks: local });
+            let limit = Some(shared(format!("--host-memory allows {}", shown(most))));
             part = part.or_less(Free { bytes, limit });
         }
         let least = self.ranks.least(part.bytes);
-        part.or_less(Free { bytes: least, limit: Some(LimitedBy::OtherRank) })
+        part.or_less(Free { bytes: least, limit: Some("another rank has no more".into()) })
     }
 
     /// Fails if less host memory is free than a calculation needs in addition to a problem's arrays. Collective.

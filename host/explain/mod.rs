@@ -91,7 +91,7 @@ impl Measured {
         };
         let measured = result(id);
         let profile = self.profiles.iter().find(|profile| profile.version == id);
-        let baseline = catalogue::first_series_of(id).and_then(|series| result(series.baseline));
+        let baseline = catalogue::first_series_of(id).and_then(|series| result(series.baseline()));
         let over_baseline =
             baseline.zip(measured).map(|(from, to)| from.times.median / to.times.median);
         let is_known = measured.is_some() || profile.is_some();

@@ -55,7 +55,6 @@ fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
     let [static_ch, ach_of_bands, derivative] =
         [found.static_ch, found.ach_of_bands, found.derivative].map(|sums| sums.map(array));
     let Found { version, seconds, call_seconds, error_bound, error_found, .. } = found;
-    let errors = (error_bound, error_found);
     (
         asx,
         ach,
@@ -64,8 +63,8 @@ fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
         version,
         seconds,
         call_seconds,
-        errors.0,
-        errors.1,
+        error_bound,
+        error_found,
         derivative,
     )
 }

@@ -32,8 +32,6 @@ pub struct Series {
     pub id: &'static str,
     pub source: &'static str,
     pub versions: Versions,
-    /// The version that speed-ups are relative to in a run that begins with this series.
-    pub baseline: &'static str,
     /// The series whose last version its first one is compared with.
     pub continues: Option<&'static str>,
     /// The fastest version on the series' back end under `condition`; in `new`, the fastest reproducible one.
@@ -54,7 +52,6 @@ pub static SERIES: &[Series] = &[
         id: "paper",
         source: "arXiv 2008.11326, section III",
         versions: Versions::Gpu(PAPER),
-        baseline: "v0",
         continues: None,
         best: "v4",
         condition: "on an H100, si214; on the paper's V100 it is v8",
@@ -63,7 +60,6 @@ pub static SERIES: &[Series] = &[
         id: "new",
         source: "docs/versions.md",
         versions: Versions::Gpu(NEW),
-        baseline: "v9",
         continues: Some("paper"),
         best: "v13",
         condition: "on an H100, si214: fastest of both sums for one energy; v14, whose last bits depend on slabs, takes 2 % less \
@@ -73,7 +69,6 @@ pub static SERIES: &[Series] = &[
         id: "blog",
         source: "NVIDIA developer blog, and its repository",
         versions: Versions::Gpu(BLOG),
-        baseline: "blog:baseline",
         continues: None,
         best: "blog:step3",
         condition: "on an H100, si214; the 512 threads of step4 leave room for fewer warps",
@@ -82,7 +77,6 @@ pub static SERIES: &[Series] = &[
         id: "talk",
         source: "NERSC, February 2020",
         versions: Versions::Gpu(TALK),
-        baseline: "talk:V1",
         continues: None,
         best: "talk:V8",
         condition: "on an H100, si214; on the talk's V100 it is V9",
@@ -91,7 +85,6 @@ pub static SERIES: &[Series] = &[
         id: "cpu",
         source: "docs/cpu.md",
         versions: Versions::Cpu(CPU),
-        baseline: "cpu:threads",
         continues: None,
         best: "cpu:static",
         condition: "on two cores with AVX-512, si214; cpu:paired for complex poles or fewer than 256 bands, cpu:alone \
@@ -101,7 +94,6 @@ pub static SERIES: &[Series] = &[
         id: "single",
         source: "docs/versions.md",
         versions: Versions::Gpu(SINGLE),
-        baseline: "s1",
         continues: None,
         best: "s3",
         condition: "Σ alone in single precision; s4 on GPUs that have 64 times as many lanes for FP32 as for FP64",
@@ -110,7 +102,6 @@ pub static SERIES: &[Series] = &[
         id: "sigma-gpu",
         source: "docs/many-energies.md",
         versions: Versions::Gpu(SIGMA),
-        baseline: "sigma:blocks",
         continues: None,
         best: "sigma:blocks",
         condition: "on an H100, si214, for five energies or more and real poles",
@@ -119,7 +110,6 @@ pub static SERIES: &[Series] = &[
         id: "sigma",
         source: "docs/many-energies.md",
         versions: Versions::Cpu(SIGMA_ON_CPU),
-        baseline: "sigma:cells",
         continues: Some("cpu"),
         best: "sigma:cells",
         condition: "on two cores with AVX-512, si214, for five energies or more",
@@ -139,7 +129,6 @@ pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
         return best_alone_for(back_end, problem);
     }
     let Extents { nbands, nw, .. } = problem.extents;
-    let found = |id| find(id).expect("a test looks it up");
     if back_end == BackEnd::Gpu {
         let are_cut = problem.poles == Poles::Real && 4 * problem.cut_bands >= nbands;
         let is_many = nw >= if are_cut { 4 } else { 5 };
@@ -165,7 +154,7 @@ fn fastest_on_cpu(
     let is_complex = usize::from(problem.poles != Poles::Real);
     let [of_lists, of_sorting] = [[450, 3000], [1300, 4700]][is_complex];
     let times = [
-        (find("cpu:simd").expect("a test looks it up"), 84 * terms),
+        (found("cpu:simd"), 84 * terms),
         (few, of_terms[is_complex] * terms + (400 + once(of_lists)) * batches),
         (many, of_chunks[is_complex] * chunks + once(of_sorting)),
     ];
@@ -175,7 +164,6 @@ fn fastest_on_cpu(
 /// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a
 /// CPU as [`best_for`] chooses, but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
-    let found = |id| find(id).expect("a test looks it up");
     match back_end {
         BackEnd::Gpu if problem.poles == Poles::Windowed => found("v15"),
         BackEnd::Cpu if problem.poles == Poles::Windowed => found("cpu:alone"),
@@ -192,12 +180,11 @@ pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
 
 /// The version for Σ alone in single precision: without FP64 in loops for GPUs that have few lanes for it.
 pub fn best_single_on(back_end: BackEnd, single_over_double: Option<u32>) -> Version {
-    let id = match back_end {
+    found(match back_end {
         BackEnd::Cpu => "cpu:single",
         BackEnd::Gpu if single_over_double.is_some_and(|ratio| ratio >= 32) => "s4",
         BackEnd::Gpu => "s3",
-    };
-    find(id).expect("a test looks it up")
+    })
 }
 
 /// The version for Σ alone with its derivative, one energy a launch: v15 or cpu:alone, whose ids these have.
@@ -210,11 +197,7 @@ pub fn with_derivative(back_end: BackEnd) -> Version {
 
 /// The same for few energies, as the paper's problems have.
 pub fn best(back_end: BackEnd) -> Version {
-    let id = match back_end {
-        BackEnd::Gpu => "v13",
-        BackEnd::Cpu => "cpu:static",
-    };
-    find(id).expect("a test looks it up")
+    found(if back_end == BackEnd::Gpu { "v13" } else { "cpu:static" })
 }
 
 impl Series {
@@ -227,6 +210,11 @@ impl Series {
 
     pub fn ids(&self) -> Vec<&'static str> {
         self.versions().iter().copied().map(Version::id).collect()
+    }
+
+    /// Its first version, which speed-ups are relative to in a run that begins with this series.
+    pub fn baseline(&self) -> &'static str {
+        self.ids()[0]
     }
 
     pub fn back_end(&self) -> BackEnd {
@@ -405,7 +393,7 @@ impl Version {
     /// What sums [samples](crate::devices::GroupSample) of a version in single precision in FP64; cpu:single does so itself.
     #[must_use]
     pub fn in_double(self) -> Version {
-        self.gpu().map_or(self, |_| find("v15").expect("a test looks it up"))
+        self.gpu().map_or(self, |_| found("v15"))
     }
 
     /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].
@@ -436,6 +424,11 @@ pub fn versions() -> impl Iterator<Item = Version> {
 
 pub fn find(id: &str) -> Option<Version> {
     versions().find(|listed| listed.id() == id)
+}
+
+/// A version that is named here.
+fn found(id: &str) -> Version {
+    find(id).expect("a test looks it up")
 }
 
 /// The kernel of CH of each band on a back end, or of the static CH; neither is a version.
@@ -469,7 +462,7 @@ pub fn before(id: &str) -> Option<&'static str> {
 
 /// The version that speed-ups are over.
 pub fn baseline(id: &str) -> Option<&'static str> {
-    Some(series_of(id)?.baseline)
+    series_of(id).map(Series::baseline)
 }
 
 /// The first of the series that a version belongs to, following [`Series::continues`].

@@ -6,14 +6,14 @@ use std::path::{Component, Path, PathBuf};
 use bytemuck::{Zeroable, allocation};
 use rayon::prelude::*;
 
-use crate::error::{Error, LimitedBy, MemoryPlace, Result};
+use crate::error::{Error, MemoryPlace, Result, shown};
 
 /// Free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
     pub bytes: u64,
     /// What leaves no more; none if it is the machine's memory.
-    pub limit: Option<LimitedBy>,
+    pub limit: Option<String>,
 }
 
 impl Free {
@@ -46,11 +46,7 @@ pub fn free() -> Option<Free> {
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
     let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
         bytes: limit.free,
-        limit: Some(LimitedBy::Set {
-            by: limit.file.display().to_string(),
-            bytes: limit.bytes,
-            ranks: 1,
-        }),
+        limit: Some(format!("{} allows {}", limit.file.display(), shown(limit.bytes))),
     });
     of_machine.into_iter().chain(of_group).reduce(Free::or_less)
 }
@@ -74,10 +70,8 @@ pub fn require(what: &str, needed: u64) -> Result<()> {
 
 fn refused(what: &str, needed: u64) -> Error {
     let Free { bytes: free, limit } = free().unwrap_or(Free { bytes: 0, limit: None });
-    let limit = match needed > free {
-        true => limit,
-        false => Some(LimitedBy::Refused),
-    };
+    let refuses = || "the system grants this process no more, as under `ulimit -v`".into();
+    let limit = if needed > free { limit } else { Some(refuses()) };
     Free { bytes: free, limit }.too_little(what, needed)
 }
 

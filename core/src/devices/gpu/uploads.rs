@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
 use crate::devices::gpu::modules::Loaded;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::problem::arrays::{AQSN, ArraySpec, Extents};
 use crate::problem::layout::{LaidElements, PairsAt, PreparedPairs, preparation};
 use crate::problem::{Batch, Id, Problem, SlabView};
@@ -91,22 +91,9 @@ impl Uploads<'_> {
     ) -> Result<&'r Buffer<T>> {
         let buffer = match room.take().filter(|buffer| buffer.len() >= length) {
             Some(buffer) => buffer,
-            None => {
-                let length = length + spare;
-                self.require(what, (length * size_of::<T>()) as u64)?;
-                self.context.buffer(what, length)?
-            }
+            None => self.context.buffer(what, length + spare)?,
         };
         Ok(room.insert(buffer))
-    }
-
-    pub fn require(&self, what: &str, needed: u64) -> Result<()> {
-        let (free, _) = self.context.memory()?;
-        if needed > free {
-            let what = format!("{what} of {}", self.problem.name());
-            return Err(Error::device_memory(&what, needed, free));
-        }
-        Ok(())
     }
 }
 
@@ -246,10 +233,6 @@ impl BandBuffers {
         }
         // Other streams read them as well.
         if to.bytes > before { to.stream.synchronize() } else { Ok(()) }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.of.is_none()
     }
 
     pub fn aqsn(&self) -> *const Complex64 {

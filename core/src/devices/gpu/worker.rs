@@ -31,7 +31,7 @@ use crate::devices::gpu::uploads::{
 };
 use crate::devices::spawned;
 use crate::error::Result;
-use crate::problem::arrays::{AQSM_LOCAL, Extents, Of};
+use crate::problem::arrays::AQSM_LOCAL;
 use crate::problem::layout::preparation;
 use crate::problem::{Batch, Id, Problem, SlabView};
 
@@ -204,7 +204,7 @@ impl<'a> GpuWorker<'a> {
                 LARGE.. => Some(Err(spawned(scope, make)?)),
                 _ => Some(Ok(make()?)),
             };
-            slot.slab.begin(&mut to, bands.is_empty(), slab)?;
+            slot.slab.begin(&mut to, slab)?;
             bands.want(&mut to, run)?;
             slot.slab.want(&mut to, slab, run)?;
             let made = making.map(|making| {
@@ -513,21 +513,14 @@ impl SlabBuffers {
         self.pairs.forget();
     }
 
-    /// Enqueues what all layouts have in common if another slab is in place. `is_first` if the bands are not in place.
-    fn begin(&mut self, to: &mut Uploads, is_first: bool, slab: SlabView) -> Result<()> {
+    /// Enqueues what all layouts have in common if another slab is in place.
+    fn begin(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
         if self.holds(slab) {
             return Ok(());
         }
         self.forget();
         if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
             *self = SlabBuffers { on_gpu: self.on_gpu, ..SlabBuffers::default() };
-            // One error for all arrays; a caller's on the GPU need no room, so the others are checked one by one.
-            if self.on_gpu.is_none() && to.on_gpu.is_none() {
-                let ngpown = slab.len().div_ceil(slab.share[1]);
-                let extents = Extents { ngpown, ..to.problem.extents() };
-                let needed = if is_first { extents.bytes() } else { extents.bytes_of(Of::Slab) };
-                to.require("arrays", needed)?;
-            }
         }
         to.fill("vcoul_loc", &mut self.vcoul_loc, slab.vcoul_loc(), 0)?;
         self.which = Some(slab.pairs_id());
