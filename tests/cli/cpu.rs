@@ -142,4 +142,6 @@ fn runs_have_the_threads_asked_for() {
         let results = document["results"].as_array().unwrap();
         assert!(results.len() > 2 && results.iter().all(|of| of["threads"] == count));
     }
+    let many = gpp().env("OMP_NUM_THREADS", "many").args(["info", "-d", "cpu"]).assert().success();
+    many.stdout(contains("threads, by").not().and(contains(" threads\n")));
 }

@@ -96,12 +96,19 @@ fn standard_output_that_is_full_or_closed() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_beyond_the_limit_leaves_nothing() {
+fn a_command_that_fails_leaves_no_file() {
     let (dir, path) = place("demo.dat");
     let script = "ulimit -f 100; exec \"$0\" generate --system demo --quiet --output \"$1\"";
     let mut command = assert_cmd::Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_gpp")]).arg(path);
     command.assert().code(2).stderr(contains("demo.dat: cannot write: File too large"));
+    for arguments in [
+        ["profile", "--system", "tiny", "--ncu", "no-such-profiler"],
+        ["sigma", "--device=cpu", "--system=tiny", "--csv", "missing/a.csv"],
+        ["generate", "--system", "tiny", "--output", "missing/tiny.dat"],
+    ] {
+        gpp().current_dir(dir.path()).args(arguments).assert().failure();
+    }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 

@@ -114,6 +114,8 @@ fn many_states_have_the_bits_of_single_calls() {
         ("tiny", "best"),
         ("tiny-complex", "cpu:paired"),
         ("tiny", "v13"),
+        ("tiny", "v9"),
+        ("tiny", "cpu:simd"),
         ("tiny-complex", "sigma:cells"),
         ("tiny", "cpu:threads"),
     ] {
@@ -137,7 +139,8 @@ fn many_states_have_the_bits_of_single_calls() {
             let aqsn = MatrixRef::Single(&single, ncouls);
             let given = Bands { aqsn, aqsm: MatrixRef::Spaced(gaps, ld), ..whole };
             let omega = &own.omega[at % 3..];
-            (State { bands: [given, whole, given, fewer][at % 4], omega }, dense)
+            let local = own.bands(&problem);
+            (State { bands: [given, whole, given, fewer, given, local][at % 6], omega }, dense)
         };
         for threads in [1, 3] {
             let calculator = Calculator::open("cpu").unwrap().with_version(version).unwrap();
@@ -155,6 +158,7 @@ fn many_states_have_the_bits_of_single_calls() {
                 for expected in all {
                     assert_eq!(found.sums, expected.sums, "{name} {version} {threads} {at}");
                     assert_eq!(found.ach_of_bands, expected.ach_of_bands);
+                    assert_eq!(found.version, expected.version);
                 }
                 assert!(found.call_seconds > 0.0 && found.seconds > 0.0);
             }

@@ -12,7 +12,7 @@ use gpp::record::{self, Profile};
 use gpp::reference::Outcome;
 use gpp::report::{self, found};
 use gpp::summary::{failure, run_text};
-use gpp::table::sections;
+use gpp::table::{self, sections};
 use gpp_core::offdiag::gpu::ALL as MATRIX_VERSIONS;
 
 use crate::archive;
@@ -95,6 +95,20 @@ fn what_was_found_follows_the_run() {
     assert!(changed[0].starts_with("v5 is the fastest version: 1.0 ms"), "{}", changed[0]);
     other.results.iter_mut().for_each(|r| r.verification.outcome = Outcome::Incorrect);
     assert!(said(&other).is_empty());
+}
+
+/// What did not pass has no row; without the paper's versions speed-ups are over the first of the new ones.
+#[test]
+fn rows_are_of_what_passed() {
+    let mut run = archived();
+    run.results[8].verification.outcome = Outcome::Incorrect;
+    assert_eq!(sections(&run, "")[0].rows.len(), run.results.len() - 1);
+    run.results.drain(..9);
+    run.results.iter_mut().for_each(|result| result.tflops = None);
+    let new = &sections(&run, "")[0];
+    assert_eq!((new.baseline, new.rows[0].over_baseline), ("v9", Some(1.0)));
+    let headings = table::cells(new).headings;
+    assert!(headings.contains(&"over v9".to_string()) && !headings.contains(&"TFLOP/s".into()));
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn csv_has_the_bits_of_the_record() {
 /// Left, right, top and bottom of what curves may cover.
 const WITHIN: [f64; 4] = [112.0, 944.0, 66.0, 586.0];
 
-/// How many vertices the lines and dots of either part have, which are within their panels.
-fn inside(svg: &str) -> [usize; 2] {
+/// The vertices of the lines and dots of either part, which are within their panels.
+fn inside(svg: &str) -> [Vec<(f64, f64)>; 2] {
     assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf,"), "{svg}");
     ["\"#127CF4\"", "\"#C75E00\""].map(|color| {
         // The last line shows which colour is which part.
@@ -95,8 +95,9 @@ fn inside(svg: &str) -> [usize; 2] {
             let (x, y) = (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap());
             let [left, right, top, bottom] = WITHIN;
             assert!((left..=right).contains(&x) && (top..=bottom).contains(&y), "{x}, {y}");
+            (x, y)
         };
-        places.map(is_inside).count()
+        places.map(is_inside).collect()
     })
 }
 
@@ -127,7 +128,6 @@ fn curves_have_a_vertex_an_energy_within_their_panels() {
     let least = 5e-324;
     let (one, i) = (Complex64::ONE, Complex64::I);
     for (what, rows) in [
-        ("poles", poles(501)),
         ("one energy", same(Complex64::new(3.0, -1.0), 1)),
         ("zeros", same(Complex64::ZERO, 5)),
         ("one value", same(Complex64::new(7e8, 7e8), 5)),
@@ -139,6 +139,25 @@ fn curves_have_a_vertex_an_energy_within_their_panels() {
         ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
     ] {
         let sums = if what == "no number" { 0 } else { 3 };
-        assert_eq!(inside(&plot_of(&rows)), [sums * rows.len(); 2], "{what}");
+        let lengths = inside(&plot_of(&rows)).map(|places| places.len());
+        assert_eq!(lengths, [sums * rows.len(); 2], "{what}");
+    }
+    // One linear scale for both parts, nothing smoothed, nothing cut off.
+    let rows = poles(501);
+    let [re, im] = inside(&plot_of(&rows));
+    assert_eq!([re.len(), im.len()], [3 * 501; 2]);
+    let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
+    for (sum, places) in sums.iter().zip(re.chunks(501).zip(im.chunks(501))) {
+        let values = rows.iter().map(|row| sum(row).re).chain(rows.iter().map(|row| sum(row).im));
+        let (values, places) = (values.collect::<Vec<f64>>(), [places.0, places.1].concat());
+        let order = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+        let [least, most] = [(0..1002).min_by(order), (0..1002).max_by(order)].map(Option::unwrap);
+        let height = places[least].1 - places[most].1;
+        assert!(height > 120.0 && places[..501].is_sorted_by(|a, b| a.0 <= b.0), "{height}");
+        for (place, value) in places.iter().zip(&values) {
+            let share = (value - values[least]) / (values[most] - values[least]);
+            let expected = places[least].1 - share * height;
+            assert!((place.1 - expected).abs() <= 1.5, "{place:?} {expected}");
+        }
     }
 }
