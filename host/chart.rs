@@ -15,8 +15,7 @@ use crate::catalogue::{self, SERIES};
 use crate::error::Result;
 use crate::output::replace;
 use crate::record::run::{Sigma, SigmaRow, UNIT};
-use crate::record::{Ceilings, Profile};
-use crate::record::{LEVELS, MemoryLevel, Point, point};
+use crate::record::{Ceilings, LEVELS, MemoryLevel, Point, Profile, point};
 
 /// The viewer's own font.
 const FONT: &str = "sans-serif";

@@ -34,9 +34,8 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
     for gpu in catalogue::for_gpus() {
         for kernel in gpu.kernels {
             for entry in kernel.entries {
-                let info = device.kernel(kernel, entry)?;
-                let (energies, threads) = (entry.energies, kernel.threads);
-                kernels.push(KernelLine { change: gpu.version.change, energies, threads, info });
+                let known = device.kernel(kernel, entry)?;
+                kernels.push((gpu.version.change, entry.energies, kernel.threads, known));
             }
         }
     }
@@ -91,12 +90,8 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-struct KernelLine {
-    change: &'static str,
-    energies: u32,
-    threads: u32,
-    info: KernelInfo,
-}
+/// What a version changes, energies and threads of a block of a kernel, and what the device says of it.
+type KernelLine = (&'static str, u32, u32, KernelInfo);
 
 fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
@@ -149,14 +144,14 @@ fn info_text(to: &mut dyn Write, device: &dyn Device, kernels: &[KernelLine]) ->
     }
     TextTable::new(
         &[
-            ("kernel", &|line: &&KernelLine| line.info.symbol.clone()),
-            ("energies", &|line: &&KernelLine| line.energies.to_string()),
-            ("threads", &|line: &&KernelLine| line.threads.to_string()),
-            ("registers", &|line: &&KernelLine| or_dash(line.info.registers)),
-            ("local [B]", &|line: &&KernelLine| or_dash(line.info.local_bytes)),
-            ("shared [B]", &|line: &&KernelLine| or_dash(line.info.shared_bytes)),
-            ("warps/SM", &|line: &&KernelLine| or_dash(line.info.warps_per_sm)),
-            ("what it changes", &|line: &&KernelLine| line.change.into()),
+            ("kernel", &|(.., known): &&KernelLine| known.symbol.clone()),
+            ("energies", &|(_, energies, ..)| energies.to_string()),
+            ("threads", &|(_, _, threads, _)| threads.to_string()),
+            ("registers", &|(.., known)| or_dash(known.registers)),
+            ("local [B]", &|(.., known)| or_dash(known.local_bytes)),
+            ("shared [B]", &|(.., known)| or_dash(known.shared_bytes)),
+            ("warps/SM", &|(.., known)| or_dash(known.warps_per_sm)),
+            ("what it changes", &|(change, ..)| (*change).into()),
         ],
         // Without a GPU nothing is known of them but their names.
         kernels.iter().filter(|_| is_gpu),

@@ -41,7 +41,8 @@ pub fn measure(
     done: Advance,
 ) -> Result<Measurement> {
     // The data are in place before the first timed calculation.
-    engine.ready(version, Control { stop: &STOP, ..Control::none() })?;
+    let control = Control { stop: &STOP, ..Control::none() };
+    engine.ready(version, control)?;
     let (mut first_s, mut last, mut deterministic) = (None, None::<Calculation>, true);
     let (times, state, energy_j) = timed(device.gauge(), repetition, &mut |before| {
         let of_run = |part: f64| done(before as f64 + part);
@@ -64,9 +65,7 @@ pub fn measure(
     let Calculation { sums, derivative, bound, blocks, workers, .. } =
         last.expect("at least one run is timed");
     engine.samples = version.is_single();
-    let sampled = engine
-        .samples
-        .then(|| engine.run_with(version, None, Control { stop: &STOP, ..Control::none() }));
+    let sampled = engine.samples.then(|| engine.run_with(version, None, control));
     engine.samples = false;
     let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
@@ -99,7 +98,8 @@ pub fn measure(
     // The last batch may have fewer energies and another kernel.
     let kernel = version.first(problem.outline());
     let known = kernel.map(|(launch, nw)| device.kernel(launch, entry(launch, nw))).transpose()?;
-    let symbol = known.as_ref().map(|known| known.symbol.clone());
+    let known = known.unwrap_or_default();
+    let on_gpu = kernel.filter(|_| device.back_end() == BackEnd::Gpu);
     let counted = kernel.filter(|_| derivative.is_none());
     let flops = counted.and_then(|(launch, _)| {
         Some(flops_per_term(version.id(), launch.poles)? * problem.terms() as f64)
@@ -115,14 +115,11 @@ pub fn measure(
         flops,
         tflops: flops.map(|flops| flops / times.median / 1e12),
         times,
-        kernel_hash: symbol
-            .as_deref()
-            .filter(|_| device.back_end() == BackEnd::Gpu)
-            .and_then(gpu::hash),
-        kernel: symbol,
-        registers: known.as_ref().and_then(|known| known.registers),
-        local_bytes: known.as_ref().and_then(|known| known.local_bytes),
-        warps_per_sm: known.as_ref().and_then(|known| known.warps_per_sm),
+        kernel_hash: on_gpu.and_then(|_| gpu::hash(&known.symbol)),
+        kernel: kernel.map(|_| known.symbol),
+        registers: known.registers,
+        local_bytes: known.local_bytes,
+        warps_per_sm: known.warps_per_sm,
         threads_per_block: kernel.map(|(launch, _)| launch.threads),
         blocks,
         simd: on_cpu.map(|(cpu, (level, _))| cpu.level(level).to_string()),

@@ -8,11 +8,11 @@ use crate::cli::{OutputArgs, SigmaArgs};
 use crate::engine::Sample;
 use crate::output::{check_outputs, document, is_stdout};
 use crate::ranks::Ranks;
-use crate::record::run::{Measurement, Sigma, SigmaRow, UNIT};
+use crate::record::run::{Sigma, SigmaRow, UNIT};
 use crate::reference::Verification;
 use crate::run::{measured, reported};
 use crate::summary::{reference, reservations, system};
-use crate::terminal::{Column, TextTable, ms, outcome};
+use crate::terminal::{TextTable, ms, or_dash, outcome};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let run_args = args.run();
@@ -56,7 +56,7 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{} ms: {what}", ms(result.times.median))?;
-    energies(rows, run.system.energy(), result).print(to)?;
+    energies(rows, run.system.energy(), result.is_sigma_alone()).print(to)?;
     match result.is_sigma_alone() {
         true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}")?,
         false => {
@@ -85,30 +85,24 @@ fn compared(verification: &Verification) -> String {
     format!("{}{}", outcome(verification.outcome), error.unwrap_or_default())
 }
 
-fn energies(rows: &[SigmaRow], energy: &str, result: &Measurement) -> TextTable {
-    let part = |part: f64| format!("{part:+.6e}");
-    let rate = |row: &SigmaRow| row.derivative.unwrap_or_default();
-    let sigma: [Column<&SigmaRow>; 5] = [
-        (energy, &|row| format!("{:+.6}", row.shown_ev)),
-        ("Re Σ", &|row| part(row.total().re)),
-        ("Im Σ", &|row| part(row.total().im)),
-        ("Re dΣ/dω", &|row| part(rate(row).re)),
-        ("Im dΣ/dω", &|row| part(rate(row).im)),
-    ];
-    if result.is_sigma_alone() {
-        return TextTable::new(&sigma[..if result.derivative.is_some() { 5 } else { 3 }], rows);
-    }
-    let [energy, re, im, ..] = sigma;
-    let columns: [Column<&SigmaRow>; 7] = [
-        energy,
-        re,
-        im,
-        ("Re SX", &|row| part(row.sx.re)),
-        ("Im SX", &|row| part(row.sx.im)),
-        ("Re CH", &|row| part(row.ch.re)),
-        ("Im CH", &|row| part(row.ch.im)),
-    ];
-    TextTable::new(&columns, rows)
+fn energies(rows: &[SigmaRow], energy: &str, is_alone: bool) -> TextTable {
+    let number = |part: f64| format!("{part:+.6e}");
+    let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));
+    TextTable::new(
+        &[
+            (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
+            ("Re Σ", &|row| number(row.total().re)),
+            ("Im Σ", &|row| number(row.total().im)),
+            ("Re dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.re)))),
+            ("Im dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.im)))),
+            ("Re SX", &|row| of_part(row.sx.re)),
+            ("Im SX", &|row| of_part(row.sx.im)),
+            ("Re CH", &|row| of_part(row.ch.re)),
+            ("Im CH", &|row| of_part(row.ch.im)),
+        ],
+        rows,
+    )
+    .filled()
 }
 
 /// A row for each energy, every number to the last bit; of Σ alone without its parts.

@@ -14,7 +14,7 @@ use crate::record::run::{
     by_series, differ, over_baseline,
 };
 use crate::reference::{Outcome, ReferenceSource, RelativeTo, Undecided, Verification};
-use crate::terminal::{TextTable, digits, ms, or_dash, outcome};
+use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
@@ -74,48 +74,32 @@ pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
 pub fn results_table(results: &[Measurement]) -> TextTable {
     let (baseline, over) = over_baseline(results);
     let all_passed = results.iter().all(Measurement::passed);
-    let before = [None].into_iter().chain(results.iter().map(Some));
+    let is_noise = |at: usize| {
+        let before = at.checked_sub(1).map(|before| &results[before].times);
+        before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
+    };
     TextTable::new(
         &[
-            ("version", &|((result, _), _): &(
-                (&Measurement, Option<f64>),
-                Option<&Measurement>,
-            )| {
-                format!("{}{}", result.version, if result.emulated { ", emulated" } else { "" })
+            ("version", &|&at: &usize| {
+                let Measurement { version, emulated, .. } = &results[at];
+                format!("{version}{}", if *emulated { ", emulated" } else { "" })
             }),
-            ("result", &|((result, _), _)| {
-                if all_passed { "–".into() } else { outcome(result.outcome()).into() }
+            ("result", &|&at| or_dash((!all_passed).then(|| outcome(results[at].outcome())))),
+            ("time [ms]", &|&at| {
+                ms(results[at].times.median) + if is_noise(at) { " ≈" } else { "" }
             }),
-            ("time [ms]", &|((result, _), before)| {
-                let is_noise = before
-                    .is_some_and(|before| differ(&before.times, &result.times) == Some(false));
-                format!("{}{}", ms(result.times.median), if is_noise { " ≈" } else { "" })
+            (&format!("over {baseline}"), &|&at| {
+                or_dash(over[at].map(|ratio| format!("{ratio:.2}×")))
             }),
-            (&format!("over {baseline}"), &|((_, over), _)| {
-                or_dash(over.map(|ratio| format!("{ratio:.2}×")))
-            }),
-            ("TFLOP/s", &|((result, _), _)| or_dash(result.tflops.map(digits))),
-            ("clock [MHz]", &|((result, _), _)| {
-                or_dash(result.sm_mhz().map(|mhz| format!("{mhz:.0}")))
-            }),
-            ("energy [J]", &|((result, _), _)| {
-                or_dash(result.energy_j.map(|energy| format!("{energy:.1}")))
-            }),
-            ("error", &|((result, _), _)| {
-                let error = result.verification.max_rel_error;
-                or_dash(error.map(|error| format!("{error:.1e}")))
-            }),
-            ("bound of Σ", &|((result, _), _)| {
-                or_dash(result.error_bound.map(|bound| format!("{bound:.1e}")))
-            }),
-            ("found", &|((result, _), _)| {
-                or_dash(result.error_found.map(|error| format!("{error:.1e}")))
-            }),
-            ("in a sample", &|((result, _), _)| {
-                or_dash(result.sample.map(|sample| format!("{:.1e}", sample.lost)))
-            }),
+            ("TFLOP/s", &|&at| or_dash(results[at].tflops.map(digits))),
+            ("clock [MHz]", &|&at| fixed(results[at].sm_mhz(), 0)),
+            ("energy [J]", &|&at| fixed(results[at].energy_j, 1)),
+            ("error", &|&at| rough(results[at].verification.max_rel_error)),
+            ("bound of Σ", &|&at| rough(results[at].error_bound)),
+            ("found", &|&at| rough(results[at].error_found)),
+            ("in a sample", &|&at| rough(results[at].sample.map(|sample| sample.lost))),
         ],
-        results.iter().zip(over).zip(before),
+        0..results.len(),
     )
     .filled()
 }

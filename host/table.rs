@@ -10,7 +10,7 @@ use crate::output::print;
 use crate::profile::run_file;
 use crate::record::run::{Measurement, RunRecord, by_series, differ, over_baseline};
 use crate::record::{self, ClockAndPower};
-use crate::terminal::{TextTable, digits, ms, or_dash, outcome};
+use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
     let path = run_file(&args.from);
@@ -158,31 +158,25 @@ pub fn cells(section: &Section) -> TextTable {
                 row if row.order_differs => format!("{} *", row.result.version),
                 row => row.result.version.clone(),
             }),
-            ("what it changes", &|row: &&TableRow| match section.series {
+            ("what it changes", &|row| match section.series {
                 "paper" => "–".into(),
                 _ => or_dash(find(&row.result.version).map(|listed| listed.label().change)),
             }),
-            ("time [ms]", &|row: &&TableRow| ms(row.result.times.median)),
-            (&over, &|row: &&TableRow| times(row.over_baseline)),
-            ("TFLOP/s", &|row: &&TableRow| or_dash(row.result.tflops.map(digits))),
-            ("V100 time [ms]", &|row: &&TableRow| {
-                or_dash(row.published.time_s.map(|time| format!("{:.0}", time * 1e3)))
-            }),
-            (&format!("V100 {over}"), &|row: &&TableRow| times(row.published_over_baseline)),
-            ("V100 TFLOP/s", &|row: &&TableRow| {
-                or_dash(row.published.tflops.map(|rate| format!("{rate:.2}")))
-            }),
-            ("spread", &|row: &&TableRow| {
+            ("time [ms]", &|row| ms(row.result.times.median)),
+            (&over, &|row| times(row.over_baseline)),
+            ("TFLOP/s", &|row| or_dash(row.result.tflops.map(digits))),
+            ("V100 time [ms]", &|row| fixed(row.published.time_s.map(|time| time * 1e3), 0)),
+            (&format!("V100 {over}"), &|row| times(row.published_over_baseline)),
+            ("V100 TFLOP/s", &|row| fixed(row.published.tflops, 2)),
+            ("spread", &|row| {
                 let times = &row.result.times;
                 percent(times.sigma().map(|sigma| sigma / times.median))
             }),
-            ("clock [MHz]", &|row: &&TableRow| {
-                or_dash(row.result.sm_mhz().map(|mhz| format!("{mhz:.0}")))
-            }),
-            ("clock lost", &|row: &&TableRow| percent(row.clock_lost())),
-            ("energy [J]", &|row: &&TableRow| or_dash(row.result.energy_j.map(digits))),
-            ("warps/SM", &|row: &&TableRow| or_dash(row.result.warps_per_sm)),
-            ("registers", &|row: &&TableRow| or_dash(row.result.registers)),
+            ("clock [MHz]", &|row| fixed(row.result.sm_mhz(), 0)),
+            ("clock lost", &|row| percent(row.clock_lost())),
+            ("energy [J]", &|row| or_dash(row.result.energy_j.map(digits))),
+            ("warps/SM", &|row| or_dash(row.result.warps_per_sm)),
+            ("registers", &|row| or_dash(row.result.registers)),
         ],
         rows,
     )

@@ -62,6 +62,16 @@ pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or("–".into(), |number| number.to_string())
 }
 
+/// A number with so many decimals.
+pub fn fixed(number: Option<f64>, decimals: usize) -> String {
+    or_dash(number.map(|number| format!("{number:.decimals$}")))
+}
+
+/// A number with two digits and an exponent.
+pub fn rough(number: Option<f64>) -> String {
+    or_dash(number.map(|number| format!("{number:.1e}")))
+}
+
 /// An outcome as all tables have it.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {

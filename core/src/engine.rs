@@ -20,7 +20,7 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Version;
-use crate::devices::{Advance, Control, Device, GroupSample, SlabSums, Upload, Worker};
+use crate::devices::{Advance, Control, Device, GroupSample, SlabSums, Worker};
 use crate::error::{Error, Result, invalid};
 use crate::problem::{Batch, Batches, Id, Problem, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
@@ -480,9 +480,8 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
             let lost = if igp > 0 { length / groups } else { 0 };
             let lost = (0..lost).map(|_| [0, 1].map(|_| values.next().unwrap_or(f64::NAN)));
             let sample = GroupSample { igp, lost: lost.collect() };
-            let values = of_slab;
-            let (seconds, upload) = (0.0, Upload::default());
-            reports.0.push(SlabSums { values, groups, seconds, blocks, upload, bound, sample });
+            let rest = SlabSums::default();
+            reports.0.push(SlabSums { values: of_slab, groups, blocks, bound, sample, ..rest });
         }
         reports.1.extend(workers);
     }

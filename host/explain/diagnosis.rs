@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::profile::ncu::STALLS;
 use crate::record::run::{self, Measurement};
-use crate::record::{Ceilings, ELIGIBLE, Profile};
-use crate::record::{LEVELS, MemoryLevel};
+use crate::record::{Ceilings, ELIGIBLE, LEVELS, MemoryLevel, Profile};
 
 #[derive(Clone, Copy)]
 pub struct Side<'a> {

@@ -18,8 +18,7 @@ use crate::explain::diagnosis::{Diagnosis, Side, Step};
 use crate::output;
 use crate::profile::Measured;
 use crate::record::run::Measurement;
-use crate::record::{self, ELIGIBLE, Profile};
-use crate::record::{MemoryLevel, share_of_peak};
+use crate::record::{self, ELIGIBLE, MemoryLevel, Profile, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {

@@ -32,7 +32,7 @@ use crate::reference::matrix::{
 use crate::session::{Session, kind};
 use crate::setup;
 use crate::summary::{device_lines, system, undecided};
-use crate::terminal::{TextTable, digits, ms, or_dash, outcome};
+use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let output_args = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
@@ -403,7 +403,6 @@ fn results(record: &Offdiag) -> TextTable {
     let gpu = |result: &OffdiagResult| result.clock_and_power.clone();
     let clock = |result: &OffdiagResult| Some(gpu(result)?.sm_mhz?.median);
     let error = |result: &OffdiagResult| result.verification.as_ref()?.max_rel_error;
-    let rounded = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.0}")));
     TextTable::new(
         &[
             ("version", &|result: &&OffdiagResult| or_dash(result.version.as_ref())),
@@ -411,10 +410,10 @@ fn results(record: &Offdiag) -> TextTable {
             ("with input [ms]", &|result| ms(result.first_s)),
             ("TFLOP/s", &|result| digits(result.tflops)),
             ("× before", &|result| or_dash(before(result))),
-            ("clock [MHz]", &|result| rounded(clock(result))),
-            ("power [W]", &|result| rounded(gpu(result).as_ref().and_then(ClockAndPower::watts))),
-            ("energy [J]", &|result| rounded(result.joules())),
-            ("error", &|result| or_dash(error(result).map(|error| format!("{error:.1e}")))),
+            ("clock [MHz]", &|result| fixed(clock(result), 0)),
+            ("power [W]", &|result| fixed(gpu(result).as_ref().and_then(ClockAndPower::watts), 0)),
+            ("energy [J]", &|result| fixed(result.joules(), 0)),
+            ("error", &|result| rough(error(result))),
             ("result", &|result| outcome(result.outcome()).into()),
         ],
         &record.results,

@@ -106,7 +106,7 @@ pub fn program() -> String {
     format!("{PROGRAM} at commit {commit} by {by}")
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// When it began, RFC 3339, UTC.
     pub date: String,
@@ -137,10 +137,7 @@ impl Provenance {
             ptx,
             program_by: BUILT_BY.map(str::to_string),
             driver: device.driver.clone(),
-            seed: None,
-            input: None,
-            warmup: None,
-            repeat: None,
+            ..Provenance::default()
         }
     }
 

@@ -281,13 +281,14 @@ pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
 /// Roundings relative to Σ|terms| that a sum of terms of random sign may lose.
 const RANDOM: f64 = 8.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Passed,
     /// As passed, but of a sample of G′, [`crate::problem::Header::sampled`].
     Sampled,
     Incorrect,
+    #[default]
     NotVerified,
     Nondeterministic,
 }
@@ -327,7 +328,7 @@ impl Undecided {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     pub outcome: Outcome,
     pub max_rel_error: Option<f64>,
@@ -347,22 +348,6 @@ pub struct Verification {
     pub energies: Option<Vec<usize>>,
     #[serde(skip)]
     pub worst: Option<(String, Complex64, Complex64)>,
-}
-
-impl Verification {
-    fn none(tolerance: f64, relative_to: RelativeTo) -> Verification {
-        Verification {
-            outcome: Outcome::NotVerified,
-            max_rel_error: None,
-            tolerance,
-            relative_to,
-            undecided: None,
-            real_parts: false,
-            reference: None,
-            energies: None,
-            worst: None,
-        }
-    }
 }
 
 /// What a version summed with the starting sums, compared with what it sums of a reference: both parts, or Σ.
@@ -391,7 +376,7 @@ pub fn verify<'a>(
     let problem = slabs.problem();
     let Some(reference) = reference else {
         let tolerance = tolerance(problem, RelativeTo::Sum);
-        return Ok(Verification::none(tolerance, RelativeTo::Sum));
+        return Ok(Verification { tolerance, ..Verification::default() });
     };
     let verification = compared(problem, sums, reference);
     if verification.outcome != Outcome::Incorrect {
@@ -416,8 +401,9 @@ pub fn verify_derivative(
     found: &[Complex64],
     expected: Option<&Evaluation>,
 ) -> Verification {
-    let tolerance = tolerance(problem, RelativeTo::Terms);
-    let none = Verification::none(tolerance, RelativeTo::Terms);
+    let relative_to = RelativeTo::Terms;
+    let tolerance = tolerance(problem, relative_to);
+    let none = Verification { tolerance, relative_to, ..Verification::default() };
     let Some(Evaluation { sums, scale }) = expected else { return none };
     let (expected, Scale { magnitudes, undecided }) = (sums.alone().ach, scale.alone());
     let sizes = undecided.iter().zip(&magnitudes).map(|(undecided, all)| (undecided[1], all[1]));

@@ -10,7 +10,7 @@ use gpp::catalogue::{self, BackEnd, SERIES, best};
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 #[test]
 fn each_level_of_vectors_is_used_when_asked_for() {

@@ -2,11 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use gpp::profile::ncu::ProfileError;
-use gpp::profile::ncu::{self, aggregate};
+use gpp::profile::ncu::{self, ProfileError, aggregate};
 use gpp::record::run::RunRecord;
-use gpp::record::{self, Profile};
-use gpp::record::{LEVELS, MemoryLevel, point, share_of_peak};
+use gpp::record::{self, LEVELS, MemoryLevel, Profile, point, share_of_peak};
 
 use crate::common::repository;
 

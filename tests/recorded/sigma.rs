@@ -73,57 +73,108 @@ fn csv_has_the_bits_of_the_record() {
     assert_eq!(again.broken().len(), 3);
 }
 
+const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
+
 /// Left, right, top and bottom of what curves may cover.
 const WITHIN: [f64; 4] = [112.0, 944.0, 66.0, 586.0];
 
-/// The vertices of the lines and dots of either part, which are within their panels.
-fn inside(svg: &str) -> [Vec<(f64, f64)>; 2] {
-    assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf,"), "{svg}");
-    ["\"#127CF4\"", "\"#C75E00\""].map(|color| {
-        // The last line shows which colour is which part.
-        let elements: Vec<&str> =
-            svg.split('<').filter(|element| element.contains(color)).collect();
-        let places = elements[..elements.len() - 1].iter().flat_map(|element| {
-            let places = match attribute(element, "cx").zip(attribute(element, "cy")) {
-                Some((x, y)) => format!("{x},{y}"),
-                None => attribute(element, "points").unwrap().to_string(),
-            };
-            places.split_whitespace().map(String::from).collect::<Vec<_>>()
-        });
-        let is_inside = |place: String| {
-            let (x, y) = place.split_once(',').unwrap();
-            let (x, y) = (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap());
-            let [left, right, top, bottom] = WITHIN;
-            assert!((left..=right).contains(&x) && (top..=bottom).contains(&y), "{x}, {y}");
-            (x, y)
+/// The vertices of the lines and dots of either part, sum by sum.
+fn vertices(svg: &str, part: usize) -> Vec<Vec<(f64, f64)>> {
+    let [r, g, b] = COLORS[part];
+    let color = format!("\"#{r:02X}{g:02X}{b:02X}\"");
+    // The last line shows which colour is which part.
+    let elements: Vec<&str> = svg.split('<').filter(|element| element.contains(&color)).collect();
+    let lines = elements[..elements.len() - 1].iter().map(|element| {
+        let places = match attribute(element, "cx").zip(attribute(element, "cy")) {
+            Some((x, y)) => format!("{x},{y}"),
+            None => attribute(element, "points").unwrap().to_string(),
         };
-        places.map(is_inside).collect()
+        let places = places.split_whitespace().map(|place| place.split_once(',').unwrap());
+        places.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).collect()
+    });
+    lines.collect()
+}
+
+/// The name of an axis is left of its longest number.
+#[test]
+fn names_of_axes_cover_no_numbers() {
+    let rows = [(0.0, -2e6, 1.0), (1.0, 3e6, 2.0)]
+        .map(|(at, sx, ch)| (at, sx.into(), Complex64::from(ch)));
+    let plot = plot_of(&rows);
+    let texts: Vec<&str> = plot.split("<text").skip(1).collect();
+    let x = |text: &str| attribute(text, "x").unwrap().parse::<f64>().unwrap();
+    let number = texts.iter().find(|text| text.contains("-2000000")).unwrap();
+    let name = texts.iter().find(|text| text.contains("SX(ω)")).unwrap();
+    // A digit is at most 0.6 of its height wide.
+    let begins = x(number) - 8.0 * 0.6 * 18.0;
+    assert!(x(name) + 9.0 <= begins, "{} {begins}", x(name));
+}
+
+/// How many vertices the curves of either part have, which are within their panels.
+fn inside(svg: &str) -> [usize; 2] {
+    assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf,"), "{svg}");
+    [0, 1].map(|part| {
+        let all = vertices(svg, part).concat();
+        for (x, y) in &all {
+            let [left, right, top, bottom] = WITHIN;
+            assert!((left..=right).contains(x) && (top..=bottom).contains(y), "{x}, {y}");
+        }
+        all.len()
     })
 }
 
-/// Numbers as wide as any on an axis, and lines that end where there is no number. `GPP_RECORD=1` draws the plot anew.
 #[test]
-fn a_plot_is_the_recorded_one() {
+fn curves_have_a_vertex_an_energy_where_the_values_are() {
+    for nw in [2, 11, 501] {
+        let rows = poles(nw);
+        let plot = plot_of(&rows);
+        assert_eq!(inside(&plot), [3 * nw; 2]);
+        let curves = [0, 1].map(|part| vertices(&plot, part));
+        let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
+        for (at, of) in sums.iter().enumerate() {
+            let (re, im) = (&curves[0][at], &curves[1][at]);
+            assert!(re.is_sorted_by(|a, b| a.0 <= b.0));
+            let values = rows.iter().map(|row| of(row).re).chain(rows.iter().map(|row| of(row).im));
+            let values: Vec<f64> = values.collect();
+            let places: Vec<f64> = re.iter().chain(im).map(|place| place.1).collect();
+            // One linear scale for both parts, nothing smoothed, nothing cut off.
+            let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let (top, bottom) = (least(&places), most(&places));
+            let (least, most) = (least(&values), most(&values));
+            assert!(bottom - top > 120.0, "{top} {bottom}");
+            for (place, value) in places.iter().zip(&values) {
+                let expected = bottom - (value - least) / (most - least) * (bottom - top);
+                assert!((place - expected).abs() <= 1.5, "{place} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_breaks_lines_and_is_said() {
     let mut rows = poles(11);
-    rows.iter_mut().for_each(|row| row.1 *= 1e4);
     rows[3].1.re = f64::NAN;
     rows[5].1.re = f64::INFINITY;
     rows[10].2.im = f64::NEG_INFINITY;
     let run = run(&rows);
     let sigma = Sigma::from_run(&run).unwrap();
-    let path = crate::common::repository("tests/data/sigma.svg");
-    if std::env::var_os("GPP_RECORD").is_some() {
-        std::fs::write(&path, sigma.svg()).unwrap();
-    }
-    assert!(std::fs::read_to_string(path).unwrap() == sigma.svg(), "{}", sigma.svg());
+    let plot = sigma.svg();
+    inside(&plot);
+    let lengths = |part| vertices(&plot, part).iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(lengths(0), [3, 1, 5, 11, 3, 1, 5]);
+    assert_eq!(lengths(1), [11, 10, 10]);
+    assert!(plot.contains("no number at 3 of 11: lines end there"));
     let mut said = Vec::new();
     text(&mut said, &sigma).unwrap();
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("no number at 3 of 11 energies, the first at -4 eV"), "{said}");
+    let whole = plot_of(&poles(11));
+    assert!(!whole.contains("no number"));
 }
 
 #[test]
-fn curves_have_a_vertex_an_energy_within_their_panels() {
+fn plots_of_hard_values_stay_in_their_panels() {
     let same = |z: Complex64, nw: usize| -> Vec<_> { (0..nw).map(|i| (i as f64, z, z)).collect() };
     let least = 5e-324;
     let (one, i) = (Complex64::ONE, Complex64::I);
@@ -139,25 +190,6 @@ fn curves_have_a_vertex_an_energy_within_their_panels() {
         ("close", vec![(1e6, one, i), (1e6 + 1e-9, i, one)]),
     ] {
         let sums = if what == "no number" { 0 } else { 3 };
-        let lengths = inside(&plot_of(&rows)).map(|places| places.len());
-        assert_eq!(lengths, [sums * rows.len(); 2], "{what}");
-    }
-    // One linear scale for both parts, nothing smoothed, nothing cut off.
-    let rows = poles(501);
-    let [re, im] = inside(&plot_of(&rows));
-    assert_eq!([re.len(), im.len()], [3 * 501; 2]);
-    let sums: [fn(&Values) -> Complex64; 3] = [|row| row.1, |row| row.2, |row| row.1 + row.2];
-    for (sum, places) in sums.iter().zip(re.chunks(501).zip(im.chunks(501))) {
-        let values = rows.iter().map(|row| sum(row).re).chain(rows.iter().map(|row| sum(row).im));
-        let (values, places) = (values.collect::<Vec<f64>>(), [places.0, places.1].concat());
-        let order = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
-        let [least, most] = [(0..1002).min_by(order), (0..1002).max_by(order)].map(Option::unwrap);
-        let height = places[least].1 - places[most].1;
-        assert!(height > 120.0 && places[..501].is_sorted_by(|a, b| a.0 <= b.0), "{height}");
-        for (place, value) in places.iter().zip(&values) {
-            let share = (value - values[least]) / (values[most] - values[least]);
-            let expected = places[least].1 - share * height;
-            assert!((place.1 - expected).abs() <= 1.5, "{place:?} {expected}");
-        }
+        assert_eq!(inside(&plot_of(&rows)), [sums * rows.len(); 2], "{what}");
     }
 }

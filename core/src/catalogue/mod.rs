@@ -218,10 +218,7 @@ impl Series {
     }
 
     pub fn back_end(&self) -> BackEnd {
-        match self.versions {
-            Versions::Gpu(_) => BackEnd::Gpu,
-            Versions::Cpu(_) => BackEnd::Cpu,
-        }
+        self.versions()[0].back_end()
     }
 }
 
@@ -242,11 +239,20 @@ pub enum Version {
 }
 
 impl Version {
-    pub fn label(self) -> &'static Label {
+    /// What is said of it in the one place or the other.
+    fn of<T>(
+        self,
+        gpu: impl FnOnce(&'static GpuVersion) -> T,
+        cpu: impl FnOnce(&'static CpuVersion) -> T,
+    ) -> T {
         match self {
-            Version::Gpu(gpu) => gpu.version,
-            Version::Cpu(cpu) => cpu.version,
+            Version::Gpu(of) => gpu(of),
+            Version::Cpu(of) => cpu(of),
         }
+    }
+
+    pub fn label(self) -> &'static Label {
+        self.of(|gpu| gpu.version, |cpu| cpu.version)
     }
 
     pub fn id(self) -> &'static str {
@@ -254,40 +260,26 @@ impl Version {
     }
 
     pub fn back_end(self) -> BackEnd {
-        match self {
-            Version::Gpu(_) => BackEnd::Gpu,
-            Version::Cpu(_) => BackEnd::Cpu,
-        }
+        self.of(|_| BackEnd::Gpu, |_| BackEnd::Cpu)
     }
 
     /// Energies that a calculation of problems of these poles sums at most.
     pub fn holds(self, poles: Poles) -> usize {
-        match self {
-            Version::Gpu(gpu) => gpu.kernel(poles).holds(),
-            Version::Cpu(cpu) => cpu.holds,
-        }
+        self.of(|gpu| gpu.kernel(poles).holds(), |cpu| cpu.holds)
     }
 
     /// Whether it sums problems of these poles by their pairs sorted, for all energies at once.
     pub fn sorts(self, poles: Poles) -> bool {
-        match self {
-            Version::Gpu(gpu) => matches!(gpu.kernel(poles).loops, Loops::Clusters(_)),
-            Version::Cpu(cpu) => cpu.needs.clusters,
-        }
+        let sorts = |gpu: &GpuVersion| matches!(gpu.kernel(poles).loops, Loops::Clusters(_));
+        self.of(sorts, |cpu| cpu.needs.clusters)
     }
 
     pub fn gpu(self) -> Option<&'static GpuVersion> {
-        match self {
-            Version::Gpu(gpu) => Some(gpu),
-            Version::Cpu(_) => None,
-        }
+        self.of(Some, |_| None)
     }
 
     pub fn cpu(self) -> Option<&'static CpuVersion> {
-        match self {
-            Version::Gpu(_) => None,
-            Version::Cpu(cpu) => Some(cpu),
-        }
+        self.of(|_| None, Some)
     }
 
     /// The kernels for GPUs, or an error that says how the version runs.
@@ -349,12 +341,8 @@ impl Version {
     /// The `igp` of the groups whose sums it keeps apart; none if it has one sum of a slab.
     pub fn igp_of_group(self, problem: Outline) -> Option<usize> {
         // Heavy pairs are chosen in each slab.
-        let has_heavy = match self {
-            Version::Gpu(gpu) => {
-                matches!(gpu.kernels[0].precision, Precision::Single { has_heavy: true, .. })
-            }
-            Version::Cpu(cpu) => cpu.is_single,
-        };
+        let is_heavy = |of| matches!(of, Precision::Single { has_heavy: true, .. });
+        let has_heavy = self.of(|gpu| is_heavy(gpu.kernels[0].precision), |cpu| cpu.is_single);
         if has_heavy { None } else { self.igp_of_sums(problem) }
     }
 
@@ -368,26 +356,17 @@ impl Version {
 
     /// Whether it sums Σ alone, in the place of CH.
     pub fn is_sigma_alone(self) -> bool {
-        match self {
-            Version::Gpu(gpu) => gpu.kernels[0].is_sigma_alone,
-            Version::Cpu(cpu) => cpu.is_sigma_alone,
-        }
+        self.of(|gpu| gpu.kernels[0].is_sigma_alone, |cpu| cpu.is_sigma_alone)
     }
 
     /// Whether the sums at each energy are followed by their derivatives: [`with_derivative`].
     pub fn has_derivative(self) -> bool {
-        match self {
-            Version::Gpu(gpu) => gpu.kernels[0].has_derivative,
-            Version::Cpu(cpu) => cpu.has_derivative,
-        }
+        self.of(|gpu| gpu.kernels[0].has_derivative, |cpu| cpu.has_derivative)
     }
 
     /// Whether pairs but fallback pairs are summed in single precision.
     pub fn is_single(self) -> bool {
-        match self {
-            Version::Gpu(gpu) => gpu.kernels[0].is_single(),
-            Version::Cpu(cpu) => cpu.is_single,
-        }
+        self.of(|gpu| gpu.kernels[0].is_single(), |cpu| cpu.is_single)
     }
 
     /// What sums [samples](crate::devices::GroupSample) of a version in single precision in FP64; cpu:single does so itself.
@@ -398,10 +377,7 @@ impl Version {
 
     /// Whether its sums are CH of each band at one energy: see [`ch_of_bands`].
     pub fn is_per_band(self) -> bool {
-        match self {
-            Version::Gpu(gpu) => gpu.kernels[0].loops == Loops::PerBand,
-            Version::Cpu(cpu) => cpu.per_band,
-        }
+        self.of(|gpu| gpu.kernels[0].loops == Loops::PerBand, |cpu| cpu.per_band)
     }
 
     /// Values of each group's sums.

@@ -22,8 +22,7 @@ use rayon::prelude::*;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Control, Device, DeviceInfo, GroupSample, HOST, KernelInfo, SlabSums, Upload, Worker, entry,
-    grid,
+    Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Worker, entry, grid,
 };
 use crate::error::{Error, Result};
 use crate::problem::arrays::{AQSM_LOCAL, AQSN};
@@ -220,10 +219,8 @@ impl CpuWorker<'_> {
         let of_groups = partials.chunks(grid.per_group() as usize);
         let values = of_groups.map(second_stage).collect();
         let (groups, seconds) = (grid.groups as usize, begin.elapsed().as_secs_f64());
-        let (blocks, upload) = (Some(blocks), Upload::default());
-        let bound = pairs.bound();
-        let sample = GroupSample::default();
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
+        let (blocks, bound) = (Some(blocks), pairs.bound());
+        Ok(SlabSums { values, groups, seconds, blocks, bound, ..SlabSums::default() })
     }
 
     fn sum(
@@ -290,8 +287,7 @@ impl CpuWorker<'_> {
         let seconds = begin.elapsed().as_secs_f64();
         let groups = cpu.igp_of_group().map_or(1, |igp| slab.len().div_ceil(igp));
         let bound = heavy.map_or(0.0, |(_, bound)| *bound);
-        let (blocks, upload, sample) = Default::default();
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
+        Ok(SlabSums { values, groups, seconds, bound, ..SlabSums::default() })
     }
 
     fn prepare(

@@ -78,7 +78,7 @@ pub trait Worker: Send {
 }
 
 /// The result of one calculation on a slab.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlabSums {
     /// `(groups, values)`: the values are the parts of `asx`, then of `ach`, energy by energy.
     pub values: Vec<f64>,
@@ -221,7 +221,7 @@ impl TryFrom<String> for ComputeCapability {
 }
 
 /// Properties of a kernel on a device; `None` if one does not apply.
-#[derive(Clone, Debug, Default, serde::Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct KernelInfo {
     pub symbol: String,
     pub registers: Option<u32>,

@@ -17,7 +17,7 @@ use num_complex::Complex64;
 
 use crate::catalogue;
 use crate::devices::device::{
-    Control, Device, DeviceInfo, GroupSample, KernelInfo, SlabSums, Upload, Worker, entry, grid,
+    Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid,
 };
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::{Gauge, nvml::NvmlGauge};
@@ -480,8 +480,7 @@ impl StreamSlot {
         let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
         self.results = Some(results);
         let seconds = seconds(&self.kernels, version)?;
-        let sample = GroupSample::default();
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, sample })
+        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, ..SlabSums::default() })
     }
 }
 
