@@ -148,8 +148,8 @@ pub fn require_same(folder: &Path, system: &str, nw: usize) -> Result<()> {
 }
 
 pub fn run_file(path: &Path) -> PathBuf {
-    let is_file = path.is_file() || path.extension().is_some();
-    if is_file { path.into() } else { path.join(RUN) }
+    let is_missing = !path.exists() && path.extension().is_none();
+    if path.is_dir() || is_missing { path.join(RUN) } else { path.into() }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
