@@ -15,12 +15,14 @@
 pub mod cpu;
 pub mod gpu;
 pub mod images;
+pub mod single;
 mod task;
 
 use std::ops::AddAssign;
 use std::sync::OnceLock;
 
 use gpp_cpu::work::Stop;
+use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::devices::device::HOST;
@@ -39,6 +41,9 @@ use crate::ranks::Ranks;
 use crate::schedule::{self, Affinity, Dispatch};
 use crate::session::Session;
 
+/// What the first product in single precision is called: the kernels of [`gpp_kernels::offdiag::f16x2`].
+pub const F16X2: &str = "f16x2";
+
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
 
@@ -54,6 +59,8 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummedMatrix {
     pub sums: MatrixSums,
+    /// What single precision may have lost of an element at most, see [`single`]; 0 in double.
+    pub error_bound: f64,
     /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
     pub seconds: f64,
 }
@@ -213,7 +220,14 @@ impl<'a> MatrixWorkers<'a> {
         let seconds = ranks.gather(&longest.to_ne_bytes()).unwrap_or_default();
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(longest, f64::from_ne_bytes);
         let seconds = seconds.into_iter().map(read).fold(longest, f64::max);
-        Ok(SummedMatrix { sums, seconds })
+        let mut error_bound = 0.0;
+        if task.single {
+            let larger =
+                |most: f64, bound: &Complex64| if bound.re <= most { most } else { bound.re };
+            error_bound = sums.sx.iter().fold(0.0, larger);
+            sums.sx.fill(Complex64::ZERO);
+        }
+        Ok(SummedMatrix { sums, error_bound, seconds })
     }
 }
 
@@ -257,6 +271,15 @@ pub fn workers<'a>(
         told(needed);
         session.require_host(task.problem, needed)
     };
+    let refused = |what: &str| Err(invalid("precision", format!("single of a matrix {what}")));
+    if task.single {
+        match () {
+            () if !task.sigma_alone => return refused("is of Σ alone"),
+            () if session.cpu().is_some() => return refused("needs a GPU: its gain is of FP16"),
+            () if task.problem.poles() != Poles::Real => return refused("needs real poles"),
+            () => task.problem.require_single()?,
+        }
+    }
     if let Some(cpu) = session.cpu() {
         let on_cpu = MatrixOnCpu::new(cpu, task)?;
         require(on_cpu.needs())?;
@@ -272,5 +295,6 @@ pub fn workers<'a>(
         Ok(Box::new(MatrixOnGpu::new(gpu, task, version)?) as Box<dyn MatrixWorker>)
     };
     let workers = session.gpus().zip(versions.iter().copied()).map(on_gpu);
-    Ok((workers.collect::<Result<_>>()?, versions[0].id))
+    let version = if task.single { F16X2 } else { versions[0].id };
+    Ok((workers.collect::<Result<_>>()?, version))
 }

@@ -66,9 +66,11 @@ impl Drop for Holding {
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build, with the version and target of a module that has one.
-const NEEDED: [(&str, [&str; 2]); 4] = [
+const NEEDED: [(&str, [&str; 2]); 6] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
-    ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
+    ("mma.sync.aligned.m16n8k8.row.col.f64", [".version 8.0\n", ".target sm_90\n"]),
+    ("mma.sync.aligned.m16n8k16.row.col.f64", [".version 8.0\n", ".target sm_90\n"]),
+    ("cvt.rn.f16x2.f32", [".version 7.0\n", ".target sm_80\n"]),
     ("cp.async.cg.", [".version 7.0\n", ".target sm_80\n"]),
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
@@ -202,7 +204,7 @@ const LINE_TABLE: [&str; 2] = [".loc", ".file"];
 const MARKS: [&str; 2] = ["$L__tmp", "$L__func_"];
 
 /// Beginnings of names that the compiler chooses: labels, mangled paths, constants without a name.
-const CHOSEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
+const CHOSEN: [&str; 6] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
 
 #[cfg(test)]
 mod tests;
