@@ -629,11 +629,12 @@ pub fn host_bytes(task: &MatrixTask, version: &'static MatrixVersion) -> u64 {
     let shape = ImageShape::for_task(task, version);
     let together = 2 * shape.together(task.nw());
     let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
+    let singles = if task.single { single::numbers(&shape) / 2 } else { 0 };
     let matrices = 4 * task.planes() * task.bands() * task.bands();
     let columns = 2 * task.problem.extents().ncouls * task.bands();
     let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
     // The image of poles is gone when those of A are made, one for each stream.
-    8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64
+    8 * ((poles + singles).max(STREAMS * shape.a() + columns) + parts) as u64
 }
 
 pub fn find(id: &str) -> Option<&'static MatrixVersion> {

@@ -44,6 +44,9 @@ use crate::session::Session;
 /// What the first product in single precision is called: the kernels of [`gpp_kernels::offdiag::f16x2`].
 pub const F16X2: &str = "f16x2";
 
+/// The compute capability that it needs.
+const F16X2_FROM: (u32, u32) = (8, 0);
+
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
 
@@ -278,6 +281,10 @@ pub fn workers<'a>(
             () if session.cpu().is_some() => return refused("needs a GPU: its gain is of FP16"),
             () if task.problem.poles() != Poles::Real => return refused("needs real poles"),
             () => task.problem.require_single()?,
+        }
+        let least = session.gpus().filter_map(|gpu| gpu.info().compute_capability).min();
+        if least.is_some_and(|least| least < F16X2_FROM.into()) {
+            return refused("needs compute capability 8.0 or later");
         }
     }
     if let Some(cpu) = session.cpu() {

@@ -16,9 +16,9 @@
 use std::collections::BTreeMap;
 
 use gpp_kernels::offdiag::f16x2::{
-    DEPTH, FLOOR, FRAGMENTS, IGP, LOST, POLES, in_two_floats, packed_pole, scales,
+    DEPTH, FLOOR, IGP, LOST, POLES, in_two_floats, packed_pole, scales,
 };
-use gpp_kernels::offdiag::mma::COLUMNS;
+use gpp_kernels::offdiag::mma::{COLUMNS, ROWS};
 use gpp_kernels::offdiag::pack::{B_FRAGMENT, packed_b};
 use rayon::prelude::*;
 
@@ -116,6 +116,11 @@ pub fn igp(shape: &ImageShape) -> u32 {
     (shape.right * COLUMNS).next_multiple_of(IGP)
 }
 
+/// Numbers of the packed poles.
+pub fn numbers(shape: &ImageShape) -> usize {
+    steps(shape) as usize * (igp(shape) / ROWS) as usize * POLES
+}
+
 impl SinglePoles {
     /// Of the packed poles of FP64.
     pub fn new(task: &MatrixTask, shape: &ImageShape, image: &[f64]) -> SinglePoles {
@@ -159,9 +164,8 @@ impl SinglePoles {
         }
         largest.resize(igp(shape) as usize, 0.0);
 
-        let blocks = (igp(shape) / IGP * FRAGMENTS) as usize;
-        let mut poles = vec![0.0; steps(shape) as usize * blocks * POLES];
-        let of_steps = poles.par_chunks_mut(blocks * POLES).enumerate();
+        let mut poles = vec![0.0; numbers(shape)];
+        let of_steps = poles.par_chunks_mut(poles.len() / steps(shape) as usize).enumerate();
         of_steps.for_each(|(step, poles)| {
             for igp in 0..largest.len() {
                 let [times, _] = scales(largest[igp]);
