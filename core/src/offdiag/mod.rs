@@ -27,7 +27,7 @@ use num_complex::Complex64;
 
 use crate::devices::device::HOST;
 use crate::devices::gpu::Gpu;
-use crate::devices::{Advance, Control};
+use crate::devices::{Advance, Control, Device};
 use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
 use crate::offdiag::cpu::MatrixOnCpu;
 use crate::offdiag::gpu::{MatrixOnGpu, MatrixVersion, host_bytes, version_for};
@@ -274,18 +274,18 @@ pub fn workers<'a>(
         told(needed);
         session.require_host(task.problem, needed)
     };
-    let refused = |what: &str| Err(invalid("precision", format!("single of a matrix {what}")));
     if task.single {
-        match () {
-            () if !task.sigma_alone => return refused("is of Σ alone"),
-            () if session.cpu().is_some() => return refused("needs a GPU: its gain is of FP16"),
-            () if task.problem.poles() != Poles::Real => return refused("needs real poles"),
-            () => task.problem.require_single()?,
+        let is_old = |gpu: &Gpu| gpu.info().compute_capability < Some(F16X2_FROM.into());
+        let reasons = [
+            (!task.sigma_alone, "is of Σ alone"),
+            (session.cpu().is_some(), "needs a GPU: it gains by FP16"),
+            (task.problem.poles() != Poles::Real, "needs real poles"),
+            (session.gpus().any(is_old), "needs compute capability 8.0 or later"),
+        ];
+        if let Some((_, why)) = reasons.into_iter().find(|(holds, _)| *holds) {
+            return Err(invalid("precision", format!("single of a matrix {why}")));
         }
-        let least = session.gpus().filter_map(|gpu| gpu.info().compute_capability).min();
-        if least.is_some_and(|least| least < F16X2_FROM.into()) {
-            return refused("needs compute capability 8.0 or later");
-        }
+        task.problem.require_single()?;
     }
     if let Some(cpu) = session.cpu() {
         let on_cpu = MatrixOnCpu::new(cpu, task)?;

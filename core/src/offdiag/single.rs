@@ -165,7 +165,8 @@ impl SinglePoles {
         largest.resize(igp(shape) as usize, 0.0);
 
         let mut poles = vec![0.0; numbers(shape)];
-        let of_steps = poles.par_chunks_mut(poles.len() / steps(shape) as usize).enumerate();
+        let step = poles.len() / steps(shape) as usize;
+        let of_steps = poles.par_chunks_mut(step).enumerate();
         of_steps.for_each(|(step, poles)| {
             for igp in 0..largest.len() {
                 let [times, _] = scales(largest[igp]);

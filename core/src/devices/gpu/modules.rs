@@ -204,7 +204,7 @@ const LINE_TABLE: [&str; 2] = [".loc", ".file"];
 const MARKS: [&str; 2] = ["$L__tmp", "$L__func_"];
 
 /// Beginnings of names that the compiler chooses: labels, mangled paths, constants without a name.
-const CHOSEN: [&str; 6] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
+const CHOSEN: [&str; 5] = ["$", "_ZN", "_R", "anon_", "__unnamed_"];
 
 #[cfg(test)]
 mod tests;
