@@ -11,6 +11,7 @@ use common::on_device::matrix;
 use common::{Kind, QUIET, changed, fixture, made, real, remade};
 use gpp::devices::gpu::Gpu;
 use gpp::error::Result;
+use gpp::kernels::plan::Poles;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Source, System};
 use gpp::reference::Outcome;
@@ -167,7 +168,7 @@ const FEW_TERMS: f64 = 40.0 / (1u64 << 24) as f64;
 fn single_precision_is_within_its_bound_in_all_families() {
     let (mut failed, mut worst) = (Vec::new(), Vec::new());
     for of in FAMILIES {
-        for seed in 0..4 {
+        for seed in 0..2 {
             let problem = family(of, seed);
             let problem =
                 changed(problem, |wtilde, _, _| wtilde.iter_mut().for_each(|z| z.im = 0.0));
@@ -186,7 +187,7 @@ fn single_precision_is_within_its_bound_in_all_families() {
             }
         }
     }
-    assert!(worst.len() > 40, "{worst:?}");
+    assert!(worst.len() > 30, "{worst:?}");
     assert!(failed.is_empty(), "{}\n{worst:?}", failed.join("\n"));
 }
 
@@ -205,6 +206,19 @@ fn single_precision_loses_little_of_many_terms() {
         let (failed, largest) = lost_in_single(&MatrixTask::new(&problem, &elements), 1e-7);
         assert!(failed.is_empty() && largest > 1e-12, "{largest:e}: {}", failed.join("\n"));
     }
+}
+
+/// A pair may hold most of Σ|terms|, and lose 2⁻²³ of it by each of its two factors.
+#[test]
+fn single_precision_loses_little_of_berkeleygw_s_elements() {
+    let mut files = 0;
+    for problem in real().map(fixture).filter(|problem| problem.poles() == Poles::Real) {
+        let elements = Given::own(&problem);
+        let (failed, largest) = lost_in_single(&MatrixTask::new(&problem, &elements), 2e-7);
+        assert!(failed.is_empty(), "{largest:e}: {}", failed.join("\n"));
+        files += 1;
+    }
+    assert!(files > 2, "{files} files");
 }
 
 /// More ig than a block has, more igp, and more bands than a thread takes.

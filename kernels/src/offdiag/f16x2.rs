@@ -357,7 +357,9 @@ impl ProductF16x2 {
     #[cfg(not(target_arch = "nvptx64"))]
     pub unsafe fn run(&self, is_occupied: bool) {
         for block in 0..self.blocks() {
-            for warp in 0..FRAGMENTS {
+            // Those whose igp are stored.
+            let first = self.tile(block)[0] * FRAGMENTS;
+            for warp in (0..FRAGMENTS).filter(|warp| (first + warp) * ROWS < self.right * 8) {
                 match is_occupied {
                     true => self.warp::<Occupied>(block, warp),
                     false => self.warp::<Hole>(block, warp),
