@@ -15,7 +15,7 @@ from gpaw.response.g0w0 import G0W0
 
 
 class Gpaw(G0W0):
-    """GPAW's own loop, timed. Keeps its arguments: the signs of imaginary poles follow from rounding, in each run anew."""
+    """GPAW's own loop, timed. Keeps its arguments: signs of imaginary poles follow from rounding."""
 
     loop, seconds, calls = G0W0.calculate_sigma_ppa, 0.0, []
 
