@@ -1,4 +1,4 @@
-//! RankArrays to sums: `cargo run --release -p gpp-core --example arrays`.
+//! Sums of small arrays: `cargo run --release -p gpp-core --example arrays`.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn main() -> gpp_core::Result<()> {
     let omega = [-2.0, -1.5, -1.0];
     let found = Calculator::open("auto")?.sums(&screening, &bands, &omega, Formula::default())?;
     for (w, (asx, ach)) in omega.iter().zip(found.sums.asx.iter().zip(&found.sums.ach)) {
-        println!("{w:5.1} eV: SX {asx:+.6}, CH {ach:+.6} by {}", found.version);
+        println!("{w:5.1} eV: SX - X {asx:+.6}, CH {ach:+.6} by {}", found.version);
     }
     Ok(())
 }
