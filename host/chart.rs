@@ -353,7 +353,7 @@ impl Chart for Bars {
         }
         on.draw(&PathElement::new(vec![(left, TOP), (left, bottom)], INK))?;
         let mut x = left;
-        for (place, name) in shown.iter().enumerate() {
+        for (place, name) in shown.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
             let square = [(x, SUBTITLE - 6), (x + 12, SUBTITLE + 6)];
             on.draw(&Rectangle::new(square, rgb(OF_SERIES[place % OF_SERIES.len()]).filled()))?;
             on.draw_text(name, &middle(LABEL, HPos::Left), (x + 18, SUBTITLE))?;

@@ -538,7 +538,7 @@ pub struct PtxArgs {
 #[derive(Args)]
 #[command(after_help = "Example: gpp -s si214 --json run.json && gpp table --from run.json")]
 pub struct TableArgs {
-    /// A run: its JSON, or a folder of `gpp profile`
+    /// A run of `gpp` or `gpp offdiag`: its JSON, or a folder of `gpp profile`
     #[arg(long, value_name = "FOLDER|FILE", default_value = DEFAULT_FOLDER)]
     pub from: PathBuf,
 

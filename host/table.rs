@@ -6,14 +6,24 @@ use crate::catalogue::{self, find, series_of};
 use crate::chart::{Bars, write_svg};
 use crate::cli::TableArgs;
 use crate::error::invalid;
+use crate::offdiag;
 use crate::output::print;
 use crate::profile::run_file;
-use crate::record::run::{Measurement, RunRecord, by_series, differ, over_baseline};
+use crate::record::run::{
+    Measurement, Offdiag, OffdiagResult, RunRecord, by_series, differ, over_baseline,
+};
 use crate::record::{self, ClockAndPower};
 use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
     let path = run_file(&args.from);
+    if let Ok(matrices) = record::read::<Offdiag>(&path) {
+        if let Some(plot) = &args.plot {
+            write_svg(plot, &bars_of_matrices(&matrices))?;
+        }
+        print(|to| offdiag::results(&matrices).print(to))?;
+        return Ok(true);
+    }
     let run: RunRecord = record::read(&path)?;
     let sections = sections(&run, &format!(" ({})", path.display()));
     if sections.iter().all(|section| section.rows.is_empty()) {
@@ -33,6 +43,14 @@ pub fn bars(sections: &[Section]) -> Bars {
     let bar = |row: &TableRow| (row.result.version.clone(), 1e3 * row.result.times.median);
     let rows = sections.iter().flat_map(|section| &section.rows);
     Bars { title: sections[0].title.clone(), bars: rows.map(bar).collect() }
+}
+
+/// The times of the versions of Σ as a matrix.
+pub fn bars_of_matrices(run: &Offdiag) -> Bars {
+    let (device, system) = (&run.head.device, &run.system.name);
+    let bar = |result: &OffdiagResult| Some((result.version.clone()?, 1e3 * result.time_s.median));
+    let title = format!("{} bands of {system} on {}: {}", run.count(), device.id, device.name);
+    Bars { title, bars: run.results.iter().filter_map(bar).collect() }
 }
 
 /// What was published of a version, measured on one V100.

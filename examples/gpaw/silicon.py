@@ -35,8 +35,8 @@ class Gpp(Gpaw):
 
     device, version, w = None, None, None
 
-    def calculate_sigma_ppa(self, *_):
-        return self.timed(*self.calls.pop(0))
+    def calculate_sigma_ppa(self, *arguments):
+        return self.timed(*self.calls.pop(0))  # without GPAW's own run before: self.timed(*arguments)
 
     def place(self, poles, residues):
         rows = np.tile(np.arange(len(poles)), poles.shape[1] // len(poles))

@@ -401,7 +401,7 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all in {UNIT}")
 }
 
-fn results(record: &Offdiag) -> TextTable {
+pub fn results(record: &Offdiag) -> TextTable {
     // How much faster than the version before it.
     let before = |result: &OffdiagResult| {
         let from = find(result.version.as_ref()?)?.from;

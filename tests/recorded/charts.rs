@@ -6,7 +6,7 @@ use gpp::chart::{Chart, Roofline, rooflines};
 use gpp::profile;
 use gpp::record::run::RunRecord;
 use gpp::record::{self, Ceilings, Profile};
-use gpp::table::{bars, sections};
+use gpp::table::{bars, bars_of_matrices, sections};
 
 use crate::common::{json, repository};
 use crate::{archive, attribute};
@@ -97,6 +97,15 @@ fn bars_have_the_lengths_of_times() {
         assert_eq!(filled, count + 1, "{name}");
         assert!(texts(&svg).iter().any(|(text, ..)| *text == name), "{name}");
     }
+}
+
+#[test]
+fn the_picture_of_matrices_is_that_of_its_record() {
+    let of = "data/runs/h100-2026-11-27/offdiag/si214-128.json";
+    let chart = bars_of_matrices(&record::read(&repository(of)).unwrap());
+    assert_eq!(chart.bars.len(), 6);
+    let picture = std::fs::read_to_string(repository("docs/images/matrix.svg")).unwrap();
+    assert!(picture == chart.svg(), "gpp table --from {of} --plot docs/images/matrix.svg draws it");
 }
 
 fn check_bars(run: &RunRecord) -> String {
