@@ -291,32 +291,6 @@ impl<const T: usize> BandElements<T> {
     }
 }
 
-/// One band for products of three multiplications instead of four: with the sum of the parts of one factor and the sum and
-/// difference of those of the other, which a block computes once for all its pairs.
-#[derive(Clone, Copy)]
-pub struct BandFactors<const T: usize> {
-    /// `Re − Im` and `Re + Im` of `aqsn(ig,n)`, and `Re`.
-    aqsn: (Complex64, f64),
-    aqsm: [Complex64; T],
-    /// `Re + Im` of each.
-    sums: [f64; T],
-}
-
-impl<const T: usize> BandFactors<T> {
-    #[inline(always)]
-    pub fn matngmatmgp(&self, t: usize) -> Complex64 {
-        let (Complex64 { re: difference, im: sum }, re) = self.aqsn;
-        let both = re * self.sums[t];
-        Complex64::new(both - self.aqsm[t].im * difference, self.aqsm[t].re * sum - both)
-    }
-}
-
-/// `Re − Im` and `Re + Im`.
-#[inline(always)]
-fn difference_and_sum(z: Complex64) -> Complex64 {
-    Complex64::new(z.re - z.im, z.re + z.im)
-}
-
 /// A thread's pairs, and how it reads their bands.
 pub trait PairSource<const T: usize>: Copy {
     /// `ig` and `igp` of pair `t`, if there is one.
@@ -396,108 +370,17 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
         DirectPairs::<T>(self.0).bands(a, range, step)
     }
 
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    unsafe fn bands(self, a: &Arrays, range: Range<u32>, step: impl FnMut(u32, &BandElements<T>)) {
-        use crate::intrinsics::{load_shared_pair, store_shared_pair, thread_in_block};
-
-        let (base, thread) = (gpp_stage_8(), thread_in_block());
-        let put = |buffer: u32, shares: [(Share, Complex64); 2]| {
-            for (share, element) in shares {
-                store_shared_pair(base + buffer + share.slot * ELEMENT, element);
-            }
-        };
-        let read = |band: u32| {
-            let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
-            let mut read = BandElements {
-                aqsn: element(StageLayout::<T, W>::aqsn(thread)),
-                aqsm: from_fn(|t| element(StageLayout::<T, W>::aqsm_local(thread, t))),
-                wx: [0.0; Planned::ENERGIES as usize],
-            };
-            if READ {
-                let [first, second] = [0, 1].map(|pair| element(StageLayout::<T, W>::wx(pair)));
-                read.wx = [first.re, first.im, second.re, second.im];
-            }
-            read
-        };
-        self.stages(a, range, base, put, read, step);
-    }
-}
-
-impl<const T: usize, const W: usize, const READ: bool> StagedPairs<T, W, READ> {
-    /// As [`PairSource::bands`], for products of three multiplications.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub unsafe fn products(
-        self,
-        a: &Arrays,
-        range: Range<u32>,
-        mut step: impl FnMut(u32, &BandFactors<T>),
-    ) {
-        DirectPairs::<T>(self.0).bands(a, range, |n, &BandElements { aqsn, aqsm, .. }| {
-            let sums = aqsm.map(|aqsm| aqsm.re + aqsm.im);
-            step(n, &BandFactors { aqsn: (difference_and_sum(aqsn), aqsn.re), aqsm, sums });
-        });
-    }
-
-    /// As [`PairSource::bands`], for products of three multiplications.
-    #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
-    pub unsafe fn products(
-        self,
-        a: &Arrays,
-        range: Range<u32>,
-        step: impl FnMut(u32, &BandFactors<T>),
-    ) {
-        use crate::intrinsics::{
-            load_shared, load_shared_pair, store_shared, store_shared_pair, thread_in_block,
-        };
-
-        let (base, thread) = (gpp_stage_products(), thread_in_block());
-        // The third number of each element, after the stages of the other two.
-        let thirds = base + 2 * StageLayout::<T, W>::LENGTH * ELEMENT;
-        let put = |buffer: u32, shares: [(Share, Complex64); 2]| {
-            for (share, element) in shares {
-                let is_aqsn = share.array == StagedArray::Aqsn;
-                let sums = difference_and_sum(element);
-                let (two, third) = if is_aqsn { (sums, element.re) } else { (element, sums.im) };
-                let at = buffer + share.slot * ELEMENT;
-                store_shared_pair(base + at, two);
-                store_shared(thirds + at / 2, third);
-            }
-        };
-        let read = |band: u32| {
-            let aqsn = StageLayout::<T, W>::aqsn(thread);
-            let aqsm = |t: usize| StageLayout::<T, W>::aqsm_local(thread, t);
-            let two = |slot: u32| load_shared_pair(band + slot * ELEMENT);
-            let third = thirds + (band - base) / 2;
-            // Of two neighbouring `igp` at once.
-            let sums: [Complex64; T] = from_fn(|t| match t % 2 {
-                0 => load_shared_pair(third + aqsm(t) * (ELEMENT / 2)),
-                _ => Complex64::new(0.0, 0.0),
-            });
-            BandFactors {
-                aqsn: (two(aqsn), load_shared(third + aqsn * (ELEMENT / 2))),
-                aqsm: from_fn(|t| two(aqsm(t))),
-                sums: from_fn(|t| if t % 2 == 0 { sums[t].re } else { sums[t - 1].im }),
-            }
-        };
-        self.stages(a, range, base, put, read, step);
-    }
-
     /// The block stages as many bands at a time as it has warps, in two buffers in shared memory: the next ones are on
-    /// their way from global memory while these are summed. `put` stores elements in a buffer, `read` reads a band.
+    /// their way from global memory while these are summed.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    unsafe fn stages<B>(
+    unsafe fn bands(
         self,
         a: &Arrays,
         range: Range<u32>,
-        base: u32,
-        put: impl Fn(u32, [(Share, Complex64); 2]),
-        read: impl Fn(u32) -> B,
-        mut step: impl FnMut(u32, &B),
+        mut step: impl FnMut(u32, &BandElements<T>),
     ) {
-        use crate::intrinsics::{barrier, thread_in_block};
+        use crate::intrinsics::{barrier, load_shared_pair, store_shared_pair, thread_in_block};
 
         let (begin, end) = (range.start, range.end);
         if begin >= end {
@@ -515,10 +398,25 @@ impl<const T: usize, const W: usize, const READ: bool> StagedPairs<T, W, READ> {
             StagedArray::Wx => a.wx.cast(),
         };
         let fetch = |n: u32| {
-            [
-                (first, load(a.aqsn, first.element(n, a.nbands))),
-                (second, load(array, second.element(n, a.nbands))),
-            ]
+            (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
+        };
+        let base = gpp_stage_8();
+        let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
+            store_shared_pair(base + buffer + first.slot * ELEMENT, one);
+            store_shared_pair(base + buffer + second.slot * ELEMENT, other);
+        };
+        let read = |band: u32| {
+            let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
+            let mut read = BandElements {
+                aqsn: element(StageLayout::<T, W>::aqsn(thread)),
+                aqsm: from_fn(|t| element(StageLayout::<T, W>::aqsm_local(thread, t))),
+                wx: [0.0; Planned::ENERGIES as usize],
+            };
+            if READ {
+                let [first, second] = [0, 1].map(|pair| element(StageLayout::<T, W>::wx(pair)));
+                read.wx = [first.re, first.im, second.re, second.im];
+            }
+            read
         };
 
         let buffer_bytes = bands * band_bytes;
@@ -674,5 +572,3 @@ pub const ELEMENT: u32 = 16;
 
 // Two stages.
 shared_memory! { align 16 gpp_stage_8: 2 * StageLayout::<3, 8>::LENGTH * ELEMENT }
-// The same of elements with a third number.
-shared_memory! { align 16 gpp_stage_products: 3 * StageLayout::<2, 8>::LENGTH * ELEMENT }

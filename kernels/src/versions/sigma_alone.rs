@@ -127,7 +127,7 @@ pub mod v15 {
         let mut sums = ThreadSums::zero();
 
         let mut single = [[ZERO; SUMS]; T];
-        pairs.products(a, plan.plain_far..plan.plain, |n, band| {
+        pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let p = |w: f64| reciprocal_unless(false, w + poles[t].wtilde);
@@ -135,7 +135,7 @@ pub mod v15 {
             });
         });
         let cut: [Cutoff; T] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
-        pairs.products(a, plan.plain..plan.full, |n, band| {
+        pairs.bands(a, plan.plain..plan.full, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let one = |w: f64| {
@@ -145,7 +145,7 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), with_square(w.map(one)));
             });
         });
-        pairs.products(a, plan.full..plan.occupied, |n, band| {
+        pairs.bands(a, plan.full..plan.occupied, |n, band| {
             let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<T>(|t| {
                 let both = from_fn(|e| match e {
@@ -155,7 +155,7 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), both);
             });
         });
-        pairs.products(a, plan.occupied..plan.far_begin, |n, band| {
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
@@ -168,14 +168,14 @@ pub mod v15 {
         });
 
         let mut far = [[ZERO; SUMS]; T];
-        pairs.products(a, 0..plan.plain_far, |n, band| {
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
                 add(&mut far[t], m, with_square(quotients(w, poles[t].wtilde, plan)));
             });
         });
-        pairs.products(a, plan.far_begin..a.nbands, |n, band| {
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let m = band.matngmatmgp(t);
@@ -262,7 +262,7 @@ pub mod v15 {
         let mut sums = ThreadSums::zero();
 
         let mut single = [[[ZERO; 2]; SUMS]; 2];
-        pairs.products(a, plan.plain_far..plan.plain, |n, band| {
+        pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -271,7 +271,7 @@ pub mod v15 {
         });
         if plan.plain < plan.occupied {
             let cut: [Cutoff; 2] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
-            pairs.products(a, plan.plain..plan.full, |n, band| {
+            pairs.bands(a, plan.plain..plan.full, |n, band| {
                 let w: [f64; NW] = plan.energies(n);
                 each::<2>(|t| {
                     let m = band.matngmatmgp(t);
@@ -288,7 +288,7 @@ pub mod v15 {
                     });
                 });
             });
-            pairs.products(a, plan.full..plan.occupied, |n, band| {
+            pairs.bands(a, plan.full..plan.occupied, |n, band| {
                 let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
                 each::<2>(|t| {
                     let m = band.matngmatmgp(t);
@@ -302,7 +302,7 @@ pub mod v15 {
         add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, -1.0);
 
         let mut single = [[[ZERO; 2]; SUMS]; 2];
-        pairs.products(a, plan.occupied..plan.far_begin, |n, band| {
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 let m = band.matngmatmgp(t);
@@ -312,7 +312,7 @@ pub mod v15 {
         add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, 1.0);
 
         let mut far = [[[ZERO; 2]; SUMS]; 2];
-        pairs.products(a, plan.far_begin..a.nbands, |n, band| {
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, -1.0, plan);
@@ -322,7 +322,7 @@ pub mod v15 {
 
         // Not the first loop: there ptxas would hold the energies, from band 0 on, in registers.
         let mut far = [[[ZERO; 2]; SUMS]; 2];
-        pairs.products(a, 0..plan.plain_far, |n, band| {
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
                 poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, 1.0, plan);
