@@ -187,7 +187,8 @@ fn the_time_ordered_formula_is_its_definition_in_every_version() {
     assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// That of `1/x` is `−1/x²`, within a window too. Σ is bitwise that of a call with one energy.
+/// That of `1/x` is `−1/x²`, within a window too. Σ is that of a call with one energy, bitwise but for complex poles on a
+/// GPU, whose far bands are summed by another expression.
 #[test]
 fn the_derivative_is_that_of_each_quotient() {
     let calculator = Calculator::open("cpu").unwrap();
@@ -200,6 +201,7 @@ fn the_derivative_is_that_of_each_quotient() {
         let windows = windows.into_iter().filter(|_| are_real);
         for formula in formulas.into_iter().chain(windows) {
             let Formula::TimeOrdered { eta, window } = formula else { unreachable!() };
+            let sums = expected(&call, eta, window);
             let expected = expected_of(&call, eta, window, falling);
             for id in ["v15", "cpu:alone", "best"] {
                 let alone = calculator.clone().with_version(id).unwrap().with_sigma_alone(true);
@@ -217,10 +219,12 @@ fn the_derivative_is_that_of_each_quotient() {
                 }
                 // For so few terms the best without a derivative is another version.
                 let each = call.omega.iter().zip(&found.sums.ach).filter(|_| id != "best");
-                for (&omega, sum) in each {
+                for ((&omega, sum), (_, [_, size])) in each.zip(&sums) {
                     let one = alone.sums_at(&mut placed, &call.bands(), &[omega], formula).unwrap();
-                    let bits = [*sum, one.sums.ach[0]].map(|z| [z.re, z.im].map(f64::to_bits));
-                    assert_eq!(bits[0], bits[1], "{id} {seed} {formula:?}");
+                    let error = (sum - one.sums.ach[0]).norm() / size;
+                    let is_another = id == "v15" && (!are_real || eta > 0.0);
+                    let allowed = if is_another { ALLOWED } else { 0.0 };
+                    assert!(error <= allowed, "{id} {seed} {formula:?}: {error:e}");
                 }
             }
         }
