@@ -136,11 +136,12 @@ impl Checks<'_> {
             // SAFETY: the caller's word.
             return Ok(MatrixRef::Device(unsafe { DeviceMatrix::new(pointer.addr() as u64, ld) }));
         }
-        // SAFETY: of both, the caller's word.
         if single {
+            // SAFETY: the caller's word.
             let all: &[Complex32] = unsafe { self.array(name, pointer.cast(), len) }?;
             return Ok(MatrixRef::Single(all, ld));
         }
+        // SAFETY: the caller's word.
         let all: &[Complex64] = unsafe { self.array(name, pointer.cast(), len) }?;
         Ok(if len == rows * columns { MatrixRef::Host(all) } else { MatrixRef::Spaced(all, ld) })
     }

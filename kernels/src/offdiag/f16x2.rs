@@ -204,6 +204,7 @@ type Sums = [[PerLane<f32>; 4]; 2];
 
 impl ProductF16x2 {
     /// Tiles of igp and of l, those of an item next to each other.
+    #[expect(clippy::manual_div_ceil, reason = "that of a variable takes a branch")]
     #[inline(always)]
     fn tiles(&self) -> [u32; 2] {
         let of_item = (self.fragments + FRAGMENTS - 1) / FRAGMENTS;
@@ -328,6 +329,7 @@ impl ProductF16x2 {
     }
 
     /// Adds the sums of 16 igp by 16 l to U, or stores the first.
+    #[expect(clippy::needless_range_loop, reason = "a lane has a place too")]
     #[inline(always)]
     unsafe fn add(&self, sums: [&Sums; 2], item: u32, fragment: u32, igp: u32, is_first: bool) {
         let fragments = self.fragments as usize;
