@@ -202,7 +202,7 @@ impl Chart for Roofline<'_> {
 
         let at: Vec<(i32, i32)> = points.iter().map(|point| place(point)).collect();
         let sizes = points.iter().map(|point| (width(on, &point.version, LABEL), LINE)).collect();
-        let names = beside(&at, sizes, [(AT_LEFT, TOP), (right, bottom)]);
+        let names = label_places(&at, sizes, [(AT_LEFT, TOP), (right, bottom)]);
         for ((point, &at), (name, is_far)) in points.iter().zip(&at).zip(names) {
             if is_far {
                 on.draw(&PathElement::new(vec![at, name], color(&point.version).mix(0.6)))?;
@@ -240,7 +240,7 @@ fn around(values: impl Iterator<Item = f64>, beyond: f64) -> Range<f64> {
 
 /// Middles of names of these sizes, each as near to its point as no other point or name is in the way, and whether it is not
 /// next to it.
-fn beside(
+fn label_places(
     points: &[(i32, i32)],
     sizes: Vec<(i32, i32)>,
     [first, last]: [(i32, i32); 2],

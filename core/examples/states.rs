@@ -51,7 +51,7 @@ fn main() -> gpp_core::Result<()> {
     Ok(())
 }
 
-/// Prints states a second, two energies each, by single calls and by one call, in turn: medians, with matrix elements on the
+/// Prints states a second, two energies each, by single calls and by one call, alternately: medians, with matrix elements on the
 /// host, in double and in single precision, then on a GPU.
 fn times(device: &str, [ncouls, ngpown, nbands, count]: [usize; 4]) -> gpp_core::Result<()> {
     let part = |at: usize, factor: f64| (factor * at as f64).sin();

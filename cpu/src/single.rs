@@ -247,8 +247,8 @@ impl<S: Simd, const N: usize> Sums<S, N> {
     }
 }
 
-/// Goes through the rows `$begin..$end` in chains of all sums. A function with a closure would be compiled without the instructions
-/// of the level.
+/// Goes through the rows `$begin..$end` in chains of all sums. A function with a closure would be compiled without the
+/// instructions of the level.
 macro_rules! over_rows {
     ($begin:expr, $end:expr, [$first:ident $(, $other:ident)?], $row:ident => $body:block) => {
         let (mut begin, end) = ($begin, $end);

@@ -225,8 +225,10 @@ impl<'a> MatrixWorkers<'a> {
         let seconds = seconds.into_iter().map(read).fold(longest, f64::max);
         let mut error_bound = 0.0;
         if task.single {
-            let larger =
-                |most: f64, bound: &Complex64| if bound.re <= most { most } else { bound.re };
+            // NaN stays.
+            let larger = |most: f64, bound: &Complex64| {
+                if most.is_nan() || bound.re <= most { most } else { bound.re }
+            };
             error_bound = sums.sx.iter().fold(0.0, larger);
             sums.sx.fill(Complex64::ZERO);
         }

@@ -3,7 +3,8 @@
 //! Items are P of an empty band, `ω̃·eps/(w − ω̃)`, or of a full one with `w ≥ 0`, `ω̃·eps/(w + ω̃)`; all others are in
 //! FP64. A *centre* is what ω̃ is subtracted from: w, or −w.
 //!
-//! [`f16x2`](gpp_kernels::offdiag::f16x2) bounds what an element of U loses by `c·Σ_ig |A_l|·|P|` and a floor. By Cauchy and Schwarz, twice,
+//! [`f16x2`](gpp_kernels::offdiag::f16x2) bounds what an element of U loses by `c·Σ_ig |A_l|·|P|` and a floor. By Cauchy
+//! and Schwarz, twice,
 //!
 //! ```text
 //! |error of Σ_lm| ≤ ½ Σ_n ‖A_l(n)‖ · ‖√v·A_m(n)‖ · (c‖√v·P(n)‖ + floor)
