@@ -427,10 +427,6 @@ pub struct OffdiagArgs {
     #[arg(long)]
     pub sigma_alone: bool,
 
-    /// Precision of the first product: single sums Σ only, on a GPU, of real poles, with a bound on the error
-    #[arg(long, value_name = "NAME", default_value = "double", value_parser = ["double", "single"], hide_short_help = true)]
-    pub precision: String,
-
     /// Versions for GPUs: vector, m8n8k4, ring, … of `gpp list`, or all [default: the fastest]. All give the same
     /// bits
     #[arg(short, long, value_name = "ID[,ID…]")]
@@ -467,16 +463,7 @@ pub struct OffdiagArgs {
 impl OffdiagArgs {
     /// The matrices that are written, in the order of [`gpp_core::MatrixSums`].
     pub fn parts(&self) -> &'static [&'static str] {
-        if self.is_alone() { &["sigma"] } else { &["sx", "ch"] }
-    }
-
-    pub fn is_single(&self) -> bool {
-        self.precision == "single"
-    }
-
-    /// Whether only Σ is summed.
-    pub fn is_alone(&self) -> bool {
-        self.sigma_alone || self.is_single()
+        if self.sigma_alone { &["sigma"] } else { &["sx", "ch"] }
     }
 
     pub fn array(&self, part: &str) -> Option<PathBuf> {

@@ -130,10 +130,6 @@ fn expected() -> BTreeMap<&'static str, Spills> {
         ("gpp_offdiag_vector_occupied", _) => Spills { in_loop: 0, bytes: 32 },
         // Eight of its 144 sums, in each of two loops.
         ("gpp_offdiag_m16n8k16_complex_occupied", _) => Spills { in_loop: 0, bytes: 448 },
-        // What a step of another kind holds, once in 64 steps.
-        ("gpp_offdiag_f16x2_hole" | "gpp_offdiag_f16x2_occupied", _) => {
-            Spills { in_loop: 0, bytes: 1024 }
-        }
         // A register or two, by this compiler or that.
         _ if symbol.starts_with("gpp_offdiag") => Spills { in_loop: 0, bytes: 16 },
         _ => Spills { in_loop: 0, bytes: 0 },
@@ -156,7 +152,6 @@ fn is_for(symbol: &str, architecture: &str) -> bool {
     let capability = (number / 10, number % 10);
     match of_products(symbol) {
         Some(version) => version.capability <= capability,
-        None if symbol.starts_with("gpp_offdiag_f16x2") => capability >= (8, 0),
         None => {
             let needed = versions::find(symbol).map_or((7, 0), |(gpu, ..)| gpu.capability);
             let runs_on_sm_70 = architecture == SM_80 && needed < (8, 0);
@@ -239,8 +234,7 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         let is_hot = |one: &&Loop| one.fp64 > 0 || one.single_reciprocals > 0;
         let hot: Vec<_> = kernels.get(symbol).into_iter().flatten().filter(is_hot).collect();
         // Nothing is summed where arrays are laid out.
-        let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL].contains(&symbol)
-            || symbol == "gpp_offdiag_f16x2_pack";
+        let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL].contains(&symbol);
         if hot.is_empty() && !lays_out && of_products(symbol).is_none() {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }

@@ -289,7 +289,7 @@ contains
   end subroutine gpp_set_version
 
   ! Sets the precision of terms, gpp_double or gpp_single. Single is of the self-energy alone: calls need
-  ! sigma_alone=.true., matrices a GPU and real poles. Of sums as many pairs are summed in double, at most one in a hundred, as bound the
+  ! sigma_alone=.true., and matrices fail. As many pairs are summed in double, at most one in a hundred, as bound the
   ! error by tolerance, by default 1e-7, times the sum of the sizes of all terms. Without so many the bound is larger:
   ! gpp_last_error_bound.
   subroutine gpp_set_precision(calculator, precision, status, tolerance)
@@ -304,7 +304,7 @@ contains
   end subroutine gpp_set_precision
 
   ! What single precision may have lost of the self-energy at any energy in the last call, of several states at most of
-  ! one, or of an element of a matrix, in the unit of vcoul; to be summed over ranks. 0 in double precision.
+  ! one, in the unit of vcoul; to be summed over ranks. 0 in double precision.
   function gpp_last_error_bound(calculator) result(bound)
     type(gpp_calculator), intent(in) :: calculator
     real(c_double) :: bound
@@ -312,7 +312,7 @@ contains
   end function gpp_last_error_bound
 
   ! What it has lost of the sums of one group of columns in 48, at least of one, which are summed in double too. A call
-  ! in which this is more than the bound fails with gpp_inaccurate. 0 of a matrix.
+  ! in which this is more than the bound fails with gpp_inaccurate.
   function gpp_last_error_found(calculator) result(error)
     type(gpp_calculator), intent(in) :: calculator
     real(c_double) :: error

@@ -304,9 +304,9 @@ pub unsafe extern "C" fn gpp_set_version(handle: *mut Handle, id: *const c_char)
 }
 
 /// Sets the precision of terms, `GPP_PRECISION_DOUBLE` or `GPP_PRECISION_SINGLE`. Single is of the self-energy alone, so
-/// `gpp_sums` then needs a null `asx`, and `gpp_matrix`, of a GPU and real poles, a null `sx`. Of sums as many pairs are
-/// summed in double, at most one in a hundred, as bound the error by `tolerance` times the sum of the sizes of all terms,
-/// by default 1e-7; without so many the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
+/// `gpp_sums` then needs a null `asx`, and `gpp_matrix` fails. As many pairs are summed in double, at most one in a
+/// hundred, as bound the error by `tolerance` times the sum of the sizes of all terms, by default 1e-7; without so many
+/// the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
 /// is changed.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_set_precision(handle: *mut Handle, precision: i32, tolerance: f64) -> Status {
@@ -431,16 +431,15 @@ pub extern "C" fn gpp_last_call_seconds(handle: *const Handle) -> f64 {
 }
 
 /// What single precision may have lost of the self-energy at any energy in the last `gpp_sums`, or at most of one state in
-/// the last `gpp_sums_of_states`, or of an element in the last `gpp_matrix`, in the unit of `vcoul`. The caller sums it over
-/// ranks. 0 in double precision, if none ran, and for an invalid handle; infinite of a version without a bound.
+/// the last `gpp_sums_of_states`, in the unit of `vcoul`. The caller sums it over ranks. 0 in double precision, if none
+/// ran, and for an invalid handle; infinite of a version without a bound.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_error_bound(handle: *const Handle) -> f64 {
     ask(handle, |work| work.errors[0])
 }
 
 /// What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one,
-/// which are summed in double too: otherwise as `gpp_last_error_bound`, of a matrix 0. A call in which this is more than
-/// the bound fails.
+/// which are summed in double too: otherwise as `gpp_last_error_bound`. A call in which this is more than the bound fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpp_last_error_found(handle: *const Handle) -> f64 {
     ask(handle, |work| work.errors[1])
@@ -702,7 +701,7 @@ pub unsafe extern "C" fn gpp_matrix(
             let calculator = calculator.clone().with_sigma_alone(sx.is_none());
             let found = calculator.matrix_at(placed, &bands, omega, formula)?;
             (work.version, work.seconds) = (found.version, [found.seconds, found.call_seconds]);
-            work.errors = [found.error_bound, 0.0];
+            work.errors = [0.0; 2];
             sx.into_iter().for_each(|sx| write(sx, &found.sums.sx));
             write(ch, &found.sums.ch);
         }

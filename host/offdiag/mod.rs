@@ -84,8 +84,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let elements = SomeBands { all: elements_of_all, bands: bands.clone() };
     let task = MatrixTask {
         at: at.as_deref().map_or(MatrixEnergies::Energies, MatrixEnergies::Bands),
-        sigma_alone: args.is_alone(),
-        single: args.is_single(),
+        sigma_alone: args.sigma_alone,
         stop: &STOP,
         ..MatrixTask::new(&problem, &elements)
     };
@@ -106,7 +105,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         system: SystemInfo::from_problem(&problem),
         elements: args.elements.as_ref().map(|path| path.display().to_string()),
         bands: [bands.start + 1, bands.end],
-        sigma_alone: args.is_alone(),
+        sigma_alone: args.sigma_alone,
         flops: calculation.flops(),
         results,
         band_chunks: task.parts(),
@@ -226,14 +225,12 @@ impl<'a> MatrixRun<'a> {
         let gauge = (session.workers() == 1).then(|| session.first().gauge()).flatten();
         let bar = self.progress.bar("summing", times.runs() as u64);
         let (mut found, mut is_same, mut first_s) = (None::<MatrixSums>, true, None);
-        let mut bound = 0.0;
         let (mut products_s, mut whole_s) = (0.0, 0.0);
         let (time_s, state, _) = timed(gauge, times, &mut |before| {
             let done = |part: f64| bar.set(before as f64 + part);
             let since = Instant::now();
-            let SummedMatrix { sums, error_bound, seconds } = workers.sum(&done)?;
+            let SummedMatrix { sums, seconds } = workers.sum(&done)?;
             let until = Instant::now();
-            bound = error_bound;
             first_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
             if before >= times.warmup {
                 products_s += seconds;
@@ -254,7 +251,6 @@ impl<'a> MatrixRun<'a> {
             // The state of a GPU that waits for A says nothing about the products.
             clock_and_power: state.filter(|_| products_s >= BUSY * whole_s),
             time_s,
-            error_bound: task.single.then_some(bound),
             deterministic: is_same,
             verification: None,
         };
@@ -276,7 +272,7 @@ impl<'a> MatrixRun<'a> {
         let level = session.cpu().map(|cpu| cpu.level().to_string()).unwrap_or_default();
         let version = version.map(|version| version.id);
         let at_bands = matches!(task.at, MatrixEnergies::Bands(_));
-        let settings = (task.bands(), at_bands, task.sigma_alone, task.single, version, level);
+        let settings = (task.bands(), at_bands, task.sigma_alone, version, level);
         let (problem, elements) = (problem::digest(task.problem)?, problem::hash(&elements));
         Ok(format!(
             "{problem} {elements} {settings:?} {} {}",
@@ -366,7 +362,7 @@ fn write(args: &OffdiagArgs, record: &Offdiag, sums: &MatrixSums) -> anyhow::Res
     let shown = args.output.show(record, text);
     let shape = [sums.nw(), sums.bands, sums.bands];
     let qsgw = if args.qsgw { hermitian(sums) } else { Vec::new() };
-    let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.is_alone()));
+    let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
     let written = args.parts().iter().zip(written).map(|(name, sums)| (*name, &shape[..], sums));
     for (name, shape, matrices) in written.chain([("qsgw", &shape[1..], &qsgw)]) {
         if let Some(path) = args.array(name).filter(|_| !matrices.is_empty()) {
@@ -389,10 +385,6 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     let mut verified = record.results.iter().filter_map(|result| result.verification.as_ref());
     if let Some(verified) = verified.next() {
         writeln!(to, "{}", verification(verified, record.sigma_alone))?;
-    }
-    if let Some(bound) = record.results.iter().find_map(|result| result.error_bound) {
-        let what = "the error of an element is less than";
-        writeln!(to, "f16x2 sums in single precision: {what} {bound:.1e} {UNIT}")?;
     }
     traces(record).print(to)?;
     if record.sigma_alone {

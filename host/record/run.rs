@@ -444,9 +444,6 @@ pub struct OffdiagResult {
     /// The first GPU during the timed calculations; null without NVML, on a CPU, and if A does not stay, so
     /// that the GPU waits for it.
     pub clock_and_power: Option<ClockAndPower>,
-    /// In single precision what an element may have lost at most, in the unit of `vcoul`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_bound: Option<f64>,
     /// Whether all its calculations, and the versions before it, gave the same bits.
     pub deterministic: bool,
     pub verification: Option<matrix::MatrixVerification>,

@@ -12,11 +12,10 @@
 //! first is all `ig`. That of the second is on a CPU a portion of igp (`PORTION`), then all portions of the bands
 //! of a part; on a GPU all igp of the bands of a group ([`GROUP`]), then groups of a part and slots. Then parts add.
 //!
-//! In single precision the first product may lose more, [`LOST`]. To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`mod@crate::reference`].
+//! To that comes what a term loses, and what rounding decides of a branch or the cutoff, as in [`mod@crate::reference`].
 
 use gpp_core::offdiag::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
 use gpp_core::reference::{BoundedSum, Energy, SumsOverG, TERM, add_sums_over_ig, sums_over_ig};
-use gpp_kernels::offdiag::f16x2::LOST;
 use num_complex::Complex64;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -83,8 +82,7 @@ pub fn tolerance(task: &MatrixTask) -> f64 {
     let on_processor = PORTION.min(ngpown) + of_part * ngpown.div_ceil(PORTION);
     let on_gpu = ngpown * of_part + GROUP;
     let chain = task.problem.header().ncouls + on_processor.max(on_gpu) + task.parts();
-    let single = if task.single { LOST } else { 0.0 };
-    f64::EPSILON * (TERM + 1.5 * chain as f64) + single
+    f64::EPSILON * (TERM + 1.5 * chain as f64)
 }
 
 /// Compares elements with what the definition gives, in the sample's order.

@@ -88,10 +88,8 @@ class Matrices:
 
     sx, ch : screened exchange sx[iw, l, m] and Coulomb hole ch[iw, l, m]; with sigma_alone zero and their sum.
     sigma : their sum, the self-energy.
-    version : the version that ran: "ring", "m16n8k16", "wide" and others on a GPU, "f16x2" in single precision, "cpu" on
-        a CPU.
+    version : the version that ran: "ring", "m16n8k16", "wide" and others on a GPU, "cpu" on a CPU.
     seconds : time of the products; call_seconds : time of the whole call.
-    error_bound : what single precision may have lost of an element of sigma, in the unit of vcoul; 0 in double.
     """
 
     sx: Complex
@@ -99,7 +97,6 @@ class Matrices:
     version: str
     seconds: float
     call_seconds: float
-    error_bound: float = 0.0
 
     @property
     def sigma(self) -> Complex:
@@ -123,7 +120,7 @@ class Calculator:
     progress : a callback that receives the fraction done, 0 to 1, many times a second. If it returns True, the
         calculation raises `gpp.Stopped`; its exceptions pass through.
     precision : "double", or "single" for Σ alone in FP32 with a bound on its error: then `sums` needs sigma_alone=True, and
-        `matrix` too, a GPU and real poles.
+        `matrix` fails.
     tolerance : what single precision may lose of Σ|terms|. As many pairs are summed in double, at most one in a hundred, as
         bound the error by this; without so many `Sums.error_bound` is larger.
 

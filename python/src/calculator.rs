@@ -37,7 +37,7 @@ type Sums<'py> = (
     Option<Array<'py>>,
 );
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
-type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64, f64);
+type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
 /// gamma, sexcut and, for the time-ordered formula in their place, eta; then its window.
 type Limits = (f64, f64, Option<f64>, f64);
@@ -198,7 +198,7 @@ impl PyPlaced {
             calculator.matrix_at(placed, &bands, omega, formula(limits))
         })?;
         let [sx, ch] = [found.sums.sx, found.sums.ch].map(|sums| PyArray1::from_vec(py, sums));
-        Ok((sx, ch, found.version, found.seconds, found.call_seconds, found.error_bound))
+        Ok((sx, ch, found.version, found.seconds, found.call_seconds))
     }
 }
 

@@ -384,7 +384,7 @@ def test_single_precision_has_a_bound(cpu):
         assert 0 < found.error_found <= found.error_bound
     with pytest.raises(gpp.Error, match="precision: single sums Σ alone"):
         single.sums(**demo)
-    with pytest.raises(gpp.Error, match="single of a matrix"):
+    with pytest.raises(gpp.Error, match="a matrix is summed in double"):
         placed.matrix(demo["aqsn"].T[None], demo["e"], demo["occ"], demo["omega"])
     single.version = "cpu:alone"
     with pytest.raises(gpp.Error, match="cpu:alone sums in double"):

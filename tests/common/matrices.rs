@@ -2,18 +2,13 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::ptr;
 
 use gpp::devices::cpu::CpuDevice;
-
 use gpp::problem::{Problem, Sums, input_file};
 use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
-use gpp_core::offdiag::gpu::{
-    First, ImageAddresses, ItemKind, Launches, MatrixVersion, batches, pack_halves,
-};
+use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
 use gpp_core::offdiag::images::{self, ImageShape};
-use gpp_core::offdiag::single::{SinglePoles, bounds};
 use gpp_core::offdiag::{Elements, GROUP, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
 use gpp_core::ranks::Alone;
 use npyz::WriterBuilder;
@@ -138,8 +133,7 @@ impl Elements for Given {
     }
 }
 
-/// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp. In single precision
-/// with bounds of their errors in the place of SX.
+/// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp.
 pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSums {
     let shape = ImageShape::for_task(task, version);
     let (image, fallback) = images::poles(task, &shape);
@@ -147,8 +141,6 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
     let scaled = images::scaled(task, &fallback);
     let (rows, vcoul) = images::rows(task, &shape);
     let (w, weights) = images::energies(task);
-    let single = task.single.then(|| SinglePoles::new(task, &shape, &image));
-    let mut halves = vec![0; shape.halves()];
     let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);
     let nw = task.nw();
     let mut total = MatrixSums::zero(task.bands(), task.planes());
@@ -156,14 +148,10 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
     let mut folded = vec![f64::NAN; 2 * nw * shape.folded()];
     for part in 0..task.parts() {
         let mut a = vec![0.0; shape.a()];
-        let norms = images::fill(task, &shape, part, &mut a);
+        images::fill(task, &shape, part, &mut a);
         let place = ImageAddresses {
             a: a.as_ptr(),
             poles: image.as_ptr(),
-            halves: halves.as_mut_ptr(),
-            norms: a[shape.norms()..].as_ptr(),
-            singles: single.as_ref().map_or(ptr::null(), |single| single.poles.as_ptr()),
-            unscale: single.as_ref().map_or(ptr::null(), |single| single.unscale.as_ptr()),
             pairs: fallback.as_ptr(),
             begins: begins.as_ptr(),
             scaled: scaled.as_ptr(),
@@ -177,20 +165,12 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
         };
         // SAFETY: the arrays are of this shape, and live.
         unsafe {
-            if task.single {
-                pack_halves(&shape, place.a, place.halves).run();
-            }
             for batch in &batches(task, 0..nw, part) {
                 let first = (2 * batch.iw + batch.matrix(task)) * shape.sums();
                 let sums = sums[first..][..shape.sums()].as_mut_ptr();
                 let Launches { first, fallback, gather, second } =
                     Launches::for_batch(task, &shape, &place, batch, sums);
-                for first in &first {
-                    match first {
-                        First::Double(first) => version.run_u(!shape.real, batch.kind, first),
-                        First::Single(first) => first.run(batch.kind == ItemKind::Occupied),
-                    }
-                }
+                version.run_u(!shape.real, batch.kind, &first);
                 fallback.iter().for_each(|pairs| pairs.run());
                 if batch.gathers {
                     gather.run();
@@ -201,11 +181,7 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
         }
         let mut found = MatrixSums::zero(task.bands(), task.planes());
         for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {
-            let bounds = single.as_ref().map(|single| {
-                let lost = &single.lost[iw * task.problem.occ().len()..];
-                bounds(task, &norms, &lost[part * GROUP..])
-            });
-            shape.take(&mut found, task.at, iw, values, &bounds.unwrap_or_default());
+            shape.take(&mut found, task.at, iw, values);
         }
         total.sx.iter_mut().zip(found.sx).for_each(|(to, from)| *to += from);
         total.ch.iter_mut().zip(found.ch).for_each(|(to, from)| *to += from);

@@ -49,11 +49,11 @@ pub fn matrix(
     gpu: &Gpu,
     task: &MatrixTask,
     version: &'static MatrixVersion,
-) -> gpp::error::Result<offdiag::SummedMatrix> {
+) -> gpp::error::Result<offdiag::MatrixSums> {
     let version = version_for(gpu, Some(version), task.bands())?;
     let workers: Vec<Box<dyn offdiag::MatrixWorker>> =
         vec![Box::new(MatrixOnGpu::new(gpu, *task, version)?)];
-    MatrixWorkers::new(*task, workers, &Alone).sum(&|_| ())
+    Ok(MatrixWorkers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
 }
 
 /// Most bytes that a device needs for the arrays of the bands and of `slabs` slabs in one layout, with sums and pairs.

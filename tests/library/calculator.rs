@@ -78,7 +78,7 @@ fn single_precision_is_asked_for_and_has_a_bound() {
     let matrix = MatrixBands { a: problem.aqsn(), e: &own.e, occ: &own.occ, at_bands: false };
     assert_fails(
         single.matrix(&given, &matrix, &own.omega, formula),
-        "single of a matrix needs a GPU",
+        "a matrix is summed in double",
     );
 }
 

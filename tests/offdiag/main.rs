@@ -11,7 +11,6 @@ use common::on_device::matrix;
 use common::{Kind, QUIET, changed, fixture, made, real, remade};
 use gpp::devices::gpu::Gpu;
 use gpp::error::Result;
-use gpp::kernels::plan::Poles;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{Source, System};
 use gpp::reference::Outcome;
@@ -30,7 +29,7 @@ fn ways(is_small: bool) -> Vec<Way> {
         ways.push((format!("{id}, emulated"), Box::new(|task| Ok(emulated(task, version)))));
     }
     for version in ALL.into_iter().filter(|_| GPU.is_some()) {
-        let sums = |task: &MatrixTask| Ok(matrix(GPU.as_ref().unwrap(), task, version)?.sums);
+        let sums = |task: &MatrixTask| matrix(GPU.as_ref().unwrap(), task, version);
         ways.push((format!("{} on a GPU", version.id), Box::new(sums)));
     }
     ways
@@ -119,106 +118,6 @@ fn versions_that_are_emulated_have_the_same_bits() {
             assert_eq!(found.outcome, Outcome::Passed, "{name}: {found:?}");
         }
     }
-}
-
-/// The same for Σ alone in single precision.
-fn single<'a>(task: &MatrixTask<'a>) -> MatrixTask<'a> {
-    MatrixTask { single: true, ..alone(task) }
-}
-
-/// Of what single precision loses: of the elements on a CPU as on a GPU, and on a GPU, more than a part of Σ|terms| or more
-/// than the bound; the largest part that is lost.
-fn lost_in_single(task: &MatrixTask, most: f64) -> (Vec<String>, f64) {
-    let task = single(task);
-    let expected = evaluate(&task, &sample_of_all(&task), QUIET);
-    let (mut failed, mut largest) = (Vec::new(), 0.0f64);
-    let mut check = |way: &str, sums: &MatrixSums, bound: &dyn Fn(usize) -> f64| {
-        for (at, element) in expected.iter().enumerate() {
-            let (size, error) = (element.magnitude[1], (sums.ch[at] - element.value[1]).norm());
-            let error = error - element.undecided[1];
-            largest = largest.max(error / (size + element.undecided[1]));
-            // FP64 rounds too.
-            let is_right = error <= most * size && error <= bound(at) + 1e-12 * size;
-            if !is_right {
-                let name = task.problem.name();
-                failed.push(format!(
-                    "{way}, {name}: {at}: {error:e}, bound {:e}, {element:?}",
-                    bound(at)
-                ));
-            }
-        }
-    };
-    let found = emulated(&task, find("m8n8k4").unwrap());
-    check("emulated", &found, &|at| found.sx[at].re);
-    if let Some(gpu) = GPU.as_ref() {
-        for id in ["m8n8k4", "wide"] {
-            let found = matrix(gpu, &task, find(id).unwrap()).unwrap();
-            assert!(found.sums.sx.iter().all(|sx| *sx == Complex64::ZERO));
-            check(id, &found.sums, &|_| found.error_bound);
-        }
-    }
-    (failed, largest)
-}
-
-/// A term is off by 20 roundings of FP32 at most, each 2⁻²⁴, and sums of 16 products are cut off: in sums of few terms, which
-/// do not average out, 40 are allowed.
-const FEW_TERMS: f64 = 40.0 / (1u64 << 24) as f64;
-
-#[test]
-fn single_precision_is_within_its_bound_in_all_families() {
-    let (mut failed, mut worst) = (Vec::new(), Vec::new());
-    for of in FAMILIES {
-        for seed in 0..2 {
-            let problem = family(of, seed);
-            let problem =
-                changed(problem, |wtilde, _, _| wtilde.iter_mut().for_each(|z| z.im = 0.0));
-            let Ok(problem) = problem else { continue };
-            if problem.require_single().is_err() {
-                continue;
-            }
-            let elements = Given::of(&problem, 3, seed);
-            let elements =
-                if of == Family::Cancelling { elements.in_pairs(-1.0) } else { elements };
-            for eta in [None, Some(0.0)] {
-                let problem = remade(&problem, |header, _| header.eta = eta);
-                let found = lost_in_single(&MatrixTask::new(&problem, &elements), FEW_TERMS);
-                failed.extend(found.0);
-                worst.push((of, seed, found.1));
-            }
-        }
-    }
-    assert!(worst.len() > 30, "{worst:?}");
-    assert!(failed.is_empty(), "{}\n{worst:?}", failed.join("\n"));
-}
-
-/// More than a block, and a part of steps.
-#[test]
-fn single_precision_loses_little_of_many_terms() {
-    for (extents, bands, factor) in [
-        ([3, 140, 1100, 1], 3, 1.0),
-        ([26, 9, 50, 1], 130, 1.0),
-        ([5, 20, 70, 2], 5, 1e-30),
-        ([5, 20, 70, 2], 5, 1e30),
-    ] {
-        let problem = made(extents, Kind::Real, 8);
-        let mut elements = Given::of(&problem, bands, 3);
-        elements.all.iter_mut().for_each(|z| *z *= factor);
-        let (failed, largest) = lost_in_single(&MatrixTask::new(&problem, &elements), 1e-7);
-        assert!(failed.is_empty() && largest > 1e-12, "{largest:e}: {}", failed.join("\n"));
-    }
-}
-
-/// A pair may hold most of Σ|terms|, and lose 2⁻²³ of it by each of its two factors.
-#[test]
-fn single_precision_loses_little_of_berkeleygw_s_elements() {
-    let mut files = 0;
-    for problem in real().map(fixture).filter(|problem| problem.poles() == Poles::Real) {
-        let elements = Given::own(&problem);
-        let (failed, largest) = lost_in_single(&MatrixTask::new(&problem, &elements), 2e-7);
-        assert!(failed.is_empty(), "{largest:e}: {}", failed.join("\n"));
-        files += 1;
-    }
-    assert!(files > 2, "{files} files");
 }
 
 /// More ig than a block has, more igp, and more bands than a thread takes.

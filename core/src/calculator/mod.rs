@@ -224,7 +224,7 @@ impl Calculator {
 
     /// The precision of terms, double if not set. Single needs [Σ alone](Calculator::with_sigma_alone), and a version in single
     /// if one is selected; matrix elements on a GPU are copied to the host, where heavy pairs are chosen.
-    /// [`Calculator::matrix`] needs a GPU and real poles.
+    /// [`Calculator::matrix`] is in double.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Calculator {
         Calculator { precision, ..self }

@@ -21,8 +21,7 @@ use crate::devices::gpu::worker::{Resident, StateSlot};
 use crate::engine::Engine;
 use crate::error::{Error, Owner, Result, invalid};
 use crate::offdiag::{
-    Borrowed, Elements, MatrixEnergies, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix,
-    once_each, workers,
+    Borrowed, Elements, MatrixEnergies, MatrixSums, MatrixTask, MatrixWorkers, once_each, workers,
 };
 use crate::os::memory::require;
 use crate::problem;
@@ -513,10 +512,7 @@ pub struct FoundMatrix {
     /// SX and CH of all l and m at each energy, or as [`MatrixBands::at_bands`], in `vcoul`'s unit; sum over ranks. Of
     /// [Σ alone](Calculator::with_sigma_alone) zero and Σ.
     pub sums: MatrixSums,
-    /// What single precision may have lost of an element at most, in the unit of `vcoul`; 0 in double.
-    pub error_bound: f64,
-    /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `f16x2` in single
-    /// precision, `cpu` on a CPU.
+    /// The version of [`crate::offdiag::gpu`] that ran, on several GPUs that of the first; `cpu` on a CPU.
     pub version: &'static str,
     /// Seconds of the products; with several GPUs the longest.
     pub seconds: f64,
@@ -557,6 +553,9 @@ impl Calculator {
             let what = "is of the sums, not of a matrix: use sums or sums_of_states";
             return Err(invalid("derivative", what));
         }
+        if self.precision == Precision::Single {
+            return Err(invalid("precision", "single is of sums: a matrix is summed in double"));
+        }
         let begin = placed.once.unwrap_or_else(Instant::now);
         let call_seconds = || begin.elapsed().as_secs_f64();
         self.session.called(self.progress.as_ref(), |Control { advance, stop }| {
@@ -573,8 +572,7 @@ impl Calculator {
                 let numbers = 2 * count * count * planes;
                 require("the matrices", (numbers * size_of::<Complex64>()) as u64)?;
                 let (sums, call_seconds) = (MatrixSums::zero(count, planes), call_seconds());
-                let (version, error_bound, seconds) = ("cpu", 0.0, 0.0);
-                return Ok(FoundMatrix { sums, error_bound, version, seconds, call_seconds });
+                return Ok(FoundMatrix { sums, version: "cpu", seconds: 0.0, call_seconds });
             }
             let of_bands = bands.at_bands.then(|| once_each(omega));
             let each = of_bands.as_ref().map_or(omega, |(each, _)| each);
@@ -590,7 +588,6 @@ impl Calculator {
             let task = MatrixTask {
                 at: energies,
                 sigma_alone: self.sigma_alone,
-                single: self.precision == Precision::Single,
                 stop,
                 ..MatrixTask::new(&problem, &elements)
             };
@@ -600,9 +597,8 @@ impl Calculator {
                 });
             elements.check()?;
             let (summed, version) = summed?;
-            let SummedMatrix { sums, error_bound, seconds } = summed;
-            let call_seconds = call_seconds();
-            Ok(FoundMatrix { sums, error_bound, version, seconds, call_seconds })
+            let (sums, seconds) = (summed.sums, summed.seconds);
+            Ok(FoundMatrix { sums, version, seconds, call_seconds: call_seconds() })
         })
     }
 

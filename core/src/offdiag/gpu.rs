@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::ptr;
 use std::sync::Arc;
 
 use gpp_kernels::arrays::{self, Arguments};
-use gpp_kernels::offdiag::f16x2::{self, HALVES, PackHalves, ProductF16x2};
-use gpp_kernels::offdiag::mma::{COLUMNS, ROWS};
+use gpp_kernels::offdiag::mma::COLUMNS;
 use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, FallbackPairs, Fold, PackV, THREADS};
 use gpp_kernels::offdiag::poles::{FallbackPair, MatrixLimits};
 use gpp_kernels::offdiag::product::{ProductSigma, ProductU};
@@ -19,7 +17,6 @@ use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Advance, ComputeCapability, Device};
 use crate::error::{Result, invalid};
 use crate::offdiag::images::{self, ImageShape};
-use crate::offdiag::single::{self, SinglePoles, bounds, centre};
 use crate::offdiag::task::{GROUP, MatrixSums, MatrixTask, MatrixWorker};
 use crate::schedule::StepPipeline;
 
@@ -46,7 +43,6 @@ pub struct MatrixOnGpu<'a> {
     name: &'a str,
     kernels: MatrixKernels,
     poles: Buffer<f64>,
-    single: Option<SingleOnGpu>,
     fallback: Buffer<u64>,
     /// The pairs of [`images::scaled`].
     scaled: Buffer<u64>,
@@ -74,61 +70,17 @@ pub struct MatrixOnGpu<'a> {
     until: f64,
 }
 
-/// What is in place besides in single precision.
-struct SingleOnGpu {
-    poles: Buffer<f32>,
-    unscale: Buffer<f64>,
-    pack: MatrixKernel,
-    /// U of empty bands and of full ones.
-    products: [MatrixKernel; 2],
-    /// As of [`SinglePoles`].
-    lost: Vec<f64>,
-    /// Norms of the parts whose A was made.
-    norms: BTreeMap<usize, Vec<[f64; 2]>>,
-}
-
-impl SingleOnGpu {
-    fn new(
-        gpu: &Gpu,
-        task: &MatrixTask,
-        shape: &ImageShape,
-        image: &[f64],
-        stream: &GpuStream,
-    ) -> Result<SingleOnGpu> {
-        let SinglePoles { poles, unscale, lost } = SinglePoles::new(task, shape, image);
-        let [pack, empty, full] = f16x2::KERNELS.map(|(symbol, threads)| {
-            let shared = if symbol == PackHalves::SYMBOL { 0 } else { f16x2::SHARED };
-            Ok::<_, crate::error::Error>(MatrixKernel {
-                loaded: gpu.load(symbol)?,
-                threads,
-                shared,
-            })
-        });
-        Ok(SingleOnGpu {
-            poles: gpu.context.upload("poles", &poles, stream)?,
-            unscale: gpu.context.upload("poles", &unscale, stream)?,
-            pack: pack?,
-            products: [empty?, full?],
-            lost,
-            norms: BTreeMap::new(),
-        })
-    }
-}
-
 /// A stream with room for a part's U and V, and its sums.
 struct MatrixSlot {
     stream: GpuStream,
     u: Buffer<f64>,
     v: Buffer<f64>,
-    /// A in single precision.
-    halves: Buffer<u32>,
     /// Of `sch` and `ssx` of each energy, in slots.
     sums: Buffer<f64>,
     folded: Buffer<f64>,
 }
 
 struct StepInFlight {
-    part: usize,
     iw: Range<usize>,
     span: [Event; 2],
     copy: Transfer<f64>,
@@ -155,7 +107,6 @@ impl<'a> MatrixOnGpu<'a> {
                 stream: context.stream("the products")?,
                 u: context.buffer("U", shape.u())?,
                 v: context.buffer("V", shape.v())?,
-                halves: context.buffer("A", shape.halves())?,
                 sums: context.buffer("sums of the matrix", 2 * together * shape.sums())?,
                 folded: context.buffer("sums of the matrix", 2 * together * shape.folded())?,
             })
@@ -164,9 +115,6 @@ impl<'a> MatrixOnGpu<'a> {
             in_flight: VecDeque::new(),
             kernels: MatrixKernels::load(gpu, &task, &shape)?,
             poles: context.upload("poles", &image, &stream)?,
-            single: (task.single)
-                .then(|| SingleOnGpu::new(gpu, &task, &shape, &image, &stream))
-                .transpose()?,
             fallback: context.upload("fallback pairs", &pairs, &stream)?,
             scaled: context.upload("fallback pairs", &scaled, &stream)?,
             begins: context.upload("fallback pairs", &images::begins(&fallback), &stream)?,
@@ -211,10 +159,6 @@ impl<'a> MatrixOnGpu<'a> {
         let place = ImageAddresses {
             a,
             poles: self.poles.pointer(),
-            halves: slot.halves.pointer(),
-            norms: a.wrapping_add(self.shape.norms()),
-            singles: self.single.as_ref().map_or(ptr::null(), |single| single.poles.pointer()),
-            unscale: self.single.as_ref().map_or(ptr::null(), |single| single.unscale.pointer()),
             pairs: self.fallback.pointer().cast(),
             scaled: self.scaled.pointer().cast(),
             begins: self.begins.pointer(),
@@ -230,24 +174,11 @@ impl<'a> MatrixOnGpu<'a> {
             Launches::for_batch(&self.task, &self.shape, &place, batch, sums);
         let (kernels, MatrixVersion { tile_u, tile_sigma, .. }) =
             (&self.kernels, self.shape.version);
+        let of_u = kernels.first[batch.kind as usize].as_ref().expect("loaded for the task");
         // SAFETY: the arguments are the kernels', their arrays of the shape's dimensions and of this device; what
         // another launch reads is written before it in its stream, and lives as long as this.
         unsafe {
-            for first in &first {
-                match (first, &self.single) {
-                    (First::Double(first), _) => {
-                        let of_u = kernels.first[batch.kind as usize].as_ref();
-                        let of_u = of_u.expect("loaded for the task");
-                        of_u.launch(&slot.stream, first.blocks(*tile_u), first)?;
-                    }
-                    (First::Single(first), Some(single)) => {
-                        let product =
-                            &single.products[usize::from(batch.kind == ItemKind::Occupied)];
-                        product.launch(&slot.stream, first.blocks(), first)?;
-                    }
-                    (First::Single(_), None) => unreachable!("of a task in single precision"),
-                }
-            }
+            of_u.launch(&slot.stream, first.blocks(*tile_u), &first)?;
             for fallback in fallback {
                 kernels.fallback.launch(&slot.stream, fallback.blocks(), &fallback)?;
             }
@@ -265,10 +196,7 @@ impl<'a> MatrixOnGpu<'a> {
         }
         if self.resident.len() < self.most_resident {
             let mut image = vec![0.0; self.shape.a()];
-            let norms = images::fill(&self.task, &self.shape, part, &mut image);
-            self.single
-                .iter_mut()
-                .for_each(|single| drop(single.norms.insert(part, norms.clone())));
+            images::fill(&self.task, &self.shape, part, &mut image);
             let a = self.context.upload("A", &image, &self.uploads)?;
             return Ok(self.resident.entry(part).or_insert(a).pointer());
         }
@@ -277,8 +205,7 @@ impl<'a> MatrixOnGpu<'a> {
             Some(copy) => copy.wait()?,
             None => self.context.pinned("A", self.shape.a())?,
         };
-        let norms = images::fill(&self.task, &self.shape, part, &mut image);
-        self.single.iter_mut().for_each(|single| drop(single.norms.insert(part, norms.clone())));
+        images::fill(&self.task, &self.shape, part, &mut image);
         // In this stream, so after all that still reads what was there; the next part's is made meanwhile.
         *copy = Some(image.upload(self.shape.a(), room, 0, &self.slots[slot].stream)?);
         Ok(room.pointer())
@@ -339,12 +266,6 @@ impl MatrixKernels {
     }
 }
 
-/// What packs A of a part in single precision.
-pub fn pack_halves(shape: &ImageShape, a: *const f64, halves: *mut u32) -> PackHalves {
-    let (norms, group) = (a.wrapping_add(shape.norms()), shape.group());
-    PackHalves { a, norms, halves, steps: shape.steps, group }
-}
-
 fn words(fallback: &FallbackPair) -> [u64; 5] {
     let FallbackPair { wtilde, eps, ig, igp } = *fallback;
     let [a, b, c, d] = [wtilde.re, wtilde.im, eps.re, eps.im].map(f64::to_bits);
@@ -356,11 +277,6 @@ fn words(fallback: &FallbackPair) -> [u64; 5] {
 pub struct ImageAddresses {
     pub a: *const f64,
     pub poles: *const f64,
-    /// Of a task in single precision: room for A, bounds of its numbers, packed poles, and what P is multiplied with.
-    pub halves: *mut u32,
-    pub norms: *const f64,
-    pub singles: *const f32,
-    pub unscale: *const f64,
     /// Fallback pairs, where those of an igp begin, and how many igp have any.
     pub pairs: *const FallbackPair,
     pub begins: *const u32,
@@ -392,16 +308,9 @@ impl PartAtEnergy {
     }
 }
 
-/// U of neighbouring bands n, by the version's kernel or in single precision.
-pub enum First {
-    Double(ProductU),
-    Single(ProductF16x2),
-}
-
 /// The launches of a batch, in their order.
 pub struct Launches {
-    /// Of all bands n, or in single precision in parts.
-    pub first: Vec<First>,
+    pub first: ProductU,
     pub fallback: Vec<FallbackPairs>,
     pub gather: PackV,
     pub second: ProductSigma,
@@ -429,37 +338,6 @@ impl Launches {
         let MatrixLimits { first, sexcut } = images::limits(task, shape);
         let of_u =
             ProductU { a, poles, w, u, steps, count, fragments, group, right, first, sexcut };
-        let is_single = |n: usize| {
-            let w = task.problem.wx()[n * nw + batch.iw];
-            task.single && !is_exchange && centre(task.problem.occ()[n], w).is_some()
-        };
-        let of_bands = |n: &[usize]| {
-            let (at, count) = (n[0] - batch.n.start, n.len() as u32);
-            let of_a = at * fragments as usize;
-            let (w, u) = (w.wrapping_add(at), u.wrapping_add(of_a * (right * A_FRAGMENT) as usize));
-            if !is_single(n[0]) {
-                let a = a.wrapping_add(of_a * A_FRAGMENT as usize);
-                return First::Double(ProductU { a, w, u, count, ..of_u });
-            }
-            let fragment = n[0] % GROUP * fragments as usize;
-            First::Single(ProductF16x2 {
-                halves: place.halves.wrapping_add(fragment * HALVES),
-                norms: place.norms.wrapping_add(fragment * ROWS as usize),
-                poles: place.singles,
-                unscale: place.unscale,
-                w,
-                u,
-                steps: single::steps(shape),
-                count,
-                fragments,
-                group,
-                right,
-                first: f64::from_bits(first) as f32,
-            })
-        };
-        let of_batch: Vec<usize> = batch.n.clone().collect();
-        let runs = of_batch.chunk_by(|one, other| is_single(*one) == is_single(*other));
-        let first = runs.map(of_bands).collect();
         let arrays::Limits { limittwo, limitone, sexcut } = task.problem.limits();
         let of_pairs = |pairs, exchange| FallbackPairs {
             a,
@@ -498,7 +376,7 @@ impl Launches {
         };
         let (items, steps, left, right) = (count, right, fragments, second);
         let second = ProductSigma { u, v, sums, items, slots, steps, left, right };
-        Launches { first, fallback, gather, second }
+        Launches { first: of_u, fallback, gather, second }
     }
 }
 
@@ -552,12 +430,6 @@ impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
         let slot = &self.slots[at];
         let span = [self.context.event()?, self.context.event()?];
         span[0].record(&slot.stream)?;
-        if let Some(single) = &self.single {
-            let halves = slot.halves.pointer();
-            let pack = pack_halves(&self.shape, a, halves);
-            // SAFETY: as of the products.
-            unsafe { single.pack.launch(&slot.stream, pack.blocks(), &pack)? };
-        }
         for batch in batches(&self.task, iw.clone(), part) {
             let matrix = 2 * (batch.iw - iw.start) + batch.matrix(&self.task);
             let sums = slot.sums.pointer().wrapping_add(matrix * self.shape.sums());
@@ -571,12 +443,12 @@ impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;
         self.next = ((at + 1) % STREAMS, if is_last { 0 } else { iw.end });
-        self.in_flight.push_back(StepInFlight { part, iw, span, copy });
+        self.in_flight.push_back(StepInFlight { iw, span, copy });
         Ok(is_last)
     }
 
     fn finish(&mut self, advance: Advance) -> Result<Option<MatrixSums>> {
-        let StepInFlight { part, iw, span, copy } =
+        let StepInFlight { iw, span, copy } =
             self.in_flight.pop_front().expect("a step is in flight");
         let values = copy.wait()?;
         let [begin, end] = span.map(|event| event.seconds_since(&self.begin, "the products"));
@@ -588,11 +460,7 @@ impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
         let mut sums = self.sums.take().unwrap_or_else(zero);
         let last = iw.end;
         for (values, iw) in values.chunks_exact(2 * self.shape.folded()).zip(iw) {
-            let bounds = self.single.as_ref().map(|single| {
-                let lost = &single.lost[iw * self.task.problem.occ().len()..];
-                bounds(&self.task, &single.norms[&part], &lost[part * GROUP..])
-            });
-            self.shape.take(&mut sums, self.task.at, iw, values, &bounds.unwrap_or_default());
+            self.shape.take(&mut sums, self.task.at, iw, values);
         }
         self.spare.push(values);
         if last == self.task.nw() {
@@ -629,12 +497,11 @@ pub fn host_bytes(task: &MatrixTask, version: &'static MatrixVersion) -> u64 {
     let shape = ImageShape::for_task(task, version);
     let together = 2 * shape.together(task.nw());
     let poles = shape.steps as usize * (shape.right * shape.words() * B_FRAGMENT) as usize;
-    let singles = if task.single { single::numbers(&shape) / 2 } else { 0 };
     let matrices = 4 * task.planes() * task.bands() * task.bands();
     let columns = 2 * task.problem.extents().ncouls * task.bands();
     let parts = matrices * (AHEAD + 3) + (IN_FLIGHT + 1) * together * shape.folded();
     // The image of poles is gone when those of A are made, one for each stream.
-    8 * ((poles + singles).max(STREAMS * shape.a() + columns) + parts) as u64
+    8 * (poles.max(STREAMS * shape.a() + columns) + parts) as u64
 }
 
 pub fn find(id: &str) -> Option<&'static MatrixVersion> {

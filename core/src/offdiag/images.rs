@@ -1,7 +1,6 @@
 //! The arrays of a task as the kernels read them: see [`gpp_kernels::offdiag::pack`].
 
 use gpp_kernels::offdiag::MatrixVersion;
-use gpp_kernels::offdiag::f16x2::{FRAGMENTS, HALVES};
 use gpp_kernels::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use gpp_kernels::offdiag::pack::{A_FRAGMENT, B_FRAGMENT, Fold, NO_ROW, packed_a, packed_b};
 use gpp_kernels::offdiag::poles::{FallbackPair, HUGE, MatrixLimits, is_regular};
@@ -10,7 +9,6 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::single::{self, Centres, norms};
 use crate::offdiag::task::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
 use crate::problem::range::Lookup;
 
@@ -33,7 +31,6 @@ pub struct ImageShape {
     pub slots: u32,
     /// Whether poles are real: which kernels run.
     pub real: bool,
-    pub single: bool,
 }
 
 impl ImageShape {
@@ -56,7 +53,6 @@ impl ImageShape {
             second: tiles as u32 * m,
             slots: slots.unwrap_or(GROUP) as u32,
             real: task.problem.poles() == Poles::Real,
-            single: task.single,
         }
     }
 
@@ -71,22 +67,10 @@ impl ImageShape {
     }
 
     /// Numbers of a group's image of A, and of a tile behind it: the last of a batch that begins within the group may read
-    /// some of them. In single precision the norms of its l follow.
+    /// some of them.
     pub fn a(&self) -> usize {
-        let norms = if self.single { self.group() * ROWS } else { 0 };
-        self.norms() + norms as usize
-    }
-
-    /// Where the norms of a group's l begin in its image of A.
-    pub fn norms(&self) -> usize {
         let tile = self.version.tile_u.a_fragments() * A_FRAGMENT;
         self.steps as usize * (self.group() * A_FRAGMENT) as usize + tile as usize
-    }
-
-    /// Words of a group's A in single precision, and of a block behind it, which the last block may read.
-    pub fn halves(&self) -> usize {
-        let words = (single::steps(self) * self.group() + FRAGMENTS) as usize * HALVES;
-        if self.single { words } else { 1 }
     }
 
     /// Numbers of the images of U of a group.
@@ -114,24 +98,12 @@ impl ImageShape {
         Fold { sums, folded, each: self.folded() as u32, slots: self.slots, count }
     }
 
-    /// Takes the matrices of CH and SX at an energy from what was folded. In single precision `bounds`, l fastest, are in
-    /// the place of SX.
-    pub fn take(
-        &self,
-        sums: &mut MatrixSums,
-        energies: MatrixEnergies,
-        iw: usize,
-        folded: &[f64],
-        bounds: &[f64],
-    ) {
+    /// Takes the matrices of CH and SX at an energy from what was folded.
+    pub fn take(&self, sums: &mut MatrixSums, energies: MatrixEnergies, iw: usize, folded: &[f64]) {
         let (hole, exchange) = folded.split_at(self.folded());
-        let bands = sums.bands;
         sums.take(energies, iw, |l, m| {
             let element = 2 * (m * (self.fragments * ROWS) as usize + l);
-            let both = [exchange, hole];
-            let [exchange, hole] =
-                both.map(|matrix| Complex64::new(matrix[element], matrix[element + 1]));
-            [bounds.get(l + bands * m).map_or(exchange, |&bound| bound.into()), hole]
+            [exchange, hole].map(|matrix| Complex64::new(matrix[element], matrix[element + 1]))
         });
     }
 
@@ -145,33 +117,19 @@ pub fn together(nw: usize, bytes: usize) -> usize {
     (MOST / bytes.max(1)).clamp(1, nw)
 }
 
-/// Fills in A of a group of bands n, column by column, where another group's was, or zeros. In single precision also the
-/// norms of its l, and returns those of all n and l, l fastest.
-pub fn fill(
-    task: &MatrixTask,
-    shape: &ImageShape,
-    group: usize,
-    image: &mut [f64],
-) -> Vec<[f64; 2]> {
+/// Fills in A of a group of bands n, column by column, where another group's was, or zeros.
+pub fn fill(task: &MatrixTask, shape: &ImageShape, group: usize, image: &mut [f64]) {
     let extents = task.problem.extents();
     let (ncouls, bands, row) = (extents.ncouls, task.bands(), shape.group() as usize);
     if (group + 1) * GROUP > extents.nbands {
         image.fill(0.0);
     }
     let mut columns = vec![Complex64::ZERO; ncouls * bands];
-    let mut norms_of_group = Vec::new();
     for at in 0..GROUP.min(extents.nbands - group * GROUP) {
         columns.par_chunks_mut(ncouls).enumerate().for_each(|(l, column)| {
             task.elements.column(l, group * GROUP + at, column);
         });
         let first = at * (shape.fragments * ROWS) as usize;
-        if shape.single {
-            let own = columns.par_chunks(ncouls).map(|column| norms(task, column));
-            norms_of_group.par_extend(own);
-            let to = &mut image[shape.norms() + first..][..bands];
-            let of_ig = norms_of_group[at * bands..].iter().map(|norms| norms[0]);
-            to.iter_mut().zip(of_ig).for_each(|(to, norm)| *to = norm);
-        }
         image.par_chunks_mut(row * A_FRAGMENT as usize).enumerate().for_each(|(step, image)| {
             for (l, column) in columns.chunks_exact(ncouls).enumerate() {
                 let elements = column.iter().skip(step * DEPTH as usize).take(DEPTH as usize);
@@ -183,7 +141,6 @@ pub fn fill(
             }
         });
     }
-    norms_of_group
 }
 
 /// The image of poles, and the fallback pairs, by their igp.
@@ -194,13 +151,9 @@ pub fn poles(task: &MatrixTask, shape: &ImageShape) -> (Vec<f64>, Vec<FallbackPa
     // For Σ alone kernels do not test whether w is at a pole, where the definition has no term.
     let energies = Lookup::from_energies(problem.wx().iter().copied().filter(|_| task.sigma_alone));
     let is_at_w = |pole: Complex64| pole.im == 0.0 && energies.contains(pole.re);
-    let centres = task.single.then(|| Centres::new(task));
-    let is_single = |pole: Complex64| {
-        centres.as_ref().is_none_or(|centres| centres.distance(pole.re).is_some())
-    };
     let fits = |pole: Complex64| {
         let is_made = largest < LARGEST && (!shape.real || pole.im == 0.0) && !is_at_w(pole);
-        is_made && is_regular(pole, &limits, largest) && is_single(pole)
+        is_made && is_regular(pole, &limits, largest)
     };
     let (words, fragments) = (shape.words() as usize, shape.right as usize);
     let step = fragments * words * B_FRAGMENT as usize;

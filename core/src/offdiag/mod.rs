@@ -15,19 +15,17 @@
 pub mod cpu;
 pub mod gpu;
 pub mod images;
-pub mod single;
 mod task;
 
 use std::ops::AddAssign;
 use std::sync::OnceLock;
 
 use gpp_cpu::work::Stop;
-use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::devices::device::HOST;
 use crate::devices::gpu::Gpu;
-use crate::devices::{Advance, Control, Device};
+use crate::devices::{Advance, Control};
 use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
 use crate::offdiag::cpu::MatrixOnCpu;
 use crate::offdiag::gpu::{MatrixOnGpu, MatrixVersion, host_bytes, version_for};
@@ -40,12 +38,6 @@ use crate::problem::synthesis::{self, RandomStream};
 use crate::ranks::Ranks;
 use crate::schedule::{self, Affinity, Dispatch};
 use crate::session::Session;
-
-/// What the first product in single precision is called: the kernels of [`gpp_kernels::offdiag::f16x2`].
-pub const F16X2: &str = "f16x2";
-
-/// The compute capability that it needs.
-const F16X2_FROM: (u32, u32) = (8, 0);
 
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;
@@ -62,8 +54,6 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummedMatrix {
     pub sums: MatrixSums,
-    /// What single precision may have lost of an element at most, see [`single`]; 0 in double.
-    pub error_bound: f64,
     /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
     pub seconds: f64,
 }
@@ -223,16 +213,7 @@ impl<'a> MatrixWorkers<'a> {
         let seconds = ranks.gather(&longest.to_ne_bytes()).unwrap_or_default();
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(longest, f64::from_ne_bytes);
         let seconds = seconds.into_iter().map(read).fold(longest, f64::max);
-        let mut error_bound = 0.0;
-        if task.single {
-            // NaN stays.
-            let larger = |most: f64, bound: &Complex64| {
-                if most.is_nan() || bound.re <= most { most } else { bound.re }
-            };
-            error_bound = sums.sx.iter().fold(0.0, larger);
-            sums.sx.fill(Complex64::ZERO);
-        }
-        Ok(SummedMatrix { sums, error_bound, seconds })
+        Ok(SummedMatrix { sums, seconds })
     }
 }
 
@@ -276,19 +257,6 @@ pub fn workers<'a>(
         told(needed);
         session.require_host(task.problem, needed)
     };
-    if task.single {
-        let is_old = |gpu: &Gpu| gpu.info().compute_capability < Some(F16X2_FROM.into());
-        let reasons = [
-            (!task.sigma_alone, "is of Σ alone"),
-            (session.cpu().is_some(), "needs a GPU: it gains by FP16"),
-            (task.problem.poles() != Poles::Real, "needs real poles"),
-            (session.gpus().any(is_old), "needs compute capability 8.0 or later"),
-        ];
-        if let Some((_, why)) = reasons.into_iter().find(|(holds, _)| *holds) {
-            return Err(invalid("precision", format!("single of a matrix {why}")));
-        }
-        task.problem.require_single()?;
-    }
     if let Some(cpu) = session.cpu() {
         let on_cpu = MatrixOnCpu::new(cpu, task)?;
         require(on_cpu.needs())?;
@@ -304,6 +272,5 @@ pub fn workers<'a>(
         Ok(Box::new(MatrixOnGpu::new(gpu, task, version)?) as Box<dyn MatrixWorker>)
     };
     let workers = session.gpus().zip(versions.iter().copied()).map(on_gpu);
-    let version = if task.single { F16X2 } else { versions[0].id };
-    Ok((workers.collect::<Result<_>>()?, version))
+    Ok((workers.collect::<Result<_>>()?, versions[0].id))
 }

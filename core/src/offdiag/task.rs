@@ -21,8 +21,6 @@ pub struct MatrixTask<'a> {
     pub at: MatrixEnergies<'a>,
     /// Whether only Σ is wanted: it is in the place of CH, and SX is zero.
     pub sigma_alone: bool,
-    /// Whether the first product is in single precision where it can be: of Σ alone and real poles, on a GPU.
-    pub single: bool,
     /// Ends the calculation, within a part too.
     pub stop: &'a Stop,
 }
@@ -51,7 +49,7 @@ impl<'a> MatrixTask<'a> {
     /// All elements at all energies of a problem.
     pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> MatrixTask<'a> {
         let at = MatrixEnergies::Energies;
-        MatrixTask { problem, elements, at, sigma_alone: false, single: false, stop: &NEVER }
+        MatrixTask { problem, elements, at, sigma_alone: false, stop: &NEVER }
     }
 
     pub fn planes(&self) -> usize {

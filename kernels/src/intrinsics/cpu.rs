@@ -58,37 +58,3 @@ pub unsafe fn load_from_l1(tile: *const [f64; 2], index: u32) -> [f64; 2] {
 pub fn single_reciprocal(x: f32) -> f32 {
     1.0 / x
 }
-
-/// Two numbers of FP16, rounded to the nearest, ties to even; the first is the lower half.
-pub fn as_halves(pair: [f32; 2]) -> u32 {
-    let [first, second] = pair.map(|x| {
-        let sign = (x.to_bits() >> 16) & 0x8000;
-        // Of the spacing of FP16 at this size, 2⁻²⁴ at least.
-        let exponent = ((x.to_bits() >> 23) & 0xff).max(113) - 10;
-        let half = match x.abs() {
-            x if x < 65520.0 => {
-                let spacing = f64::from(f32::from_bits(exponent << 23));
-                let rounded = (f64::from(x) / spacing).round_ties_even() as u32;
-                rounded + ((exponent - 103) << 10)
-            }
-            x if x.is_nan() => 0x7e00,
-            _ => 0x7c00,
-        };
-        sign | half
-    });
-    first | second << 16
-}
-
-/// The inverse of [`as_halves`].
-pub fn from_halves(both: u32) -> [f32; 2] {
-    [both & 0xffff, both >> 16].map(|half| {
-        let (exponent, digits) = (half >> 10 & 31, half & 0x3ff);
-        let size = match exponent {
-            0 => digits as f32 / (1 << 24) as f32,
-            31 if digits > 0 => f32::NAN,
-            31 => f32::INFINITY,
-            _ => f32::from_bits((exponent + 112) << 23 | digits << 13),
-        };
-        if half >> 15 == 1 { -size } else { size }
-    })
-}

@@ -298,28 +298,3 @@ pub unsafe fn load_shared_singles(address: u32) -> [Complex32; 2] {
          in(reg32) address, options(readonly, nostack, preserves_flags));
     [Complex32::new(re, im), Complex32::new(second_re, second_im)]
 }
-
-/// Two numbers of FP16, rounded to the nearest, ties to even; the first is the lower half.
-#[inline(always)]
-pub fn as_halves([first, second]: [f32; 2]) -> u32 {
-    let both;
-    // SAFETY: a pure instruction on registers.
-    unsafe {
-        asm!("cvt.rn.f16x2.f32 {}, {}, {};", out(reg32) both, in(reg32) second, in(reg32) first,
-             options(pure, nomem, nostack, preserves_flags));
-    }
-    both
-}
-
-/// The inverse of [`as_halves`].
-#[inline(always)]
-pub fn from_halves(both: u32) -> [f32; 2] {
-    let (first, second);
-    // SAFETY: pure instructions on registers.
-    unsafe {
-        asm!("{{ .reg .b16 first, second; mov.b32 {{first, second}}, {2}; cvt.f32.f16 {0}, first; cvt.f32.f16 {1}, second; }}",
-             out(reg32) first, out(reg32) second, in(reg32) both,
-             options(pure, nomem, nostack, preserves_flags));
-    }
-    [first, second]
-}

@@ -17,9 +17,7 @@
 //! - [`poles`]: the elements of P.
 //! - [`mma`]: which lane holds which element, and the instruction.
 //! - [`pack`]: packed operands, and the kernels besides the products.
-//! - [`f16x2`]: the first product in single precision.
 
-pub mod f16x2;
 pub mod mma;
 pub mod pack;
 pub mod pipeline;
@@ -50,7 +48,7 @@ impl ItemKind {
 /// Symbols of all kernels, with the threads of a block.
 pub fn symbols() -> impl Iterator<Item = (&'static str, u32)> {
     let common = [FallbackPairs::SYMBOL, PackV::SYMBOL, Fold::SYMBOL].map(|own| (own, THREADS));
-    ALL.into_iter().flat_map(MatrixVersion::kernels).chain(common).chain(f16x2::KERNELS)
+    ALL.into_iter().flat_map(MatrixVersion::kernels).chain(common)
 }
 
 /// A version of the products, of one idea. All give the same bits.

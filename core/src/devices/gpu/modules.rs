@@ -66,11 +66,9 @@ impl Drop for Holding {
 const SPACES: [&str; 4] = [".shared ", ".const ", ".global ", ".extern .shared "];
 
 /// Instructions that need more than the target of the build, with the version and target of a module that has one.
-const NEEDED: [(&str, [&str; 2]); 6] = [
+const NEEDED: [(&str, [&str; 2]); 4] = [
     ("cp.async.bulk.", [".version 8.0\n", ".target sm_90\n"]),
-    ("mma.sync.aligned.m16n8k8.row.col.f64", [".version 8.0\n", ".target sm_90\n"]),
-    ("mma.sync.aligned.m16n8k16.row.col.f64", [".version 8.0\n", ".target sm_90\n"]),
-    ("cvt.rn.f16x2.f32", [".version 7.0\n", ".target sm_80\n"]),
+    ("mma.sync.aligned.m16n8k", [".version 8.0\n", ".target sm_90\n"]),
     ("cp.async.cg.", [".version 7.0\n", ".target sm_80\n"]),
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
