@@ -181,10 +181,6 @@ fn broadened(x: f64, window: f64, window2: f64) -> Complex64 {
     Complex::new(x * one, select_unpredictable(is_inside, window * one, 0.0))
 }
 
-/// How a version writes one term: its factors, `wx(iw,n)` and the limits.
-pub trait TermFn: Fn(&Pair, f64, &Limits) -> Term {}
-impl<F: Fn(&Pair, f64, &Limits) -> Term> TermFn for F {}
-
 #[inline(always)]
 pub fn wdiff(w: f64, wtilde: Complex64) -> Complex64 {
     Complex::new(w - wtilde.re, -wtilde.im)

@@ -3,7 +3,6 @@
 use crate::arrays::{Layout, Planned};
 use crate::formula::VALUES;
 use crate::lists;
-use crate::per_band_grid;
 use crate::plan::{CONSTANT, EnergiesFrom, Plan, Poles};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::reduction::BlockBody;
@@ -11,6 +10,7 @@ use crate::sigma::BANDS;
 use crate::single;
 use crate::threads;
 use crate::tiling::{Grid, TileShape};
+use crate::versions::per_band;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Label {
@@ -202,7 +202,7 @@ impl Kernel {
     pub fn igp_of_group(&self) -> Option<u32> {
         match self.loops {
             Loops::Tiled(shape) => Some(shape.igp()),
-            Loops::PerBand => Some(per_band_grid::IGP),
+            Loops::PerBand => Some(per_band::IGP),
             _ => None,
         }
     }
@@ -228,7 +228,7 @@ impl Kernel {
             Loops::Tiled(shape) => {
                 shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins))
             }
-            Loops::PerBand => per_band_grid::grid(nbands, ngpown, ncouls),
+            Loops::PerBand => per_band::grid(nbands, ngpown, ncouls),
             Loops::Listed => {
                 let most = lists::records(ngpown.into(), ncouls.into());
                 let records = u64::from(dimensions.clusters).min(most) as u32;
@@ -387,8 +387,8 @@ impl Layout {
 /// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
 /// generic over the number of energies, for the arguments of the paper's kernels;
 /// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
-/// arguments, without `term` if there are no fallback pairs; `entries!(listed pairs, term: symbol = energies, …)` for
-/// [lists](crate::lists), with a function that sums a thread's pairs; `entries!(derivative tile, SHAPE, terms: symbol)` for
+/// arguments; `entries!(listed pairs: symbol = energies, …)` for [lists](crate::lists), with a function that sums a thread's
+/// pairs; `entries!(derivative tile, SHAPE, terms: symbol)` for
 /// one energy and the derivatives in the place of a second one. An entry has its kernel's cap on registers unless it
 /// says `registers …`.
 /// `entries!(clusters Cluster, values: symbol)` is the one entry of a kernel of [`crate::sigma`], with so many values of
@@ -400,9 +400,7 @@ macro_rules! entries {
                 use $crate::sigma::Cluster;
                 let team = $crate::sigma::BlockOnGpu::at(<$cluster>::shared_memory::<{ $values }>());
                 let (block, blocks) = ($crate::intrinsics::block(), $crate::intrinsics::blocks());
-                $crate::sigma::block::<$cluster, _, { $values }>(
-                    &arguments, &team, block, blocks, $crate::formula::term,
-                )
+                $crate::sigma::block::<$cluster, _, { $values }>(&arguments, &team, block, blocks)
             }
         ] }
 
@@ -418,7 +416,7 @@ macro_rules! entries {
                     unsafe {
                         let arguments = &*arguments.cast();
                         $crate::sigma::block::<$cluster, _, { $values }>(
-                            arguments, &team, block, grid.blocks(), $crate::formula::term,
+                            arguments, &team, block, grid.blocks(),
                         );
                     }
                 },
@@ -443,7 +441,7 @@ macro_rules! entries {
             $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $symbol = 2);
         &[$crate::kernel::Entry { energies: 1, ..BOTH[0] }]
     }};
-    (tiled $tile:ident, $shape:ident $(, $term:path)?: $($entries:tt)+) => {{
+    (tiled $tile:ident, $shape:ident, $term:path: $($entries:tt)+) => {{
         const TILES: $crate::tiling::TileShape = $shape;
 
         #[inline(always)]
@@ -453,22 +451,22 @@ macro_rules! entries {
             thread: $crate::threads::Thread,
         ) -> $crate::formula::ThreadSums<NW> {
             // All threads of a block go the same way.
-            $(if TILES.grid_of(a).is_fallback(thread.block) {
+            if TILES.grid_of(a).is_fallback(thread.block) {
                 return $crate::tiling::fallback_sums(a, thread, TILES, $term);
-            })?
+            }
             $tile(a, TILES.place(a, thread))
         }
 
         $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
     }};
-    (listed $pairs:ident, $term:path: $($entries:tt)+) => {{
+    (listed $pairs:ident: $($entries:tt)+) => {{
         #[inline(always)]
         unsafe fn listed<const NW: usize>(
             a: &$crate::arrays::Arrays,
             _: u32,
             thread: $crate::threads::Thread,
         ) -> $crate::formula::ThreadSums<NW> {
-            $crate::lists::sums(a, thread, $term, $pairs::<NW>)
+            $crate::lists::sums(a, thread, $pairs::<NW>)
         }
 
         $crate::kernel::entries!(

@@ -105,7 +105,6 @@ pub mod kernel;
 pub mod lists;
 pub mod offdiag;
 pub mod peaks;
-pub mod per_band_grid;
 pub mod plan;
 pub mod reduction;
 pub mod sigma;

@@ -17,7 +17,7 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Planned};
-use crate::formula::{TermFn, ThreadSums};
+use crate::formula::{ThreadSums, term};
 use crate::intrinsics::{WARP, uniform};
 use crate::threads::{Thread, each, split};
 use crate::tiling::{BandElements, ELEMENT, Grid, PairSource, TileShape, fallback_pair};
@@ -101,12 +101,11 @@ impl Blocks {
 }
 
 /// One thread's sums: of the pairs of a record, by `pairs`, or of static ones, or its share of a fallback pair by
-/// the definition as `term` writes it.
+/// the definition.
 #[inline(always)]
 pub unsafe fn sums<const NW: usize>(
     a: &Arrays,
     thread: Thread,
-    term: impl TermFn,
     pairs: unsafe fn(&Arrays, ListedPairs<TILE>) -> ThreadSums<NW>,
 ) -> ThreadSums<NW> {
     let grid = grid_of(a, thread);
@@ -118,14 +117,8 @@ pub unsafe fn sums<const NW: usize>(
             return ThreadSums::zero();
         }
         let (igp, ig) = split(*a.plan.fallback_pairs.add(index as usize), a.ncouls);
-        return fallback_pair(
-            a,
-            ig,
-            igp,
-            false,
-            [thread.thread_in_block / WARP, SHAPE.warps],
-            term,
-        );
+        let warp = [thread.thread_in_block / WARP, SHAPE.warps];
+        return fallback_pair(a, ig, igp, false, warp, term);
     }
     let words = a.plan.fallback_mask;
     let record = words.add(*words.add(number as usize) as usize);

@@ -13,7 +13,7 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::{Arrays, Limits, Planned};
-use crate::formula::{Pair, Term, TermFn, ThreadSums};
+use crate::formula::{Pair, Term, ThreadSums};
 use crate::intrinsics::{WARP, load};
 use crate::threads::{Thread, each, split};
 
@@ -194,7 +194,7 @@ pub unsafe fn fallback_sums<const NW: usize>(
     a: &Arrays,
     thread: Thread,
     shape: TileShape,
-    term: impl TermFn,
+    term: impl Fn(&Pair, f64, &Limits) -> Term,
 ) -> ThreadSums<NW> {
     match shape.fallback_pair(a, thread) {
         Some((igp, ig)) => {
@@ -215,7 +215,7 @@ pub unsafe fn fallback_pair<const NW: usize>(
     igp: u32,
     is_small: bool,
     [warp, warps]: [u32; 2],
-    term: impl TermFn,
+    term: impl Fn(&Pair, f64, &Limits) -> Term,
 ) -> ThreadSums<NW> {
     let mut sums = ThreadSums::zero();
     let pair = Pair::load(a, ig, igp);

@@ -35,9 +35,7 @@ impl FallbackPair {
     /// `ssx` or `sch`.
     #[inline(always)]
     pub fn element(&self, exchange: bool, w: f64, limits: &arrays::Limits) -> Complex64 {
-        let wtilde2 = self.wtilde * self.wtilde;
-        let (wtilde, eps) = (self.wtilde, self.eps);
-        let term = term(&Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }, w, limits);
+        let term = term(&Pair::new(self.wtilde, self.eps), w, limits);
         if exchange { term.ssx } else { term.sch }
     }
 }

@@ -24,7 +24,7 @@ use core::ops::Range;
 use num_complex::Complex64;
 
 use crate::arrays::Limits;
-use crate::formula::{Pair, Term, TermFn, VALUES};
+use crate::formula::{Pair, Term, VALUES, term};
 use crate::intrinsics::{WARP, load};
 use crate::threads::split;
 
@@ -232,7 +232,6 @@ pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
     team: &T,
     block: u32,
     blocks: u32,
-    term: impl TermFn + Copy,
 ) {
     team.all(|thread| {
         each_of(thread, numbers_of_sums(N), |at| team.set(C::SUMS + at, 0.0));
@@ -261,7 +260,7 @@ pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
                     _ => cluster.add_far_field(a, team, first, targets + lane),
                 });
                 if near != 0 {
-                    add_near_field::<C, T, N>(a, team, &cluster, first, targets, term);
+                    add_near_field::<C, T, N>(a, team, &cluster, first, targets);
                 }
                 targets += BANDS;
             }
@@ -415,7 +414,6 @@ pub unsafe fn add_near_field<C: Cluster, T: Team, const N: usize>(
     cluster: &C,
     first: u32,
     targets: u32,
-    term: impl TermFn + Copy,
 ) {
     let (limits, bands) = (a.limits(), a.bands(first));
     let far_field = cluster.far_fields(limits);

@@ -675,7 +675,7 @@ pub mod v14 {
         loops: Loops::Listed,
         layout: Layout::Listed,
         entries: entries!(
-            listed sums, term:
+            listed sums:
             gpp_v14_real_nw1 = 1,
             gpp_v14_real_nw2 = 2,
             gpp_v14_real_nw3 = 3,

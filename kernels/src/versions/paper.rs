@@ -6,7 +6,7 @@
 
 use crate::arrays::{Arrays, Layout, Limits, Order, Original, Swapped};
 use crate::formula::{
-    Pair, TOL_ZERO, Term, TermFn, ThreadSums, abs, abs2, branches, first_denominator, reciprocal,
+    Pair, TOL_ZERO, Term, ThreadSums, abs, branches, first_denominator, reciprocal,
     second_denominator, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
@@ -43,7 +43,7 @@ pub mod v0 {
         a: &Arrays,
         iw: u32,
         thread: Thread,
-        term: impl TermFn,
+        term: impl Fn(&Pair, f64, &Limits) -> Term,
     ) -> ThreadSums<NW> {
         let Arrays { nbands, ngpown, ncouls, .. } = *a;
         let mut sums = ThreadSums::zero();
@@ -171,13 +171,14 @@ pub mod v3 {
     //! v3: squares instead of absolute values; 72 registers.
     //!
     //! `|ssx|` and `|eps|` are only compared, so `|ssx|² > sexcut²·|eps|²` decides the same without a
-    //! square root (paper, section III, v3). A limit of 72 registers makes the kernel for two energies faster: 28
+    //! square root (paper, section III, v3): its [`term`] is that of [`crate::formula`]. A limit of 72 registers makes the kernel for two energies faster: 28
     //! warps fit on a multiprocessor, not the 24 without the limit, and 16 bytes are spilled.
     //!
     //! Lines of the nest: 9.
 
     use super::v0::collapse3;
     use super::*;
+    use crate::formula::term;
 
     version! { id: "v3", change: "squares instead of absolute values; 72 registers", source: "paper III, v3", kernels: [KERNEL] }
 
@@ -195,13 +196,6 @@ pub mod v3 {
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
         collapse3(a, iw, thread, term)
     }
-
-    /// One term: reciprocals, squares, two [`branches`].
-    #[inline]
-    pub fn term(pair: &Pair, w: f64, limits: &Limits) -> Term {
-        let term = branches(pair, w, limits);
-        term.cut(w, abs2, limits.sexcut * limits.sexcut * abs2(pair.eps))
-    }
 }
 
 pub mod v4 {
@@ -213,8 +207,8 @@ pub mod v4 {
     //!
     //! Lines of the nest: 1.
 
-    use super::v3::term;
     use super::*;
+    use crate::formula::term;
 
     version! {
         id: "v4", change: "loop over bands inside the thread",
@@ -296,8 +290,8 @@ pub mod v6 {
     //!
     //! Lines of the nest: 1, 3.
 
-    use super::v3::term;
     use super::*;
+    use crate::formula::term;
 
     /// Band blocks, the stride of the band loop.
     pub const BAND_BLOCKS: u32 = 64;
@@ -373,9 +367,9 @@ pub mod v7 {
     //!
     //! Lines of the nest: 5, 6.
 
-    use super::v3::term;
     use super::v6::{BAND_BLOCKS, IG_BLOCKS, blocked};
     use super::*;
+    use crate::formula::term;
 
     version! { id: "v7", change: "bands contiguous in wx and aqsm", source: "paper III, v7", kernels: [KERNEL] }
 

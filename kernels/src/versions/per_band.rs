@@ -18,9 +18,24 @@ use crate::arrays::{Arrays, Layout, Planned};
 use crate::formula::{Pair, branches, plus_product, reciprocal_unless};
 use crate::intrinsics::{WARP, load, sqrt, uniform};
 use crate::kernel::{Entry, GpuVersion, Kernel, Label, Loops};
-use crate::per_band_grid::{BANDS, BANDS_OF_THREAD, CHUNK, IGP, STAGE, THREADS, TILE, WARPS, grid};
 use crate::plan::{EnergiesFrom, Poles};
 use crate::threads::{each, split};
+use crate::tiling::Grid;
+
+/// `igp` of a thread, and its bands.
+pub const TILE: usize = 4;
+pub const BANDS_OF_THREAD: usize = 2;
+
+pub const WARPS: u32 = 8;
+pub const THREADS: u32 = WARPS * WARP;
+
+/// `igp` of a block, which are a group, and its bands.
+pub const IGP: u32 = WARPS * TILE as u32;
+pub const BANDS: u32 = WARP * BANDS_OF_THREAD as u32;
+
+/// `ig` of a block, and those that are in shared memory at a time.
+pub const CHUNK: u32 = 512;
+pub const STAGE: u32 = 8;
 
 pub static CH_VERSION: Label = Label {
     id: "ch_of_bands",
@@ -51,6 +66,14 @@ const STATIC_CH_KERNEL: Kernel = Kernel {
     ..CH_KERNEL
 };
 
+/// The blocks, with sums for each band.
+pub const fn grid(nbands: u32, ngpown: u32, ncouls: u32) -> Grid {
+    let (groups, ig_blocks) = (ngpown.div_ceil(IGP), ncouls.div_ceil(CHUNK));
+    let band_blocks = nbands.div_ceil(BANDS);
+    let (threads, fallback_blocks, take_turns) = (THREADS, 0, false);
+    Grid { threads, groups, ig_blocks, fallback_blocks, take_turns, band_blocks }
+}
+
 /// An entry, for the static CH or not.
 macro_rules! entry {
     ($symbol:ident, $is_static:literal) => {{
@@ -65,12 +88,12 @@ macro_rules! entry {
             symbol: stringify!($symbol),
             max_registers: None,
             #[cfg(not(target_arch = "nvptx64"))]
-            body: |arguments, constant, block, grid| {
+            body: |arguments, constant, block, _| {
                 // SAFETY: the launch contract.
                 unsafe {
                     let arguments = &*arguments.cast::<$crate::arrays::PlannedArguments>();
                     let (a, partials) = (arguments.arrays(constant), arguments.partials);
-                    cpu::block::<$is_static>(&a, partials, block, grid);
+                    cpu::block::<$is_static>(&a, partials, block);
                 }
             },
         }
@@ -371,7 +394,6 @@ mod gpu {
 #[cfg(not(target_arch = "nvptx64"))]
 mod cpu {
     use super::*;
-    use crate::tiling::Grid;
 
     /// As in shared memory, computed where it is read. The threads of a block run one after the other.
     struct Computed<'a, const IS_STATIC: bool> {
@@ -407,12 +429,7 @@ mod cpu {
         }
     }
 
-    pub unsafe fn block<const IS_STATIC: bool>(
-        a: &Arrays,
-        partials: *mut f64,
-        block: u32,
-        _: Grid,
-    ) {
+    pub unsafe fn block<const IS_STATIC: bool>(a: &Arrays, partials: *mut f64, block: u32) {
         let block = Block::of::<IS_STATIC>(a, block);
         for lane in 0..WARP {
             let mut total = [ZERO; BANDS_OF_THREAD];
