@@ -8,7 +8,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::{TOL_ZERO, VALUES};
 use num_complex::Complex64;
 
-use crate::problem::{BandSlices, FallbackSlices, SlabSlices, SlabTask};
+use crate::problem::{FallbackSlices, SlabTask};
 use crate::simd::{ComplexVector, Level, WIDTH, add_to, at_level, reciprocal, splat, store};
 use crate::work::{CHAIN, CompensatedSum, add_lanes};
 
@@ -32,13 +32,8 @@ pub struct BandFactors {
 
 impl BandFactors {
     #[inline(always)]
-    pub fn from_bands(
-        bands: &BandSlices,
-        slab: &SlabSlices,
-        igp: usize,
-        n: usize,
-        iw: usize,
-    ) -> BandFactors {
+    pub fn from_task(task: &SlabTask, igp: usize, n: usize, iw: usize) -> BandFactors {
+        let (bands, slab) = (&task.bands, &task.slab);
         BandFactors {
             aqsm: slab.aqsm[igp * bands.nbands + n],
             w: bands.wx[n * bands.nw + iw],
@@ -293,12 +288,12 @@ pub fn add_fallback<S: Simd, const NW: usize, const SUMS: usize>(
                     aqsn[lane] = column[pair as usize - first];
                 }
                 for e in 0..NW {
-                    let band = BandFactors::from_bands(bands, slab, igp, n, e);
+                    let band = BandFactors::from_task(task, igp, n, e);
                     let lanes = &mut lanes[e * VALUES..][..VALUES];
                     definition.blocks::<false>((&wtilde, &eps, &aqsn), band, lanes);
                 }
                 if NW < SUMS {
-                    let band = BandFactors::from_bands(bands, slab, igp, n, 0);
+                    let band = BandFactors::from_task(task, igp, n, 0);
                     let lanes = &mut lanes[NW * VALUES..][..VALUES];
                     definition.blocks::<true>((&wtilde, &eps, &aqsn), band, lanes);
                 }

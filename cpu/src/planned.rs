@@ -319,10 +319,7 @@ impl<S: Simd, const NW: usize> BandSums<S, NW> {
 macro_rules! over_bands {
     ($pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $band:ident => $body:block) => {
         over_bands!(@chains $pairs, $begin, $end, [$($sum),+], chain => {
-            for row in $pairs.rows::<NW>(chain.start, chain.end) {
-                let $band = $pairs.band(row);
-                $body
-            }
+            over_bands!(@rows $pairs, chain.start, chain.end, $band => $body);
         });
     };
     (
@@ -335,19 +332,19 @@ macro_rules! over_bands {
                 let stop = chain.end.min(begin + R::SPAN);
                 if spans.next().is_some_and(|$span| $is_clear) {
                     const $CLEAR: bool = true;
-                    for row in $pairs.rows::<NW>(begin, stop) {
-                        let $band = $pairs.band(row);
-                        $body
-                    }
+                    over_bands!(@rows $pairs, begin, stop, $band => $body);
                 } else {
                     const $CLEAR: bool = false;
-                    for row in $pairs.rows::<NW>(begin, stop) {
-                        let $band = $pairs.band(row);
-                        $body
-                    }
+                    over_bands!(@rows $pairs, begin, stop, $band => $body);
                 }
             }
         });
+    };
+    (@rows $pairs:ident, $begin:expr, $end:expr, $band:ident => $body:block) => {
+        for row in $pairs.rows::<NW>($begin, $end) {
+            let $band = $pairs.band(row);
+            $body
+        }
     };
     (@chains $pairs:ident, $begin:expr, $end:expr, [$($sum:ident),+], $chain:ident => $body:block) => {
         let (mut begin, end) = ($begin, $end);

@@ -123,41 +123,22 @@ impl SlabTask<'_> {
     }
 
     /// # Panics
-    /// If the arrays do not have the sizes that go with each other.
+    /// If something that is made once for several sums is of other bands or of another slab.
     pub fn check(&self) {
-        let BandSlices { aqsn, wx, occ, nbands, ncouls, nw, .. } = self.bands;
-        let ngpown = self.ngpown();
-        let sizes = [
-            ("aqsn", aqsn.len(), ncouls * nbands),
-            ("wx", wx.len(), nw * nbands),
-            ("occ", occ.len(), nbands),
-            ("wtilde", self.slab.wtilde.len(), ncouls * ngpown),
-            ("eps", self.slab.eps.len(), ncouls * ngpown),
-        ];
-        for (name, found, needed) in sizes {
-            assert_eq!(found, needed, "numbers of {name}");
-        }
+        let (BandSlices { nbands, ncouls, .. }, ngpown) = (self.bands, self.ngpown());
         let aqsm = self.slab.aqsm.len();
         assert!(aqsm == 0 || aqsm == nbands * ngpown, "numbers of aqsm");
-        if let Some((plan, fallback)) = &self.plan {
-            assert_eq!(plan.order.len(), nbands, "bands of the plan");
-            assert!(plan.plain_far <= plan.plain && plan.plain <= plan.occupied);
-            assert!(plan.occupied <= plan.far_begin);
-            assert!(plan.far_begin <= nbands);
-            assert_eq!(fallback.begins.len(), ngpown + 1, "igp of the fallback pairs");
-            let words = ngpown * ncouls.div_ceil(32);
-            assert_eq!(fallback.mask.len(), words, "words of the fallback pairs");
-            assert!(self.heavy.is_none_or(|mask| mask.len() == words), "words of the heavy pairs");
-        }
+        let masks = self.plan.iter().map(|(_, fallback)| fallback.mask).chain(self.heavy);
+        let words = ngpown * ncouls.div_ceil(32);
+        assert!(masks.into_iter().all(|mask| mask.len() == words), "words of masks");
         if let Some(panels) = self.panels {
             let (count, rows) = IgPanels::size(ncouls, nbands, panels.lanes);
             assert_eq!((panels.of_panel, panels.rows.len()), (rows, count * rows), "packed aqsn");
         }
         if let Some(Clusters { aqsn, aqsm, .. }) = self.clusters {
-            for (panels, rows) in [(aqsn, ncouls), (aqsm, ngpown)] {
-                let needed = (rows, rows * nbands.div_ceil(CHUNK));
-                assert_eq!((panels.rows, panels.values.len()), needed, "packed matrix elements");
-            }
+            let chunks = nbands.div_ceil(CHUNK);
+            let found = [aqsn, aqsm].map(|panels| panels.values.len());
+            assert_eq!(found, [ncouls, ngpown].map(|rows| rows * chunks), "packed elements");
         }
     }
 }

@@ -147,7 +147,7 @@ pub mod simd {
         tile: &SlabTile,
         totals: &mut [CompensatedSum],
     ) {
-        let (bands, slab) = (&task.bands, &task.slab);
+        let bands = &task.bands;
         let definition = Definition::<S, false> { token, limits: bands.limits };
         let values = bands.nw * VALUES;
         for first in (0..bands.nbands).step_by(BANDS) {
@@ -157,7 +157,7 @@ pub mod simd {
                 }
                 for n in first..bands.nbands.min(first + BANDS) {
                     for iw in 0..bands.nw {
-                        let band = BandFactors::from_bands(bands, slab, igp, n, iw);
+                        let band = BandFactors::from_task(task, igp, n, iw);
                         for begin in tile.ig.clone().step_by(ROW) {
                             let ig = begin..tile.ig.end.min(begin + ROW);
                             let row = PairRow::from_task(task, igp, n, ig);
@@ -556,8 +556,7 @@ impl CpuVersion {
     /// [`gpp_kernels::formula::VALUES`], or CH of each band.
     ///
     /// # Panics
-    /// If the arrays of the task do not go with each other, something that the version [needs](ArrayNeeds) is missing, or
-    /// the CPU does not have this level.
+    /// If something that the version [needs](ArrayNeeds) is missing or of another slab, or the CPU does not have this level.
     pub fn sum(&self, task: &SlabTask, level: Level, pool: &Pool, progress: Progress) -> Vec<f64> {
         assert!(level.is_available(), "this CPU has no {level}");
         let nw = task.bands.nw;
@@ -569,9 +568,7 @@ impl CpuVersion {
         assert!(!self.is_single || task.heavy.is_some(), "heavy pairs of {}", self.id());
         assert!(!clusters || task.clusters.is_some(), "clusters of {}", self.id());
         let kernel = self.kernel(task.plan.map_or(Poles::Any, |(plan, _)| plan.poles));
-        pool.install(|| {
-            task.check();
-            (kernel.sum)(task, level, self.tiles, progress)
-        })
+        task.check();
+        pool.install(|| (kernel.sum)(task, level, self.tiles, progress))
     }
 }

@@ -313,7 +313,7 @@ impl PaperArguments {
             ncouls,
             nw,
             limits: Limits { limittwo, limitone, sexcut },
-            plan: Plan::NONE,
+            plan: Plan::default(),
         }
     }
 }

@@ -139,11 +139,17 @@ pub fn branches(pair: &Pair, w: f64, limits: &Limits) -> Term {
 /// `(x − ig)/(x² + g²)` if `x = w − ω̃`, or `(x + ig)/(x² + g²)` if `x = w + ω̃`, where `|x| ≤ g`.
 #[inline(always)]
 pub fn windowed(pair: &Pair, w: f64, limits: &Limits) -> Term {
-    let (of, window2) = (pair.wtilde.re, limits.limittwo);
-    let window = sqrt(window2);
-    let (q, p) = (broadened(w - of, -window, window2), broadened(w + of, window, window2));
+    let [q, p] = window_quotients(pair, w, limits);
     let residue = pair.wtilde * pair.eps;
     Term { ssx: residue * (q - p) * 0.5, sch: residue * q }
+}
+
+/// What `1/(w − ω̃)` and `1/(w + ω̃)` become with a window.
+#[inline(always)]
+fn window_quotients(pair: &Pair, w: f64, limits: &Limits) -> [Complex64; 2] {
+    let (of, window2) = (pair.wtilde.re, limits.limittwo);
+    let window = sqrt(window2);
+    [broadened(w - of, -window, window2), broadened(w + of, window, window2)]
 }
 
 /// A term, and its derivative with respect to `w` of the form that holds there: with `q = 1/(w − ω̃)`, zero near the pole,
@@ -159,10 +165,7 @@ pub fn term_and_derivative(pair: &Pair, w: f64, limits: &Limits) -> [Term; 2] {
 /// The same of [`windowed`].
 #[inline(always)]
 pub fn windowed_and_derivative(pair: &Pair, w: f64, limits: &Limits) -> [Term; 2] {
-    let (of, window2) = (pair.wtilde.re, limits.limittwo);
-    let window = sqrt(window2);
-    let (q, p) = (broadened(w - of, -window, window2), broadened(w + of, window, window2));
-    let term = windowed(pair, w, limits);
+    let ([q, p], term) = (window_quotients(pair, w, limits), windowed(pair, w, limits));
     [term, term.derivative(q, p)]
 }
 

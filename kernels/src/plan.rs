@@ -43,7 +43,7 @@ impl Poles {
 }
 
 /// Pointers to the plan of one slab. The bands of its arrays are in the order of the plan.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Plan {
     /// Plain bands, the first ones.
     pub plain: u32,
@@ -77,22 +77,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub const NONE: Plan = Plan {
-        plain: 0,
-        occupied: 0,
-        far_begin: 0,
-        fallback_mask: core::ptr::null(),
-        fallback_pairs: core::ptr::null(),
-        fallback_begins: core::ptr::null(),
-        fallback_blocks: 0,
-        energies: core::ptr::null(),
-        half: 0.0,
-        square: 0.0,
-        plain_far: 0,
-        full: 0,
-        small: 0.0,
-    };
-
     /// Words of the mask for each `igp`.
     #[inline(always)]
     pub const fn words(ncouls: u32) -> u32 {

@@ -20,7 +20,7 @@ use crate::devices::cpu::CpuDevice;
 use crate::devices::{Advance, Control, Device};
 use crate::error::Result;
 use crate::offdiag::images::together;
-use crate::offdiag::task::{MatrixSums, MatrixTask, MatrixWorker, ranges};
+use crate::offdiag::{MatrixSums, MatrixTask, MatrixWorker, ranges};
 use crate::schedule::StepPipeline;
 
 /// igp of a block of P, and ig.

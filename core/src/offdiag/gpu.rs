@@ -17,7 +17,7 @@ use crate::devices::gpu::modules::Loaded;
 use crate::devices::{Advance, ComputeCapability, Device};
 use crate::error::{Result, invalid};
 use crate::offdiag::images::{self, ImageShape};
-use crate::offdiag::task::{GROUP, MatrixSums, MatrixTask, MatrixWorker};
+use crate::offdiag::{GROUP, MatrixSums, MatrixTask, MatrixWorker};
 use crate::schedule::StepPipeline;
 
 /// While the last blocks of one stream's launch run, those of the other fill the device.

@@ -9,7 +9,7 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::offdiag::task::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
+use crate::offdiag::{GROUP, MatrixEnergies, MatrixSums, MatrixTask};
 use crate::problem::range::Lookup;
 
 /// Blocks of the second product that fill a device, of 16 l each.

@@ -15,12 +15,11 @@
 pub mod cpu;
 pub mod gpu;
 pub mod images;
-mod task;
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::sync::OnceLock;
 
-use gpp_cpu::work::Stop;
+use gpp_cpu::work::{NEVER, Stop};
 use num_complex::Complex64;
 
 use crate::devices::device::HOST;
@@ -29,15 +28,172 @@ use crate::devices::{Advance, Control};
 use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
 use crate::offdiag::cpu::MatrixOnCpu;
 use crate::offdiag::gpu::{MatrixOnGpu, MatrixVersion, host_bytes, version_for};
-pub use crate::offdiag::task::{
-    Elements, GROUP, MatrixEnergies, MatrixSums, MatrixTask, MatrixWorker,
-};
-use crate::problem::System;
 use crate::problem::range::LARGEST_FACTOR;
 use crate::problem::synthesis::{self, RandomStream};
+use crate::problem::{Problem, System};
 use crate::ranks::Ranks;
-use crate::schedule::{self, Affinity, Dispatch};
+use crate::schedule::{self, Affinity, Dispatch, StepPipeline};
 use crate::session::Session;
+
+/// Bands n of a part: their A are adjacent in memory, and tiles may cross from one band to the next.
+pub const GROUP: usize = 24;
+
+#[derive(Clone, Copy)]
+pub struct MatrixTask<'a> {
+    /// ω̃, eps, vcoul and the map of igp, bands n and energies; its own matrix elements are not read.
+    pub problem: &'a Problem,
+    /// `A_l(ig,n)` of all bands l.
+    pub elements: &'a dyn Elements,
+    pub at: MatrixEnergies<'a>,
+    /// Whether only Σ is wanted: it is in the place of CH, and SX is zero.
+    pub sigma_alone: bool,
+    /// Ends the calculation, within a part too.
+    pub stop: &'a Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixEnergies<'a> {
+    /// All elements at all energies of the problem: a matrix for each.
+    Energies,
+    /// `Σ_lm(E_l)` and `Σ_lm(E_m)`: two matrices, the first of rows at the energies of their bands, the second of
+    /// columns. It has the number of each band's energy (0-based), `bands` of them.
+    Bands(&'a [usize]),
+}
+
+impl MatrixEnergies<'_> {
+    /// In which of a task's matrices an element at an energy is.
+    pub fn planes(self, l: usize, m: usize, iw: usize) -> impl Iterator<Item = usize> {
+        let planes = match self {
+            MatrixEnergies::Energies => [Some(iw), None],
+            MatrixEnergies::Bands(of) => [(of[l] == iw).then_some(0), (of[m] == iw).then_some(1)],
+        };
+        planes.into_iter().flatten()
+    }
+}
+
+impl<'a> MatrixTask<'a> {
+    /// All elements at all energies of a problem.
+    pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> MatrixTask<'a> {
+        let at = MatrixEnergies::Energies;
+        MatrixTask { problem, elements, at, sigma_alone: false, stop: &NEVER }
+    }
+
+    pub fn planes(&self) -> usize {
+        match self.at {
+            MatrixEnergies::Energies => self.nw(),
+            MatrixEnergies::Bands(_) => 2,
+        }
+    }
+
+    /// Bands l and m.
+    pub fn bands(&self) -> usize {
+        self.elements.bands()
+    }
+
+    pub fn nw(&self) -> usize {
+        self.problem.nw()
+    }
+
+    /// Operations of some bands n: eight a complex product and addition, of both products, for Σ alone of one P a band.
+    pub fn operations_of(&self, n: Range<usize>) -> f64 {
+        let (extents, occ) = (self.problem.extents(), &self.problem.occ()[n]);
+        let exchange = occ.iter().filter(|&&occ| occ != 0.0 && !self.sigma_alone).count();
+        let items = (self.nw() * (occ.len() + exchange)) as f64;
+        let (bands, ngpown) = (self.bands() as f64, extents.ngpown as f64);
+        8.0 * items * ngpown * bands * (extents.ncouls as f64 + bands)
+    }
+
+    pub fn parts(&self) -> usize {
+        self.problem.extents().nbands.div_ceil(GROUP)
+    }
+
+    pub fn part(&self, part: usize) -> Range<usize> {
+        part * GROUP..self.problem.extents().nbands.min((part + 1) * GROUP)
+    }
+}
+
+fn ranges(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(most).map(move |begin| begin..end.min(begin + most))
+}
+
+/// The matrices of all energies, in the unit of the sums of [`crate::problem::Sums`]: element (l, m) at energy iw is entry
+/// `l + bands · (m + bands · iw)`. Of [`MatrixEnergies::Bands`] rows come first, then columns, as of two energies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatrixSums {
+    /// Bands l and m.
+    pub bands: usize,
+    /// Screened exchange.
+    pub sx: Vec<Complex64>,
+    /// Coulomb hole, or Σ of a task for Σ alone.
+    pub ch: Vec<Complex64>,
+}
+
+impl MatrixSums {
+    pub fn zero(bands: usize, nw: usize) -> MatrixSums {
+        let zeros = vec![Complex64::ZERO; bands * bands * nw];
+        MatrixSums { bands, sx: zeros.clone(), ch: zeros }
+    }
+
+    pub fn nw(&self) -> usize {
+        self.sx.len() / (self.bands * self.bands)
+    }
+
+    /// Takes what a task keeps of `SX_lm` and `CH_lm` at one of the problem's energies.
+    fn take(
+        &mut self,
+        energies: MatrixEnergies,
+        iw: usize,
+        of: impl Fn(usize, usize) -> [Complex64; 2],
+    ) {
+        let bands = self.bands;
+        let mut set = |l, m, plane| {
+            let element = self.at(l, m, plane);
+            [self.sx[element], self.ch[element]] = of(l, m);
+        };
+        match energies {
+            MatrixEnergies::Energies => {
+                (0..bands * bands).for_each(|at| set(at % bands, at / bands, iw))
+            }
+            MatrixEnergies::Bands(numbers) => {
+                for own in (0..bands).filter(|&own| numbers[own] == iw) {
+                    (0..bands).for_each(|m| set(own, m, 0));
+                    (0..bands).for_each(|l| set(l, own, 1));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, other: &MatrixSums) {
+        self.sx.iter_mut().zip(&other.sx).for_each(|(to, from)| to.add_assign(from));
+        self.ch.iter_mut().zip(&other.ch).for_each(|(to, from)| to.add_assign(from));
+    }
+
+    /// The index of element (l, m) at an energy.
+    pub fn at(&self, l: usize, m: usize, iw: usize) -> usize {
+        l + self.bands * (m + self.bands * iw)
+    }
+}
+
+/// What sums parts: a CPU or a GPU, with a task in place. It can be used again and again.
+pub trait MatrixWorker: StepPipeline<MatrixSums> {
+    /// Begins a calculation, with nothing in flight, whatever became of an earlier one.
+    fn start(&mut self) -> Result<()>;
+
+    /// How many parts may be dealt to it before the first of them is added: their matrices wait in memory.
+    fn ahead(&self) -> usize;
+
+    /// Seconds of the products since the start.
+    fn seconds(&self) -> f64;
+}
+
+/// `A_l(ig,n)` of bands l.
+pub trait Elements: Sync {
+    fn bands(&self) -> usize;
+
+    /// Fills in `A_l(:,n)`, all ig of a band l and an n (0-based).
+    fn column(&self, l: usize, n: usize, column: &mut [Complex64]);
+}
 
 /// More bands l and m than any matrix has.
 pub const MOST_BANDS: usize = 8192;

@@ -35,7 +35,9 @@ impl FallbackPair {
     /// `ssx` or `sch`.
     #[inline(always)]
     pub fn element(&self, exchange: bool, w: f64, limits: &arrays::Limits) -> Complex64 {
-        let term = term(&Pair::new(self.wtilde, self.eps), w, limits);
+        let wtilde2 = self.wtilde * self.wtilde;
+        let (wtilde, eps) = (self.wtilde, self.eps);
+        let term = term(&Pair { wtilde, wtilde2, eps, omega2: wtilde2 * eps }, w, limits);
         if exchange { term.ssx } else { term.sch }
     }
 }

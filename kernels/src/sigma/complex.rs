@@ -364,6 +364,3 @@ impl Cluster for Disc {
         expansion.first * (moment(0) + expansion.tail(moment))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -691,3 +691,6 @@ mod cpu {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -350,6 +350,3 @@ impl Cluster for Interval {
         sum
     }
 }
-
-#[cfg(test)]
-mod tests;
