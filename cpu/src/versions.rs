@@ -408,7 +408,7 @@ pub mod per_band {
         needs: ArrayNeeds { panels: Some(LaneLayout::Bands), ..ArrayNeeds::SLAB },
         holds: 1,
         per_band: true,
-        tiles: Tiles { igp: per_band::IGP as usize, ig: 512 },
+        tiles: Tiles { igp: gpp_kernels::tiling::per_band::IGP as usize, ig: 512 },
         kernels: &[CpuKernel { poles: Poles::Unread, sum: crate::per_band::sum::<false> }],
         ..paired::CPU
     };

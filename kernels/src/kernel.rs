@@ -9,8 +9,7 @@ use crate::reduction::BlockBody;
 use crate::sigma::BANDS;
 use crate::single;
 use crate::threads;
-use crate::tiling::{Grid, TileShape};
-use crate::versions::per_band;
+use crate::tiling::{Grid, TileShape, per_band};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Label {

@@ -91,7 +91,7 @@ unsafe extern "C" fn launch(
                         lists::grid(blocks - fallback, fallback)
                     }
                     Loops::Tiled(shape) => shape.grid(ngpown, ncouls, fallback),
-                    _ => gpp::kernels::versions::per_band::grid(given.nbands, ngpown, ncouls),
+                    _ => gpp::kernels::tiling::per_band::grid(given.nbands, ngpown, ncouls),
                 };
                 Box::new(given)
             }
