@@ -171,18 +171,16 @@ fn every_marker_is_looked_at_and_every_end() {
 }
 
 #[test]
-fn a_file_that_changes_after_it_was_opened_is_refused() {
+fn a_file_that_is_cut_off_after_it_was_opened_is_refused() {
     let _turn = alone();
     let (_dir, path) = place("parts.dat");
     let bytes = fs::read(fixture_path("plain")).unwrap();
     let source = opened(&path, &bytes).unwrap();
     let bands = source.bands().unwrap();
-    fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    fs::write(&path, &bytes[..100]).unwrap();
     let text = source.slab(&bands, 0..1).err().unwrap().to_string();
-    assert!(text.contains("record 8 (aqsmtemp)") && text.contains("when it was opened"), "{text}");
+    assert!(text.contains("record 8 (aqsmtemp)") && text.contains("cannot read at byte"), "{text}");
     assert!(source.poles(0..1).is_err() && source.bands().is_err());
-    fs::remove_file(&path).unwrap();
-    assert!(source.slab(&bands, 0..1).is_err());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use gpp_kernels::plan::{CONSTANT, Poles};
 use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Named, Result, invalid};
+use crate::error::{Error, Result, invalid};
 use crate::problem::plan::{Batches, batches};
 use crate::problem::{Extents, Outline, Problem};
 
@@ -551,7 +551,7 @@ fn one(name: &str, back_end: BackEnd) -> Result<Version> {
                 format!("version {name}"),
                 format!("is of Σ as a matrix: type `gpp offdiag --version {name}`"),
             ),
-            false => Error::unknown(Named::Version, name, known()),
+            false => Error::unknown("version", name, known()),
         }
     })
 }
