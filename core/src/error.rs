@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::fmt::Display;
-use std::ops::Range;
 use std::path::Path;
 
 use bytesize::ByteSize;
@@ -289,8 +288,6 @@ pub enum Fault {
     Value { index: Vec<usize>, found: Complex64, bounds: [f64; 2] },
     /// A pole that is larger than `most` at such an energy, or without it whose term has no bound there.
     Pole { index: Vec<usize>, found: Complex64, energy: EnergyAt, most: Option<f64> },
-    /// A range of columns that is no part of all.
-    Igp { igp: Range<usize>, ngpown: usize },
 }
 
 /// An element of `wx` with the number of its energy, from 0, and its band.
@@ -372,9 +369,6 @@ impl Fault {
                     place(index),
                     energy(at)
                 )
-            }
-            Fault::Igp { igp: Range { start, end }, ngpown } => {
-                format!("igp {start}..{end} is not within 0..{ngpown}")
             }
         };
         prefix + &what

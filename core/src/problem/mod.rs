@@ -26,18 +26,17 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
+use crate::error::{Error, Owner, Result, invalid};
 use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
 pub use crate::problem::plan::heavy;
-use crate::problem::plan::single::wide_rows;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
 use crate::problem::plan::{BySize, SortedOnce, batches};
-use crate::problem::slab::check_part;
+use crate::problem::slab::assert_part;
 pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
 
@@ -145,7 +144,7 @@ impl fmt::Debug for dyn Source {
 
 fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
     let extents = source.extents();
-    check_part(igp, extents.ngpown).map_err(|what| wrong(source.name(), what))?;
+    assert_part(igp, extents.ngpown);
     let slab = Extents { ngpown: igp.len(), ..extents };
     memory::require(source.name(), slab.bytes_of(Of::Slab))
 }
@@ -245,11 +244,7 @@ impl Problem {
     ) -> Result<Problem> {
         let Extents { nbands, ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
-        let (igp, found) = (view.igp(), [view.ncouls(), view.nbands()]);
-        if igp != (0..ngpown) || found != [ncouls, nbands] {
-            let fault = Fault::Igp { igp, ngpown };
-            return Err(wrong(name, Error::data(Quantity::Ngpown, fault)));
-        }
+        assert_eq!((view.igp(), view.ncouls(), view.nbands()), (0..ngpown, ncouls, nbands));
         let poles = range::poles_of(view.wtilde(), view.eps());
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles)? })
     }
@@ -322,7 +317,7 @@ impl Problem {
 
     /// Some igp (0-based), from memory or made or read now.
     pub fn part(&self, igp: Range<usize>) -> Result<SlabRef<'_>> {
-        check_part(&igp, self.extents().ngpown).map_err(|what| wrong(&self.name, what))?;
+        assert_part(&igp, self.extents().ngpown);
         if let Some(view) = self.slab.as_ref().map(Slab::view)
             && view.igp().start <= igp.start
             && igp.end <= view.igp().end
@@ -431,8 +426,8 @@ impl Problem {
         let has_heavy = matches!(kernel.precision, Precision::Single { has_heavy: true, .. });
         let found = batch.plan.fallback_in_single(slab, kernel.poles, is_exact);
         let ncouls = slab.ncouls();
-        let wide_ig = wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
-        let wide_igp = wide_rows(slab.aqsm_local().columns(), slab.len());
+        let wide_ig = heavy::wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
+        let wide_igp = heavy::wide_rows(slab.aqsm_local().columns(), slab.len());
         let found = found.in_single(slab, [&wide_ig, &wide_igp]);
         if !is_exact || self.bands.aqsn().is_empty() {
             return FallbackPairs { bound: f64::INFINITY, ..found };
@@ -654,10 +649,7 @@ impl CheckedPairs {
 
     fn slab(&self, bands: &CheckedBands, aqsm_local: Option<ComplexMatrix>) -> Result<Slab> {
         let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
-        if (extents.ncouls, extents.ngpown) != (ncouls, ngpown) {
-            let fault = Fault::Igp { igp: 0..ngpown, ngpown: extents.ngpown };
-            return Err(Error::data(Quantity::Ngpown, fault));
-        }
+        assert_eq!((extents.ncouls, extents.ngpown), (ncouls, ngpown), "of the same screening");
         let column = |k: usize| bands.header().column(k);
         let pair = |offset: usize| [offset % ncouls, column(offset / ncouls)];
         let elements = match aqsm_local {
