@@ -115,10 +115,6 @@ pub enum Error {
         /// The unit: "slabs", "parts" or "states".
         unit: &'static str,
     },
-
-    /// A file that could not be written, or a program that could not be run.
-    #[error("{0}")]
-    Io(String),
 }
 
 /// Result of the library's functions.
@@ -199,7 +195,7 @@ impl Error {
 
     /// A file that cannot be written.
     pub fn write(path: &Path, reason: impl Display) -> Error {
-        Error::Io(format!("{}: cannot write: {reason}", path.display()))
+        invalid(path.display(), format!("cannot write: {reason}"))
     }
 
     pub(crate) fn on(self, device: &str) -> Error {
