@@ -206,8 +206,7 @@ fn errors_name_elements_of_the_whole_problem() {
     }
     let error = slab(4..8, &|_| ()).unwrap_err();
     assert_eq!(error, "wtilde_array(ig,igp) needs 20 elements, has 15");
-    let (part, own) = (slab(4..7, &|_| ()).unwrap(), CheckedBands::clone(bands).into());
-    assert!(Problem::from_slab("a part", problem.origin().clone(), own, part).is_err());
+    assert!(slab(4..7, &|_| ()).is_ok());
 }
 
 #[test]
