@@ -14,7 +14,7 @@ use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, P
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::error::{Error, MemoryPlace, Named, Result, invalid};
+use crate::error::{Error, MemoryPlace, Result, invalid};
 
 pub use gpp_core::os::memory;
 pub use gpp_core::os::output as input;
@@ -234,7 +234,7 @@ pub fn message(error: &Error) -> String {
             let name = signal_hook::low_level::signal_name(*code).unwrap_or("a signal");
             format!("stopped by {name} after {done} of {total} {unit}")
         }
-        Error::Unknown { what: Named::Version, .. } => error.unknown_text("`gpp list` shows all"),
+        Error::Unknown { what: "version", .. } => error.unknown_text("`gpp list` shows all"),
         _ => error.to_string(),
     }
 }

@@ -163,6 +163,16 @@ impl Checks<'_> {
         Ok(ptr::slice_from_raw_parts_mut(pointer.cast(), len))
     }
 
+    /// The same, if the pointer is not null.
+    pub fn wanted(
+        &mut self,
+        name: &'static str,
+        pointer: *mut CComplex,
+        len: usize,
+    ) -> Result<Option<*mut [Complex64]>> {
+        (!pointer.is_null()).then(|| self.output(name, pointer, len)).transpose()
+    }
+
     /// The placed screening, or if `screening` is not null that one, placed in `once`.
     pub unsafe fn screening<'p>(
         &mut self,

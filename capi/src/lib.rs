@@ -508,14 +508,10 @@ pub unsafe extern "C" fn gpp_sums(
             let formula = checks.formula(formula)?;
             let bands = checks.bands(bands, placed.dimensions())?;
             let nbands = bands.e.len();
-            let asx =
-                (!asx.is_null()).then(|| checks.output("asx", asx, omega.len())).transpose()?;
+            let asx = checks.wanted("asx", asx, omega.len())?;
             let ach = checks.output("ach", ach, omega.len())?;
-            let mut of_bands = |name, pointer: *mut CComplex| {
-                (!pointer.is_null()).then(|| checks.output(name, pointer, nbands)).transpose()
-            };
-            let static_ch = of_bands("static_ch", static_ch)?;
-            let ach_of_bands = of_bands("ach_of_bands", ach_of_bands)?;
+            let static_ch = checks.wanted("static_ch", static_ch, nbands)?;
+            let ach_of_bands = checks.wanted("ach_of_bands", ach_of_bands, nbands)?;
             let first = work.calculator.index_base();
             let index = |_| dimension("iw", iw, [first, first + omega.len() - 1]);
             let iw = ach_of_bands.map(index).transpose()?.map(|iw| iw - first);
@@ -614,13 +610,10 @@ pub unsafe extern "C" fn gpp_sums_of_states(
                     if has_sx && has_derivative {
                         return Err(argument("derivative needs a null asx"));
                     }
-                    let mut result = |is_asked: bool, name, pointer| {
-                        is_asked.then(|| checks.output(name, pointer, omega.len())).transpose()
-                    };
                     results.push([
-                        result(has_sx, "asx", of.asx)?,
-                        result(true, "ach", of.ach)?,
-                        result(has_derivative, "derivative", of.derivative)?,
+                        checks.wanted("asx", of.asx, omega.len())?,
+                        Some(checks.output("ach", of.ach, omega.len())?),
+                        checks.wanted("derivative", of.derivative, omega.len())?,
                     ]);
                     Ok(())
                 };
@@ -694,7 +687,7 @@ pub unsafe extern "C" fn gpp_matrix(
             let a = checks.matrix("a", b.a.cast(), shape, b.ld_a, [on_device, false])?;
             let at_bands = flag("bands.at_bands", b.at_bands)?;
             let len = bands * bands * if at_bands { 2 } else { omega.len() };
-            let sx = (!sx.is_null()).then(|| checks.output("sx", sx, len)).transpose()?;
+            let sx = checks.wanted("sx", sx, len)?;
             let ch = checks.output("ch", ch, len)?;
             let a = calculator.on_host("a", a, shape)?;
             let bands = gpp_core::MatrixBands { a: &a, e, occ, at_bands };

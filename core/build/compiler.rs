@@ -87,11 +87,8 @@ impl Compiler {
         let version = self.version()?;
         let sysroot = run(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
         let rustlib = Path::new(sysroot.trim()).join("lib/rustlib");
-        let libraries = fs::read_dir(rustlib.join(TARGET).join("lib")).into_iter().flatten();
-        let has_target = libraries.flatten().any(|file| is_core(&file.file_name()));
-        let has_source = rustlib.join("src/rust/library/core/src/lib.rs").exists();
-        if !has_target && !has_source {
-            return Err(format!("has neither rust-src nor {TARGET}"));
+        if !rustlib.join("src/rust/library/core/src/lib.rs").exists() {
+            return Err("has no rust-src".into());
         }
 
         let mut cargo = Command::new(&self.cargo);
@@ -108,7 +105,7 @@ impl Compiler {
         let flags = [code.as_slice(), &remap].concat();
         // Every compiler has a folder of its own.
         let mut key = DefaultHasher::new();
-        (&version, has_target, &flags).hash(&mut key);
+        (&version, &flags).hash(&mut key);
         let target_dir = &target_dir.join(format!("{:016x}", key.finish()));
         cargo
             .current_dir(folder)
@@ -116,13 +113,10 @@ impl Compiler {
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
             .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "kernels", "--locked"])
-            .args(["--target", TARGET, "--target-dir"])
+            .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
             .arg(target_dir);
         for setting in PROFILE {
             cargo.arg("--config").arg(format!("profile.kernels.{setting}"));
-        }
-        if !has_target {
-            cargo.arg("-Zbuild-std=core");
         }
         // The assembly is the product; there is nothing to link. Cargo's own files may be in a folder that its
         // configuration names.
@@ -156,11 +150,6 @@ fn is_of_this_build(name: &OsStr) -> bool {
     let begins_with = |prefixes: &[&str]| prefixes.iter().any(|begin| name.starts_with(begin));
     ["TARGET", "HOST", "OUT_DIR"].contains(&name)
         || begins_with(&["CARGO", "RUST"]) && !begins_with(&of_machine)
-}
-
-fn is_core(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("libcore-") && name.ends_with(".rlib")
 }
 
 /// Standard output of a command that succeeded, else the first error it printed.

@@ -3,8 +3,6 @@
 //!
 //! With `states DEVICE NCOULS NGPOWN NBANDS STATES`, states a second by a call for each and by one call.
 
-mod common;
-
 use std::time::Instant;
 
 use gpp_core::devices::gpu::driver::{Buffer, Context};
@@ -20,30 +18,45 @@ fn main() -> gpp_core::Result<()> {
         let sizes: Vec<usize> = sizes.collect();
         return times(device, sizes.try_into().expect("NCOULS NGPOWN NBANDS STATES"));
     }
-    let arrays = common::RankArrays::new();
+    // Arrays of one rank: 40 G vectors, of which every third is one of its 12 G′, and 10 bands with energies in eV.
+    let (ncouls, ngpown, nbands) = (40, 12, 10);
+    let pairs = || (0..ngpown).flat_map(|igp| (0..ncouls).map(move |ig| (ig, igp)));
+    let pole = |(ig, igp)| Complex64::new(8.0 + 0.3 * ig as f64 + 0.2 * igp as f64, 0.0);
+    let eps = |(ig, igp): (usize, usize)| {
+        Complex64::new(0.6 * (-0.2 * ig.abs_diff(3 * igp) as f64).exp(), 0.01)
+    };
+    let [wtilde, eps]: [Vec<_>; 2] = [pairs().map(pole).collect(), pairs().map(eps).collect()];
+    let vcoul: Vec<_> = (0..ncouls).map(|ig| 4.0 / (1.0 + ig as f64)).collect();
     let screening = Screening {
-        wtilde: MatrixRef::Host(&arrays.wtilde),
-        eps: MatrixRef::Host(&arrays.eps),
-        vcoul: &arrays.vcoul,
-        inv_igp_index: &arrays.inv_igp_index,
-        indinv: &arrays.indinv,
+        wtilde: MatrixRef::Host(&wtilde),
+        eps: MatrixRef::Host(&eps),
+        vcoul: &vcoul,
+        inv_igp_index: &(0..ngpown as i32).map(|igp| 1 + 3 * igp).collect::<Vec<_>>(),
+        indinv: &(1..=ncouls as i32).collect::<Vec<_>>(),
+    };
+    let e: Vec<_> = (0..nbands).map(|n| -6.0 + 1.5 * n as f64).collect();
+    let occ: Vec<_> = (0..nbands).map(|n| if n < 4 { 1.0 } else { 0.0 }).collect();
+    // ⟨n|exp(i(q+G)·r)|state⟩, `(ncouls, nbands)`.
+    let elements = |state: usize| -> Vec<Complex64> {
+        let size = |ig: usize, n: usize| 1.0 / (1.0 + ig as f64 + n.abs_diff(state) as f64);
+        let element = |at| Complex64::from_polar(size(at % ncouls, at / ncouls), 0.1 * at as f64);
+        (0..ncouls * nbands).map(element).collect()
     };
     let calculator = Calculator::open("auto")?.with_derivative(true);
     // Modes and eps are looked at once, and stay on a GPU.
     let mut placed = calculator.place(&screening)?;
-    let (e, occ) = (&arrays.e, &arrays.occ);
-    let elements: Vec<_> = (0..e.len()).map(common::elements).collect();
+    let elements: Vec<_> = (0..nbands).map(elements).collect();
     let omega: Vec<_> = e.iter().map(|e| [*e]).collect();
     let mut states = Vec::new();
     for (aqs, omega) in elements.iter().zip(&omega) {
         let aqs = MatrixRef::Host(aqs);
         states.push(State {
-            bands: Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e, occ },
+            bands: Bands { aqsn: aqs, aqsm: aqs, aqsm_local: false, e: &e, occ: &occ },
             omega,
         });
     }
     let all = calculator.sums_of_states(&mut placed, &states, Formula::default())?;
-    for (state, (found, e)) in all.iter().zip(e).enumerate() {
+    for (state, (found, e)) in all.iter().zip(&e).enumerate() {
         let derivative = found.derivative.as_ref().expect("it was asked for")[0];
         let (sigma, z) = (found.sums.ach[0].re, 1.0 / (1.0 - derivative.re));
         println!("state {state}: {e:5.1} eV, SX + CH {sigma:+.5}, Z {z:.3}");

@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 use std::fmt::Display;
-use std::ops::Range;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 
 use bytesize::ByteSize;
@@ -36,8 +34,8 @@ pub enum Error {
     /// An unknown name.
     #[error("{}", self.unknown_text(&format!("known: {}", known.join(", "))))]
     Unknown {
-        /// What was named.
-        what: Named,
+        /// What was named: "version", "system" or "device".
+        what: &'static str,
         /// The unknown name.
         name: String,
         /// A similar known name, if there is one.
@@ -117,34 +115,10 @@ pub enum Error {
         /// The unit: "slabs", "parts" or "states".
         unit: &'static str,
     },
-
-    /// A file that could not be written, or a program that could not be run.
-    #[error("{0}")]
-    Io(String),
-
-    /// An error of the caller's own.
-    #[error(transparent)]
-    Caller(Box<dyn std::error::Error + Send + Sync>),
 }
-
-// Nobody sees an error half changed, a caller's own neither.
-impl UnwindSafe for Error {}
-impl RefUnwindSafe for Error {}
 
 /// Result of the library's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What an unknown name is meant to name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "their names say it")]
-pub enum Named {
-    #[error("version")]
-    Version,
-    #[error("system")]
-    System,
-    #[error("device")]
-    Device,
-}
 
 /// Which memory is too small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -172,7 +146,11 @@ pub fn invalid(origin: impl Display, what: impl Into<String>) -> Error {
 
 impl Error {
     /// An unknown name, with a similar known one, if there is one. An empty name is [`Error::Input`].
-    pub fn unknown<'a>(what: Named, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+    pub fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Error {
         let known: Vec<String> = known.into_iter().map(str::to_string).collect();
         if name.trim().is_empty() {
             return invalid(what, format!("the name is empty; known: {}", known.join(", ")));
@@ -217,12 +195,12 @@ impl Error {
 
     /// A file that cannot be written.
     pub fn write(path: &Path, reason: impl Display) -> Error {
-        Error::Io(format!("{}: cannot write: {reason}", path.display()))
+        invalid(path.display(), format!("cannot write: {reason}"))
     }
 
     pub(crate) fn on(self, device: &str) -> Error {
         match self {
-            Error::Stopped { .. } | Error::Caller(_) => self,
+            Error::Stopped { .. } => self,
             error => Error::OnDevice { device: device.into(), error: error.into() },
         }
     }
@@ -230,7 +208,7 @@ impl Error {
     /// The error of a state; a stop is none of its own.
     pub(crate) fn of_state(self, state: usize) -> Error {
         match self {
-            Error::Stopped { .. } | Error::Caller(_) => self,
+            Error::Stopped { .. } => self,
             error => Error::OfState { state, error: error.into() },
         }
     }
@@ -306,8 +284,6 @@ pub enum Fault {
     Value { index: Vec<usize>, found: Complex64, bounds: [f64; 2] },
     /// A pole that is larger than `most` at such an energy, or without it whose term has no bound there.
     Pole { index: Vec<usize>, found: Complex64, energy: EnergyAt, most: Option<f64> },
-    /// A range of columns that is no part of all.
-    Igp { igp: Range<usize>, ngpown: usize },
 }
 
 /// An element of `wx` with the number of its energy, from 0, and its band.
@@ -389,9 +365,6 @@ impl Fault {
                     place(index),
                     energy(at)
                 )
-            }
-            Fault::Igp { igp: Range { start, end }, ngpown } => {
-                format!("igp {start}..{end} is not within 0..{ngpown}")
             }
         };
         prefix + &what

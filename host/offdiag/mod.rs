@@ -18,7 +18,7 @@ use num_complex::Complex64;
 use crate::catalogue::BackEnd;
 use crate::cli::{OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::Device;
-use crate::error::{Error, Named, Result, invalid, shown};
+use crate::error::{Error, Result, invalid, shown};
 use crate::measure::timed;
 use crate::offdiag::npy::ElementsFile;
 use crate::output::{Progress, STOP, check_outputs, polling, replace};
@@ -122,7 +122,7 @@ fn named(text: &str) -> Result<Vec<&'static MatrixVersion>> {
         return Ok(ALL.to_vec());
     }
     let ids = ALL.map(|version| version.id);
-    let version = |id| find(id).ok_or_else(|| Error::unknown(Named::Version, id, ids));
+    let version = |id| find(id).ok_or_else(|| Error::unknown("version", id, ids));
     text.split(',').map(version).collect()
 }
 

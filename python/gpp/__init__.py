@@ -250,7 +250,7 @@ class Calculator:
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, derivative, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta, window), arrays.call)
-        return Sums(*self._core.sums(screening, *rest))
+        return Sums(*self._core.place(screening, True, arrays.call).sums(self._core, *rest))
 
     def matrix(
         self,
@@ -289,7 +289,7 @@ class Calculator:
         bands: dict[str, Array] = dict(a=a, e=e, occ=occ, omega=omega)
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         arrays = CallArrays(self, stream, False, None, sigma_alone, False, **of_g, **bands)
-        place = self._core, self._core.place(arrays.screening(), arrays.call)
+        place = self._core, self._core.place(arrays.screening(), True, arrays.call)
         return _matrix(place, arrays, arrays.shape, (gamma, sexcut, eta, window), at_bands)
 
     def place(
@@ -305,7 +305,7 @@ class Calculator:
         for name in "wtilde", "eps":
             if not arrays.has_matrices_on_gpu:
                 arrays.arrays[name] = arrays.arrays[name].copy(order="F")
-        return Placed(self, self._core.place(arrays.screening(), arrays.call), arrays.shape)
+        return Placed(self, self._core.place(arrays.screening(), False, arrays.call), arrays.shape)
 
 
 class Placed:

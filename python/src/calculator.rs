@@ -100,28 +100,20 @@ impl PyCalculator {
         detached(py, set).map(PyCalculator)
     }
 
-    fn sums<'py>(
+    /// For one call if it is `once`.
+    fn place(
         &self,
-        py: Python<'py>,
-        screening: OfScreening<'py>,
-        bands: OfBands<'py>,
-        omega: Vector<'py, f64>,
-        limits: Limits,
+        py: Python<'_>,
+        screening: Py<PyAny>,
+        once: bool,
         call: Call,
-    ) -> PyResult<Sums<'py>> {
-        let (screening, bands, omega) = (screening.view()?, bands.view()?, omega.as_slice()?);
-        let found = call.run(py, &self.0, |calculator| {
-            calculator.sums(&screening, &bands, omega, formula(limits))
-        })?;
-        Ok(sums_of(py, found))
-    }
-
-    fn place(&self, py: Python<'_>, screening: Py<PyAny>, call: Call) -> PyResult<PyPlaced> {
+    ) -> PyResult<PyPlaced> {
         let given: OfScreening<'_> = screening.extract(py)?;
         // SAFETY: what is returned holds the arrays.
         let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(given.view()?) };
         let placed = call.run(py, &self.0, |calculator| calculator.place(&view))?;
         drop(given);
+        let placed = if once { placed.once() } else { placed };
         Ok(PyPlaced { placed, _arrays: screening })
     }
 

@@ -47,16 +47,14 @@ fn a_crate_elsewhere_builds_and_runs() {
 }
 
 #[test]
-fn the_examples_run() {
+fn the_example_runs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Cargo builds examples beside tests of the whole workspace.
     let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-    for (name, says) in [("arrays", "SX"), ("states", "state 9")] {
-        let built = profile.join("examples").join(name);
-        let printed = match built.exists() {
-            true => printed(&mut Command::new(built)),
-            false => printed(cargo_run(root).args(["-p", "gpp-core", "--example", name])),
-        };
-        assert!(printed.contains(says), "{name}: {printed}");
-    }
+    let built = profile.join("examples/states");
+    let printed = match built.exists() {
+        true => printed(&mut Command::new(built)),
+        false => printed(cargo_run(root).args(["-p", "gpp-core", "--example", "states"])),
+    };
+    assert!(printed.contains("state 9"), "{printed}");
 }

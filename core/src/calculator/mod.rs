@@ -48,7 +48,7 @@ use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
-use crate::error::{Error, Named, Result, invalid};
+use crate::error::{Error, Result, invalid};
 use crate::os::memory;
 use crate::problem::heavy::TOLERANCE;
 use crate::problem::{Outline, Problem, Sums};
@@ -151,8 +151,7 @@ impl Calculator {
             return Ok(Calculator { version: None, ..self });
         }
         let known = || catalogue::versions().map(|listed| listed.id()).chain([BEST]);
-        let found =
-            catalogue::find(id).ok_or_else(|| Error::unknown(Named::Version, id, known()))?;
+        let found = catalogue::find(id).ok_or_else(|| Error::unknown("version", id, known()))?;
         found.require_on(self.session.first().back_end())?;
         Ok(Calculator { version: Some(found), ..self })
     }

@@ -82,11 +82,11 @@ struct Asked<'c> {
     calculator: &'c Calculator,
     states: &'c [State<'c>],
     formula: Formula,
-    ids: Vec<Option<(Id, bool)>>,
+    ids: Vec<Option<Id>>,
 }
 
 impl Asked<'_> {
-    fn id(&self, number: usize) -> (Id, bool) {
+    fn id(&self, number: usize) -> Id {
         self.ids[number].expect("it has bands, columns and G")
     }
 

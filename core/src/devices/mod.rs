@@ -15,7 +15,7 @@ pub use crate::devices::device::{
     Advance, ComputeCapability, Control, Device, DeviceInfo, GroupSample, KernelInfo, SlabSums,
     Upload, Worker, entry, grid,
 };
-use crate::error::{Error, Named, Result, invalid};
+use crate::error::{Error, Result, invalid};
 
 /// The devices that a user names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl FromStr for Choice {
     fn from_str(text: &str) -> Result<Choice> {
         let unknown = || {
             let known = ["auto", "gpu", "gpu:N", "gpu:N,M", "gpu:all", HOST];
-            let mut error = Error::unknown(Named::Device, text, known);
+            let mut error = Error::unknown("device", text, known);
             if let Error::Unknown { nearest, .. } = &mut error
                 && let Some(index) = text.to_lowercase().strip_prefix("cuda")
             {

@@ -295,21 +295,6 @@ fn long_enough(quantity: Quantity, found: usize, needed: usize) -> Result<()> {
 }
 
 impl Header {
-    /// The same for a rank with bands and columns; one without either gets a band and a masked column.
-    #[must_use]
-    pub fn with_work(mut self) -> Header {
-        if self.nbands > 0 && self.ngpown > 0 {
-            return self;
-        }
-        self.indinv.push(0);
-        let gvec_ng = self.indinv.len();
-        let (nbands, ngpown) = (self.nbands.max(1), 1);
-        if self.nbands == 0 {
-            self.peinf_indext_dist = vec![1];
-        }
-        Header { gvec_ng, nbands, ngpown, inv_igp_index: vec![gvec_ng as i32], ..self }
-    }
-
     /// Leaves out masked columns, whose G′ has no row or no Coulomb interaction; if all are, the first stays.
     #[must_use]
     pub fn without_masked(self) -> Header {

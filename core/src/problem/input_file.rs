@@ -3,9 +3,10 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::iter::{once, repeat_n};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ struct Reader {
     path: PathBuf,
     file: File,
     size: u64,
-    records: Arc<Vec<FileRecord>>,
+    records: Vec<FileRecord>,
 }
 
 impl Reader {
@@ -94,11 +95,10 @@ impl Reader {
         if size == 0 {
             return Err(of_file(path, "is empty"));
         }
-        let mut reader = Reader { path: path.to_path_buf(), file, size, records: Arc::default() };
-        let mut records = Vec::new();
+        let mut reader = Reader { path: path.to_path_buf(), file, size, records: Vec::new() };
         let mut next = 0;
-        while records.len() < RECORDS.len() {
-            let (record, offset) = (records.len() + 1, next);
+        while reader.records.len() < RECORDS.len() {
+            let (record, offset) = (reader.records.len() + 1, next);
             let error = |fault| of_record(path, record, offset, fault);
             let mut subrecords = Vec::new();
             loop {
@@ -123,7 +123,7 @@ impl Reader {
                     break;
                 }
             }
-            records.push(FileRecord { offset, subrecords });
+            reader.records.push(FileRecord { offset, subrecords });
         }
         if size > next {
             let left = size - next;
@@ -132,7 +132,6 @@ impl Reader {
                 format!("{left} bytes follow the last record, at byte {next}"),
             ));
         }
-        reader.records = records.into();
         Ok(reader)
     }
 
@@ -153,8 +152,7 @@ impl Reader {
                 "the file is cut off: it ends after {size} bytes, and {needed} or more are needed"
             ));
         }
-        let mut file = &self.file;
-        let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes));
+        let read = self.file.read_exact_at(bytes, offset);
         read.map_err(|reason| format!("cannot read at byte {offset}: {reason}"))
     }
 
@@ -213,15 +211,12 @@ pub fn read(path: &Path, progress: impl Into<Bars>) -> Result<Problem> {
 
 /// An input file, read whole or slab by slab. Dimensions are checked before memory is taken for them.
 pub struct InputFile {
-    path: PathBuf,
     name: String,
-    size: u64,
-    records: Arc<Vec<FileRecord>>,
+    file: Reader,
     progress: Bars,
     header: Arc<Header>,
     start: Sums,
     stored: Option<Sums>,
-    pairs: [usize; 2],
 }
 
 impl InputFile {
@@ -242,8 +237,8 @@ impl InputFile {
         let ncoul = at_least(1, Quantity::Ncoul, ncoul)?;
         let epsmpi_ngpown_max = at_least(1, Quantity::EpsmpiNgpownMax, ngpown_max)?;
         let peinf_ntband_max = at_least(1, Quantity::PeinfNtbandMax, ntband_max)?;
-        let nbands = at_least(0, Quantity::PeinfNtbandDist, nbands)?;
-        let ngpown = at_least(0, Quantity::Ngpown, ngpown)?;
+        let nbands = at_least(1, Quantity::PeinfNtbandDist, nbands)?;
+        let ngpown = at_least(1, Quantity::Ngpown, ngpown)?;
         let ncouls = at_least(1, Quantity::Ncouls, ncouls)?;
         at_most((Quantity::Ncouls, ncouls), (Quantity::Ncoul, ncoul)).map_err(of_file)?;
         let peinf_indext_dist = file.array(3, peinf_ntband_max)?;
@@ -294,8 +289,7 @@ impl InputFile {
             vcoul,
             sexcut,
             ..Header::default()
-        }
-        .with_work();
+        };
         header.validate().map_err(of_file)?;
         let header = header.without_masked();
 
@@ -313,28 +307,14 @@ impl InputFile {
         // A file whose reference was never filled in holds zeros.
         let is_filled = stored.named(1).any(|(_, z)| z != Complex64::ZERO);
         let stored = is_filled.then_some(stored);
-        // A rank without columns has one that is masked: its numbers do not matter.
-        let pairs = if ngpown == 0 { [AQSMTEMP; 2] } else { [WTILDE, EPS] };
-        let (path, progress, header) = (path.into(), progress.into(), header.into());
-        let Reader { size, records, .. } = file;
-        Ok(InputFile { path, name, size, records, progress, header, start, stored, pairs })
+        let (progress, header) = (progress.into(), header.into());
+        Ok(InputFile { name, file, progress, header, start, stored })
     }
 
     /// Names the file in an error, and what it holds.
     fn wrong(&self, error: Error) -> Error {
         let error = error.in_rows_of_g(|column| self.header.row_of_column(column));
         error.owned_by(Owner::File(self.name.clone()))
-    }
-
-    fn reopened(&self, record: usize) -> Result<Reader> {
-        let (path, records) = (self.path.clone(), self.records.clone());
-        let error = |fault| of_record(&path, record, records[record - 1].offset, fault);
-        let (file, size) =
-            output::open(&path).map_err(|reason| error(format!("cannot read: {reason}")))?;
-        if size != self.size {
-            return Err(error(format!("had {} bytes when it was opened, has {size}", self.size)));
-        }
-        Ok(Reader { path, file, size, records })
     }
 
     fn columns(
@@ -344,10 +324,9 @@ impl InputFile {
         bar: &StepBar,
     ) -> Result<Vec<Complex64>> {
         let ncouls = self.header.ncouls;
-        let file = self.reopened(record)?;
         let mut elements = vec![Complex64::ZERO; ncouls * numbers.len()];
         for (column, k) in elements.chunks_exact_mut(ncouls).zip(numbers) {
-            file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
+            self.file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
             bar();
         }
         Ok(elements)
@@ -362,11 +341,10 @@ impl InputFile {
         let (Some(&first), Some(&last)) = (used.clone().min(), used.max()) else {
             return Ok(aqsm_local);
         };
-        let file = self.reopened(AQSMTEMP)?;
         let mut column = vec![Complex64::ZERO; last + 1 - first];
         for (n, band) in aqsm_local.chunks_exact_mut(igp.len()).enumerate() {
             let from = 16 * (n * ncouls + first) as u64;
-            file.read(AQSMTEMP, from, cast_slice_mut(&mut column))?;
+            self.file.read(AQSMTEMP, from, cast_slice_mut(&mut column))?;
             for (element, row) in band.iter_mut().zip(&rows) {
                 *element = row.map_or(Complex64::ZERO, |igp| column[igp - first]);
             }
@@ -382,7 +360,7 @@ impl Source for InputFile {
     }
 
     fn origin(&self) -> Origin {
-        Origin::File(self.path.clone())
+        Origin::File(self.file.path.clone())
     }
 
     fn header(&self) -> &Header {
@@ -417,20 +395,18 @@ impl Source for InputFile {
         let bar = self.progress.bar("reading", steps as u64);
         let aqsm_local = self.aqsm_local(igp.clone(), &bar)?;
         let numbers = || igp.clone().map(|igp| self.header.column(igp));
-        let [wtilde, eps] = self.pairs;
-        let wtilde = self.columns(wtilde, numbers(), &bar)?;
-        let eps = self.columns(eps, numbers(), &bar)?;
+        let wtilde = self.columns(WTILDE, numbers(), &bar)?;
+        let eps = self.columns(EPS, numbers(), &bar)?;
         drop(bar);
         Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|error| self.wrong(error))
     }
 
     fn poles(&self, igp: Range<usize>) -> Result<Poles> {
         let ncouls = self.header.ncouls;
-        let file = self.reopened(self.pairs[0])?;
         let mut columns = [(); 2].map(|()| vec![Complex64::ZERO; ncouls]);
         for k in igp.map(|igp| self.header.column(igp)) {
-            for (record, column) in self.pairs.into_iter().zip(&mut columns) {
-                file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
+            for (record, column) in [WTILDE, EPS].into_iter().zip(&mut columns) {
+                self.file.read(record, 16 * (ncouls * k) as u64, cast_slice_mut(column))?;
             }
             if range::poles_of(&columns[0], &columns[1]) == Poles::Any {
                 return Ok(Poles::Any);

@@ -16,7 +16,7 @@ pub mod synthesis;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Kernel, Precision};
@@ -26,18 +26,17 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
+use crate::error::{Error, Owner, Result, invalid};
 use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
 pub use crate::problem::plan::heavy;
-use crate::problem::plan::single::wide_rows;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
 };
 use crate::problem::plan::{BySize, SortedOnce, batches};
-use crate::problem::slab::check_part;
+use crate::problem::slab::assert_part;
 pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
 
@@ -145,7 +144,7 @@ impl fmt::Debug for dyn Source {
 
 fn check_slab(source: &dyn Source, igp: &Range<usize>) -> Result<()> {
     let extents = source.extents();
-    check_part(igp, extents.ngpown).map_err(|what| wrong(source.name(), what))?;
+    assert_part(igp, extents.ngpown);
     let slab = Extents { ngpown: igp.len(), ..extents };
     memory::require(source.name(), slab.bytes_of(Of::Slab))
 }
@@ -168,32 +167,11 @@ pub struct Problem {
     /// The igp in memory: all, or this process's, which may be none.
     slab: Option<Slab>,
     source: Option<Streamed>,
-    kept: Option<Arc<Kept>>,
-    lists_once: bool,
+    /// Of a placed screening.
+    by_size: Option<Arc<SortedOnce>>,
     /// See [`Problem::with_tolerance`].
     tolerance: f64,
 }
-
-/// What is made of a placed screening's pairs, for the next call.
-#[derive(Debug, Default)]
-struct Kept {
-    /// The poles sorted by size, for energies that change from call to call.
-    by_size: SortedOnce,
-    /// What CPUs read at the energies of the last call.
-    made: Mutex<Made>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Made {
-    /// The identity of the energies.
-    of: Option<Id>,
-    fallback: Vec<(Range<usize>, Poles, Arc<FallbackPairs>)>,
-    /// To sum both parts, and Σ alone.
-    cells: [Option<Arc<SortedCells>>; 2],
-}
-
-/// As many batches of energies keep their fallback pairs.
-const KEPT_BATCHES: usize = 4;
 
 #[derive(Clone, Debug)]
 struct Streamed {
@@ -245,11 +223,7 @@ impl Problem {
     ) -> Result<Problem> {
         let Extents { nbands, ngpown, ncouls, .. } = bands.extents();
         let view = slab.view();
-        let (igp, found) = (view.igp(), [view.ncouls(), view.nbands()]);
-        if igp != (0..ngpown) || found != [ncouls, nbands] {
-            let fault = Fault::Igp { igp, ngpown };
-            return Err(wrong(name, Error::data(Quantity::Ngpown, fault)));
-        }
+        assert_eq!((view.igp(), view.ncouls(), view.nbands()), (0..ngpown, ncouls, nbands));
         let poles = range::poles_of(view.wtilde(), view.eps());
         Ok(Problem { slab: Some(slab), ..Problem::without_slabs(name, origin, bands, poles)? })
     }
@@ -289,8 +263,7 @@ impl Problem {
             stored: None,
             slab: None,
             source: None,
-            kept: None,
-            lists_once: false,
+            by_size: None,
             tolerance: heavy::TOLERANCE,
         })
     }
@@ -322,7 +295,7 @@ impl Problem {
 
     /// Some igp (0-based), from memory or made or read now.
     pub fn part(&self, igp: Range<usize>) -> Result<SlabRef<'_>> {
-        check_part(&igp, self.extents().ngpown).map_err(|what| wrong(&self.name, what))?;
+        assert_part(&igp, self.extents().ngpown);
         if let Some(view) = self.slab.as_ref().map(Slab::view)
             && view.igp().start <= igp.start
             && igp.end <= view.igp().end
@@ -431,8 +404,8 @@ impl Problem {
         let has_heavy = matches!(kernel.precision, Precision::Single { has_heavy: true, .. });
         let found = batch.plan.fallback_in_single(slab, kernel.poles, is_exact);
         let ncouls = slab.ncouls();
-        let wide_ig = wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
-        let wide_igp = wide_rows(slab.aqsm_local().columns(), slab.len());
+        let wide_ig = heavy::wide_rows(self.bands.aqsn().chunks_exact(ncouls), ncouls);
+        let wide_igp = heavy::wide_rows(slab.aqsm_local().columns(), slab.len());
         let found = found.in_single(slab, [&wide_ig, &wide_igp]);
         if !is_exact || self.bands.aqsn().is_empty() {
             return FallbackPairs { bound: f64::INFINITY, ..found };
@@ -441,50 +414,9 @@ impl Problem {
         found.with_heavy(&self.bands, slab, batch, tolerance, heavy::LOST_ON_GPU)
     }
 
-    /// [`Problem::fallback`] for a CPU, kept if the screening is placed.
-    pub fn fallback_kept(&self, slab: SlabView, batch: &Batch, takes: Poles) -> Arc<FallbackPairs> {
-        let find = || Arc::new(self.fallback(slab, batch, takes));
-        let Some(kept) = self.kept(slab).filter(|_| takes != Poles::Unread) else { return find() };
-        let mut made = self.made(kept);
-        let is_of = |(energies, of, _): &&(_, _, _)| (energies, *of) == (&batch.energies(), takes);
-        if let Some((.., found)) = made.fallback.iter().find(is_of) {
-            return found.clone();
-        }
-        let found = find();
-        if made.fallback.len() < KEPT_BATCHES {
-            made.fallback.push((batch.energies(), takes, found.clone()));
-        }
-        found
-    }
-
-    /// The pairs of a slab sorted by their poles for a CPU, kept if the screening is placed.
-    pub fn cells_kept(&self, slab: SlabView, is_sigma_alone: bool) -> Result<Arc<SortedCells>> {
-        let sort =
-            || SortedCells::for_slab(self, slab, Evaluator::Cpu, is_sigma_alone).map(Arc::new);
-        let Some(kept) = self.kept(slab) else { return sort() };
-        let cells = &mut self.made(kept).cells[usize::from(is_sigma_alone)];
-        if cells.is_none() {
-            *cells = Some(sort()?);
-        }
-        Ok(cells.clone().expect("made above"))
-    }
-
-    /// What is made at the energies of this problem; that of others is dropped.
-    fn made<'k>(&self, kept: &'k Kept) -> MutexGuard<'k, Made> {
-        let mut made = kept.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.of != Some(self.bands.id()) {
-            *made = Made { of: Some(self.bands.id()), ..Made::default() };
-        }
-        made
-    }
-
-    fn kept(&self, slab: SlabView) -> Option<&Kept> {
-        let kept_id = self.slab.as_ref()?.view().pairs_id();
-        self.kept.as_deref().filter(|_| kept_id == slab.pairs_id())
-    }
-
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
-        self.kept(slab)?.by_size.sorted(slab)
+        let is_placed = self.slab.as_ref()?.view().pairs_id() == slab.pairs_id();
+        self.by_size.as_ref().filter(|_| is_placed)?.sorted(slab)
     }
 
     pub fn start(&self) -> &Sums {
@@ -500,7 +432,7 @@ impl Problem {
         let is_cut =
             |n: &usize| self.occ()[*n] != 0.0 && self.energies(*n).iter().any(|w| *w < 0.0);
         let cut_bands = (0..extents.nbands).filter(is_cut).count();
-        Outline { extents, cut_bands, poles: self.poles, keeps_order, lists_once: self.lists_once }
+        Outline { extents, cut_bands, poles: self.poles, keeps_order }
     }
 }
 
@@ -522,8 +454,6 @@ pub struct Outline {
     pub poles: Poles,
     /// Whether the plan's order of bands is the problem's.
     pub keeps_order: bool,
-    /// Whether lists of pairs are made for one calculation only.
-    pub lists_once: bool,
 }
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -587,7 +517,7 @@ pub struct CheckedPairs {
     /// False if some `eps` were below 1e-120, which is replaced by zero.
     pub are_as_given: bool,
     /// None if they are for one call.
-    kept: Option<Arc<Kept>>,
+    by_size: Option<Arc<SortedOnce>>,
 }
 
 impl CheckedPairs {
@@ -605,8 +535,8 @@ impl CheckedPairs {
         let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let (id, kept) = (Id::unique(), Some(Arc::default()));
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
+        let (id, by_size) = (Id::unique(), Some(Arc::default()));
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, by_size })
     }
 
     /// These with the broadening η in eV of the time-ordered formula.
@@ -617,13 +547,13 @@ impl CheckedPairs {
         range::broaden(&mut wtilde, &mut eps, eta)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (id, wtilde, eps) = (Id::unique(), Arc::new(wtilde), Arc::new(eps));
-        let kept = self.kept.as_ref().map(|_| Arc::default());
-        Ok(CheckedPairs { id, wtilde, eps, poles, care, kept, ..self.clone() })
+        let by_size = self.by_size.as_ref().map(|_| Arc::default());
+        Ok(CheckedPairs { id, wtilde, eps, poles, care, by_size, ..self.clone() })
     }
 
     /// For one call: nothing is kept of them.
     pub fn once(&mut self) {
-        self.kept = None;
+        self.by_size = None;
     }
 
     /// `wtilde` and `eps`.
@@ -637,27 +567,22 @@ impl CheckedPairs {
     }
 
     /// The problem of these with bands of the same screening and `aqsm_local(ngpown, nbands)`; none if that is elsewhere,
-    /// as [`CheckedBands::elsewhere`] has it. Poles are copied if some are next to real at an energy. `are_new`: the energies
-    /// are not those of the last call.
+    /// as [`CheckedBands::elsewhere`] has it. Poles are copied if some are next to real at an energy.
     pub fn problem(
         &self,
         name: &str,
-        (bands, are_new): (CheckedBands, bool),
+        bands: CheckedBands,
         aqsm_local: Option<ComplexMatrix>,
     ) -> Result<Problem> {
         let slab = self.slab(&bands, aqsm_local)?;
-        let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
+        let by_size = self.by_size.clone().filter(|_| self.are_of(slab.view()));
         let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles)?;
-        let lists_once = are_new || kept.is_none();
-        Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
+        Ok(Problem { slab: Some(slab), by_size, ..problem })
     }
 
     fn slab(&self, bands: &CheckedBands, aqsm_local: Option<ComplexMatrix>) -> Result<Slab> {
         let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
-        if (extents.ncouls, extents.ngpown) != (ncouls, ngpown) {
-            let fault = Fault::Igp { igp: 0..ngpown, ngpown: extents.ngpown };
-            return Err(Error::data(Quantity::Ngpown, fault));
-        }
+        assert_eq!((extents.ncouls, extents.ngpown), (ncouls, ngpown), "of the same screening");
         let column = |k: usize| bands.header().column(k);
         let pair = |offset: usize| [offset % ncouls, column(offset / ncouls)];
         let elements = match aqsm_local {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::error::{Error, Fault, Quantity, Result};
+use crate::error::{Quantity, Result};
 use crate::problem::arrays::{
     AQSM_LOCAL, AQSN, ComplexMatrix, EPS, Extents, MatrixRows, OCC, WTILDE, WX,
 };
@@ -169,6 +169,9 @@ pub struct Slab {
 impl Slab {
     /// The `igp` (0-based) of the problem with these bands: `wtilde` and `eps`, both `(ncouls, n)`, which the slab has with
     /// the broadening of the header, and `aqsm_local(n, nbands)`.
+    ///
+    /// # Panics
+    /// If there are no such igp.
     pub fn new(
         bands: &CheckedBands,
         igp: Range<usize>,
@@ -178,7 +181,7 @@ impl Slab {
     ) -> Result<Slab> {
         let (mut wtilde, mut eps) = (wtilde.into(), eps.into());
         let problem_extents = bands.extents();
-        check_part(&igp, problem_extents.ngpown)?;
+        assert_part(&igp, problem_extents.ngpown);
         let extents = Extents { ngpown: igp.len(), ..problem_extents };
         let ncouls = problem_extents.ncouls;
         let column = |k: usize| bands.header().column(igp.start + k);
@@ -249,12 +252,9 @@ impl Slab {
     }
 }
 
-/// Fails if `igp` (0-based) is not a part of all `ngpown`.
-pub fn check_part(igp: &Range<usize>, ngpown: usize) -> Result<()> {
-    if igp.start < igp.end && igp.end <= ngpown {
-        return Ok(());
-    }
-    Err(Error::data(Quantity::Ngpown, Fault::Igp { igp: igp.clone(), ngpown }))
+/// Panics if `igp` (0-based) is not a part of all `ngpown`.
+pub fn assert_part(igp: &Range<usize>, ngpown: usize) {
+    assert!(igp.start < igp.end && igp.end <= ngpown, "igp {igp:?} is not within 0..{ngpown}");
 }
 
 /// A slab, or a part of one, borrowed.

@@ -26,7 +26,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use crate::error::{Error, Named, Result};
+use crate::error::{Error, Result};
 use crate::os::memory;
 use crate::problem::arrays::{Extents, Of};
 use crate::problem::{
@@ -49,7 +49,7 @@ pub static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
 impl System {
     pub fn find(name: &str) -> Result<&'static System> {
         SYSTEMS.iter().find(|system| system.name == name).ok_or_else(|| {
-            Error::unknown(Named::System, name, SYSTEMS.iter().map(|system| system.name.as_str()))
+            Error::unknown("system", name, SYSTEMS.iter().map(|system| system.name.as_str()))
         })
     }
 

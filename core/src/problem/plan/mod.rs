@@ -3,7 +3,6 @@
 mod clusters;
 mod fallback;
 pub mod heavy;
-pub mod single;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -340,11 +339,6 @@ impl Batches<'_> {
     /// [`Batch::id`] of a batch.
     pub fn id(&self, number: usize) -> (Id, Range<usize>) {
         (self.bands.id(), self.ranges[number].clone())
-    }
-
-    /// The bands' identity, and the energies (0-based) of each batch.
-    pub fn ranges(&self) -> (Id, &[Range<usize>]) {
-        (self.bands.id(), &self.ranges)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
