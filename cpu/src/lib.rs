@@ -21,6 +21,7 @@
     clippy::needless_range_loop,
     reason = "an index of energies or moments is that of several arrays, in loops that are unrolled"
 )]
+#![cfg_attr(test, allow(dead_code, reason = "versions use it"))]
 
 pub mod definition;
 mod expansion;
@@ -32,5 +33,7 @@ mod sigma;
 mod sigma_alone;
 pub mod simd;
 mod single;
+// Tests of the other modules need no versions, which take minutes to compile.
+#[cfg(not(test))]
 pub mod versions;
 pub mod work;

@@ -722,7 +722,12 @@ impl PerBand for Line {
         block: &PlannedBlock<Line>,
         lanes: &mut [[f64; WIDTH]],
     ) {
+        let &PlannedBlock { task, igp, .. } = block;
         let (others, of_static) = &pairs(block);
+        let (panels, vcoul) = (task.panels.expect("checked before"), task.slab.vcoul_loc[igp]);
+        let weighted =
+            |&ig: &usize| (panels.panel(ig), task.slab.eps[igp * task.bands.ncouls + ig] * vcoul);
+        let of_static = &of_static.iter().map(weighted).collect::<Vec<_>>();
         let (twos, single) = others.as_chunks::<2>();
         for lane in (0..WIDTH).step_by(S::f64s::LEN) {
             for two in twos {
@@ -755,12 +760,12 @@ impl<'a, S: Simd> PairVector<'a, S, Line> {
     }
 }
 
-/// The regular pairs of a block: `ig` of those that are not static, then panels and weights of the static ones.
+/// `ig` of the regular pairs of a block: of those that are not static, then of the static ones.
 #[inline(never)]
-pub fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines], Complex64)>) {
+pub fn pairs(block: &PlannedBlock<Line>) -> (Vec<usize>, Vec<usize>) {
     let &PlannedBlock { task, tile, igp, ig, .. } = block;
     let (plan, fallback) = task.plan.expect("checked before");
-    let (panels, ncouls) = (task.panels.expect("checked before"), task.bands.ncouls);
+    let ncouls = task.bands.ncouls;
     let (mut others, mut of_static) = (Vec::new(), Vec::new());
     for ig in ig..tile.ig.end.min(ig + Line::BLOCK) {
         let pair = igp * ncouls + ig;
@@ -768,7 +773,7 @@ pub fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines
             continue;
         }
         if plan.has_static && task.slab.wtilde[pair] == STATIC.into() {
-            of_static.push((panels.panel(ig), task.slab.eps[pair] * task.slab.vcoul_loc[igp]));
+            of_static.push(ig);
         } else {
             others.push(ig);
         }
@@ -782,7 +787,7 @@ pub fn pairs<'a>(block: &PlannedBlock<'a, Line>) -> (Vec<usize>, Vec<(&'a [Lines
 
 /// The sums over static pairs with these panels and weights, for the bands from `lane` on.
 #[inline(always)]
-pub fn static_sums<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
+fn static_sums<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
     token: S,
     lane: usize,
     block: &PlannedBlock<Line>,
@@ -792,33 +797,24 @@ pub fn static_sums<F: Fraction, S: Simd, const NW: usize, const SUMS: usize>(
     const FEW: usize = 4;
     const MANY: usize = 8;
     const _: () = assert!(CHAIN.is_multiple_of(FEW) && CHAIN.is_multiple_of(MANY));
-    let mut occupied = BandSums::<S, 1>::zero(token);
-    let mut total = BandSums::<S, SUMS>::zero(token);
+    let mut sums = StaticSums::<S, SUMS>::zero(token);
     let rows = block.bands.occ.len();
     let mut begin = 0;
     while begin < rows {
-        let sums = (&mut occupied, &mut total);
         let pairs = (pairs, begin);
         begin += if registers::<S>() >= 32 && begin + MANY <= rows {
-            add_static::<S, NW, SUMS, MANY>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, MANY>(token, lane, block, pairs, &mut sums)
         } else if begin + FEW <= rows {
-            add_static::<S, NW, SUMS, FEW>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, FEW>(token, lane, block, pairs, &mut sums)
         } else {
-            add_static::<S, NW, SUMS, 1>(token, lane, block, pairs, sums)
+            add_static::<S, NW, SUMS, 1>(token, lane, block, pairs, &mut sums)
         };
         if begin.is_multiple_of(CHAIN) {
-            occupied.end_chain(token, true);
-            total.end_chain(token, true);
+            sums.end_chain(token);
         }
     }
-    occupied.end_chain(token, true);
-    total.end_chain(token, true);
-    let (asx, ach) = (occupied.sum(0), array!(SUMS, e => total.sum(e) * -0.5));
-    if F::IS_SIGMA_ALONE {
-        let alone = array!(SUMS, e => if e < NW { ach[e] + asx } else { ach[e] * (1.0 / STATIC) });
-        return PairSums { asx: None, ach: alone };
-    }
-    PairSums { asx: Some([asx; SUMS]), ach }
+    sums.end_chain(token);
+    sums.of_pair::<F, NW>()
 }
 
 /// Adds `N` rows of static pairs from `begin` on, and returns their number.
@@ -828,7 +824,7 @@ fn add_static<S: Simd, const NW: usize, const SUMS: usize, const N: usize>(
     lane: usize,
     block: &PlannedBlock<Line>,
     (pairs, begin): (&[(&[Lines], Complex64)], usize),
-    (occupied, total): (&mut BandSums<S, 1>, &mut BandSums<S, SUMS>),
+    sums: &mut StaticSums<S, SUMS>,
 ) -> usize {
     let mut aqsn = [ComplexVector::zero(token); N];
     for (panel, weight) in pairs {
@@ -840,20 +836,64 @@ fn add_static<S: Simd, const NW: usize, const SUMS: usize, const N: usize>(
         }
     }
     for at in 0..N {
-        let row = begin + at;
+        sums.add_row::<NW>(token, lane, block, begin + at, aqsn[at]);
+    }
+    N
+}
+
+/// Sums over static pairs, of occupied bands and of all.
+pub struct StaticSums<S: Simd, const SUMS: usize> {
+    occupied: BandSums<S, 1>,
+    total: BandSums<S, SUMS>,
+}
+
+impl<S: Simd, const SUMS: usize> StaticSums<S, SUMS> {
+    #[inline(always)]
+    pub fn zero(token: S) -> Self {
+        StaticSums { occupied: BandSums::zero(token), total: BandSums::zero(token) }
+    }
+
+    /// Adds the bands of a row from `lane` on, for which `aqsn` is summed over the pairs with their weights.
+    #[inline(always)]
+    pub fn add_row<const NW: usize>(
+        &mut self,
+        token: S,
+        lane: usize,
+        block: &PlannedBlock<Line>,
+        row: usize,
+        aqsn: ComplexVector<S>,
+    ) {
         let aqsm = ComplexVector::from_lines(token, &block.aqsm[row], lane);
-        let m = aqsm.conj_mul(aqsn[at]);
-        occupied.add(0, m, block.bands.occ[row].vector(token, lane));
+        let m = aqsm.conj_mul(aqsn);
+        self.occupied.add(0, m, block.bands.occ[row].vector(token, lane));
         for e in 0..NW {
             let w = block.bands.wx[row * NW + e].vector(token, lane);
-            total.add(e, m, w.mul_add(1.0 / STATIC, 1.0));
+            self.total.add(e, m, w.mul_add(1.0 / STATIC, 1.0));
         }
         if NW < SUMS {
             // ω̃²·((1 − f)/(w − ω̃)² + f/(w + ω̃)²), to first order.
             let (w, occ) = (block.bands.wx[row], block.bands.occ[row].vector(token, lane));
             let w = w.vector(token, lane) * occ.mul_add(-2.0, 1.0);
-            total.add(NW, m, w.mul_add(2.0 / STATIC, 1.0));
+            self.total.add(NW, m, w.mul_add(2.0 / STATIC, 1.0));
         }
     }
-    N
+
+    #[inline(always)]
+    pub fn end_chain(&mut self, token: S) {
+        self.occupied.end_chain(token, true);
+        self.total.end_chain(token, true);
+    }
+
+    /// The sums of the pairs, after the last chain.
+    #[inline(always)]
+    pub fn of_pair<F: Fraction, const NW: usize>(&self) -> PairSums<S, SUMS> {
+        let asx = self.occupied.sum(0);
+        let ach = array!(SUMS, e => self.total.sum(e) * -0.5);
+        if F::IS_SIGMA_ALONE {
+            let alone =
+                array!(SUMS, e => if e < NW { ach[e] + asx } else { ach[e] * (1.0 / STATIC) });
+            return PairSums { asx: None, ach: alone };
+        }
+        PairSums { asx: Some([asx; SUMS]), ach }
+    }
 }

@@ -12,11 +12,13 @@ use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 
 use crate::definition::add_fallback;
-use crate::planned::{self, BandRows, Fraction, PairSums, PairVector, PerBand, PlannedBlock};
+use crate::planned::{
+    self, BandRows, Fraction, PairSums, PairVector, PerBand, PlannedBlock, StaticSums,
+};
 use crate::problem::SlabTask;
 use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{ComplexVector, Line, Lines, WIDTH, array};
-use crate::work::{CompensatedSum, SlabTile, add_lanes};
+use crate::work::{self, CompensatedSum, SlabTile, add_lanes};
 
 /// Bands of a row.
 const BANDS: usize = 2 * WIDTH;
@@ -436,9 +438,13 @@ fn sum_energies<S: Simd, const NW: usize>(
             }
             let lanes = &mut lanes[at * NW * VALUES..][..NW * VALUES];
             let block = PlannedBlock { task, tile, igp, ig: first, aqsm: &aqsm[at], bands: lines };
-            let (others, of_static) = &planned::pairs(&block);
-            for &ig in others {
-                if heavy[igp * words + ig / 32] >> (ig % 32) & 1 == 1 {
+            let (mut others, of_static) = planned::pairs(&block);
+            let is_heavy = |ig: usize| heavy[igp * words + ig / 32] >> (ig % 32) & 1 == 1;
+            let rounded_pairs = (&rounded[..], &of_g[..]);
+            let of_static =
+                StaticPairs::new(&block, rounded_pairs, &of_static, is_heavy, &mut others);
+            for ig in others {
+                if is_heavy(ig) {
                     let is_real = plan.poles == Poles::Real;
                     add_heavy::<S, NW>(token, &block, ig, is_real, lanes);
                     continue;
@@ -456,10 +462,10 @@ fn sum_energies<S: Simd, const NW: usize>(
                     sums.add_to(token, lane / 2, lanes);
                 }
             }
-            for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-                if !of_static.is_empty() {
-                    planned::static_sums::<RealAlone, S, NW, NW>(token, lane, &block, of_static)
-                        .add_to(token, lane, lanes);
+            if !of_static.pairs.is_empty() {
+                for lane in (0..BANDS).step_by(S::f32s::LEN) {
+                    let sums = of_static.sums::<S, NW>(token, lane, &block);
+                    sums.add_to(token, lane / 2, lanes);
                 }
             }
         }
@@ -467,6 +473,128 @@ fn sum_energies<S: Simd, const NW: usize>(
     add_lanes(totals, &lanes);
     for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(NW * VALUES)) {
         add_fallback::<S, NW, NW>(token, task, &fallback, (igp, &tile.ig), totals);
+    }
+}
+
+/// Static pairs whose matrix elements are added up in FP32, two operations each.
+const STATIC_CHAIN: usize = 16;
+
+/// Least weight of a static pair of the largest of its block: elements that do not vanish beside that of their row do not
+/// vanish in products either.
+const LEAST: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// Static pairs of a block: their `aqsn` are summed in FP32 with their weights, and all else is done in FP64.
+struct StaticPairs<'a> {
+    /// Rows of `aqsn`, and the real and the imaginary part of a weight.
+    pairs: Vec<(&'a [[Row; 2]], [f32; 2])>,
+    /// What the weights are divided by, a power of two.
+    scale: f64,
+}
+
+impl<'a> StaticPairs<'a> {
+    /// Those of `of_static` that are neither heavy nor of small weight, which join the `others`. `rounded` and `of_g` are the
+    /// rows of the block's `aqsn` and what these are divided by.
+    #[inline(never)]
+    fn new(
+        block: &PlannedBlock<Line>,
+        (rounded, of_g): (&'a [[Row; 2]], &[f64]),
+        of_static: &[usize],
+        is_heavy: impl Fn(usize) -> bool,
+        others: &mut Vec<usize>,
+    ) -> StaticPairs<'a> {
+        let &PlannedBlock { task, igp, ig: first, .. } = block;
+        let (rows, vcoul) = (rounded.len() / Line::BLOCK, task.slab.vcoul_loc[igp]);
+        let weight = |&ig: &usize| {
+            let eps = task.slab.eps[igp * task.bands.ncouls + ig];
+            (ig, eps * (vcoul * of_g[ig - first]))
+        };
+        let weights: Vec<_> = of_static.iter().map(weight).collect();
+        let size = |z: Complex64| z.re.abs().max(z.im.abs());
+        let light = weights.iter().filter(|(ig, _)| !is_heavy(*ig));
+        let scale = power_of_two(light.fold(0.0, |largest, (_, z)| size(*z).max(largest)));
+        let mut pairs = Vec::with_capacity(weights.len());
+        for (ig, weight) in weights {
+            let weight = weight / scale;
+            if is_heavy(ig) || size(weight) < LEAST {
+                others.push(ig);
+            } else {
+                let row = &rounded[(ig - first) * rows..][..rows];
+                pairs.push((row, [weight.re as f32, weight.im as f32]));
+            }
+        }
+        StaticPairs { pairs, scale }
+    }
+
+    /// The sums for the bands from `lane` on of each row.
+    #[inline(always)]
+    fn sums<S: Simd, const NW: usize>(
+        &self,
+        token: S,
+        lane: usize,
+        block: &PlannedBlock<Line>,
+    ) -> PairSums<S, NW> {
+        const FEW: usize = 4;
+        let rows = block.bands.occ.len().div_ceil(2);
+        let mut sums = StaticSums::<S, NW>::zero(token);
+        for begin in (0..rows).step_by(FEW) {
+            if begin + FEW <= rows {
+                self.add_rows::<S, NW, FEW>(token, lane, block, begin, &mut sums);
+            } else {
+                for row in begin..rows {
+                    self.add_rows::<S, NW, 1>(token, lane, block, row, &mut sums);
+                }
+            }
+            // Each row adds two of up to eight bands.
+            if (2 * (begin + FEW)).is_multiple_of(work::CHAIN) {
+                sums.end_chain(token);
+            }
+        }
+        sums.end_chain(token);
+        sums.of_pair::<RealAlone, NW>()
+    }
+
+    /// Adds `N` rows from `begin` on.
+    #[inline(always)]
+    fn add_rows<S: Simd, const NW: usize, const N: usize>(
+        &self,
+        token: S,
+        lane: usize,
+        block: &PlannedBlock<Line>,
+        begin: usize,
+        sums: &mut StaticSums<S, NW>,
+    ) {
+        let mut total = [[ComplexVector::zero(token); 2]; N];
+        for pairs in self.pairs.chunks(STATIC_CHAIN) {
+            let mut chain = [[splat(token, 0.0); 2]; N];
+            for (row, weight) in pairs {
+                let [w_re, w_im] = array!(2, part => S::f32s::splat(token, weight[part]));
+                let row = &row[begin..begin + N];
+                for at in 0..N {
+                    let [re, im] = array!(2, part => row[at][part].vector(token, lane));
+                    let [sum_re, sum_im] = chain[at];
+                    chain[at] = [
+                        (-w_im).mul_add(im, w_re.mul_add(re, sum_re)),
+                        w_im.mul_add(re, w_re.mul_add(im, sum_im)),
+                    ];
+                }
+            }
+            for at in 0..N {
+                let [re, im] = array!(2, part => chain[at][part].widen());
+                total[at][0] = total[at][0] + ComplexVector { re: re.0, im: im.0 };
+                total[at][1] = total[at][1] + ComplexVector { re: re.1, im: im.1 };
+            }
+        }
+        for at in 0..N {
+            for half in 0..2 {
+                let band = lane + half * S::f64s::LEN;
+                let line = 2 * (begin + at) + band / WIDTH;
+                // The last row may have one line.
+                if line < block.bands.occ.len() {
+                    let aqsn = total[at][half] * self.scale;
+                    sums.add_row::<NW>(token, band % WIDTH, block, line, aqsn);
+                }
+            }
+        }
     }
 }
 

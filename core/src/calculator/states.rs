@@ -27,7 +27,7 @@ pub struct State<'a> {
 }
 
 /// States on a GPU at the same time: uploads of some, and what the host makes of others, during the kernel of one.
-const ON_GPU: usize = 6;
+const ON_GPU: usize = 12;
 
 /// Terms of a state that a CPU's thread sums in less than 0.1 s: such states side by side take less time.
 const SMALL: u64 = 1 << 26;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::error::{EnergyAt, Error, Fault, Quantity, Result};
 use crate::problem::arrays::{ArraySpec, ComplexMatrix, EPS, WTILDE, copied};
 use crate::problem::header::Header;
+use crate::problem::heavy::widest;
 
 /// Largest `|ω̃|` in eV, and largest `|w|` with any pole.
 pub const LARGEST_POLE: f64 = 1e75;
@@ -64,12 +65,18 @@ pub(super) fn check_factors(
 
 /// Copies factors. Returns whether [`check_factors`] takes all of them and replaces none.
 pub(super) fn copied_factors(factors: &[Complex64], to: &mut [Complex64]) -> bool {
-    factors.iter().zip(to).fold(true, |all, (z, to)| {
-        *to = *z;
-        all & remains(z)
-    })
+    widest(
+        #[inline(always)]
+        || {
+            factors.iter().zip(to).fold(true, |all, (z, to)| {
+                *to = *z;
+                all & remains(z)
+            })
+        },
+    )
 }
 
+#[inline(always)]
 fn remains(z: &Complex64) -> bool {
     is_within(LARGEST_FACTOR, z) & (!vanishes(z) | (*z == Complex64::ZERO))
 }
@@ -177,6 +184,7 @@ pub(super) fn broaden(wtilde: &mut ComplexMatrix, eps: &mut ComplexMatrix, eta: 
     Ok(())
 }
 
+#[inline(always)]
 fn vanishes(factor: &Complex64) -> bool {
     factor.re.abs().max(factor.im.abs()) < SMALLEST_FACTOR
 }
@@ -200,6 +208,7 @@ fn first(elements: &[Complex64], is_so: impl Fn(&Complex64) -> bool + Sync) -> O
     elements.par_chunks(AT_ONCE).enumerate().find_map_first(of_chunk)
 }
 
+#[inline(always)]
 fn is_within(limit: f64, z: &Complex64) -> bool {
     (z.re.abs() <= limit) & (z.im.abs() <= limit)
 }

@@ -261,6 +261,9 @@ pub mod v15 {
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
+        if SUMS == 1 {
+            add_plain_far::<NW, SUMS>(a, pairs, &poles, &mut sums);
+        }
         let mut single = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
@@ -320,7 +323,22 @@ pub mod v15 {
         });
         add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, 1.0);
 
-        // Not the first loop: there ptxas would hold the energies, from band 0 on, in registers.
+        // Not the first loop of several sums: there ptxas would hold the energies, from band 0 on, in registers.
+        if SUMS > 1 {
+            add_plain_far::<NW, SUMS>(a, pairs, &poles, &mut sums);
+        }
+        fallen::<NW, SUMS>(sums)
+    }
+
+    /// The plain far bands.
+    #[inline(always)]
+    unsafe fn add_plain_far<const NW: usize, const SUMS: usize>(
+        a: &Arrays,
+        pairs: StagedPairs<2, 8, false>,
+        poles: &[ComplexPole; 2],
+        sums: &mut ThreadSums<SUMS>,
+    ) {
+        let plan = &a.plan;
         let mut far = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
@@ -328,8 +346,7 @@ pub mod v15 {
                 poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, 1.0, plan);
             });
         });
-        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, -1.0);
-        fallen::<NW, SUMS>(sums)
+        add_sums::<NW, SUMS, true>(a, pairs, sums, far, -1.0);
     }
 
     /// Of the square of a quotient with the factor `[one, re]`, half of the imaginary part over `Im ω̃`, and half of the

@@ -109,6 +109,9 @@ const CHUNKS: usize = 3;
 /// Bytes that a thread copies at a time.
 const AT_ONCE: usize = 1 << 20;
 
+/// Most bytes of a chunk if others copy at the same time.
+const SMALL_CHUNK: usize = 2 << 20;
+
 /// Page-locked memory that a GPU keeps for the next uploads: to lock it takes longer than to upload it.
 pub type FreeChunks = Arc<Mutex<Vec<Pinned<u8>>>>;
 
@@ -150,13 +153,13 @@ impl Ring {
         stream: &GpuStream,
     ) -> Result<()> {
         let at_once = AT_ONCE / size_of::<T>();
-        let most = if self.has_others { AT_ONCE } else { CHUNK } / size_of::<T>();
+        let most = if self.has_others { SMALL_CHUNK } else { CHUNK } / size_of::<T>();
         for begin in (0..length).step_by(most) {
             let count = most.min(length - begin);
             let mut pinned = self.take(count * size_of::<T>(), context)?;
             let chunk: &mut [T] = bytemuck::cast_slice_mut(&mut pinned[..count * size_of::<T>()]);
             // Waking other threads takes longer than a small copy.
-            if count <= at_once {
+            if self.has_others || count <= at_once {
                 copy(begin, chunk);
             } else {
                 let parts = chunk.par_chunks_mut(at_once).enumerate();

@@ -19,6 +19,9 @@
 //! for the two parts: at most √2·(14 + k)u. So k = 48 stays below (24 + 64)u in all loops, and real poles without a
 //! shared reciprocal with k = 64.
 //!
+//! On a CPU the matrix elements of 16 static pairs are summed with their weights in FP32, and all else is done in FP64: 2u
+//! of these numbers, and 32 additions of each part, at most (2 + √2·32)u.
+//!
 //! Numbers of 24 bits twice leave 2⁻⁴⁸ of `w` and `ω̃` for their difference, and small products vanish: weights have room for
 //! both. With `w` and `ω̃` from one number each, a difference has no bound near a pole: such a kernel has none.
 
