@@ -210,8 +210,8 @@ impl Calculator {
             }
         };
         check().map_err(|error| self.in_words_of_caller(error, None))?;
-        let (poles, keeps_order) = (Poles::Real, false);
-        let outline = Outline { extents, cut_bands: 0, poles, keeps_order };
+        let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
+        let outline = Outline { extents, cut_bands: 0, poles, keeps_order, lists_once };
         let Extents { nbands, nw, .. } = extents;
         let zeros = || vec![Complex64::ZERO; nbands];
         Ok(Found {
@@ -240,7 +240,7 @@ impl Calculator {
         placed: &mut Placed,
         state: &State,
         formula: Formula,
-        id: Id,
+        id: (Id, bool),
         control: Control,
     ) -> Result<Found> {
         placed.prepare(state, formula).map_err(|error| self.in_words_of_caller(error, None))?;
@@ -272,7 +272,7 @@ impl Calculator {
         parts: Parts,
         state: &State<'a>,
         formula: Formula,
-        id: Id,
+        id: (Id, bool),
         stay: bool,
     ) -> Result<Prepared<'a>> {
         let Bands { aqsn, aqsm, aqsm_local, e, .. } = state.bands;
@@ -402,15 +402,16 @@ impl Placed<'_> {
         Ok(())
     }
 
-    /// The identity of a state's energies, occupations and limits, that of the last state if it has the same.
-    pub(super) fn id_of(&mut self, state: &State, formula: Formula) -> Id {
+    /// The identity of a state's energies, occupations and limits, that of the last state if it has the same, and whether
+    /// they are new.
+    pub(super) fn id_of(&mut self, state: &State, formula: Formula) -> (Id, bool) {
         let asked = [state.bands.e, state.bands.occ, state.omega];
         match &self.asked {
-            Some((last, of_last, id)) if *last == asked && *of_last == formula => *id,
-            _ => {
-                let id = Id::unique();
+            Some((last, of_last, id)) if *last == asked && *of_last == formula => (*id, false),
+            before => {
+                let (id, are_new) = (Id::unique(), before.is_some());
                 self.asked = Some((asked.map(<[f64]>::to_vec), formula, id));
-                id
+                (id, are_new)
             }
         }
     }
@@ -461,13 +462,13 @@ impl Parts<'_> {
         state: &State,
         elements: Option<HostElements>,
         formula: Formula,
-        id: Id,
+        (id, are_new): (Id, bool),
     ) -> Result<Problem> {
         let header = self.header_of(state, formula)?;
         let occ = state.bands.occ.to_vec();
         let problem_of = |bands: Result<problem::CheckedBands>, aqsm_local| -> Result<Problem> {
             let bands = bands?.with_occupations(occ)?;
-            self.pairs.problem(NAME, bands.at(id), aqsm_local)
+            self.pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
         };
         let Some((aqsn, aqsm, local)) = elements else {
             return problem_of(problem::CheckedBands::elsewhere(header), None);

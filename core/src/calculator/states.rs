@@ -82,11 +82,11 @@ struct Asked<'c> {
     calculator: &'c Calculator,
     states: &'c [State<'c>],
     formula: Formula,
-    ids: Vec<Option<Id>>,
+    ids: Vec<Option<(Id, bool)>>,
 }
 
 impl Asked<'_> {
-    fn id(&self, number: usize) -> Id {
+    fn id(&self, number: usize) -> (Id, bool) {
         self.ids[number].expect("it has bands, columns and G")
     }
 

@@ -121,8 +121,8 @@ pub static SERIES: &[Series] = &[
 ///
 /// On an H100 moments of sorted pairs are faster than terms from five energies on, for si214 and si214-complex
 /// (docs/many-energies.md); with real poles from four on if the cutoff may act in a quarter of the bands. On a CPU the
-/// least of these times decides, in tenths of a term of cpu:paired: what each pair takes by itself and in
-/// lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
+/// least of these times decides, in tenths of a term of cpu:paired: what each pair takes by itself and, unless they are
+/// kept, in lists of pairs, as measured on two cores with AVX-512 (docs/cpu.md). For a few energies cpu:static gains on cpu:paired with bands: nothing for 96, a tenth for 192, a fifth from 256 on. With
 /// complex poles, of which none is static, it takes as long for 800 bands, and longer for few.
 pub fn best_for(back_end: BackEnd, problem: Outline) -> Version {
     if problem.poles == Poles::Windowed {
@@ -150,12 +150,13 @@ fn fastest_on_cpu(
     let Extents { nbands, nw, .. } = problem.extents;
     let [terms, chunks] = [nbands.saturating_mul(nw), nbands.div_ceil(CHUNK)].map(|of| of as u64);
     let batches = few.energies(problem).count() as u64;
+    let once = |lists: u64| if problem.lists_once { lists } else { 0 };
     let is_complex = usize::from(problem.poles != Poles::Real);
-    let [of_lists, of_sorting] = [[850, 3400], [1300, 4700]][is_complex];
+    let [of_lists, of_sorting] = [[450, 3000], [1300, 4700]][is_complex];
     let times = [
         (found("cpu:simd"), 84 * terms),
-        (few, of_terms[is_complex] * terms + of_lists * batches),
-        (many, of_chunks[is_complex] * chunks + of_sorting),
+        (few, of_terms[is_complex] * terms + (400 + once(of_lists)) * batches),
+        (many, of_chunks[is_complex] * chunks + once(of_sorting)),
     ];
     times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }

@@ -136,7 +136,7 @@ struct SlabArrays {
     /// Matrix elements of G′ with bands fastest.
     aqsm: Option<Vec<Complex64>>,
     /// At a batch, for kernels that take these poles.
-    fallback: Option<((Id, Range<usize>), Poles, FallbackPairs)>,
+    fallback: Option<((Id, Range<usize>), Poles, Arc<FallbackPairs>)>,
     /// The mask of the heavy pairs there, and the bound of the others.
     heavy: Option<(Vec<u32>, f64)>,
     /// For Σ alone or not.
@@ -262,7 +262,7 @@ impl CpuWorker<'_> {
                 vcoul_loc: slab.vcoul_loc(),
             },
             plan: fallback.map(|(_, _, fallback)| {
-                let FallbackPairs { mask, pairs, begins, .. } = fallback;
+                let FallbackPairs { mask, pairs, begins, .. } = &**fallback;
                 (
                     PlanSlices {
                         order: plan.order(),
@@ -318,7 +318,7 @@ impl CpuWorker<'_> {
         }
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {
-            made.fallback = Some((batch.id(), poles, problem.fallback(slab, batch, poles)));
+            made.fallback = Some((batch.id(), poles, problem.fallback_kept(slab, batch, poles)));
             made.heavy = None;
         }
         if let Some((.., fallback)) = made.fallback.as_ref().filter(|_| cpu.is_single)

@@ -516,7 +516,7 @@ pub fn band_panels(problem: &Problem) -> cpu::BandPanels {
 
 /// A slab for kernels of sorted pairs.
 pub struct SortedSlab {
-    cells: SortedCells,
+    cells: Arc<SortedCells>,
     aqsm: cpu::BandPanels,
 }
 
@@ -524,8 +524,7 @@ impl SortedSlab {
     pub fn new(problem: &Problem, slab: SlabView, is_sigma_alone: bool) -> Result<SortedSlab> {
         let columns: Vec<_> = slab.aqsm_local().columns().collect();
         let aqsm = cpu::BandPanels::from_columns(&columns, slab.len());
-        let cells = SortedCells::for_slab(problem, slab, Evaluator::Cpu, is_sigma_alone)?;
-        Ok(SortedSlab { cells, aqsm })
+        Ok(SortedSlab { cells: problem.cells_kept(slab, is_sigma_alone)?, aqsm })
     }
 
     /// With [`band_panels`] of the same problem.

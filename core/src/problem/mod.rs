@@ -16,7 +16,7 @@ pub mod synthesis;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::kernel::{Kernel, Precision};
@@ -167,11 +167,32 @@ pub struct Problem {
     /// The igp in memory: all, or this process's, which may be none.
     slab: Option<Slab>,
     source: Option<Streamed>,
-    /// Of a placed screening.
-    by_size: Option<Arc<SortedOnce>>,
+    kept: Option<Arc<Kept>>,
+    lists_once: bool,
     /// See [`Problem::with_tolerance`].
     tolerance: f64,
 }
+
+/// What is made of a placed screening's pairs, for the next call.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The poles sorted by size, for energies that change from call to call.
+    by_size: SortedOnce,
+    /// What CPUs read at the energies of the last call.
+    made: Mutex<Made>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Made {
+    /// The identity of the energies.
+    of: Option<Id>,
+    fallback: Vec<(Range<usize>, Poles, Arc<FallbackPairs>)>,
+    /// To sum both parts, and Σ alone.
+    cells: [Option<Arc<SortedCells>>; 2],
+}
+
+/// As many batches of energies keep their fallback pairs.
+const KEPT_BATCHES: usize = 4;
 
 #[derive(Clone, Debug)]
 struct Streamed {
@@ -263,7 +284,8 @@ impl Problem {
             stored: None,
             slab: None,
             source: None,
-            by_size: None,
+            kept: None,
+            lists_once: false,
             tolerance: heavy::TOLERANCE,
         })
     }
@@ -414,9 +436,50 @@ impl Problem {
         found.with_heavy(&self.bands, slab, batch, tolerance, heavy::LOST_ON_GPU)
     }
 
+    /// [`Problem::fallback`] for a CPU, kept if the screening is placed.
+    pub fn fallback_kept(&self, slab: SlabView, batch: &Batch, takes: Poles) -> Arc<FallbackPairs> {
+        let find = || Arc::new(self.fallback(slab, batch, takes));
+        let Some(kept) = self.kept(slab).filter(|_| takes != Poles::Unread) else { return find() };
+        let mut made = self.made(kept);
+        let is_of = |(energies, of, _): &&(_, _, _)| (energies, *of) == (&batch.energies(), takes);
+        if let Some((.., found)) = made.fallback.iter().find(is_of) {
+            return found.clone();
+        }
+        let found = find();
+        if made.fallback.len() < KEPT_BATCHES {
+            made.fallback.push((batch.energies(), takes, found.clone()));
+        }
+        found
+    }
+
+    /// The pairs of a slab sorted by their poles for a CPU, kept if the screening is placed.
+    pub fn cells_kept(&self, slab: SlabView, is_sigma_alone: bool) -> Result<Arc<SortedCells>> {
+        let sort =
+            || SortedCells::for_slab(self, slab, Evaluator::Cpu, is_sigma_alone).map(Arc::new);
+        let Some(kept) = self.kept(slab) else { return sort() };
+        let cells = &mut self.made(kept).cells[usize::from(is_sigma_alone)];
+        if cells.is_none() {
+            *cells = Some(sort()?);
+        }
+        Ok(cells.clone().expect("made above"))
+    }
+
+    /// What is made at the energies of this problem; that of others is dropped.
+    fn made<'k>(&self, kept: &'k Kept) -> MutexGuard<'k, Made> {
+        let mut made = kept.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.of != Some(self.bands.id()) {
+            *made = Made { of: Some(self.bands.id()), ..Made::default() };
+        }
+        made
+    }
+
+    fn kept(&self, slab: SlabView) -> Option<&Kept> {
+        let kept_id = self.slab.as_ref()?.view().pairs_id();
+        self.kept.as_deref().filter(|_| kept_id == slab.pairs_id())
+    }
+
     fn sorted_poles(&self, slab: SlabView) -> Option<&BySize> {
-        let is_placed = self.slab.as_ref()?.view().pairs_id() == slab.pairs_id();
-        self.by_size.as_ref().filter(|_| is_placed)?.sorted(slab)
+        self.kept(slab)?.by_size.sorted(slab)
     }
 
     pub fn start(&self) -> &Sums {
@@ -432,7 +495,7 @@ impl Problem {
         let is_cut =
             |n: &usize| self.occ()[*n] != 0.0 && self.energies(*n).iter().any(|w| *w < 0.0);
         let cut_bands = (0..extents.nbands).filter(is_cut).count();
-        Outline { extents, cut_bands, poles: self.poles, keeps_order }
+        Outline { extents, cut_bands, poles: self.poles, keeps_order, lists_once: self.lists_once }
     }
 }
 
@@ -454,6 +517,8 @@ pub struct Outline {
     pub poles: Poles,
     /// Whether the plan's order of bands is the problem's.
     pub keeps_order: bool,
+    /// Whether lists of pairs are made for one calculation only.
+    pub lists_once: bool,
 }
 
 /// How many slabs of `igp` numbers each, at least one, `ngpown` are.
@@ -517,7 +582,7 @@ pub struct CheckedPairs {
     /// False if some `eps` were below 1e-120, which is replaced by zero.
     pub are_as_given: bool,
     /// None if they are for one call.
-    by_size: Option<Arc<SortedOnce>>,
+    kept: Option<Arc<Kept>>,
 }
 
 impl CheckedPairs {
@@ -535,8 +600,8 @@ impl CheckedPairs {
         let are_as_given = !range::check_factors(&EPS, &mut eps, pair)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
-        let (id, by_size) = (Id::unique(), Some(Arc::default()));
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, by_size })
+        let (id, kept) = (Id::unique(), Some(Arc::default()));
+        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
     }
 
     /// These with the broadening η in eV of the time-ordered formula.
@@ -547,13 +612,13 @@ impl CheckedPairs {
         range::broaden(&mut wtilde, &mut eps, eta)?;
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (id, wtilde, eps) = (Id::unique(), Arc::new(wtilde), Arc::new(eps));
-        let by_size = self.by_size.as_ref().map(|_| Arc::default());
-        Ok(CheckedPairs { id, wtilde, eps, poles, care, by_size, ..self.clone() })
+        let kept = self.kept.as_ref().map(|_| Arc::default());
+        Ok(CheckedPairs { id, wtilde, eps, poles, care, kept, ..self.clone() })
     }
 
     /// For one call: nothing is kept of them.
     pub fn once(&mut self) {
-        self.by_size = None;
+        self.kept = None;
     }
 
     /// `wtilde` and `eps`.
@@ -567,17 +632,19 @@ impl CheckedPairs {
     }
 
     /// The problem of these with bands of the same screening and `aqsm_local(ngpown, nbands)`; none if that is elsewhere,
-    /// as [`CheckedBands::elsewhere`] has it. Poles are copied if some are next to real at an energy.
+    /// as [`CheckedBands::elsewhere`] has it. Poles are copied if some are next to real at an energy. `are_new`: the energies
+    /// are not those of the last call.
     pub fn problem(
         &self,
         name: &str,
-        bands: CheckedBands,
+        (bands, are_new): (CheckedBands, bool),
         aqsm_local: Option<ComplexMatrix>,
     ) -> Result<Problem> {
         let slab = self.slab(&bands, aqsm_local)?;
-        let by_size = self.by_size.clone().filter(|_| self.are_of(slab.view()));
+        let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
         let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles)?;
-        Ok(Problem { slab: Some(slab), by_size, ..problem })
+        let lists_once = are_new || kept.is_none();
+        Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
     }
 
     fn slab(&self, bands: &CheckedBands, aqsm_local: Option<ComplexMatrix>) -> Result<Slab> {

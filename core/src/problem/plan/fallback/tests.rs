@@ -42,7 +42,7 @@ fn poles_are_sorted_once() {
     for shift in [0.0, 0.3] {
         let wx = made.wx().iter().map(|w| w + shift).collect();
         let bands = made.bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
-        let problem = pairs.problem("demo", bands, None).unwrap();
+        let problem = pairs.problem("demo", (bands, false), None).unwrap();
         let (batch, slab) = (problem.batches(3).first(), problem.slab());
         let by_plan = |slab, poles| batch.plan.fallback(slab, poles, None);
         assert_eq!(problem.fallback(slab, &batch, Poles::Real), by_plan(slab, Poles::Real));
