@@ -379,5 +379,24 @@ impl FallbackPairs {
 
 /// Calls `work`, which is `#[inline(always)]`, compiled for the widest vectors of the CPU.
 pub(crate) fn widest<R>(work: impl FnOnce() -> R) -> R {
-    fearless_simd::dispatch!(fearless_simd::Level::new(), simd => fearless_simd::Simd::vectorize(simd, work))
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx2(work) };
+        }
+    }
+    work()
 }
