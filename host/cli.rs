@@ -111,11 +111,11 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Versions and built-in systems
     List,
-    /// Device, driver, and registers and occupancy of each kernel
+    /// Device, driver and program
     Info(InfoArgs),
-    /// Times next to the published V100 figures
+    /// Times and speed-ups of a record
     Table(TableArgs),
-    /// Why a version is faster or slower than the one before it
+    /// What a version changes, and what bounds it
     Explain(ExplainArgs),
     /// Hardware counters with Nsight Compute
     Profile(ProfileArgs),
@@ -512,10 +512,6 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=SEEDS), default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
-    /// Energies in eV relative to the state's energy: -10:10:501, or a single one
-    #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
-    pub energies: Option<Even>,
-
     /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -568,10 +564,6 @@ pub struct ExplainArgs {
     /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/ if it exists, or else the archived profiles in this program]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
-
-    /// Write the explanation as JSON (- for standard output)
-    #[arg(short, long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
 #[derive(Args)]

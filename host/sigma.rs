@@ -11,8 +11,8 @@ use crate::ranks::Ranks;
 use crate::record::run::{Sigma, SigmaRow, UNIT};
 use crate::reference::Verification;
 use crate::run::{measured, reported};
-use crate::summary::{reference, reservations, system};
-use crate::terminal::{TextTable, ms, or_dash, outcome};
+use crate::summary::{reference, reservations, sigma_table, system};
+use crate::terminal::{ms, outcome};
 
 pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let run_args = args.run();
@@ -38,7 +38,7 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
 
 /// The system, the outcome, and a row for each energy.
 pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
-    let Sigma { run, result, rows } = sigma;
+    let Sigma { run, result, .. } = sigma;
     let (device, verification) = (&run.head.device, &result.verification);
     writeln!(to, "{}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
@@ -56,7 +56,7 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
         (None, _) => "median of several calculations with the data in place",
     };
     writeln!(to, "{} ms: {what}", ms(result.times.median))?;
-    energies(rows, run.system.energy(), result.is_sigma_alone()).print(to)?;
+    sigma_table(sigma).print(to)?;
     match result.is_sigma_alone() {
         true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}")?,
         false => {
@@ -72,37 +72,12 @@ pub fn text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
             "in a sample: the sums of {igp} of {all} columns are off by {lost:.1e} {UNIT}"
         )?;
     }
-    let broken = sigma.broken();
-    if !broken.is_empty() {
-        let (count, all, first) = (broken.len(), rows.len(), broken[0]);
-        writeln!(to, "no number at {count} of {all} energies, the first at {first:+} eV")?;
-    }
     Ok(())
 }
 
 fn compared(verification: &Verification) -> String {
     let error = verification.max_rel_error.map(|error| format!(", error {error:.1e}"));
     format!("{}{}", outcome(verification.outcome), error.unwrap_or_default())
-}
-
-fn energies(rows: &[SigmaRow], energy: &str, is_alone: bool) -> TextTable {
-    let number = |part: f64| format!("{part:+.6e}");
-    let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));
-    TextTable::new(
-        &[
-            (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
-            ("Re Σ", &|row| number(row.total().re)),
-            ("Im Σ", &|row| number(row.total().im)),
-            ("Re dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.re)))),
-            ("Im dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.im)))),
-            ("Re SX", &|row| of_part(row.sx.re)),
-            ("Im SX", &|row| of_part(row.sx.im)),
-            ("Re CH", &|row| of_part(row.ch.re)),
-            ("Im CH", &|row| of_part(row.ch.im)),
-        ],
-        rows,
-    )
-    .filled()
 }
 
 /// A row for each energy, every number to the last bit; of Σ alone without its parts.

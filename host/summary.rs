@@ -7,11 +7,10 @@ use std::time::Duration;
 use indicatif::HumanDuration;
 
 use crate::catalogue;
-use crate::engine::WorkerStats;
 use crate::problem::synthesis::SYSTEMS;
 use crate::record::run::{
-    LoadBalance, Measurement, Partition, RunRecord, Sigma, SystemInfo, UNIT, WorkerPlace,
-    by_series, differ, over_baseline,
+    Measurement, Partition, RunRecord, Sigma, SigmaRow, SystemInfo, UNIT, WorkerPlace, by_series,
+    differ, over_baseline,
 };
 use crate::reference::{Outcome, ReferenceSource, RelativeTo, Undecided, Verification};
 use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
@@ -70,6 +69,8 @@ pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
     if workers.len() > 1 { workers.iter().map(line).collect() } else { Vec::new() }
 }
 
+pub const NOISE: &str = "≈ not significantly different from the row above";
+
 /// A row for each result; speed-ups are over the baseline if it ran and passed.
 pub fn results_table(results: &[Measurement]) -> TextTable {
     let (baseline, over) = over_baseline(results);
@@ -119,16 +120,11 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             writeln!(to, "in a sample: error of the sums of {igp} of {all} columns, by FP64")?;
         }
         if has_noise {
-            writeln!(to, "≈ not significantly different from the row above")?;
+            writeln!(to, "{NOISE}")?;
         }
     }
     if let Some(partition) = &run.partition {
         writeln!(to, "{}", self::partition(partition))?;
-        for result in &run.results {
-            let Some(load) = &result.load_balance else { continue };
-            writeln!(to, "{}:", result.version)?;
-            load_balance(to, partition, load)?;
-        }
     }
     let fastest = run.fastest();
     if let Some(fastest) = fastest.filter(|_| run.results.len() > 1) {
@@ -141,7 +137,6 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         let what = "--precision single sums Σ in FP32, with a bound on the error";
         writeln!(to, "FP64 runs at 1/{ratio} of FP32 on this GPU: {what}.")?;
     }
-    power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
     if let Some(count) = run.system.sample_of {
         return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);
     }
@@ -151,23 +146,7 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
         } else {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
-            let energy = run.system.energy();
-            let is_alone = sigma.result.is_sigma_alone();
-            let has_derivative = sigma.result.derivative.is_some();
-            let names = match is_alone {
-                true if has_derivative => &["Σ", "dΣ/dω, per eV"][..],
-                true => &["Σ"],
-                false => &["SX − X", "CH"],
-            };
-            let names = names.iter().map(|name| format!("  {name:^28}")).collect::<String>();
-            writeln!(to, "{energy:>12}{names}")?;
-            for row in &sigma.rows {
-                let both = [row.sx, row.ch];
-                let parts = both[usize::from(is_alone)..].iter().chain(&row.derivative);
-                let parts =
-                    parts.map(|z| format!("  {:>28}", format!("{:+.6e} {:+.6e}i", z.re, z.im)));
-                writeln!(to, "{:>12}{}", shown(&row.shown_ev), parts.collect::<String>())?;
-            }
+            sigma_table(&sigma).print(to)?;
         }
     }
     let (id, name) = (&fastest.version, &run.system.name);
@@ -176,6 +155,28 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         to,
         "\nNext: gpp explain {id} (what it changes), gpp sigma {of} {name} --energies=-10:10:101 --plot sigma.svg (Σ(ω)), --json run.json (all numbers)"
     )
+}
+
+/// Σ and its parts at each energy.
+pub fn sigma_table(sigma: &Sigma) -> TextTable {
+    let (energy, is_alone) = (sigma.run.system.energy(), sigma.result.is_sigma_alone());
+    let number = |part: f64| format!("{part:+.6e}");
+    let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));
+    TextTable::new(
+        &[
+            (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
+            ("Re Σ", &|row| number(row.total().re)),
+            ("Im Σ", &|row| number(row.total().im)),
+            ("Re dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.re)))),
+            ("Im dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.im)))),
+            ("Re SX", &|row| of_part(row.sx.re)),
+            ("Im SX", &|row| of_part(row.sx.im)),
+            ("Re CH", &|row| of_part(row.ch.re)),
+            ("Im CH", &|row| of_part(row.ch.im)),
+        ],
+        &sigma.rows,
+    )
+    .filled()
 }
 
 /// What emulates all G′, so many times as many as in the sample, and what computes without emulating.
@@ -188,7 +189,7 @@ fn sampled(to: &mut dyn Write, times: f64, results: &[Measurement]) -> io::Resul
     writeln!(to, "The CPU's own versions: the same command without --version")
 }
 
-fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
+pub fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     let Measurement { version: id, times, .. } = fastest;
     if fastest.emulated {
         return "These versions were emulated on a CPU: their times say nothing about a GPU."
@@ -228,32 +229,6 @@ pub fn partition(partition: &Partition) -> String {
         plural(workers.len()),
         plural(*ranks)
     )
-}
-
-fn load_balance(to: &mut dyn Write, partition: &Partition, load: &LoadBalance) -> io::Result<()> {
-    type Row<'a> = (&'a WorkerPlace, &'a WorkerStats);
-    let seconds = |seconds: f64| if seconds > 0.0 { ms(seconds) } else { "–".into() };
-    TextTable::new(
-        &[
-            ("worker", &|(place, _): &Row| {
-                worker(place, partition.ranks == 1, place.device.id.clone())
-            }),
-            ("G′", &|(_, stats)| stats.igp.to_string()),
-            ("kernels [ms]", &|(_, stats)| seconds(stats.kernels_s)),
-            ("uploads [ms]", &|(_, stats)| seconds(stats.uploads_s)),
-            ("source [ms]", &|(_, stats)| seconds(stats.source_s)),
-            ("busy [ms]", &|(_, stats)| seconds(stats.busy_s)),
-        ],
-        partition.workers.iter().zip(&load.workers),
-    )
-    .filled()
-    .print(to)?;
-    if let Some(imbalance) = load.imbalance.filter(|_| load.workers.len() > 1) {
-        let percent = 100.0 * imbalance;
-        writeln!(to, "imbalance {percent:.1} %: longest busy time over the average")?;
-    }
-    let first = load.first_s.map(ms);
-    first.map_or(Ok(()), |ms| writeln!(to, "first calculation, with all uploads: {ms} ms"))
 }
 
 /// A device, and whose it is if there are several ranks.
@@ -366,26 +341,4 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
         format!("{}: {}{text}.", ids.join(", "), outcome(Outcome::Passed))
     });
     [line + "."].into_iter().chain(open).collect()
-}
-
-/// Share of the clock from which on a loss is reported.
-const LOSS: f64 = 0.01;
-
-pub fn power(results: &[Measurement]) -> Option<String> {
-    let lost = |result: &Measurement| result.clock_and_power.as_ref()?.clock_lost();
-    let known: Vec<(&Measurement, f64)> =
-        results.iter().filter_map(|result| Some((result, lost(result)?))).collect();
-    let (most, share) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let count = known.iter().filter(|(_, share)| *share >= LOSS).count();
-    let watts = most.clock_and_power.as_ref().and_then(|state| state.power_limit_w);
-    let limit = watts.map_or("power limit".into(), |watts| format!("{watts:.0} W power limit"));
-    Some(match count {
-        0 => format!("The {limit} did not lower any clock by 1 % or more."),
-        _ => format!(
-            "The {limit} lowered the clock of {count} of {} versions by 1 % or more, most for {} ({:.0} %).",
-            known.len(),
-            most.version,
-            100.0 * share
-        ),
-    })
 }

@@ -1,8 +1,8 @@
-//! `gpp table`: times and speed-ups next to the published ones.
+//! `gpp table`: times and speed-ups of a record.
 
 use std::io::{self, Write};
 
-use crate::catalogue::{self, find, series_of};
+use crate::catalogue::find;
 use crate::chart::{Bars, write_svg};
 use crate::cli::TableArgs;
 use crate::error::invalid;
@@ -13,6 +13,7 @@ use crate::record::run::{
     Measurement, Offdiag, OffdiagResult, RunRecord, by_series, differ, over_baseline,
 };
 use crate::record::{self, ClockAndPower};
+use crate::summary::NOISE;
 use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
@@ -53,35 +54,6 @@ pub fn bars_of_matrices(run: &Offdiag) -> Bars {
     Bars { title, bars: run.results.iter().filter_map(bar).collect() }
 }
 
-/// What was published of a version, measured on one V100.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Published {
-    pub time_s: Option<f64>,
-    pub tflops: Option<f64>,
-}
-
-/// Table I of the paper, or the tables of the talk (NERSC, February 2020) and of the blog, which do not name their
-/// system, but have times like those of si214. An empty field was not published.
-pub fn published(version: &str, system: &str) -> Option<Published> {
-    let id = version.split_once(':').map_or(version, |(_, id)| id);
-    let table = match (series_of(version)?.id, system) {
-        ("paper", "si214" | "si510") => include_str!("../data/published/table1.csv"),
-        ("talk", "si214") => include_str!("../data/published/talk.csv"),
-        ("blog", "si214") => include_str!("../data/published/blog.csv"),
-        _ => return None,
-    };
-    let mut reader = csv::Reader::from_reader(table.as_bytes());
-    let headings = reader.headers().expect("data/published is checked by a test").clone();
-    let row = reader.records().flatten().find(|row| row[0].eq_ignore_ascii_case(id))?;
-    let number = |name: &str| {
-        let column = headings.iter().position(|heading| heading == name)?;
-        row[column].parse().ok()
-    };
-    // Table I has two systems.
-    let of_system = |name: &str| number(name).or_else(|| number(&format!("{system}_{name}")));
-    Some(Published { time_s: of_system("time_s"), tflops: of_system("tflops") })
-}
-
 /// Versions of one series on one system and device.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -97,22 +69,8 @@ pub struct Section {
 pub struct TableRow {
     pub result: Measurement,
     pub over_baseline: Option<f64>,
-    pub published: Published,
-    pub published_over_baseline: Option<f64>,
-    /// Whether it is faster than the version before here and slower there, or the other way round.
-    pub order_differs: bool,
-    /// Whether its time differs significantly from that of the version before; `None` for few samples.
-    pub step: Option<bool>,
-}
-
-impl TableRow {
-    pub fn is_noise(&self) -> bool {
-        self.step == Some(false)
-    }
-
-    pub fn clock_lost(&self) -> Option<f64> {
-        self.result.clock_and_power.as_ref().and_then(ClockAndPower::clock_lost)
-    }
+    /// Whether its time does not differ significantly from that of the row above.
+    pub is_noise: bool,
 }
 
 /// A section for each series of a run; `from` ends the titles.
@@ -130,28 +88,9 @@ pub fn sections(run: &RunRecord, from: &str) -> Vec<Section> {
             if !result.passed() {
                 continue;
             }
-            let published = published(&result.version, system).unwrap_or_default();
-            let ids = rows.iter().map(|row| row.result.version.as_str());
-            let before = catalogue::nearest_before(&result.version, ids);
-            let before = rows.iter().find(|row| Some(row.result.version.as_str()) == before);
-            let order_differs = before.is_some_and(|before| {
-                let there = published.time_s.zip(before.published.time_s);
-                let is_faster = result.times.median < before.result.times.median;
-                there.is_some_and(|(now, before)| (now < before) != is_faster)
-            });
-            let step = before.and_then(|before| differ(&before.result.times, &result.times));
-            let there = |id: &str| self::published(id, system)?.time_s;
-            let base = catalogue::baseline(&result.version).and_then(there);
-            let published_over_baseline =
-                base.zip(published.time_s).map(|(base, time)| base / time);
-            rows.push(TableRow {
-                result,
-                over_baseline,
-                published,
-                published_over_baseline,
-                order_differs,
-                step,
-            });
+            let above = rows.last().map(|above| &above.result.times);
+            let is_noise = above.is_some_and(|above| differ(above, &result.times) == Some(false));
+            rows.push(TableRow { result, over_baseline, is_noise });
         }
         let title = format!("{system} on {}: {}{emulated}{from}", device.id, device.name);
         Section { series, title, baseline, rows, left_out }
@@ -171,10 +110,8 @@ pub fn cells(section: &Section) -> TextTable {
     let over = format!("over {}", section.baseline);
     TextTable::new(
         &[
-            ("version", &|row: &&TableRow| match row {
-                row if row.is_noise() => format!("{} ≈", row.result.version),
-                row if row.order_differs => format!("{} *", row.result.version),
-                row => row.result.version.clone(),
+            ("version", &|row: &&TableRow| {
+                row.result.version.clone() + if row.is_noise { " ≈" } else { "" }
             }),
             ("what it changes", &|row| match section.series {
                 "paper" => "–".into(),
@@ -183,15 +120,14 @@ pub fn cells(section: &Section) -> TextTable {
             ("time [ms]", &|row| ms(row.result.times.median)),
             (&over, &|row| times(row.over_baseline)),
             ("TFLOP/s", &|row| or_dash(row.result.tflops.map(digits))),
-            ("V100 time [ms]", &|row| fixed(row.published.time_s.map(|time| time * 1e3), 0)),
-            (&format!("V100 {over}"), &|row| times(row.published_over_baseline)),
-            ("V100 TFLOP/s", &|row| fixed(row.published.tflops, 2)),
             ("spread", &|row| {
                 let times = &row.result.times;
                 percent(times.sigma().map(|sigma| sigma / times.median))
             }),
             ("clock [MHz]", &|row| fixed(row.result.sm_mhz(), 0)),
-            ("clock lost", &|row| percent(row.clock_lost())),
+            ("clock lost", &|row| {
+                percent(row.result.clock_and_power.as_ref().and_then(ClockAndPower::clock_lost))
+            }),
             ("energy [J]", &|row| or_dash(row.result.energy_j.map(digits))),
             ("warps/SM", &|row| or_dash(row.result.warps_per_sm)),
             ("registers", &|row| or_dash(row.result.registers)),
@@ -201,21 +137,6 @@ pub fn cells(section: &Section) -> TextTable {
     .filled()
 }
 
-pub fn notes(section: &Section) -> Vec<&'static str> {
-    let rows = &section.rows;
-    let is_published = section.series != "paper"
-        && rows.iter().any(|row| row.published.tflops.or(row.published.time_s).is_some());
-    let notes = [
-        (rows.iter().any(TableRow::is_noise), "≈ not significantly different from the row above"),
-        (
-            rows.iter().any(|row| row.order_differs && !row.is_noise()),
-            "* faster than the row above on one of the two GPUs, slower on the other",
-        ),
-        (is_published, "V100: as published, without the name of the system"),
-    ];
-    notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
-}
-
 fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     for section in sections {
         let series = Some(section.series).filter(|series| *series != "paper");
@@ -223,17 +144,16 @@ fn text(to: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
         writeln!(to, "{series}{}", section.title)?;
         cells(section).print(to)?;
         section.left_out.iter().try_for_each(|what| writeln!(to, "left out: {what}"))?;
-        notes(section).iter().try_for_each(|note| writeln!(to, "{note}"))?;
+        if section.rows.iter().any(|row| row.is_noise) {
+            writeln!(to, "{NOISE}")?;
+        }
     }
-    let rows = || sections.iter().flat_map(|section| &section.rows);
-    if rows().any(|row| row.result.tflops.is_some()) {
+    let mut rows = sections.iter().flat_map(|section| &section.rows);
+    if rows.any(|row| row.result.tflops.is_some()) {
         writeln!(
             to,
             "FLOP/s by hardware counters of these kernels for si214; – means not counted"
         )?;
-    }
-    if rows().all(|row| row.published == Published::default()) {
-        writeln!(to, "Nothing is published of these versions and this system.")?;
     }
     Ok(())
 }

@@ -361,10 +361,6 @@ impl SigmaRow {
         let (SigmaRow { sx, ch, .. }, total) = (self, self.total());
         [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
     }
-
-    fn is_finite(&self) -> bool {
-        self.parts().into_iter().all(f64::is_finite)
-    }
 }
 
 impl<'a> Sigma<'a> {
@@ -381,11 +377,6 @@ impl<'a> Sigma<'a> {
         };
         let sums = run.system.energies_ev.iter().zip(&result.sums.asx).zip(&result.sums.ach);
         Some(Sigma { run, result, rows: sums.enumerate().map(row).collect() })
-    }
-
-    /// The energies, as they are shown, at which a part is NaN or infinite.
-    pub fn broken(&self) -> Vec<f64> {
-        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.shown_ev).collect()
     }
 }
 
