@@ -404,24 +404,11 @@ impl SigmaArgs {
 Examples:
   gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
   gpp offdiag -s demo --bands 17:32 --npy S          bands 17 to 32
-  gpp offdiag -i file.dat --elements A.npy --npy S   your own A; writes S.sx.npy and S.ch.npy
-  gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
-    /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128, all of an --elements file]
+    /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128]
     #[arg(long, value_name = "N|FROM:TO", value_parser = bands, allow_hyphen_values = true)]
     pub bands: Option<Range<usize>>,
-
-    /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
-    #[arg(long, value_name = "FILE.npy", requires = "input", conflicts_with = "system")]
-    pub elements: Option<PathBuf>,
-
-    /// Sum at the bands' own energies, for QSGW
-    ///
-    /// Σ_lm(E_l), Σ_lm(E_m) and the Hermitian part of their mean. Band l has the energy of the
-    /// problem's band n of the same number, so both must belong to one k-point.
-    #[arg(long, conflicts_with = "energies")]
-    pub qsgw: bool,
 
     /// Sum Σ only, not SX and CH: up to a third fewer products
     #[arg(long)]
@@ -442,8 +429,7 @@ pub struct OffdiagArgs {
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
     ///
-    /// With --sigma-alone, Σ is written to PREFIX.sigma.npy. With --qsgw, iw is 0 for E_l and 1 for E_m, and
-    /// PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
+    /// With --sigma-alone, Σ is written to PREFIX.sigma.npy.
     #[arg(long, value_name = "PREFIX")]
     pub npy: Option<PathBuf>,
 

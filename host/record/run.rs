@@ -386,8 +386,6 @@ pub struct Offdiag {
     #[serde(flatten)]
     pub head: Head,
     pub system: SystemInfo,
-    /// The file of matrix elements; null for a built-in system.
-    pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],
     /// Operations, 8 for a complex product and its addition, whatever is executed.
@@ -401,11 +399,8 @@ pub struct Offdiag {
     /// Whether `trace_ch` is that of Σ, and `trace_sx` zero.
     #[serde(default)]
     pub sigma_alone: bool,
-    /// Traces of the matrices, energy by energy; at the bands' energies that of rows, then that of columns.
+    /// Traces of the matrices, energy by energy.
     pub matrices: Vec<MatrixSummary>,
-    /// With `--qsgw`, the energies of the bands in eV above the state's.
-    #[serde(default)]
-    pub bands_above_state_ev: Option<Vec<f64>>,
 }
 
 impl JsonRecord for Offdiag {
@@ -464,8 +459,8 @@ impl OffdiagResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixSummary {
-    /// The energy in eV above the state's; null for that of each element's band l or m.
-    pub above_state_ev: Option<f64>,
+    /// The energy in eV above the state's.
+    pub above_state_ev: f64,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],
     pub trace_ch: [f64; 2],
