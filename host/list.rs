@@ -46,13 +46,13 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let input = ProblemInput::System(system, args.seed);
     let source = ProblemSource { input, energies: None, time_ordered: None };
     let problem = source.load(progress)?;
-    let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
+    let reference = reference::for_problem(&problem, progress)?.ok_or_else(|| {
         let what = format!(
             "has too many terms to evaluate reference values now; they are stored for seed {DEFAULT_SEED}"
         );
         invalid(problem.name(), what)
     })?;
-    input_file::write(&args.output, &problem, &sums, progress)?;
+    input_file::write(&args.output, &problem, &reference.sums, progress)?;
     Ok(true)
 }
 

@@ -68,7 +68,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         ..MatrixTask::new(&problem, &elements)
     };
     let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
-    let calculation = MatrixRun { session, task, repeat, verifies, progress };
+    let calculation = MatrixRun { session, task, bands: bands.clone(), repeat, verifies, progress };
     let (results, sums) = calculation.run_versions(&asked)?;
     ranks.barrier();
     let Some(sums) = sums else { return Ok(true) };
@@ -120,6 +120,7 @@ const BUSY: f64 = 0.9;
 struct MatrixRun<'a> {
     session: &'a Session<'a>,
     task: MatrixTask<'a>,
+    bands: Range<usize>,
     repeat: usize,
     verifies: bool,
     progress: Progress,
@@ -219,32 +220,16 @@ impl<'a> MatrixRun<'a> {
         Ok(Some((found.expect("at least one calculation"), result)))
     }
 
-    /// A digest of what the bits depend on, with some of the matrix elements.
+    /// A digest of what the bits depend on. Matrix elements are those of the problem's seed.
     fn digest(&self, version: Option<&'static MatrixVersion>) -> Result<String> {
-        let MatrixRun { session, task, .. } = *self;
-        let some = |count: usize| (0..SAMPLED).map(move |at| at * (count - 1) / (SAMPLED - 1));
-        let mut column = vec![Complex64::ZERO; task.problem.extents().ncouls];
-        let mut elements = Vec::new();
-        for l in some(task.bands()) {
-            for n in some(task.problem.extents().nbands) {
-                task.elements.column(l, n, &mut column);
-                elements.push(problem::hash(&column));
-            }
-        }
+        let MatrixRun { session, task, bands, .. } = self;
         let level = session.cpu().map(|cpu| cpu.level().to_string()).unwrap_or_default();
         let version = version.map(|version| version.id);
-        let settings = (task.bands(), task.sigma_alone, task.single, version, level);
-        let (problem, elements) = (problem::digest(task.problem)?, problem::hash(&elements));
-        Ok(format!(
-            "{problem} {elements} {settings:?} {} {}",
-            kind(session.first().info()),
-            record::program()
-        ))
+        let settings = (bands, task.sigma_alone, task.single, version, level);
+        let (problem, device) = (problem::digest(task.problem)?, kind(session.first().info()));
+        Ok(format!("{problem} {settings:?} {device} {}", record::program()))
     }
 }
-
-/// Columns of A in the digest: so many l and n.
-const SAMPLED: usize = 4;
 
 const DIGEST: &str =
     "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";

@@ -1,30 +1,71 @@
-//! `gpp`: versions run and verified.
+//! `gpp`: versions run and verified; `gpp sigma`: Σ(ω) of one.
 
+use std::io::{self, Write};
 use std::mem;
 use std::time::Duration;
 
-use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for};
-use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
+use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for, single};
+use crate::chart::write_svg;
+use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM, SigmaArgs};
 use crate::devices::Control;
 use crate::engine::Engine;
 use crate::error::{Result, invalid};
 use crate::kernels::plan::Poles;
 use crate::measure::{measure, window};
-use crate::output::{Progress, STOP, check_outputs, note, polling};
+use crate::output::{Progress, STOP, check_outputs, document, is_stdout, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
 use crate::ranks::{Ranks, require_same};
-use crate::record::run::{Measurement, RunRecord};
+use crate::record::run::{Measurement, RunRecord, Sigma, SigmaRow};
 use crate::record::{self, Repetition};
 use crate::reference::{self, Outcome, Reference, ReferenceSource};
 use crate::session::Session;
 use crate::setup::{self, ProblemSource, partition};
-use crate::summary::{device_lines, failure, run_text};
+use crate::summary::{device_lines, failure, run_text, sigma_text};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     check_outputs(args.output.json.iter().filter(|_| ranks.is_root()), &args.problem.input)?;
     let run = measured(args, ranks, |output, run| output.show(run, run_text))?;
     Ok(reported(&run.results, args.no_verify))
+}
+
+pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
+    let run_args = args.run();
+    let outputs = run_args.output.json.iter().chain(&args.csv).chain(&args.plot);
+    check_outputs(outputs.filter(|_| ranks.is_root()), &run_args.problem.input)?;
+    if let Some(name) = &run_args.version {
+        single("--version", name, BackEnd::Gpu)?;
+    }
+    let run = measured(&run_args, ranks, |output, run| {
+        let sigma = Sigma::from_run(run).expect("a run shows results");
+        let prints = args.csv.as_deref().is_some_and(is_stdout);
+        let output = OutputArgs { quiet: output.quiet || prints, ..output.clone() };
+        let shown = output.show(run, |to, _| sigma_text(to, &sigma));
+        // The files are written even if printing fails.
+        if let Some(path) = &args.csv {
+            document(path, |to| csv(to, &sigma))?;
+        }
+        args.plot.iter().try_for_each(|path| write_svg(path, &sigma))?;
+        shown
+    })?;
+    Ok(reported(&run.results, run_args.no_verify))
+}
+
+/// A row for each energy, every number to the last bit; of Σ alone without its parts.
+pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    let parts = ["re_sx", "im_sx", "re_ch", "im_ch", "re_sigma", "im_sigma"];
+    let first = if sigma.result.is_sigma_alone() { 4 } else { 0 };
+    let rates = sigma.result.derivative.iter().flat_map(|_| &["re_derivative", "im_derivative"]);
+    let head = ["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]);
+    csv.write_record(head.chain(rates))?;
+    let above = |row: &SigmaRow| sigma.run.system.state_ev.map(|_| row.shown_ev);
+    for row in &sigma.rows {
+        let rate = row.derivative.iter().flat_map(|z| [z.re, z.im]);
+        let parts: Vec<f64> = row.parts()[first..].iter().copied().chain(rate).collect();
+        csv.serialize((above(row), row.omega_ev, parts))?;
+    }
+    csv.flush()
 }
 
 /// Runs the versions of the arguments. `show` shows the results, also those before an error or an interrupt.

@@ -105,7 +105,8 @@ pub fn results_table(results: &[Measurement]) -> TextTable {
     .filled()
 }
 
-pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+/// The problem, the device, the results, and what they agree with.
+fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     let device = &run.head.device;
     let is_synthetic = run.head.provenance.seed.is_some();
     let synthetic = if is_synthetic { "; synthetic values" } else { "" };
@@ -137,10 +138,27 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         let what = "--precision single sums Σ in FP32, with a bound on the error";
         writeln!(to, "FP64 runs at 1/{ratio} of FP32 on this GPU: {what}.")?;
     }
+    Ok(())
+}
+
+/// A run of `gpp sigma`.
+pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
+    results_text(to, sigma.run)?;
+    sigma_table(sigma).print(to)?;
+    match sigma.result.is_sigma_alone() {
+        true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}"),
+        false => {
+            writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")
+        }
+    }
+}
+
+pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    results_text(to, run)?;
     if let Some(count) = run.system.sample_of {
         return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);
     }
-    let Some(fastest) = fastest else { return Ok(()) };
+    let Some(fastest) = run.fastest() else { return Ok(()) };
     if let Some(sigma) = Sigma::from_run(run) {
         if sigma.rows.len() > LISTED {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
@@ -158,7 +176,7 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 }
 
 /// Σ and its parts at each energy.
-pub fn sigma_table(sigma: &Sigma) -> TextTable {
+fn sigma_table(sigma: &Sigma) -> TextTable {
     let (energy, is_alone) = (sigma.run.system.energy(), sigma.result.is_sigma_alone());
     let number = |part: f64| format!("{part:+.6e}");
     let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));

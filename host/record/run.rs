@@ -314,19 +314,6 @@ pub struct WorkerPlace {
 pub struct LoadBalance {
     /// In the order of [`Partition::workers`].
     pub workers: Vec<WorkerStats>,
-    /// Longest busy time of a worker over the average, − 1.
-    pub imbalance: Option<f64>,
-    /// Seconds of the first calculation, with all uploads.
-    pub first_s: Option<f64>,
-}
-
-impl LoadBalance {
-    pub fn from_workers(workers: Vec<WorkerStats>, first_s: Option<f64>) -> LoadBalance {
-        let busy = || workers.iter().map(|share| share.busy_s);
-        let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
-        let over = longest * workers.len() as f64 / all - 1.0;
-        LoadBalance { imbalance: over.is_finite().then_some(over), workers, first_s }
-    }
 }
 
 /// Σ(ω): the sums of a version of a run, energy by energy.
