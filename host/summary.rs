@@ -144,7 +144,7 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 /// A run of `gpp sigma`.
 pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     results_text(to, sigma.run)?;
-    sigma_table(sigma).print(to)?;
+    sigma_table(sigma, true).print(to)?;
     match sigma.result.is_sigma_alone() {
         true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}"),
         false => {
@@ -164,7 +164,7 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
         } else {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
-            sigma_table(&sigma).print(to)?;
+            sigma_table(&sigma, false).print(to)?;
         }
     }
     let (id, name) = (&fastest.version, &run.system.name);
@@ -175,16 +175,17 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     )
 }
 
-/// Σ and its parts at each energy.
-fn sigma_table(sigma: &Sigma) -> TextTable {
+/// Σ, if it is asked for or summed alone, and its parts at each energy.
+fn sigma_table(sigma: &Sigma, with_total: bool) -> TextTable {
     let (energy, is_alone) = (sigma.run.system.energy(), sigma.result.is_sigma_alone());
     let number = |part: f64| format!("{part:+.6e}");
     let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));
+    let of_total = |part: f64| or_dash((with_total || is_alone).then(|| number(part)));
     TextTable::new(
         &[
             (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
-            ("Re Σ", &|row| number(row.total().re)),
-            ("Im Σ", &|row| number(row.total().im)),
+            ("Re Σ", &|row| of_total(row.total().re)),
+            ("Im Σ", &|row| of_total(row.total().im)),
             ("Re dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.re)))),
             ("Im dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.im)))),
             ("Re SX", &|row| of_part(row.sx.re)),
