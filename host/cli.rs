@@ -162,10 +162,6 @@ pub struct RunArgs {
     #[arg(long)]
     pub no_verify: bool,
 
-    /// On a CPU, emulate versions for GPUs on all G′, not on a sample that takes 10 s; `gpp sigma` always does
-    #[arg(long)]
-    pub emulate: bool,
-
     /// Sum only SX − X + CH: `best` is then the fastest version for that
     #[arg(long)]
     pub sigma_alone: bool,
@@ -392,8 +388,6 @@ impl SigmaArgs {
             version: run.version.or(Some(BEST.into())),
             repeat: run.repeat.or(Some(1)),
             warmup: run.warmup.or(Some(0)),
-            // Σ of a sample is none.
-            emulate: true,
             ..run
         }
     }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::time::Duration;
-
-use indicatif::HumanDuration;
 
 use crate::catalogue;
 use crate::problem::synthesis::SYSTEMS;
@@ -17,7 +14,6 @@ use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
-        (igp, _) if let Some(count) = s.sample_of => format!("a sample of {igp} of {count} G′"),
         (igp, 0) => format!("{igp} G′"),
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
@@ -155,9 +151,6 @@ pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
 
 pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     results_text(to, run)?;
-    if let Some(count) = run.system.sample_of {
-        return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);
-    }
     let Some(fastest) = run.fastest() else { return Ok(()) };
     if let Some(sigma) = Sigma::from_run(run) {
         if sigma.rows.len() > LISTED {
@@ -196,16 +189,6 @@ fn sigma_table(sigma: &Sigma, with_total: bool) -> TextTable {
         &sigma.rows,
     )
     .filled()
-}
-
-/// What emulates all G′, so many times as many as in the sample, and what computes without emulating.
-fn sampled(to: &mut dyn Write, times: f64, results: &[Measurement]) -> io::Result<()> {
-    let emulated = results.iter().filter(|result| result.emulated);
-    let seconds = emulated.flat_map(|result| &result.times.samples).sum::<f64>();
-    let estimate = HumanDuration(Duration::from_secs_f64(seconds * times));
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    writeln!(to, "All G′, in about {estimate}: gpp {command} --emulate")?;
-    writeln!(to, "The CPU's own versions: the same command without --version")
 }
 
 pub fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
@@ -272,7 +255,7 @@ pub fn reference(source: Option<ReferenceSource>) -> &'static str {
 pub fn failure(result: &Measurement) -> Option<String> {
     let (version, verification) = (&result.version, &result.verification);
     match verification.outcome {
-        Outcome::Passed | Outcome::Sampled => None,
+        Outcome::Passed => None,
         Outcome::NotVerified => Some(format!(
             "{version}: not verified: no reference values are stored, and the problem has too many terms to evaluate them now"
         )),
@@ -311,7 +294,7 @@ pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
 
 /// What a comparison that passed leaves open: nothing, or words to put after the outcome.
 pub fn reservations(verification: &Verification) -> String {
-    if !matches!(verification.outcome, Outcome::Passed | Outcome::Sampled) {
+    if verification.outcome != Outcome::Passed {
         return String::new();
     }
     let undecided = verification.undecided.map(|of| format!(", but {}", undecided(of)));
@@ -331,9 +314,6 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
         (passed, all) => format!("{passed} of {all} results agree"),
     };
     line += &format!(" with {}", reference(first.reference));
-    if first.outcome == Outcome::Sampled {
-        line += ", of the same G′";
-    }
     if let Some(energies) = &first.energies {
         line += &format!(" at {} energies", energies.len());
     }

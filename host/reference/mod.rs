@@ -270,8 +270,6 @@ const RANDOM: f64 = 8.0;
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Passed,
-    /// As passed, but of a sample of G′, [`crate::problem::Header::sampled`].
-    Sampled,
     Incorrect,
     #[default]
     NotVerified,
@@ -469,11 +467,7 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         Undecided::largest([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
     });
     Verification {
-        outcome: match passed {
-            true if problem.header().whole_ngpown() > problem.header().ngpown => Outcome::Sampled,
-            true => Outcome::Passed,
-            false => Outcome::Incorrect,
-        },
+        outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         max_rel_error: worst.as_ref().map(|_| largest).filter(|error| error.is_finite()),
         tolerance,
         relative_to,
