@@ -12,9 +12,9 @@ use crate::explain::{Card, CardRow, rows_table};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::{Measured, RUN};
 use crate::record::MemoryLevel;
-use crate::record::run::RunRecord;
-use crate::summary::{NOISE, agreement, fastest_line, system};
-use crate::table::{Section, bars, cells, sections};
+use crate::record::run::{RunRecord, by_series};
+use crate::summary::{NOISE, agreement, fastest_line, is_noise, results_table, system};
+use crate::table::bars;
 use crate::terminal::TextTable;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<bool> {
@@ -36,12 +36,11 @@ const PAPER: &str = "https://arxiv.org/abs/2008.11326";
 pub fn page(measured: &Measured) -> Result<String> {
     let run = measured.run.as_ref().expect("the page shows a run");
     let ceilings = measured.ceilings.as_ref().expect("and its device's ceilings");
-    let sections = sections(run, "");
     let steps = steps(measured, run);
     let parts = [
         ("rooflines", "Roofline", charts(rooflines(&measured.profiles, ceilings))),
-        ("steps", "Step by step", cards(measured, &steps, &sections)),
-        ("results", "All versions", results(&sections)),
+        ("steps", "Step by step", cards(measured, &steps, run)),
+        ("results", "All versions", results(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, body)| !body.0.is_empty()).collect();
     let title = title(run);
@@ -144,7 +143,7 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
         } } }
         tbody { @for row in &rows { tr { @for (at, cell) in row.iter().enumerate() {
             @if at == 0 {
-                @let id = cell.split(' ').next().unwrap_or_default();
+                @let id = cell.split([' ', ',']).next().unwrap_or_default();
                 th scope="row" { @if links { a href=(format!("#{id}")) { (cell) } } @else { (cell) } }
             } @else {
                 td .wrap[wraps(at)] .none[cell == "–"] data-of=(headings[at]) { (cell) }
@@ -153,16 +152,13 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
     } } }
 }
 
-fn results(sections: &[Section]) -> Markup {
-    html! { @for section in sections {
-        @if sections.len() > 1 { h3 { (section.series) } }
-        @if !section.rows.is_empty() { figure { (PreEscaped(bars(std::slice::from_ref(section)).inline())) } }
-        (sheet(cells(section), true))
-        p .note {
-            "Medians of runs with the data on the device."
-            @if section.rows.iter().any(|row| row.is_noise) { " " (NOISE) "." }
-            @for what in &section.left_out { " Left out: " (what) "." }
-        }
+fn results(run: &RunRecord) -> Markup {
+    let series = by_series(&run.results);
+    html! { @for (name, results) in &series {
+        @if series.len() > 1 { h3 { (name) } }
+        figure { (PreEscaped(bars(run, results).inline())) }
+        (sheet(results_table(results, true), true))
+        p .note { "Medians of runs with the data on the device. " (NOISE) "." }
     } }
 }
 
@@ -181,9 +177,10 @@ fn charts(rooflines: Vec<Roofline>) -> Markup {
     } }
 }
 
-fn cards(measured: &Measured, steps: &[&str], sections: &[Section]) -> Markup {
-    let noise = sections.iter().flat_map(|section| &section.rows).filter(|row| row.is_noise);
-    let noise: Vec<&str> = noise.map(|row| row.result.version.as_str()).collect();
+fn cards(measured: &Measured, steps: &[&str], run: &RunRecord) -> Markup {
+    let results = &run.results;
+    let noise = (0..results.len()).filter(|at| is_noise(results, *at));
+    let noise: Vec<&str> = noise.map(|at| results[at].version.as_str()).collect();
     html! { @for id in steps {
         @let card = measured.card(id, measured.before(id)).or_else(|_| measured.card(id, None));
         @match card {

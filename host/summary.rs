@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use crate::catalogue;
 use crate::problem::synthesis::SYSTEMS;
+use crate::record::ClockAndPower;
 use crate::record::run::{
-    Measurement, Partition, RunRecord, Sigma, SigmaRow, SystemInfo, UNIT, WorkerPlace, by_series,
-    differ, over_baseline,
+    Measurement, Partition, RunRecord, Sigma, SigmaRow, SystemInfo, Times, UNIT, WorkerPlace,
+    by_series, differ, over_baseline,
 };
 use crate::reference::{Outcome, ReferenceSource, RelativeTo, Undecided, Verification};
 use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
@@ -67,34 +68,51 @@ pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
 
 pub const NOISE: &str = "≈ not significantly different from the row above";
 
-/// A row for each result; speed-ups are over the baseline if it ran and passed.
-pub fn results_table(results: &[Measurement]) -> TextTable {
+/// Whether a result's time does not differ significantly from that of the result before it.
+pub fn is_noise(results: &[Measurement], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &results[before].times);
+    before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
+}
+
+/// A row for each result, with all that is known of it or with the most important; speed-ups are over the baseline if it
+/// ran and passed.
+pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
     let (baseline, over) = over_baseline(results);
     let all_passed = results.iter().all(Measurement::passed);
-    let is_noise = |at: usize| {
-        let before = at.checked_sub(1).map(|before| &results[before].times);
-        before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
+    let change = |result: &Measurement| {
+        let is_paper = catalogue::series_of(&result.version)?.id == "paper";
+        catalogue::find(&result.version).filter(|_| !is_paper).map(|listed| listed.label().change)
     };
+    let percent = |share: Option<f64>| share.map(|share| format!("{:.1} %", 100.0 * share));
+    let spread = |times: &Times| percent(times.sigma().map(|sigma| sigma / times.median));
+    let lost =
+        |state: &Option<ClockAndPower>| percent(state.as_ref().and_then(ClockAndPower::clock_lost));
+    let more = |text: Option<String>| or_dash(text.filter(|_| with_all));
     TextTable::new(
         &[
             ("version", &|&at: &usize| {
                 let Measurement { version, emulated, .. } = &results[at];
                 format!("{version}{}", if *emulated { ", emulated" } else { "" })
             }),
+            ("what it changes", &|&at| more(change(&results[at]).map(str::to_string))),
             ("result", &|&at| or_dash((!all_passed).then(|| outcome(results[at].outcome())))),
             ("time [ms]", &|&at| {
-                ms(results[at].times.median) + if is_noise(at) { " ≈" } else { "" }
+                ms(results[at].times.median) + if is_noise(results, at) { " ≈" } else { "" }
             }),
             (&format!("over {baseline}"), &|&at| {
                 or_dash(over[at].map(|ratio| format!("{ratio:.2}×")))
             }),
             ("TFLOP/s", &|&at| or_dash(results[at].tflops.map(digits))),
+            ("spread", &|&at| more(spread(&results[at].times))),
             ("clock [MHz]", &|&at| fixed(results[at].sm_mhz(), 0)),
+            ("clock lost", &|&at| more(lost(&results[at].clock_and_power))),
             ("energy [J]", &|&at| fixed(results[at].energy_j, 1)),
             ("error", &|&at| rough(results[at].verification.max_rel_error)),
             ("bound of Σ", &|&at| rough(results[at].error_bound)),
             ("found", &|&at| rough(results[at].error_found)),
             ("in a sample", &|&at| rough(results[at].sample.map(|sample| sample.lost))),
+            ("warps/SM", &|&at| more(results[at].warps_per_sm.map(|count| count.to_string()))),
+            ("registers", &|&at| more(results[at].registers.map(|count| count.to_string()))),
         ],
         0..results.len(),
     )
@@ -109,14 +127,12 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     writeln!(to, "{}{synthetic}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     for (_, results) in by_series(&run.results) {
-        let table = results_table(&results);
-        let has_noise = table.rows.iter().flatten().any(|cell| cell.ends_with('≈'));
-        table.print(to)?;
+        results_table(&results, false).print(to)?;
         let sample = results.iter().find_map(|result| result.sample);
         if let Some([igp, all]) = sample.map(|sample| sample.igp) {
             writeln!(to, "in a sample: error of the sums of {igp} of {all} columns, by FP64")?;
         }
-        if has_noise {
+        if (0..results.len()).any(|at| is_noise(&results, at)) {
             writeln!(to, "{NOISE}")?;
         }
     }
