@@ -6,7 +6,7 @@ use gpp::chart::{Chart, Roofline, rooflines};
 use gpp::profile;
 use gpp::record::run::RunRecord;
 use gpp::record::{self, Ceilings, Profile};
-use gpp::table::{bars, bars_of_matrices, sections};
+use gpp::table::{bars, bars_of_matrices};
 
 use crate::common::{json, repository};
 use crate::{archive, attribute};
@@ -109,7 +109,7 @@ fn the_picture_of_matrices_is_that_of_its_record() {
 }
 
 fn check_bars(run: &RunRecord) -> String {
-    let chart = bars(&sections(run, ""));
+    let chart = bars(run, &run.results);
     let svg = chart.svg();
     let width = |element: &str| attribute(element, "width").unwrap().parse::<f64>().unwrap();
     let filled = svg.split("<rect ").skip(2).filter(|rect| !rect.contains("height=\"12\""));

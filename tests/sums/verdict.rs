@@ -7,8 +7,7 @@ use crate::reference::one_term;
 use crate::{check, referenced, sums};
 use assert_cmd::Command;
 use gpp::catalogue;
-use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
-use gpp::problem::{Matrices, Problem, Source as _, Sums, System, input_file};
+use gpp::problem::{Matrices, Problem, Sums, input_file};
 use gpp::reference::{Outcome, Verification, verify};
 use gpp::reference::{Reference, ReferenceSource, matrix};
 use gpp::summary::reservations;
@@ -36,21 +35,6 @@ fn run(problem: &Problem, stored: &Sums, versions: &str) -> (Value, String) {
         String::from_utf8(assert.get_output().stdout.clone()).unwrap()
     };
     (serde_json::from_str(&run(&["--json", "-"])).unwrap(), run(&[]))
-}
-
-/// The sums of a sample that are right are `sampled`, which exits with 0; wrong ones are incorrect.
-#[test]
-fn a_sample_is_verified_against_the_definition_of_its_own_columns() {
-    let mut source = Synthesis::new(System::find("demo").unwrap(), DEFAULT_SEED, QUIET);
-    source.sample(5);
-    let problem = source.load().unwrap();
-    let reference = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap();
-    assert_eq!(reference.source, ReferenceSource::Serial);
-    let mut sums = sums(&problem, catalogue::find("v8").unwrap());
-    let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).unwrap().outcome;
-    assert_eq!(outcome(&sums), Outcome::Sampled);
-    sums.ach[1] *= 1.0 + 1e-9;
-    assert_eq!(outcome(&sums), Outcome::Incorrect);
 }
 
 /// A call with energies below those of occupied bands, where `|ssx|` of a static pole is that cutoff times `|eps|`.
