@@ -1,7 +1,7 @@
-//! What a CPU runs by default, its vectors and threads, what is emulated on it, and the best version of each device.
+//! What a CPU runs by default, its vectors and threads, what is emulated on it.
 
 use crate::{gpp, json, parsed, printed};
-use gpp::catalogue::{self, BackEnd, SERIES, best};
+use gpp::catalogue;
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -54,21 +54,6 @@ fn a_cpu_in_place_of_a_gpu_is_explained() {
         let said = "note: no GPU found: running on the CPU (`gpp info` says why)";
         let why = String::from_utf8_lossy(&output.stdout).contains("no GPU              ");
         assert!(on_gpu || errors.contains(said) != why, "{errors}");
-    }
-}
-
-#[test]
-fn the_best_version_is_told_for_each_back_end() {
-    let mut list = gpp().arg("list").assert().success();
-    let best = [BackEnd::Gpu, BackEnd::Cpu].map(|on| best(on).id());
-    list = list.stdout(contains(format!("best is {} on a GPU and {} on a CPU", best[0], best[1])));
-    for told in ["si510-complex", "small enough for two CPU cores"] {
-        list = list.stdout(contains(told));
-    }
-    for own in SERIES {
-        for told in [own.id, own.source, own.best, own.condition, own.ids()[0]] {
-            list = list.stdout(contains(told));
-        }
     }
 }
 

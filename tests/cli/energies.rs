@@ -89,14 +89,3 @@ fn without_a_version_energies_are_summed_by_the_best() {
         assert_eq!(ran[0]["verification"]["outcome"], "passed");
     }
 }
-
-#[test]
-#[cfg(target_os = "linux")]
-fn thousands_of_energies_take_little_memory() {
-    let run = "ulimit -v 800000 && exec \"$0\" -v cpu:paired -s tiny -d cpu -r 1 -w 0 \"$@\"";
-    assert_cmd::Command::new("sh")
-        .args(["-c", run, env!("CARGO_BIN_EXE_gpp"), "--energies", "-10:10:10000"])
-        .env("MALLOC_ARENA_MAX", "1")
-        .assert()
-        .success();
-}

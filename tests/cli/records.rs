@@ -34,20 +34,3 @@ fn records_without_ceilings_say_where_to_get_them() {
     fs::copy(archived("si214").join(name), dir.path().join(name)).unwrap();
     refused("ceilings.json: cannot read");
 }
-
-#[test]
-fn what_is_read_stays_as_it_is() {
-    let dir = tempfile::tempdir().unwrap();
-    let archive = fs::canonicalize(archived("si214")).unwrap();
-    let before = fs::read_dir(&archive).unwrap().count();
-    for command in ["report", "roofline"] {
-        let mut run = gpp();
-        run.current_dir(dir.path()).args([command, "--from"]).arg(&archive).assert().success();
-    }
-    for file in ["report.html", "roofline.svg", "roofline-l1.svg"] {
-        assert!(dir.path().join(file).metadata().unwrap().len() > 500, "{file}");
-    }
-    assert_eq!(fs::read_dir(&archive).unwrap().count(), before);
-    let table = gpp().args(["table", "--from"]).arg(archive).assert().success();
-    table.stdout(contains("si214/run.json"));
-}

@@ -94,21 +94,6 @@ fn vertices(svg: &str, part: usize) -> Vec<Vec<(f64, f64)>> {
     lines.collect()
 }
 
-/// The name of an axis is left of its longest number.
-#[test]
-fn names_of_axes_cover_no_numbers() {
-    let rows = [(0.0, -2e6, 1.0), (1.0, 3e6, 2.0)]
-        .map(|(at, sx, ch)| (at, sx.into(), Complex64::from(ch)));
-    let plot = plot_of(&rows);
-    let texts: Vec<&str> = plot.split("<text").skip(1).collect();
-    let x = |text: &str| attribute(text, "x").unwrap().parse::<f64>().unwrap();
-    let number = texts.iter().find(|text| text.contains("-2000000")).unwrap();
-    let name = texts.iter().find(|text| text.contains("SX(ω)")).unwrap();
-    // A digit is at most 0.6 of its height wide.
-    let begins = x(number) - 8.0 * 0.6 * 18.0;
-    assert!(x(name) + 9.0 <= begins, "{} {begins}", x(name));
-}
-
 /// How many vertices the curves of either part have, which are within their panels.
 fn inside(svg: &str) -> [usize; 2] {
     assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf,"), "{svg}");
