@@ -80,7 +80,7 @@ pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
     let (baseline, over) = over_baseline(results);
     let all_passed = results.iter().all(Measurement::passed);
     let change = |result: &Measurement| {
-        let is_paper = catalogue::series_of(&result.version)?.id == "paper";
+        let is_paper = catalogue::first_series_of(&result.version)?.id == "paper";
         catalogue::find(&result.version).filter(|_| !is_paper).map(|listed| listed.label().change)
     };
     let percent = |share: Option<f64>| share.map(|share| format!("{:.1} %", 100.0 * share));
