@@ -161,7 +161,7 @@ fn numbers_are_shown_in_their_digits() {
     gpp::summary::run_text(&mut text, &run).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("energies -4.63904, +1 eV from the state's energy"), "{text}");
-    let sums = text.lines().filter(|line| line.starts_with("│ ") && line.contains("e-1"));
+    let sums = text.lines().filter(|line| line.starts_with("│  "));
     let is_short = |line: &str| line.contains("e3") && line.chars().count() <= 80;
     assert!(sums.map(is_short).eq([true; 2]), "{text}");
     // A remark that holds for both stands there once.
