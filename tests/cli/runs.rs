@@ -176,3 +176,15 @@ fn a_spread_needs_two_samples() {
     assert!((times.sigma().unwrap() - 0.4473).abs() < 1e-3);
     assert_eq!(Times::from_samples(vec![1.0]).sigma(), None);
 }
+
+#[test]
+fn a_table_has_what_did_not_pass_too() {
+    let (_dir, path) = place("run.json");
+    let run = fs::read_to_string(archived("si214/run.json")).unwrap();
+    let mut run: Value = serde_json::from_str(&run).unwrap();
+    run["results"][4]["verification"]["outcome"] = "not_verified".into();
+    run["complete"] = false.into();
+    fs::write(&path, run.to_string()).unwrap();
+    let said = contains("┆ not verified ┆").count(1).and(contains("The run was interrupted"));
+    gpp().args(["table", "--from"]).arg(&path).assert().success().stdout(said).stderr("");
+}
