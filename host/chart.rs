@@ -452,15 +452,11 @@ impl Chart for Sigma<'_> {
             on.draw_text(name, &middle(LABEL, HPos::Left), (x + 28, SUBTITLE))?;
             x += width(on, name, LABEL) + 46;
         }
-        let broken = match self.broken().len() {
-            0 => String::new(),
-            broken => format!("no number at {broken} of {}: lines end there; ", self.rows.len()),
-        };
         let parts = match sums.len() {
             1 => "screened exchange and Coulomb hole together",
             _ => "screened exchange, Coulomb hole and their sum",
         };
-        let panels = format!("{broken}{parts}, in {UNIT}");
+        let panels = format!("{parts}, in {UNIT}");
         head(on, LEFT, &self.title(), &panels, x)
     }
 }

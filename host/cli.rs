@@ -111,11 +111,11 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Versions and built-in systems
     List,
-    /// Device, driver, and registers and occupancy of each kernel
+    /// Device, driver and program
     Info(InfoArgs),
-    /// Times next to the published V100 figures
+    /// Times and speed-ups of a record
     Table(TableArgs),
-    /// Why a version is faster or slower than the one before it
+    /// What a version changes, and what bounds it
     Explain(ExplainArgs),
     /// Hardware counters with Nsight Compute
     Profile(ProfileArgs),
@@ -161,10 +161,6 @@ pub struct RunArgs {
     /// Do not compare the results with reference values
     #[arg(long)]
     pub no_verify: bool,
-
-    /// On a CPU, emulate versions for GPUs on all G′, not on a sample that takes 10 s; `gpp sigma` always does
-    #[arg(long)]
-    pub emulate: bool,
 
     /// Sum only SX − X + CH: `best` is then the fastest version for that
     #[arg(long)]
@@ -392,8 +388,6 @@ impl SigmaArgs {
             version: run.version.or(Some(BEST.into())),
             repeat: run.repeat.or(Some(1)),
             warmup: run.warmup.or(Some(0)),
-            // Σ of a sample is none.
-            emulate: true,
             ..run
         }
     }
@@ -404,24 +398,11 @@ impl SigmaArgs {
 Examples:
   gpp offdiag -s tiny --bands 8                      8 × 8 elements at two energies
   gpp offdiag -s demo --bands 17:32 --npy S          bands 17 to 32
-  gpp offdiag -i file.dat --elements A.npy --npy S   your own A; writes S.sx.npy and S.ch.npy
-  gpp offdiag -s demo --bands 32 --qsgw --npy S      as QSGW uses it; also S.qsgw.npy
   gpp offdiag -s si510 -d gpu:all                    on all GPUs")]
 pub struct OffdiagArgs {
-    /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128, all of an --elements file]
+    /// Bands of the matrix Σ_lm: the first N, or FROM:TO [default: 16, on a GPU 128]
     #[arg(long, value_name = "N|FROM:TO", value_parser = bands, allow_hyphen_values = true)]
     pub bands: Option<Range<usize>>,
-
-    /// Matrix elements of all bands for --input: a NumPy array of complex128, (bands, nbands, ncouls) in C order
-    #[arg(long, value_name = "FILE.npy", requires = "input", conflicts_with = "system")]
-    pub elements: Option<PathBuf>,
-
-    /// Sum at the bands' own energies, for QSGW
-    ///
-    /// Σ_lm(E_l), Σ_lm(E_m) and the Hermitian part of their mean. Band l has the energy of the
-    /// problem's band n of the same number, so both must belong to one k-point.
-    #[arg(long, conflicts_with = "energies")]
-    pub qsgw: bool,
 
     /// Sum Σ only, not SX and CH: up to a third fewer products
     #[arg(long)]
@@ -438,8 +419,7 @@ pub struct OffdiagArgs {
 
     /// Write the matrices as NumPy arrays [iw, l, m] to PREFIX.sx.npy and PREFIX.ch.npy
     ///
-    /// With --sigma-alone, Σ is written to PREFIX.sigma.npy. With --qsgw, iw is 0 for E_l and 1 for E_m, and
-    /// PREFIX.qsgw.npy has the Hermitian part of the mean, [l, m].
+    /// With --sigma-alone, Σ is written to PREFIX.sigma.npy.
     #[arg(long, value_name = "PREFIX")]
     pub npy: Option<PathBuf>,
 
@@ -499,10 +479,6 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=SEEDS), default_value_t = DEFAULT_SEED)]
     pub seed: u64,
 
-    /// Energies in eV relative to the state's energy: -10:10:501, or a single one
-    #[arg(long, value_name = "FROM:TO:COUNT", allow_hyphen_values = true)]
-    pub energies: Option<Even>,
-
     /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -555,10 +531,6 @@ pub struct ExplainArgs {
     /// Measurements: a folder of `gpp profile` or the JSON of a run [default: gpp-profile/ if it exists, or else the archived profiles in this program]
     #[arg(long, value_name = "FOLDER|FILE")]
     pub from: Option<PathBuf>,
-
-    /// Write the explanation as JSON (- for standard output)
-    #[arg(short, long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! The program `gpp`: BerkeleyGW's GPP kernel in Rust, run on GPUs and CPUs, timed, verified and explained.
 //!
 //! What calculates is the crate `gpp_core`; the kernels are in `gpp_kernels` and `gpp_cpu`. The modules of the
-//! commands are [`run`], [`sigma`], [`offdiag`], [`table`], [`list`], [`profile`], [`explain`] and [`report`]; `main.rs`
+//! commands are [`run`], [`offdiag`], [`table`], [`list`], [`profile`], [`explain`] and [`report`]; `main.rs`
 //! alone imports them all, and no modules import each other in a circle, which a test in `tests/code` checks.
 //! A run goes `main.rs` → [`cli`] → [`run`] → [`setup`] (devices, problem, slabs) → [`measure`] → the core's
 //! engine → [`mod@reference`] (verification) → [`record`] (JSON) → [`summary`] (words).
@@ -27,7 +27,6 @@ pub mod reference;
 pub mod report;
 pub mod run;
 pub mod setup;
-pub mod sigma;
 pub mod summary;
 pub mod table;
 pub mod terminal;

@@ -9,18 +9,18 @@ use gpp_cpu::simd::Level;
 use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
-use crate::devices::{ComputeCapability, Device, KernelInfo};
+use crate::devices::{ComputeCapability, Device};
 use crate::error::{Error, invalid};
 use crate::output::{Progress, check, print};
-use crate::problem::input_file::{self, MINI_APPS_ENERGIES};
+use crate::problem::System;
+use crate::problem::input_file;
 use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
-use crate::problem::{EnergyGrid, System};
 use crate::ranks::Alone;
 use crate::record::{PROGRAM, Provenance};
 use crate::reference;
 use crate::session::MemoryLimits;
 use crate::setup::{self, ProblemInput, ProblemSource};
-use crate::terminal::{TextTable, or_dash};
+use crate::terminal::TextTable;
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
     let (limits, silent) = (MemoryLimits::default(), Progress { shown: false });
@@ -30,16 +30,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
         let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
         return Err(invalid(origin, what).into());
     }
-    let mut kernels = Vec::new();
-    for gpu in catalogue::for_gpus() {
-        for kernel in gpu.kernels {
-            for entry in kernel.entries {
-                let known = device.kernel(kernel, entry)?;
-                kernels.push((gpu.version.change, entry.energies, kernel.threads, known));
-            }
-        }
-    }
-    print(|to| info_text(to, device, &kernels))?;
+    print(|to| info_text(to, device))?;
     Ok(true)
 }
 
@@ -52,29 +43,16 @@ pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let progress = Progress { shown: !args.quiet };
     let system = System::find(&args.system)?;
     check(&args.output)?;
-    let energies = args.energies.map(EnergyGrid::Spaced);
-    let source = ProblemSource {
-        input: ProblemInput::System(system, args.seed),
-        energies,
-        time_ordered: None,
-    };
+    let input = ProblemInput::System(system, args.seed);
+    let source = ProblemSource { input, energies: None, time_ordered: None };
     let problem = source.load(progress)?;
-    let sums = reference::whole(&problem, progress)?.ok_or_else(|| {
+    let reference = reference::for_problem(&problem, progress)?.ok_or_else(|| {
         let what = format!(
-            "has too many terms to evaluate reference values now; they are stored for seed \
-             {DEFAULT_SEED} and the system's own energies"
+            "has too many terms to evaluate reference values now; they are stored for seed {DEFAULT_SEED}"
         );
         invalid(problem.name(), what)
     })?;
-    if problem.header().nend > MINI_APPS_ENERGIES {
-        progress.say(format_args!(
-            "note: gpp reads this file; the mini-app does not, whose arrays hold energies 1 to \
-             {MINI_APPS_ENERGIES}, not {} to {}",
-            problem.header().nstart,
-            problem.header().nend
-        ));
-    }
-    input_file::write(&args.output, &problem, &sums, progress)?;
+    input_file::write(&args.output, &problem, &reference.sums, progress)?;
     Ok(true)
 }
 
@@ -90,14 +68,11 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What a version changes, energies and threads of a block of a kernel, and what the device says of it.
-type KernelLine = (&'static str, u32, u32, KernelInfo);
-
 fn poles(system: &System) -> &'static str {
     if system.complex_modes { "complex" } else { "real" }
 }
 
-fn info_text(to: &mut dyn Write, device: &dyn Device, kernels: &[KernelLine]) -> io::Result<()> {
+fn info_text(to: &mut dyn Write, device: &dyn Device) -> io::Result<()> {
     let unknown = |text: &Option<String>| text.as_deref().unwrap_or("unknown").to_string();
     let (info, provenance) = (device.info(), Provenance::now(device.info()));
     let is_gpu = info.back_end() == BackEnd::Gpu;
@@ -117,10 +92,8 @@ fn info_text(to: &mut dyn Write, device: &dyn Device, kernels: &[KernelLine]) ->
         Err(Error::NoGpu { why }) => Some(why),
         _ => None,
     };
-    let in_program = NO_KERNELS.map_or_else(
-        || format!("{}, PTX for sm_70 and later", kernels.len()),
-        |why| format!("none: {why}"),
-    );
+    let in_program = NO_KERNELS
+        .map_or_else(|| "PTX for sm_70 and later".to_string(), |why| format!("none: {why}"));
     let (by, commit) = (unknown(&provenance.program_by), unknown(&provenance.commit));
     let lines = [
         ("device", Some(format!("{}: {}", info.id, info.name))),
@@ -142,21 +115,7 @@ fn info_text(to: &mut dyn Write, device: &dyn Device, kernels: &[KernelLine]) ->
             writeln!(to, "{what:<20}{text}")?;
         }
     }
-    TextTable::new(
-        &[
-            ("kernel", &|(.., known): &&KernelLine| known.symbol.clone()),
-            ("energies", &|(_, energies, ..)| energies.to_string()),
-            ("threads", &|(_, _, threads, _)| threads.to_string()),
-            ("registers", &|(.., known)| or_dash(known.registers)),
-            ("local [B]", &|(.., known)| or_dash(known.local_bytes)),
-            ("shared [B]", &|(.., known)| or_dash(known.shared_bytes)),
-            ("warps/SM", &|(.., known)| or_dash(known.warps_per_sm)),
-            ("what it changes", &|(change, ..)| (*change).into()),
-        ],
-        // Without a GPU nothing is known of them but their names.
-        kernels.iter().filter(|_| is_gpu),
-    )
-    .print(to)
+    Ok(())
 }
 
 fn list_text(to: &mut dyn Write) -> io::Result<()> {

@@ -10,7 +10,7 @@ use gpp::error::{Error, invalid};
 use gpp::output::{exit_code, listen, message, note};
 use gpp::profile::ncu::ProfileError;
 use gpp::ranks::{self, Alone, Ranks};
-use gpp::{explain, list, offdiag, profile, report, run, sigma, table};
+use gpp::{explain, list, offdiag, profile, report, run, table};
 use gpp_cpu::pool::{STACK, start_rayon};
 
 /// On a thread whose stack does not depend on the system's limit.
@@ -47,7 +47,7 @@ fn command() -> ExitCode {
         start_rayon(cli.threads()?).map_err(Error::threads)?;
         let Some(command) = &cli.command else { return run::run(&cli.run, ranks) };
         match command {
-            Command::Sigma(args) => sigma::sigma(args, ranks),
+            Command::Sigma(args) => run::sigma(args, ranks),
             Command::Offdiag(args) => offdiag::offdiag(args, ranks),
             _ if ranks.size() > 1 => Err(invalid(
                 "the launcher of MPI",

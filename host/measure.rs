@@ -43,7 +43,7 @@ pub fn measure(
     // The data are in place before the first timed calculation.
     let control = Control { stop: &STOP, ..Control::none() };
     engine.ready(version, control)?;
-    let (mut first_s, mut last, mut deterministic) = (None, None::<Calculation>, true);
+    let (mut last, mut deterministic) = (None::<Calculation>, true);
     let (times, state, energy_j) = timed(device.gauge(), repetition, &mut |before| {
         let of_run = |part: f64| done(before as f64 + part);
         let begin = Instant::now();
@@ -52,7 +52,6 @@ pub fn measure(
         let end = Instant::now();
         done((before + 1) as f64);
         let seconds = calculation.seconds;
-        first_s.get_or_insert(seconds);
         deterministic &= last.as_ref().is_none_or(|last| same_bits(&last.sums, &calculation.sums));
         deterministic &= last.as_ref().is_none_or(|last| last.derivative == calculation.derivative);
         last = Some(calculation);
@@ -69,7 +68,7 @@ pub fn measure(
     engine.samples = false;
     let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
-    let load_balance = is_shared.then(|| LoadBalance::from_workers(workers, first_s));
+    let load_balance = is_shared.then_some(LoadBalance { workers });
     let problem = engine.problem();
     let (sums, mut verification) = verify_version(version, engine.slabs(), &sums, reference)?;
     let error_bound = Some(bound).filter(|bound| version.is_single() && bound.is_finite());

@@ -1,16 +1,16 @@
 //! Standard output, files, lines and progress bars on standard error, and signals.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
 use gpp_core::Stop;
 use gpp_core::os::output::remove_half_written;
 use gpp_core::progress;
-use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
@@ -97,8 +97,8 @@ pub struct Progress {
 
 const MARKS: u64 = 1000;
 
-/// A bar of some steps, on the terminal until it is dropped; or the half minute of its last line, if lines take its place.
-pub struct Bar(ProgressBar, Option<AtomicU64>);
+/// A bar of some steps, on the terminal until it is dropped.
+pub struct Bar(ProgressBar);
 
 impl Bar {
     /// So many steps are done, with the fraction of the next one; never fewer than before.
@@ -106,27 +106,15 @@ impl Bar {
         let marks = (steps * MARKS as f64) as u64;
         if marks > self.0.position() {
             self.0.set_position(marks);
-            self.line();
         }
     }
 
     pub fn step(&self) {
         self.0.inc(MARKS);
-        self.line();
     }
 
     pub fn set_message(&self, what: String) {
         self.0.set_message(what);
-    }
-
-    /// A line if there was none in this half minute, but for the first.
-    fn line(&self) {
-        let now = self.0.elapsed().as_secs() / 30;
-        if self.1.as_ref().is_some_and(|lines| lines.fetch_max(now, Ordering::Relaxed) < now) {
-            let (what, share) = (self.0.message(), self.0.position() as f64);
-            let percent = 100.0 * share / self.0.length().unwrap_or(MARKS) as f64;
-            note(format_args!("{what}: {percent:.0} %, {} left", HumanDuration(self.0.eta())));
-        }
     }
 }
 
@@ -149,7 +137,7 @@ impl From<Progress> for progress::Bars {
 }
 
 impl Progress {
-    /// A bar on standard error, or a line every half minute if that is no terminal.
+    /// A bar on standard error, unless that is no terminal.
     pub fn bar(self, what: &str, steps: u64) -> Bar {
         let style = ProgressStyle::with_template("{msg:22} {wide_bar} {percent:>3} %, {eta} left")
             .expect("the template is valid");
@@ -157,8 +145,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(steps * MARKS), hidden)
             .with_style(style)
             .with_message(what.to_string());
-        let is_piped = self.shown && !io::stderr().is_terminal();
-        Bar(if self.shown { BARS.add(bar) } else { bar }, is_piped.then(AtomicU64::default))
+        Bar(if self.shown { BARS.add(bar) } else { bar })
     }
 
     /// A line on standard error, unless the user wants none.

@@ -8,13 +8,13 @@ use crate::catalogue;
 use crate::chart::{Chart, Roofline, rooflines};
 use crate::cli::ReportArgs;
 use crate::error::{Result, invalid};
-use crate::explain::{Card, CardRow, SourceChange, rows_table};
+use crate::explain::{Card, CardRow, rows_table};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::{Measured, RUN};
 use crate::record::MemoryLevel;
-use crate::record::run::RunRecord;
-use crate::summary::{agreement, power, system};
-use crate::table::{Section, TableRow, bars, cells, notes, sections};
+use crate::record::run::{RunRecord, by_series};
+use crate::summary::{NOISE, agreement, fastest_line, is_noise, results_table, system};
+use crate::table::bars;
 use crate::terminal::TextTable;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<bool> {
@@ -36,12 +36,11 @@ const PAPER: &str = "https://arxiv.org/abs/2008.11326";
 pub fn page(measured: &Measured) -> Result<String> {
     let run = measured.run.as_ref().expect("the page shows a run");
     let ceilings = measured.ceilings.as_ref().expect("and its device's ceilings");
-    let sections = sections(run, "");
     let steps = steps(measured, run);
     let parts = [
         ("rooflines", "Roofline", charts(rooflines(&measured.profiles, ceilings))),
-        ("steps", "Step by step", cards(measured, &steps, &sections)),
-        ("results", "All versions", results(&sections)),
+        ("steps", "Step by step", cards(measured, &steps, run)),
+        ("results", "All versions", results(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, body)| !body.0.is_empty()).collect();
     let title = title(run);
@@ -56,7 +55,7 @@ pub fn page(measured: &Measured) -> Result<String> {
                 style { (PreEscaped(include_str!("report/page.css"))) }
             }
             body {
-                (summary(run, sections.first(), &title))
+                (summary(run, &title))
                 div .frame {
                     aside { nav aria-label="Contents" {
                         ul { @for (id, name, _) in &parts { li { a href=(format!("#{id}")) { (name) } } } }
@@ -92,7 +91,7 @@ fn title(run: &RunRecord) -> String {
     format!("BerkeleyGW’s GPP kernel in Rust: {system} on {device}{}", ends.unwrap_or_default())
 }
 
-fn summary(run: &RunRecord, section: Option<&Section>, title: &str) -> Markup {
+fn summary(run: &RunRecord, title: &str) -> Markup {
     let repository = env!("CARGO_PKG_REPOSITORY");
     let is_synthetic = run.head.provenance.seed.is_some();
     html! {
@@ -118,7 +117,7 @@ fn summary(run: &RunRecord, section: Option<&Section>, title: &str) -> Markup {
             }
             div .found {
                 h2 { "Findings" }
-                ol { @for text in found(run, section) { li { (text) } } }
+                ol { @for text in found(run) { li { (text) } } }
                 p .note { (run.head.device.name) " · " (system(&run.system)) " · measured " (run.head.made_by()) }
                 @if !run.head.complete { p .wrong { "The run was interrupted: versions are missing." } }
             }
@@ -126,38 +125,9 @@ fn summary(run: &RunRecord, section: Option<&Section>, title: &str) -> Markup {
     }
 }
 
-pub fn found(run: &RunRecord, section: Option<&Section>) -> Vec<String> {
-    let Some(section) = section.filter(|section| !section.rows.is_empty()) else {
-        return Vec::new();
-    };
-    let findings = [Some(speed(section)), power(&run.results)];
-    findings.into_iter().flatten().chain(agreement(&run.results)).collect()
-}
-
-fn speed(section: &Section) -> String {
-    let rows = &section.rows;
-    let by_time =
-        |a: &&TableRow, b: &&TableRow| a.result.times.median.total_cmp(&b.result.times.median);
-    let best = rows.iter().min_by(by_time).expect("there are rows");
-    let ms = |row: &TableRow| format!("{:.1} ms", row.result.times.median * 1e3);
-    let mut text = format!("{} is the fastest version: {}", best.result.version, ms(best));
-    let base = rows.iter().find(|row| row.result.version == section.baseline);
-    if let Some((base, over)) = base.zip(best.over_baseline) {
-        text += &format!(", {over:.1} times as fast as {} ({})", section.baseline, ms(base));
-        if let Some((first, least)) = base.result.energy_j.zip(best.result.energy_j) {
-            text += &format!(", with {least:.0} J instead of {first:.0} J");
-        }
-    }
-    text += ".";
-    // The baseline computes more than a version of Σ alone.
-    let others = rows.iter().filter(|row| !row.result.is_sigma_alone());
-    if let Some(other) = others.min_by(by_time).filter(|_| best.result.is_sigma_alone()) {
-        let over =
-            other.over_baseline.map_or(String::new(), |over| format!(", {over:.1} times as fast"));
-        text += " It computes Σ alone; of the others ";
-        text += &format!("{} is the fastest: {}{over}.", other.result.version, ms(other));
-    }
-    text
+pub fn found(run: &RunRecord) -> Vec<String> {
+    let fastest = run.fastest().map(|fastest| fastest_line(fastest, &run.results));
+    fastest.into_iter().chain(agreement(&run.results)).collect()
 }
 
 // Tables. On a phone the rows of wide ones become lines of headings and values.
@@ -173,7 +143,7 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
         } } }
         tbody { @for row in &rows { tr { @for (at, cell) in row.iter().enumerate() {
             @if at == 0 {
-                @let id = cell.split(' ').next().unwrap_or_default();
+                @let id = cell.split([' ', ',']).next().unwrap_or_default();
                 th scope="row" { @if links { a href=(format!("#{id}")) { (cell) } } @else { (cell) } }
             } @else {
                 td .wrap[wraps(at)] .none[cell == "–"] data-of=(headings[at]) { (cell) }
@@ -182,16 +152,13 @@ fn sheet(cells: TextTable, links: bool) -> Markup {
     } } }
 }
 
-fn results(sections: &[Section]) -> Markup {
-    html! { @for section in sections {
-        @if sections.len() > 1 { h3 { (section.series) } }
-        @if !section.rows.is_empty() { figure { (PreEscaped(bars(std::slice::from_ref(section)).inline())) } }
-        (sheet(cells(section), true))
-        p .note {
-            "Medians of runs with the data on the device."
-            @for note in notes(section) { " " (note) "." }
-            @for what in &section.left_out { " Left out: " (what) "." }
-        }
+fn results(run: &RunRecord) -> Markup {
+    let series = by_series(&run.results);
+    html! { @for (name, results) in &series {
+        @if series.len() > 1 { h3 { (name) } }
+        figure { (PreEscaped(bars(run, results).inline())) }
+        (sheet(results_table(results, true), true))
+        p .note { "Medians of runs with the data on the device. " (NOISE) "." }
     } }
 }
 
@@ -210,9 +177,10 @@ fn charts(rooflines: Vec<Roofline>) -> Markup {
     } }
 }
 
-fn cards(measured: &Measured, steps: &[&str], sections: &[Section]) -> Markup {
-    let noise = sections.iter().flat_map(|section| &section.rows).filter(|row| row.is_noise());
-    let noise: Vec<&str> = noise.map(|row| row.result.version.as_str()).collect();
+fn cards(measured: &Measured, steps: &[&str], run: &RunRecord) -> Markup {
+    let results = &run.results;
+    let noise = (0..results.len()).filter(|at| is_noise(results, *at));
+    let noise: Vec<&str> = noise.map(|at| results[at].version.as_str()).collect();
     html! { @for id in steps {
         @let card = measured.card(id, measured.before(id)).or_else(|_| measured.card(id, None));
         @match card {
@@ -224,8 +192,8 @@ fn cards(measured: &Measured, steps: &[&str], sections: &[Section]) -> Markup {
 
 /// A card; a step that changes nothing has one line.
 fn one(card: &Card, is_noise: bool) -> Markup {
-    let (id, diagnosis) = (card.version.as_str(), &card.diagnosis);
-    let heading = html! { a href=(format!("#{id}")) { (id) } " " (prose(&card.idea.change)) };
+    let id = card.version.as_str();
+    let heading = html! { a href=(format!("#{id}")) { (id) } " " (prose(card.change)) };
     if is_noise {
         return html! { article .card id=(id) {
             h3 { (heading) " " span .note { "No significant difference." } }
@@ -233,17 +201,11 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     }
     html! { article .card id=(id) {
         h3 { (heading) }
-        @if let Some(first) = diagnosis.texts().next() { p .verdict { (first) } }
+        @if let Some(bound) = &card.bound { p .verdict { (bound) } }
+        @for text in &card.text { p { (prose(text)) } }
         details .more {
-            summary { "Counters that changed, and what bounds it" }
-            @for text in diagnosis.texts().skip(1) { p { (text) } }
+            summary { "Counters that changed" }
             (counters(card))
-        }
-        details .more {
-            summary { "The change and its code" }
-            @for text in &card.idea.text { p { (prose(text)) } }
-            p .note { (card.idea.source) " · " (card.idea.file) }
-            @if let Some(difference) = &card.difference { (code(card, difference)) }
         }
     } }
 }
@@ -252,23 +214,6 @@ fn one(card: &Card, is_noise: bool) -> Markup {
 fn counters(card: &Card) -> Markup {
     let changed = |row: &&CardRow| row.change.is_none_or(|change| change.abs() >= 0.01);
     sheet(rows_table(card, card.rows.iter().filter(changed)), false)
-}
-
-const LINES: usize = 24;
-
-fn code(card: &Card, difference: &SourceChange) -> Markup {
-    let more = difference.lines.len().saturating_sub(LINES);
-    html! {
-        pre .diff { @for line in difference.lines.iter().take(LINES) {
-            @let class = match line.chars().next() {
-                Some('+') => "added", Some('-') => "removed", Some('@') => "file", _ => "same",
-            };
-            span .(class) { (line) }
-        } }
-        @if more > 0 { p .note {
-            "… " (more) " more lines: " code { "gpp explain " (card.version) " --before " (card.before.as_deref().unwrap_or("")) }
-        } }
-    }
 }
 
 /// A comment's text: what is between backticks is code, what is between stars is stressed.

@@ -1,30 +1,71 @@
-//! `gpp`: versions run and verified.
+//! `gpp`: versions run and verified; `gpp sigma`: Σ(ω) of one.
 
+use std::io::{self, Write};
 use std::mem;
 use std::time::Duration;
 
-use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for};
-use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM};
+use crate::catalogue::{self, BEST, BackEnd, MAIN, Version, named_for, single};
+use crate::chart::write_svg;
+use crate::cli::{OutputArgs, RunArgs, SMALL_SYSTEM, SigmaArgs};
 use crate::devices::Control;
 use crate::engine::Engine;
 use crate::error::{Result, invalid};
 use crate::kernels::plan::Poles;
 use crate::measure::{measure, window};
-use crate::output::{Progress, STOP, check_outputs, note, polling};
+use crate::output::{Progress, STOP, check_outputs, document, is_stdout, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
 use crate::ranks::{Ranks, require_same};
-use crate::record::run::{Measurement, RunRecord};
+use crate::record::run::{Measurement, RunRecord, Sigma, SigmaRow};
 use crate::record::{self, Repetition};
 use crate::reference::{self, Outcome, Reference, ReferenceSource};
 use crate::session::Session;
 use crate::setup::{self, ProblemSource, partition};
-use crate::summary::{device_lines, failure, run_text};
+use crate::summary::{device_lines, failure, run_text, sigma_text};
 
 pub fn run(args: &RunArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     check_outputs(args.output.json.iter().filter(|_| ranks.is_root()), &args.problem.input)?;
     let run = measured(args, ranks, |output, run| output.show(run, run_text))?;
     Ok(reported(&run.results, args.no_verify))
+}
+
+pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
+    let run_args = args.run();
+    let outputs = run_args.output.json.iter().chain(&args.csv).chain(&args.plot);
+    check_outputs(outputs.filter(|_| ranks.is_root()), &run_args.problem.input)?;
+    if let Some(name) = &run_args.version {
+        single("--version", name, BackEnd::Gpu)?;
+    }
+    let run = measured(&run_args, ranks, |output, run| {
+        let sigma = Sigma::from_run(run).expect("a run shows results");
+        let prints = args.csv.as_deref().is_some_and(is_stdout);
+        let output = OutputArgs { quiet: output.quiet || prints, ..output.clone() };
+        let shown = output.show(run, |to, _| sigma_text(to, &sigma));
+        // The files are written even if printing fails.
+        if let Some(path) = &args.csv {
+            document(path, |to| csv(to, &sigma))?;
+        }
+        args.plot.iter().try_for_each(|path| write_svg(path, &sigma))?;
+        shown
+    })?;
+    Ok(reported(&run.results, run_args.no_verify))
+}
+
+/// A row for each energy, every number to the last bit; of Σ alone without its parts.
+pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    let parts = ["re_sx", "im_sx", "re_ch", "im_ch", "re_sigma", "im_sigma"];
+    let first = if sigma.result.is_sigma_alone() { 4 } else { 0 };
+    let rates = sigma.result.derivative.iter().flat_map(|_| &["re_derivative", "im_derivative"]);
+    let head = ["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]);
+    csv.write_record(head.chain(rates))?;
+    let above = |row: &SigmaRow| sigma.run.system.state_ev.map(|_| row.shown_ev);
+    for row in &sigma.rows {
+        let rate = row.derivative.iter().flat_map(|z| [z.re, z.im]);
+        let parts: Vec<f64> = row.parts()[first..].iter().copied().chain(rate).collect();
+        csv.serialize((above(row), row.omega_ev, parts))?;
+    }
+    csv.flush()
 }
 
 /// Runs the versions of the arguments. `show` shows the results, also those before an error or an interrupt.
@@ -48,16 +89,13 @@ pub fn measured(
     let workers = setup::places(session).unwrap_or_default();
     device_lines(&workers).iter().for_each(|line| progress.say(line));
 
-    let mut opened = source.open(progress)?;
+    let opened = source.open(progress)?;
     let named = names.map_or(Ok(Vec::new()), |names| named_for(names, back_end, None))?;
     let mut emulated: Vec<Version> = named.to_vec();
     emulated.retain(|kernel| kernel.back_end() != back_end);
     if let (Some(names), [_, ..]) = (names, &emulated[..]) {
         let what = format!("the CPU emulates the threads of {names} one after the other");
         progress.say(format_args!("note: {what}: such times say nothing about a GPU"));
-        if let Some(columns) = sample(&source, &emulated, args, session, progress)? {
-            opened.sample(columns);
-        }
     }
     let problem = session.load(opened)?.with_tolerance(args.tolerance);
     let header = problem.header();
@@ -135,51 +173,6 @@ pub fn measured(
 
 /// Terms beyond which a calculation takes a CPU more than a second.
 const LARGE: u64 = 1_000_000_000;
-
-/// Terms of a problem that a CPU emulates whole, whatever the versions.
-const EMULATED: u64 = 100_000_000;
-
-/// Seconds for which a CPU emulates versions for GPUs, all together, unless `--emulate` is given.
-const EMULATION: f64 = 10.0;
-
-/// How many columns fit that time if all do not, by the time of a few. Collective.
-fn sample(
-    source: &ProblemSource,
-    emulated: &[Version],
-    args: &RunArgs,
-    session: &Session,
-    progress: Progress,
-) -> Result<Option<usize>> {
-    let extents = source.open(progress)?.extents();
-    if args.emulate || extents.terms() <= EMULATED {
-        return Ok(None);
-    }
-    let _polling = polling();
-    let control = Control { stop: &STOP, ..Control::none() };
-    let mut columns = 1;
-    // Most kernels for GPUs take as long for a column as for a few.
-    let each = loop {
-        let mut some = source.open(progress)?;
-        some.sample(columns);
-        let problem = some.load()?;
-        let mut engine = Engine::whole(session.first(), &problem)?;
-        let bar =
-            progress.bar(&format!("{columns} of {} G′", extents.ngpown), emulated.len() as u64);
-        let mut seconds = 0.0;
-        for &kernel in emulated {
-            seconds += engine.run_with(kernel, None, control)?.seconds;
-            bar.step();
-        }
-        if 8.0 * seconds > EMULATION || 8 * columns > extents.ngpown {
-            break seconds / columns as f64;
-        }
-        columns *= 8;
-    };
-    let runs = f64::from(args.warmup.unwrap_or(0)) + f64::from(args.repeat.unwrap_or(1));
-    let columns = (EMULATION / (each * runs)).max(1.0) as u64;
-    let columns = session.ranks.least(columns) as usize;
-    Ok(Some(columns).filter(|columns| *columns < extents.ngpown))
-}
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {

@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use gpp_cpu::pool::Room;
-
 use crate::catalogue::{BackEnd, Version};
 use crate::cli::{DeviceArgs, ProblemArgs};
 use crate::devices::gpu::driver::is_there;
@@ -113,11 +111,7 @@ pub fn open<'r>(
         }
         _ => {}
     }
-    let threads = args.threads.map(usize::from);
-    if session.cpu().is_some() && threads.is_some_and(|threads| threads > 4 * Room::here().all) {
-        progress.say("note: more than four threads share each CPU");
-    }
-    Ok(session.with_cpu(args.level(), threads))
+    Ok(session.with_cpu(args.level(), args.threads.map(usize::from)))
 }
 
 /// Where the workers of all ranks are, for rank 0. Collective.

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::time::Duration;
-
-use indicatif::HumanDuration;
 
 use crate::catalogue;
-use crate::engine::WorkerStats;
 use crate::problem::synthesis::SYSTEMS;
+use crate::record::ClockAndPower;
 use crate::record::run::{
-    LoadBalance, Measurement, Partition, RunRecord, Sigma, SystemInfo, UNIT, WorkerPlace,
+    Measurement, Partition, RunRecord, Sigma, SigmaRow, SystemInfo, Times, UNIT, WorkerPlace,
     by_series, differ, over_baseline,
 };
 use crate::reference::{Outcome, ReferenceSource, RelativeTo, Undecided, Verification};
@@ -18,7 +15,6 @@ use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
-        (igp, _) if let Some(count) = s.sample_of => format!("a sample of {igp} of {count} G′"),
         (igp, 0) => format!("{igp} G′"),
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
@@ -70,65 +66,78 @@ pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
     if workers.len() > 1 { workers.iter().map(line).collect() } else { Vec::new() }
 }
 
-/// A row for each result; speed-ups are over the baseline if it ran and passed.
-pub fn results_table(results: &[Measurement]) -> TextTable {
+pub const NOISE: &str = "≈ not significantly different from the row above";
+
+/// Whether a result's time does not differ significantly from that of the result before it.
+pub fn is_noise(results: &[Measurement], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &results[before].times);
+    before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
+}
+
+/// A row for each result, with all that is known of it or with the most important; speed-ups are over the baseline if it
+/// ran and passed.
+pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
     let (baseline, over) = over_baseline(results);
     let all_passed = results.iter().all(Measurement::passed);
-    let is_noise = |at: usize| {
-        let before = at.checked_sub(1).map(|before| &results[before].times);
-        before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
+    let change = |result: &Measurement| {
+        let is_paper = catalogue::first_series_of(&result.version)?.id == "paper";
+        catalogue::find(&result.version).filter(|_| !is_paper).map(|listed| listed.label().change)
     };
+    let percent = |share: Option<f64>| share.map(|share| format!("{:.1} %", 100.0 * share));
+    let spread = |times: &Times| percent(times.sigma().map(|sigma| sigma / times.median));
+    let lost =
+        |state: &Option<ClockAndPower>| percent(state.as_ref().and_then(ClockAndPower::clock_lost));
+    let more = |text: Option<String>| or_dash(text.filter(|_| with_all));
     TextTable::new(
         &[
             ("version", &|&at: &usize| {
                 let Measurement { version, emulated, .. } = &results[at];
                 format!("{version}{}", if *emulated { ", emulated" } else { "" })
             }),
+            ("what it changes", &|&at| more(change(&results[at]).map(str::to_string))),
             ("result", &|&at| or_dash((!all_passed).then(|| outcome(results[at].outcome())))),
             ("time [ms]", &|&at| {
-                ms(results[at].times.median) + if is_noise(at) { " ≈" } else { "" }
+                ms(results[at].times.median) + if is_noise(results, at) { " ≈" } else { "" }
             }),
             (&format!("over {baseline}"), &|&at| {
                 or_dash(over[at].map(|ratio| format!("{ratio:.2}×")))
             }),
             ("TFLOP/s", &|&at| or_dash(results[at].tflops.map(digits))),
+            ("spread", &|&at| more(spread(&results[at].times))),
             ("clock [MHz]", &|&at| fixed(results[at].sm_mhz(), 0)),
+            ("clock lost", &|&at| more(lost(&results[at].clock_and_power))),
             ("energy [J]", &|&at| fixed(results[at].energy_j, 1)),
             ("error", &|&at| rough(results[at].verification.max_rel_error)),
             ("bound of Σ", &|&at| rough(results[at].error_bound)),
             ("found", &|&at| rough(results[at].error_found)),
             ("in a sample", &|&at| rough(results[at].sample.map(|sample| sample.lost))),
+            ("warps/SM", &|&at| more(results[at].warps_per_sm.map(|count| count.to_string()))),
+            ("registers", &|&at| more(results[at].registers.map(|count| count.to_string()))),
         ],
         0..results.len(),
     )
     .filled()
 }
 
-pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+/// The problem, the device, the results, and what they agree with.
+fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     let device = &run.head.device;
     let is_synthetic = run.head.provenance.seed.is_some();
     let synthetic = if is_synthetic { "; synthetic values" } else { "" };
     writeln!(to, "{}{synthetic}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     for (_, results) in by_series(&run.results) {
-        let table = results_table(&results);
-        let has_noise = table.rows.iter().flatten().any(|cell| cell.ends_with('≈'));
-        table.print(to)?;
+        results_table(&results, false).print(to)?;
         let sample = results.iter().find_map(|result| result.sample);
         if let Some([igp, all]) = sample.map(|sample| sample.igp) {
             writeln!(to, "in a sample: error of the sums of {igp} of {all} columns, by FP64")?;
         }
-        if has_noise {
-            writeln!(to, "≈ not significantly different from the row above")?;
+        if (0..results.len()).any(|at| is_noise(&results, at)) {
+            writeln!(to, "{NOISE}")?;
         }
     }
     if let Some(partition) = &run.partition {
         writeln!(to, "{}", self::partition(partition))?;
-        for result in &run.results {
-            let Some(load) = &result.load_balance else { continue };
-            writeln!(to, "{}:", result.version)?;
-            load_balance(to, partition, load)?;
-        }
     }
     let fastest = run.fastest();
     if let Some(fastest) = fastest.filter(|_| run.results.len() > 1) {
@@ -141,33 +150,30 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         let what = "--precision single sums Σ in FP32, with a bound on the error";
         writeln!(to, "FP64 runs at 1/{ratio} of FP32 on this GPU: {what}.")?;
     }
-    power(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;
-    if let Some(count) = run.system.sample_of {
-        return sampled(to, count as f64 / run.system.ngpown as f64, &run.results);
+    Ok(())
+}
+
+/// A run of `gpp sigma`.
+pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
+    results_text(to, sigma.run)?;
+    sigma_table(sigma, true).print(to)?;
+    match sigma.result.is_sigma_alone() {
+        true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}"),
+        false => {
+            writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")
+        }
     }
-    let Some(fastest) = fastest else { return Ok(()) };
+}
+
+pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    results_text(to, run)?;
+    let Some(fastest) = run.fastest() else { return Ok(()) };
     if let Some(sigma) = Sigma::from_run(run) {
         if sigma.rows.len() > LISTED {
             writeln!(to, "Σ at all energies: `gpp sigma`, or --json FILE.")?;
         } else {
             writeln!(to, "\nSelf-energy by {}, in {UNIT}:", sigma.result.version)?;
-            let energy = run.system.energy();
-            let is_alone = sigma.result.is_sigma_alone();
-            let has_derivative = sigma.result.derivative.is_some();
-            let names = match is_alone {
-                true if has_derivative => &["Σ", "dΣ/dω, per eV"][..],
-                true => &["Σ"],
-                false => &["SX − X", "CH"],
-            };
-            let names = names.iter().map(|name| format!("  {name:^28}")).collect::<String>();
-            writeln!(to, "{energy:>12}{names}")?;
-            for row in &sigma.rows {
-                let both = [row.sx, row.ch];
-                let parts = both[usize::from(is_alone)..].iter().chain(&row.derivative);
-                let parts =
-                    parts.map(|z| format!("  {:>28}", format!("{:+.6e} {:+.6e}i", z.re, z.im)));
-                writeln!(to, "{:>12}{}", shown(&row.shown_ev), parts.collect::<String>())?;
-            }
+            sigma_table(&sigma, false).print(to)?;
         }
     }
     let (id, name) = (&fastest.version, &run.system.name);
@@ -178,17 +184,30 @@ pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     )
 }
 
-/// What emulates all G′, so many times as many as in the sample, and what computes without emulating.
-fn sampled(to: &mut dyn Write, times: f64, results: &[Measurement]) -> io::Result<()> {
-    let emulated = results.iter().filter(|result| result.emulated);
-    let seconds = emulated.flat_map(|result| &result.times.samples).sum::<f64>();
-    let estimate = HumanDuration(Duration::from_secs_f64(seconds * times));
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    writeln!(to, "All G′, in about {estimate}: gpp {command} --emulate")?;
-    writeln!(to, "The CPU's own versions: the same command without --version")
+/// Σ, if it is asked for or summed alone, and its parts at each energy.
+fn sigma_table(sigma: &Sigma, with_total: bool) -> TextTable {
+    let (energy, is_alone) = (sigma.run.system.energy(), sigma.result.is_sigma_alone());
+    let number = |part: f64| format!("{part:+.6e}");
+    let of_part = |part: f64| or_dash((!is_alone).then(|| number(part)));
+    let of_total = |part: f64| or_dash((with_total || is_alone).then(|| number(part)));
+    TextTable::new(
+        &[
+            (energy, &|row: &&SigmaRow| format!("{:+.6}", row.shown_ev)),
+            ("Re Σ", &|row| of_total(row.total().re)),
+            ("Im Σ", &|row| of_total(row.total().im)),
+            ("Re dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.re)))),
+            ("Im dΣ/dω", &|row| or_dash(row.derivative.map(|rate| number(rate.im)))),
+            ("Re SX", &|row| of_part(row.sx.re)),
+            ("Im SX", &|row| of_part(row.sx.im)),
+            ("Re CH", &|row| of_part(row.ch.re)),
+            ("Im CH", &|row| of_part(row.ch.im)),
+        ],
+        &sigma.rows,
+    )
+    .filled()
 }
 
-fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
+pub fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
     let Measurement { version: id, times, .. } = fastest;
     if fastest.emulated {
         return "These versions were emulated on a CPU: their times say nothing about a GPU."
@@ -230,32 +249,6 @@ pub fn partition(partition: &Partition) -> String {
     )
 }
 
-fn load_balance(to: &mut dyn Write, partition: &Partition, load: &LoadBalance) -> io::Result<()> {
-    type Row<'a> = (&'a WorkerPlace, &'a WorkerStats);
-    let seconds = |seconds: f64| if seconds > 0.0 { ms(seconds) } else { "–".into() };
-    TextTable::new(
-        &[
-            ("worker", &|(place, _): &Row| {
-                worker(place, partition.ranks == 1, place.device.id.clone())
-            }),
-            ("G′", &|(_, stats)| stats.igp.to_string()),
-            ("kernels [ms]", &|(_, stats)| seconds(stats.kernels_s)),
-            ("uploads [ms]", &|(_, stats)| seconds(stats.uploads_s)),
-            ("source [ms]", &|(_, stats)| seconds(stats.source_s)),
-            ("busy [ms]", &|(_, stats)| seconds(stats.busy_s)),
-        ],
-        partition.workers.iter().zip(&load.workers),
-    )
-    .filled()
-    .print(to)?;
-    if let Some(imbalance) = load.imbalance.filter(|_| load.workers.len() > 1) {
-        let percent = 100.0 * imbalance;
-        writeln!(to, "imbalance {percent:.1} %: longest busy time over the average")?;
-    }
-    let first = load.first_s.map(ms);
-    first.map_or(Ok(()), |ms| writeln!(to, "first calculation, with all uploads: {ms} ms"))
-}
-
 /// A device, and whose it is if there are several ranks.
 fn worker(place: &WorkerPlace, is_alone: bool, device: String) -> String {
     match &place.host {
@@ -278,7 +271,7 @@ pub fn reference(source: Option<ReferenceSource>) -> &'static str {
 pub fn failure(result: &Measurement) -> Option<String> {
     let (version, verification) = (&result.version, &result.verification);
     match verification.outcome {
-        Outcome::Passed | Outcome::Sampled => None,
+        Outcome::Passed => None,
         Outcome::NotVerified => Some(format!(
             "{version}: not verified: no reference values are stored, and the problem has too many terms to evaluate them now"
         )),
@@ -317,7 +310,7 @@ pub fn undecided(Undecided { of_terms, of_sum }: Undecided) -> String {
 
 /// What a comparison that passed leaves open: nothing, or words to put after the outcome.
 pub fn reservations(verification: &Verification) -> String {
-    if !matches!(verification.outcome, Outcome::Passed | Outcome::Sampled) {
+    if verification.outcome != Outcome::Passed {
         return String::new();
     }
     let undecided = verification.undecided.map(|of| format!(", but {}", undecided(of)));
@@ -337,9 +330,6 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
         (passed, all) => format!("{passed} of {all} results agree"),
     };
     line += &format!(" with {}", reference(first.reference));
-    if first.outcome == Outcome::Sampled {
-        line += ", of the same G′";
-    }
     if let Some(energies) = &first.energies {
         line += &format!(" at {} energies", energies.len());
     }
@@ -366,26 +356,4 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
         format!("{}: {}{text}.", ids.join(", "), outcome(Outcome::Passed))
     });
     [line + "."].into_iter().chain(open).collect()
-}
-
-/// Share of the clock from which on a loss is reported.
-const LOSS: f64 = 0.01;
-
-pub fn power(results: &[Measurement]) -> Option<String> {
-    let lost = |result: &Measurement| result.clock_and_power.as_ref()?.clock_lost();
-    let known: Vec<(&Measurement, f64)> =
-        results.iter().filter_map(|result| Some((result, lost(result)?))).collect();
-    let (most, share) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let count = known.iter().filter(|(_, share)| *share >= LOSS).count();
-    let watts = most.clock_and_power.as_ref().and_then(|state| state.power_limit_w);
-    let limit = watts.map_or("power limit".into(), |watts| format!("{watts:.0} W power limit"));
-    Some(match count {
-        0 => format!("The {limit} did not lower any clock by 1 % or more."),
-        _ => format!(
-            "The {limit} lowered the clock of {count} of {} versions by 1 % or more, most for {} ({:.0} %).",
-            known.len(),
-            most.version,
-            100.0 * share
-        ),
-    })
 }

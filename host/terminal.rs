@@ -76,7 +76,6 @@ pub fn rough(number: Option<f64>) -> String {
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
-        Outcome::Sampled => "sampled",
         Outcome::Incorrect => "INCORRECT",
         Outcome::NotVerified => "not verified",
         Outcome::Nondeterministic => "BITS DIFFER",

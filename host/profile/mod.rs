@@ -114,22 +114,9 @@ impl Measured {
     /// The records of a folder, with its run if there is one.
     pub fn in_folder(folder: &Path) -> Result<Measured> {
         let profiles = load(folder)?;
-        let system = &profiles[0].system;
-        if let Some(other) = profiles.iter().find(|profile| profile.system != *system) {
-            let what = format!(
-                "holds profiles of {system} and {}: each system needs a folder",
-                other.system
-            );
-            return Err(invalid(folder.display(), what));
-        }
         let ceilings = Some(record::read(&folder.join(CEILINGS))?);
         let path = folder.join(RUN);
         let run: Option<RunRecord> = path.exists().then(|| record::read(&path)).transpose()?;
-        if let Some(other) = run.as_ref().filter(|run| run.system.name != *system) {
-            let other = &other.system.name;
-            let what = format!("is a run of {other}, but its folder has profiles of {system}");
-            return Err(invalid(path.display(), what));
-        }
         Ok(Measured { from: folder.display().to_string(), run, profiles, ceilings })
     }
 }

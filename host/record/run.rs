@@ -137,7 +137,7 @@ impl Measurement {
     }
 
     pub fn passed(&self) -> bool {
-        matches!(self.outcome(), Outcome::Passed | Outcome::Sampled)
+        self.outcome() == Outcome::Passed
     }
 }
 
@@ -162,9 +162,6 @@ pub struct SystemInfo {
     pub occupied: Option<f64>,
     /// G′ vectors that were summed, without the masked ones.
     pub ngpown: usize,
-    /// If these are a sample, how many there are without the masked ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample_of: Option<usize>,
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
@@ -192,8 +189,7 @@ impl SystemInfo {
             nvband: h.nvband,
             occupied: Some(problem.occ().iter().sum()),
             ngpown: h.ngpown,
-            sample_of: Some(h.whole_ngpown()).filter(|count| *count > h.ngpown),
-            masked: h.all_ngpown() - h.whole_ngpown(),
+            masked: h.all_ngpown() - h.ngpown,
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,
@@ -314,19 +310,6 @@ pub struct WorkerPlace {
 pub struct LoadBalance {
     /// In the order of [`Partition::workers`].
     pub workers: Vec<WorkerStats>,
-    /// Longest busy time of a worker over the average, − 1.
-    pub imbalance: Option<f64>,
-    /// Seconds of the first calculation, with all uploads.
-    pub first_s: Option<f64>,
-}
-
-impl LoadBalance {
-    pub fn from_workers(workers: Vec<WorkerStats>, first_s: Option<f64>) -> LoadBalance {
-        let busy = || workers.iter().map(|share| share.busy_s);
-        let (longest, all) = (busy().fold(0.0, f64::max), busy().sum::<f64>());
-        let over = longest * workers.len() as f64 / all - 1.0;
-        LoadBalance { imbalance: over.is_finite().then_some(over), workers, first_s }
-    }
 }
 
 /// Σ(ω): the sums of a version of a run, energy by energy.
@@ -361,10 +344,6 @@ impl SigmaRow {
         let (SigmaRow { sx, ch, .. }, total) = (self, self.total());
         [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
     }
-
-    fn is_finite(&self) -> bool {
-        self.parts().into_iter().all(f64::is_finite)
-    }
 }
 
 impl<'a> Sigma<'a> {
@@ -382,11 +361,6 @@ impl<'a> Sigma<'a> {
         let sums = run.system.energies_ev.iter().zip(&result.sums.asx).zip(&result.sums.ach);
         Some(Sigma { run, result, rows: sums.enumerate().map(row).collect() })
     }
-
-    /// The energies, as they are shown, at which a part is NaN or infinite.
-    pub fn broken(&self) -> Vec<f64> {
-        self.rows.iter().filter(|row| !row.is_finite()).map(|row| row.shown_ev).collect()
-    }
 }
 
 /// A calculation of Σ between many bands, but for the matrices themselves.
@@ -395,8 +369,6 @@ pub struct Offdiag {
     #[serde(flatten)]
     pub head: Head,
     pub system: SystemInfo,
-    /// The file of matrix elements; null for a built-in system.
-    pub elements: Option<String>,
     /// First and last of the bands l and m, from 1.
     pub bands: [usize; 2],
     /// Operations, 8 for a complex product and its addition, whatever is executed.
@@ -410,11 +382,8 @@ pub struct Offdiag {
     /// Whether `trace_ch` is that of Σ, and `trace_sx` zero.
     #[serde(default)]
     pub sigma_alone: bool,
-    /// Traces of the matrices, energy by energy; at the bands' energies that of rows, then that of columns.
+    /// Traces of the matrices, energy by energy.
     pub matrices: Vec<MatrixSummary>,
-    /// With `--qsgw`, the energies of the bands in eV above the state's.
-    #[serde(default)]
-    pub bands_above_state_ev: Option<Vec<f64>>,
 }
 
 impl JsonRecord for Offdiag {
@@ -470,8 +439,8 @@ impl OffdiagResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixSummary {
-    /// The energy in eV above the state's; null for that of each element's band l or m.
-    pub above_state_ev: Option<f64>,
+    /// The energy in eV above the state's.
+    pub above_state_ev: f64,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],
     pub trace_ch: [f64; 2],

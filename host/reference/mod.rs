@@ -188,21 +188,6 @@ pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
     Some(terms.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
-/// The sums of a problem at all its energies, starting sums included: stored in its file, golden, or evaluated now
-/// unless that is too much.
-pub fn whole<'a>(problem: impl Into<Slabs<'a>>, progress: Progress) -> Result<Option<Sums>> {
-    let slabs = problem.into();
-    let problem = slabs.problem();
-    let at_all = golden(problem).filter(|(energies, _)| energies.len() == problem.nw());
-    if let Some(sums) = problem.stored().cloned().or(at_all.map(|(_, sums)| sums)) {
-        return Ok(Some(sums));
-    }
-    if problem.terms() > MAX_SERIAL_TERMS {
-        return Ok(None);
-    }
-    Ok(Some(problem.start().plus(&evaluate(slabs, progress)?.sums)))
-}
-
 /// The reference of a problem: stored in its file, golden, or [evaluated] now; of too many terms golden sums at some
 /// energies.
 pub fn for_problem<'a>(
@@ -285,8 +270,6 @@ const RANDOM: f64 = 8.0;
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Passed,
-    /// As passed, but of a sample of G′, [`crate::problem::Header::sampled`].
-    Sampled,
     Incorrect,
     #[default]
     NotVerified,
@@ -484,11 +467,7 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         Undecided::largest([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)
     });
     Verification {
-        outcome: match passed {
-            true if problem.header().whole_ngpown() > problem.header().ngpown => Outcome::Sampled,
-            true => Outcome::Passed,
-            false => Outcome::Incorrect,
-        },
+        outcome: if passed { Outcome::Passed } else { Outcome::Incorrect },
         max_rel_error: worst.as_ref().map(|_| largest).filter(|error| error.is_finite()),
         tolerance,
         relative_to,

@@ -21,7 +21,7 @@ fn a_grid_runs_and_is_recorded() {
         assert_eq!(result["asx"].as_array().unwrap().len(), 11);
     }
     let four = ["--system", "tiny", "-d", "cpu", "-v", "v13", "--energies", "0:3:4"];
-    let shown = contains("4 energies from +0 eV to +3 eV").and(contains("SX − X").not());
+    let shown = contains("4 energies from +0 eV to +3 eV").and(contains("Re SX").not());
     gpp().args(four).assert().success().stdout(shown);
 }
 
@@ -61,19 +61,13 @@ fn occupations_are_those_of_the_sums() {
 }
 
 #[test]
-fn files_hold_any_number_of_energies() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = text(dir.path().join("many.dat"));
-    for grid in [&[][..], &["--energies", "-2:3:11"], &["--energies", "0.5"]] {
-        let many = grid.ends_with(&["-2:3:11"]);
-        let note = contains("the mini-app does not").count(usize::from(many));
-        let generate = ["generate", "--system", "tiny", "--output", &file];
-        gpp().args(generate).args(grid).assert().success().stderr(note);
-        let run = json(&["--input", &file, "-v", "v3,v13,cpu:best"]);
-        for result in run["results"].as_array().unwrap() {
-            assert_eq!(result["verification"]["outcome"], "passed");
-            assert_eq!(result["verification"]["reference"], "file");
-        }
+fn files_hold_sums_of_their_own_energies() {
+    let (_dir, path) = place("tiny.dat");
+    gpp().args(["generate", "--system", "tiny", "--output"]).arg(&path).assert().success();
+    let run = json(&["--input", &text(path), "-v", "v3,v13,cpu:best"]);
+    for result in run["results"].as_array().unwrap() {
+        assert_eq!(result["verification"]["outcome"], "passed");
+        assert_eq!(result["verification"]["reference"], "file");
     }
     let run = json(&["--input", &text(fixture_path("edge")), "-v", "v3", "--energies", "0:4:5"]);
     assert_eq!(run["results"][0]["verification"]["reference"], "serial");
@@ -83,9 +77,7 @@ fn files_hold_any_number_of_energies() {
 #[test]
 fn without_a_version_energies_are_summed_by_the_best() {
     for (arguments, version) in [
-        (&["--energies", "-10:10:64"][..], "sigma:cells"),
-        (&["--energies", "-10:10:64", "-v", "best", "-s", "demo"], "sigma:cells"),
-        (&["--energies", "-10:10:64", "-v", "best", "-s", "tiny"], "sigma:cells"),
+        (&["--energies", "-10:10:64", "-s", "tiny"][..], "sigma:cells"),
         (&["--energies", "-1:1:2", "-s", "demo"], "cpu:paired"),
         (&["--energies", "0:6:7", "-s", "tiny-complex"], "sigma:cells"),
     ] {
@@ -94,15 +86,4 @@ fn without_a_version_energies_are_summed_by_the_best() {
         assert_eq!((ran.len(), &ran[0]["version"]), (1, &version.into()), "{arguments:?}");
         assert_eq!(ran[0]["verification"]["outcome"], "passed");
     }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn thousands_of_energies_take_little_memory() {
-    let run = "ulimit -v 800000 && exec \"$0\" -v cpu:paired -s tiny -d cpu -r 1 -w 0 \"$@\"";
-    assert_cmd::Command::new("sh")
-        .args(["-c", run, env!("CARGO_BIN_EXE_gpp"), "--energies", "-10:10:10000"])
-        .env("MALLOC_ARENA_MAX", "1")
-        .assert()
-        .success();
 }

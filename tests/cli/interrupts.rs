@@ -119,10 +119,10 @@ fn an_interrupted_run_keeps_what_is_done() {
     let (_dir, path) = place("run.json");
     // Long enough for the first version on this machine, and not for all.
     let begin = Instant::now();
-    let first = started(&path, &["-v", "v0", "--repeat", "2000"]).wait_with_output();
+    let first = started(&path, &["-v", "v0", "--repeat", "500"]).wait_with_output();
     assert!(first.unwrap().status.success());
     let seconds = begin.elapsed().as_secs_f64();
-    let mut child = started(&path, &["-v", MAIN, "--repeat", "2000"]);
+    let mut child = started(&path, &["-v", MAIN, "--repeat", "500"]);
     sleep(Duration::from_secs_f64(2.0 * seconds));
     send("TERM", &[child.id()]);
     let errors = read_to_string(child.stderr.take().unwrap()).unwrap();

@@ -9,7 +9,6 @@ mod explain;
 mod interrupts;
 mod offdiag;
 mod outputs;
-mod records;
 mod runs;
 mod sigma;
 mod usage;

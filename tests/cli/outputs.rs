@@ -157,17 +157,6 @@ fn what_is_no_regular_file_is_not_waited_for() {
             assert!(text.starts_with(path.to_str().unwrap()), "{text}");
             assert!(text.contains("not a regular file"), "{text}");
         }
-        for flags in [&["--input"][..], &["table", "--from"]] {
-            let program = env!("CARGO_BIN_EXE_gpp");
-            let run = Command::new("timeout").arg("20").arg(program).args(flags).arg(path).output();
-            let run = run.unwrap();
-            let errors = String::from_utf8_lossy(&run.stderr);
-            let is_folder = path.is_dir() && flags.len() > 1;
-            let says = if is_folder { "run.json" } else { "not a regular file" };
-            assert_eq!(run.status.code(), Some(2), "{errors}");
-            assert_eq!(errors.lines().filter(|line| line.starts_with("error: ")).count(), 1);
-            assert!(errors.contains(says), "{errors}");
-        }
     }
     let large = folder.path().join("large.json");
     File::create(&large).unwrap().set_len(20 << 30).unwrap();

@@ -21,12 +21,12 @@ fn a_grid_is_printed_written_and_plotted() {
     let mut command = gpp();
     command.args(GRID).arg("--csv").arg(&csv).arg("--json").arg(&json);
     command.arg("--plot").arg(&svg);
-    command.assert().success().stdout(contains(": passed, error").and(rows));
+    command.assert().success().stdout(contains("The result agrees").and(rows));
     let run: RunRecord = record::read(&json).unwrap();
     let energies: Vec<f64> = (-5..=5).map(f64::from).collect();
     assert_eq!(run.system.energies_ev, energies);
     let mut written = Vec::new();
-    gpp::sigma::csv(&mut written, &gpp::record::run::Sigma::from_run(&run).unwrap()).unwrap();
+    gpp::run::csv(&mut written, &gpp::record::run::Sigma::from_run(&run).unwrap()).unwrap();
     assert_eq!(fs::read(&csv).unwrap(), written);
     let plot = fs::read_to_string(&svg).unwrap();
     // A line for each part of each sum, and one beside its name.
@@ -40,7 +40,7 @@ fn a_grid_is_printed_written_and_plotted() {
 #[test]
 fn single_precision_tells_its_error() {
     let flags = ["sigma", "--system", "tiny", "--device", "cpu", "--precision", "single"];
-    let says = contains("in a sample: the sums of 1 of 8 columns are off by");
+    let says = contains("in a sample: error of the sums of 1 of 8 columns");
     gpp().args(flags).arg("--energies=-5:5:11").assert().success().stdout(says);
 }
 
@@ -53,7 +53,7 @@ fn the_time_ordered_formula_is_named_and_verified() {
     let mut sums = Vec::new();
     for more in [&["-s", "tiny"][..], &["-s", "tiny", "--slab", "3"], &["-i", &file]] {
         let base = ["sigma", "-d", "cpu", "--json"];
-        let shown = contains("time-ordered, η 0.1 eV").and(contains(": passed, error"));
+        let shown = contains("time-ordered, η 0.1 eV").and(contains("The result agrees"));
         gpp().args(base).arg(&path).args(more).args(with_eta).assert().success().stdout(shown);
         let run: RunRecord = record::read(&path).unwrap();
         assert_eq!(run.system.time_ordered_eta_ev, Some(0.1));
@@ -61,7 +61,7 @@ fn the_time_ordered_formula_is_named_and_verified() {
         sums.push(run.results[0].sums.clone());
     }
     assert_eq!(sums[0], sums[1]);
-    let shown = contains("time-ordered, window 2 eV").and(contains(": passed, error"));
+    let shown = contains("time-ordered, window 2 eV").and(contains("The result agrees"));
     let with_window = ["--formula", "time-ordered", "--eta", "0", "--window", "2"];
     let base = ["sigma", "-d", "cpu", "-s", "tiny", "--version", "v15", "--energies", "-30:30:7"];
     gpp().args(base).args(with_window).assert().success().stdout(shown);

@@ -67,18 +67,6 @@ fn a_compiler_is_named_by_release_and_llvm() {
     assert_eq!(compiler::first_error("one\ntwo\n"), "two");
 }
 
-#[test]
-fn compilers_that_cannot_build_say_why_one_by_one() {
-    let target = tempfile::tempdir().unwrap();
-    let names = ["/no/rustc", "/none/rustc"];
-    let found = names.map(|name| compiler::Compiler::from_rustc(name.into()));
-    let kernels = Path::new(gpp_kernels::FOLDER);
-    let why = compiler::first_that_builds(&found, kernels, target.path()).err().unwrap();
-    for name in names {
-        assert!(why.contains(&format!("; {name}: ")), "{why}");
-    }
-}
-
 /// The build script itself, by a compiler that is not there.
 #[test]
 fn a_build_without_kernels_is_a_warning_or_an_error() {

@@ -1,65 +1,24 @@
-//! Σ as a matrix: a problem of twenty parts in files, for programs; matrix elements in memory.
+//! Σ as a matrix: matrix elements in memory.
 
-use std::fs::File;
-use std::path::Path;
+use std::ptr;
 
 use gpp::devices::cpu::CpuDevice;
-use gpp::problem::{Problem, Sums, input_file};
+
+use gpp::problem::Problem;
 use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
 use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
 use gpp_core::offdiag::images::{self, ImageShape};
 use gpp_core::offdiag::{Elements, GROUP, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
 use gpp_core::ranks::Alone;
-use npyz::WriterBuilder;
 use num_complex::Complex64;
 
-use super::{Kind, QUIET, Random, made, remade};
+use super::{Random, remade};
 
 pub fn on_cpu(task: &MatrixTask) -> gpp::error::Result<SummedMatrix> {
     let device = CpuDevice::new();
     let worker = MatrixOnCpu::new(&device, *task)?;
     MatrixWorkers::new(*task, vec![Box::new(worker)], &Alone).sum(&|_| ())
-}
-
-pub const BANDS: usize = 9;
-
-pub const PARTS: usize = 20;
-
-/// Files of a problem and its matrix elements, `problem.dat` and `A.npy` in a folder.
-pub fn write(folder: &Path, seed: u64) {
-    let (nbands, ngpown, ncouls) = (GROUP * PARTS - 7, 200, 601);
-    let problem = made([nbands, ngpown, ncouls, 2], Kind::Mixed, seed);
-    let none = Sums { asx: vec![Complex64::ZERO; 2], ach: vec![Complex64::ZERO; 2] };
-    input_file::write(&folder.join("problem.dat"), &problem, &none, QUIET).unwrap();
-    let elements = (0..BANDS * nbands * ncouls).map(|at| {
-        let at = (at + seed as usize) as f64;
-        Complex64::new((0.37 * at).sin(), (0.11 * at).cos())
-    });
-    write_elements(&folder.join("A.npy"), [BANDS, nbands, ncouls], elements);
-}
-
-pub fn write_elements(
-    path: &Path,
-    shape: [usize; 3],
-    elements: impl IntoIterator<Item = Complex64>,
-) {
-    let options = npyz::WriteOptions::new().default_dtype().shape(&shape.map(|n| n as u64));
-    let mut array = options.writer(File::create(path).unwrap()).begin_nd().unwrap();
-    array.extend(elements).unwrap();
-    array.finish().unwrap();
-}
-
-pub fn arguments(folder: &Path) -> Vec<String> {
-    let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
-    let (input, elements) = (path("problem.dat"), path("A.npy"));
-    ["offdiag", "-d", "cpu", "--no-verify", "-i", &input, "--elements", &elements]
-        .map(String::from)
-        .to_vec()
-}
-
-pub fn arrays(prefix: &Path) -> [Vec<u8>; 2] {
-    ["sx", "ch"].map(|part| std::fs::read(format!("{}.{part}.npy", prefix.display())).unwrap())
 }
 
 /// The problem whose sums are one element of the matrix: `aqsn` is A of band l, `aqsm` that of band m.

@@ -44,7 +44,7 @@ pub fn files() {
     for name in FIXTURES {
         let path = fixture_path(name);
         let input = ["--input", path.to_str().unwrap()];
-        same(&[&VERSIONS[..], &input].concat(), &[1, 2, 3, 5]);
+        same(&[&VERSIONS[..], &input].concat(), &[2, 5]);
     }
 }
 
@@ -59,7 +59,7 @@ pub fn systems() {
 pub fn one_group_a_slab() {
     for slab in ["3", "4", "9"] {
         let run = ["--version", "v3,v0", "--system", "tiny", "--slab", slab];
-        same(&run, &[1, 2, 3, 5]);
+        same(&run, &[2, 3, 5]);
     }
 }
 

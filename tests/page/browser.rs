@@ -38,7 +38,7 @@ impl Browser {
              parent.postMessage(JSON.stringify(result), '*');\n}});</script></body>"
         );
         self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view.width)?;
-        let dom = self.open(dir.path(), view, "--dump-dom")?;
+        let dom = self.open(dir.path(), view)?;
         let text =
             dom.split_once("<pre id=\"result\">").and_then(|(_, rest)| rest.split_once("</pre>"));
         let text = text.ok_or_else(|| format!("the page returned nothing: {dom:.300}"))?.0;
@@ -48,17 +48,6 @@ impl Browser {
             Some(error) => Err(format!("{error}").into()),
             None => Ok(result["found"].clone()),
         }
-    }
-
-    pub fn sheets(&self, page: &str) -> Result<usize, Failed> {
-        let dir = tempfile::tempdir()?;
-        let pdf = dir.path().join("page.pdf");
-        std::fs::write(dir.path().join("outer.html"), page)?;
-        let view = View { width: 1440, dark: false };
-        self.open(dir.path(), view, &format!("--print-to-pdf={}", pdf.display()))?;
-        let printed = std::fs::read(pdf)?;
-        let text = String::from_utf8_lossy(&printed);
-        Ok(text.matches("/Type /Page\n").count())
     }
 
     /// A page of that width in another, since a browser's window cannot be as narrow as a phone.
@@ -75,7 +64,7 @@ impl Browser {
         Ok(std::fs::write(dir.join("outer.html"), outer)?)
     }
 
-    fn open(&self, dir: &Path, view: View, what: &str) -> Result<String, Failed> {
+    fn open(&self, dir: &Path, view: View) -> Result<String, Failed> {
         let profile: PathBuf = dir.join("profile");
         let output = Command::new(self.0)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
@@ -85,7 +74,7 @@ impl Browser {
             .arg(format!("--virtual-time-budget={BUDGET}"))
             .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!view.dark)))
             .arg(format!("--user-data-dir={}", profile.display()))
-            .arg(what)
+            .arg("--dump-dom")
             .arg(format!("file://{}", dir.join("outer.html").display()))
             .output()?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

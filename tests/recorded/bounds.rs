@@ -1,6 +1,6 @@
 //! What bounds a version, by profiles made by hand and by the archive's.
 
-use gpp::explain::diagnosis::{bound, uses};
+use gpp::explain::{bound, uses};
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::record::{self, Ceilings, Profile, Span};
 

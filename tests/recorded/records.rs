@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use gpp::engine::WorkerStats;
-use gpp::record::run::{LoadBalance, Offdiag, RunRecord};
+use gpp::record::run::{Offdiag, RunRecord};
 use gpp::record::{self, Ceilings, JsonRecord, Profile};
 use gpp::reference::Outcome;
 use serde_json::Value;
@@ -115,16 +114,4 @@ fn what_is_no_such_record_says_what_it_is() {
     assert!(said("profile").contains("needs a record of kind run, has profile; `gpp --json"));
     let missing = parsed(text.replace("\"results\"", "\"other\""));
     assert!(missing.contains("run.json"), "{missing}");
-}
-
-#[test]
-fn imbalance_is_over_the_average() {
-    let share = |busy_s: f64| WorkerStats { busy_s, ..WorkerStats::default() };
-    let imbalance = |busy: &[f64]| {
-        LoadBalance::from_workers(busy.iter().copied().map(share).collect(), None).imbalance
-    };
-    assert_eq!(imbalance(&[2.0, 2.0]), Some(0.0));
-    assert_eq!(imbalance(&[3.0, 1.0, 2.0]), Some(0.5));
-    assert_eq!(imbalance(&[]), None);
-    assert_eq!(imbalance(&[0.0]), None);
 }

@@ -1,18 +1,17 @@
 //! Statements and the page of the archived run. `tests/commands/records.trycmd` has its table.
 
 use gpp::catalogue::{self, SERIES};
-use gpp::explain::version_file;
+use gpp::explain::{SourceFile, source_change, version_file};
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::measure::flops_per_term;
 use gpp::profile::{self, Measured};
+use gpp::record::run::RunRecord;
 use gpp::record::run::over_baseline;
-use gpp::record::run::{RunRecord, Times};
 use gpp::record::{self, Profile};
 use gpp::reference::Outcome;
 use gpp::report::{self, found};
-use gpp::summary::{failure, run_text};
-use gpp::table::{self, sections};
+use gpp::summary::{failure, results_table, run_text};
 use gpp_core::offdiag::gpu::ALL as MATRIX_VERSIONS;
 
 use crate::archive;
@@ -52,7 +51,7 @@ fn the_page_needs_nothing_else() {
         let card = format!("<article class=\"card\" id=\"{version}\"");
         assert!(page.contains(&card), "{version} is missing");
     }
-    for text in ["Findings", "is synthetic", "fewer cycles, "] {
+    for text in ["Findings", "is synthetic", "Warps wait "] {
         assert!(page.contains(text), "{text} is missing");
     }
     assert_eq!(page.matches("No significant difference").count(), 3);
@@ -76,38 +75,14 @@ fn speed_ups_are_over_the_first_of_the_series_that_passed() {
 #[test]
 fn what_was_found_follows_the_run() {
     let run = archived();
-    let said = |run: &RunRecord| found(run, sections(run, "").first());
-    let all = said(&run);
-    assert_eq!(all.len(), 3, "{all:?}");
-    let time = |id: &str| run.passed_result(id).unwrap().times.median;
-    let (id, best) = (&run.fastest().unwrap().version, run.fastest().unwrap().times.median);
-    let over = time("v0") / best;
-    let begin =
-        format!("{id} is the fastest version: {:.1} ms, {over:.1} times as fast", 1e3 * best);
-    assert!(all[0].starts_with(&begin), "{}", all[0]);
-    assert!(all[1].contains("power limit lowered the clock of"), "{}", all[1]);
-    assert!(all[2].starts_with("All 16 results agree"), "{}", all[2]);
-
-    let mut other = run.clone();
-    let result = other.results.iter_mut().find(|result| result.version == "v5").unwrap();
-    result.times = Times::from_samples(vec![1e-3; 5]);
-    let changed = said(&other);
-    assert!(changed[0].starts_with("v5 is the fastest version: 1.0 ms"), "{}", changed[0]);
-    other.results.iter_mut().for_each(|r| r.verification.outcome = Outcome::Incorrect);
-    assert!(said(&other).is_empty());
-}
-
-/// What did not pass has no row; without the paper's versions speed-ups are over the first of the new ones.
-#[test]
-fn rows_are_of_what_passed() {
-    let mut run = archived();
-    run.results[8].verification.outcome = Outcome::Incorrect;
-    assert_eq!(sections(&run, "")[0].rows.len(), run.results.len() - 1);
-    run.results.drain(..9);
-    run.results.iter_mut().for_each(|result| result.tflops = None);
-    let new = &sections(&run, "")[0];
-    assert_eq!((new.baseline, new.rows[0].over_baseline), ("v9", Some(1.0)));
-    let headings = table::cells(new).headings;
+    let all = found(&run);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(all[0].starts_with("Fastest: v15, 14.64 ms, 6.3 times as fast as v9."), "{}", all[0]);
+    assert!(all[1].starts_with("All 16 results agree"), "{}", all[1]);
+    // Without the paper's versions speed-ups are over the first of the new ones; what nothing has is no column.
+    let mut new = run.results[9..].to_vec();
+    new.iter_mut().for_each(|result| result.tflops = None);
+    let headings = results_table(&new, true).headings;
     assert!(headings.contains(&"over v9".to_string()) && !headings.contains(&"TFLOP/s".into()));
 }
 
@@ -143,6 +118,18 @@ fn versions_equally_fast_are_named() {
         format!("{over}; equally fast within the spread: v2.")
     );
     assert_eq!(fastest(&["v9", "v13", "v14"]), "Fastest: v14, 20.33 ms, 4.6 times as fast as v9.");
+}
+
+#[test]
+fn a_difference_leaves_comments_and_imports_out() {
+    let file = |path, text| SourceFile { path, text };
+    let before = file("a/versions/v1.rs", "//! One.\nuse a;\nfn gpp_v1() {\n    old();\n}\n");
+    let now =
+        file("a/versions/v2.rs", "//! Two.\nuse b;\nfn gpp_v2() {\n    // Why.\n    new();\n}\n");
+    let found = source_change(&before, &now);
+    assert_eq!((found.added, found.removed), (1, 1));
+    assert_eq!(found.lines[1..], [" fn gpp() {", "-    old();", "+    new();", " }"]);
+    assert_eq!(source_change(&now, &now).lines, [""; 0]);
 }
 
 /// `1, 4–6` as `1, 4, 5, 6`.

@@ -147,14 +147,6 @@ fn ends_of_a_grid_are_what_was_given() {
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);
 }
 
-#[test]
-fn energies_that_are_none() {
-    for energies in [vec![], vec![f64::NAN], vec![0.0; 100_001], vec![1e200]] {
-        let small = made([3, 1, 2, 2], Kind::First, 1);
-        assert!(common::at(&small, &EnergyGrid::Listed(energies)).is_err());
-    }
-}
-
 /// Which part of a problem's terms is summed one by one where pairs are sorted, for Σ alone or not, and how many parts
 /// there are.
 fn one_by_one(problem: &Problem, alone: bool) -> (f64, usize) {
@@ -197,14 +189,6 @@ fn cells_do_not_hang_on_the_number_of_energies() {
             found.iter().fold((f64::MAX, 0.0f64), |(a, b), &n| (a.min(n), b.max(n)));
         assert!(largest <= 1.2 * least, "{name}: {found:?} parts");
     }
-}
-
-#[test]
-fn a_problem_of_many_energies_has_many_batches() {
-    let problem = at(Kind::Real, even(99_999));
-    let batches = problem.batches(3);
-    assert_eq!((batches.count(), batches.nw()), (50_000, 99_999));
-    assert_eq!([0, 49_999].map(|at| batches.get(at).nw()), [2, 1]);
 }
 
 #[test]

@@ -1,18 +1,16 @@
-//! `gpp offdiag`: Σ as a matrix.
-
-pub mod npy;
+//! `gpp offdiag`: Σ as a matrix of a built-in system.
 
 use std::cell::OnceCell;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use gpp_core::offdiag::gpu::{ALL, MatrixVersion, find};
 use gpp_core::offdiag::{
-    Elements, MatrixEnergies, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix, Synthesised,
-    once_each, workers,
+    Elements, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix, Synthesised, workers,
 };
+use npyz::WriterBuilder;
 use num_complex::Complex64;
 
 use crate::catalogue::BackEnd;
@@ -20,9 +18,8 @@ use crate::cli::{OffdiagArgs, OutputArgs, PAPER_SYSTEM, SMALL_SYSTEM};
 use crate::devices::Device;
 use crate::error::{Error, Result, invalid, shown};
 use crate::measure::timed;
-use crate::offdiag::npy::ElementsFile;
 use crate::output::{Progress, STOP, check_outputs, polling, replace};
-use crate::problem::{self, EnergyGrid, Header, Origin};
+use crate::problem;
 use crate::ranks::{Ranks, require_same};
 use crate::record::run::{MatrixSummary, Offdiag, OffdiagResult, SystemInfo, UNIT};
 use crate::record::{self, ClockAndPower, Head, Provenance, Repetition};
@@ -39,11 +36,10 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let progress = output_args.progress();
     let arrays: Vec<PathBuf> = args.parts().iter().filter_map(|part| args.array(part)).collect();
     let outputs = args.output.json.iter().chain(&arrays);
-    let inputs = args.problem.input.iter().chain(&args.elements);
-    check_outputs(outputs.filter(|_| ranks.is_root()), inputs)?;
-    if let (Some(path), None) = (&args.problem.input, &args.elements) {
+    check_outputs(outputs.filter(|_| ranks.is_root()), None)?;
+    if let Some(path) = &args.problem.input {
         let origin = format!("--input {}", path.display());
-        let what = "has matrix elements of one state only: pass those of all bands with --elements";
+        let what = "has matrix elements of one state only: the library takes those of all bands";
         return Err(invalid(origin, what).into());
     }
     let asked = args.version.as_deref().map_or(Ok(Vec::new()), named)?;
@@ -57,53 +53,30 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         BackEnd::Gpu => (128, PAPER_SYSTEM),
     };
     let source = setup::ProblemSource::from_args(&args.problem, system)?;
-    let opened = source.open(progress)?;
-    let stored = args
-        .elements
-        .as_ref()
-        .map(|path| ElementsFile::open(path, opened.extents()))
-        .transpose()?;
-    let bands = bands(args, stored.as_ref(), count)?;
-    let (problem, at) = match args.qsgw {
-        false => (opened.load()?, None),
-        true => {
-            let (grid, at) = qsgw_energies(opened.bands()?.header(), bands.clone())?;
-            (setup::ProblemSource { energies: Some(grid), ..source }.load(progress)?, Some(at))
-        }
+    let bands = args.bands.clone().unwrap_or(0..count);
+    let problem = source.load(progress)?;
+    let setup::ProblemInput::System(system, seed) = source.input else {
+        unreachable!("a file is refused")
     };
-    let synthesised = match problem.origin() {
-        Origin::System(system, seed) => Some(Synthesised::new(system, *seed, bands.end)),
-        Origin::File(_) | Origin::Made => None,
-    };
-    let elements_of_all: &dyn Elements = match (&stored, &synthesised) {
-        (Some(stored), _) => stored,
-        (None, Some(synthesised)) => synthesised,
-        (None, None) => unreachable!("a file's problem has a file of elements"),
-    };
+    let all = Synthesised::new(system, seed, bands.end);
     session.require_one_kind()?;
-    let elements = SomeBands { all: elements_of_all, bands: bands.clone() };
+    let elements = SomeBands { all, bands: bands.clone() };
     let task = MatrixTask {
-        at: at.as_deref().map_or(MatrixEnergies::Energies, MatrixEnergies::Bands),
         sigma_alone: args.sigma_alone,
         stop: &STOP,
         ..MatrixTask::new(&problem, &elements)
     };
     let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
-    let calculation = MatrixRun { session, task, repeat, verifies, progress };
-    let done = calculation.run_versions(&asked);
-    // What is wrong with the file comes before what came of it, on any rank.
-    stored.as_ref().map_or(Ok(()), ElementsFile::check)?;
-    let (results, sums) = done?;
+    let calculation = MatrixRun { session, task, bands: bands.clone(), repeat, verifies, progress };
+    let (results, sums) = calculation.run_versions(&asked)?;
     ranks.barrier();
     let Some(sums) = sums else { return Ok(true) };
-    let above = problem.header().shown();
-    let matrices = matrices(&sums, |plane| at.is_none().then(|| above[plane]));
+    let matrices = matrices(&sums, &problem.header().shown());
     let provenance =
         Provenance::now(device.info()).with_origin(problem.origin(), calculation.times());
     let record = Offdiag {
         head: Head { complete: true, ..Head::new(device.info(), provenance) },
         system: SystemInfo::from_problem(&problem),
-        elements: args.elements.as_ref().map(|path| path.display().to_string()),
         bands: [bands.start + 1, bands.end],
         sigma_alone: args.sigma_alone,
         flops: calculation.flops(),
@@ -111,7 +84,6 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         band_chunks: task.parts(),
         workers,
         matrices,
-        bands_above_state_ev: at.map(|at| at.iter().map(|&iw| above[iw]).collect()),
     };
     write(args, &record, &sums)?;
     Ok(record.passed())
@@ -126,22 +98,8 @@ fn named(text: &str) -> Result<Vec<&'static MatrixVersion>> {
     text.split(',').map(version).collect()
 }
 
-fn bands(args: &OffdiagArgs, stored: Option<&ElementsFile>, count: usize) -> Result<Range<usize>> {
-    let stored_bands = stored.map(Elements::bands);
-    let bands = args.bands.clone().unwrap_or(0..stored_bands.unwrap_or(count));
-    let (from, to) = (bands.start + 1, bands.end);
-    match stored_bands {
-        Some(stored_bands) if to > stored_bands => {
-            let what =
-                format!("needs bands {from} to {to}, but --elements has bands 1 to {stored_bands}");
-            Err(invalid("--bands", what))
-        }
-        _ => Ok(bands),
-    }
-}
-
 struct SomeBands<'a> {
-    all: &'a dyn Elements,
+    all: Synthesised<'a>,
     bands: Range<usize>,
 }
 
@@ -161,6 +119,7 @@ const BUSY: f64 = 0.9;
 struct MatrixRun<'a> {
     session: &'a Session<'a>,
     task: MatrixTask<'a>,
+    bands: Range<usize>,
     repeat: usize,
     verifies: bool,
     progress: Progress,
@@ -257,33 +216,16 @@ impl<'a> MatrixRun<'a> {
         Ok(Some((found.expect("at least one calculation"), result)))
     }
 
-    /// A digest of what the bits depend on, with some of the matrix elements.
+    /// A digest of what the bits depend on. Matrix elements are those of the problem's seed.
     fn digest(&self, version: Option<&'static MatrixVersion>) -> Result<String> {
-        let MatrixRun { session, task, .. } = *self;
-        let some = |count: usize| (0..SAMPLED).map(move |at| at * (count - 1) / (SAMPLED - 1));
-        let mut column = vec![Complex64::ZERO; task.problem.extents().ncouls];
-        let mut elements = Vec::new();
-        for l in some(task.bands()) {
-            for n in some(task.problem.extents().nbands) {
-                task.elements.column(l, n, &mut column);
-                elements.push(problem::hash(&column));
-            }
-        }
+        let MatrixRun { session, task, bands, .. } = self;
         let level = session.cpu().map(|cpu| cpu.level().to_string()).unwrap_or_default();
         let version = version.map(|version| version.id);
-        let at_bands = matches!(task.at, MatrixEnergies::Bands(_));
-        let settings = (task.bands(), at_bands, task.sigma_alone, version, level);
-        let (problem, elements) = (problem::digest(task.problem)?, problem::hash(&elements));
-        Ok(format!(
-            "{problem} {elements} {settings:?} {} {}",
-            kind(session.first().info()),
-            record::program()
-        ))
+        let settings = (bands, task.sigma_alone, version, level);
+        let (problem, device) = (problem::digest(task.problem)?, kind(session.first().info()));
+        Ok(format!("{problem} {settings:?} {device} {}", record::program()))
     }
 }
-
-/// Columns of A in the digest: so many l and n.
-const SAMPLED: usize = 4;
 
 const DIGEST: &str =
     "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
@@ -309,67 +251,44 @@ fn same_bits(one: &MatrixSums, other: &MatrixSums) -> bool {
     both.into_iter().all(|(one, other)| bits(one) == bits(other))
 }
 
-/// The energies of bands l, each once, and whose is which: those of the problem's bands n of the same numbers.
-fn qsgw_energies(header: &Header, bands: Range<usize>) -> Result<(EnergyGrid, Vec<usize>)> {
-    if bands.end > header.nbands {
-        let what = format!(
-            "the problem has energies of bands 1 to {}, not of all bands {} to {}",
-            header.nbands,
-            bands.start + 1,
-            bands.end
-        );
-        return Err(invalid("--qsgw", what));
-    }
-    let above: Vec<f64> = bands.map(|n| header.e(n) - header.e_lk).collect();
-    let (each, numbers) = once_each(&above);
-    Ok((EnergyGrid::Listed(each), numbers))
-}
-
 // What is printed and written.
 
 /// The traces of the matrices.
-fn matrices(sums: &MatrixSums, above: impl Fn(usize) -> Option<f64>) -> Vec<MatrixSummary> {
-    let summary = |iw: usize| {
+fn matrices(sums: &MatrixSums, above: &[f64]) -> Vec<MatrixSummary> {
+    let summary = |(iw, above_state_ev): (usize, &f64)| {
         let trace = |matrix: &[Complex64]| {
             let trace: Complex64 = (0..sums.bands).map(|l| matrix[sums.at(l, l, iw)]).sum();
             [trace.re, trace.im]
         };
         let [trace_sx, trace_ch] = [&sums.sx, &sums.ch].map(|matrix| trace(matrix));
-        MatrixSummary { above_state_ev: above(iw), trace_sx, trace_ch }
+        MatrixSummary { above_state_ev: *above_state_ev, trace_sx, trace_ch }
     };
-    (0..sums.nw()).map(summary).collect()
-}
-
-/// All l and m, m fastest.
-fn pairs(bands: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..bands).flat_map(move |l| (0..bands).map(move |m| (l, m)))
-}
-
-fn sigma(sums: &MatrixSums, l: usize, m: usize, iw: usize) -> Complex64 {
-    let index = sums.at(l, m, iw);
-    sums.sx[index] + sums.ch[index]
-}
-
-/// The Hermitian part `½(M + M†)` of `M_lm = ½[Σ_lm(E_l) + Σ_lm(E_m)]`, element (l, m) at `l + bands · m`.
-fn hermitian(sums: &MatrixSums) -> Vec<Complex64> {
-    let mean = |l, m| 0.5 * (sigma(sums, l, m, 0) + sigma(sums, l, m, 1));
-    // l is the faster index.
-    pairs(sums.bands).map(|(m, l)| 0.5 * (mean(l, m) + mean(m, l).conj())).collect()
+    above.iter().enumerate().map(summary).collect()
 }
 
 /// Prints and writes all that was asked for; files are written even if printing fails.
 fn write(args: &OffdiagArgs, record: &Offdiag, sums: &MatrixSums) -> anyhow::Result<()> {
     let shown = args.output.show(record, text);
-    let shape = [sums.nw(), sums.bands, sums.bands];
-    let qsgw = if args.qsgw { hermitian(sums) } else { Vec::new() };
     let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
-    let written = args.parts().iter().zip(written).map(|(name, sums)| (*name, &shape[..], sums));
-    for (name, shape, matrices) in written.chain([("qsgw", &shape[1..], &qsgw)]) {
-        if let Some(path) = args.array(name).filter(|_| !matrices.is_empty()) {
-            replace(&path, |file| npy::write(file, shape, matrices))?;
+    for (name, matrices) in args.parts().iter().zip(written) {
+        if let Some(path) = args.array(name) {
+            replace(&path, |file| write_array(file, sums.bands, matrices))?;
         }
     }
     shown
+}
+
+/// Matrices, l fastest, as a NumPy array [iw, l, m], the last index fastest: m.
+fn write_array(to: &mut dyn Write, bands: usize, matrices: &[Complex64]) -> io::Result<()> {
+    let shape = [matrices.len() / (bands * bands), bands, bands].map(|n| n as u64);
+    let mut to = BufWriter::new(to);
+    let mut array =
+        npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut to).begin_nd()?;
+    for matrix in matrices.chunks_exact(bands * bands) {
+        array.extend((0..bands * bands).map(|i| matrix[i / bands + bands * (i % bands)]))?;
+    }
+    array.finish()?;
+    to.flush()
 }
 
 fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
@@ -439,14 +358,11 @@ fn traces(record: &Offdiag) -> TextTable {
     let is_alone = record.sigma_alone;
     TextTable::new(
         &[
-            (record.system.energy(), &|(plane, row): &(usize, &MatrixSummary)| {
-                let of_bands = || ["E_l", "E_m"][*plane].into();
-                row.above_state_ev.map_or_else(of_bands, |above| format!("{above:+.6}"))
-            }),
-            ("tr SX", &|(_, row)| or_dash((!is_alone).then(|| complex(row.trace_sx)))),
-            (if is_alone { "tr Σ" } else { "tr CH" }, &|(_, row)| complex(row.trace_ch)),
+            (record.system.energy(), &|row: &&MatrixSummary| format!("{:+.6}", row.above_state_ev)),
+            ("tr SX", &|row| or_dash((!is_alone).then(|| complex(row.trace_sx)))),
+            (if is_alone { "tr Σ" } else { "tr CH" }, &|row| complex(row.trace_ch)),
         ],
-        record.matrices.iter().enumerate(),
+        &record.matrices,
     )
     .filled()
 }

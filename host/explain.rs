@@ -1,24 +1,20 @@
-//! `gpp explain`: cards of versions, which the report has too: the idea, the change in the source, counters and a
-//! diagnosis. What a record lacks is left out: its rows, and the sentences that would need it.
-
-pub mod diagnosis;
+//! `gpp explain`: cards of versions, which the report has too: the idea, the change in the source, counters and what
+//! bounds a version. What a record lacks is left out.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::json;
 use similar::TextDiff;
 
 use crate::catalogue::{self, BackEnd, Version, find, named, single};
 use crate::cli::{DEFAULT_FOLDER, ExplainArgs};
 use crate::error::{Result, invalid};
-use crate::explain::diagnosis::{Diagnosis, Side, Step};
-use crate::output;
+use crate::output::print;
 use crate::profile::Measured;
+use crate::profile::ncu::STALLS;
 use crate::record::run::Measurement;
-use crate::record::{self, ELIGIBLE, MemoryLevel, Profile, share_of_peak};
+use crate::record::{self, Ceilings, ELIGIBLE, LEVELS, MemoryLevel, Profile, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
@@ -45,7 +41,47 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
         let archived = Measured::archived(id)?.filter(has_before).unwrap_or_default();
         archived.card(id, before.or(archived.before(id)))
     };
-    show(&versions.iter().filter(is_shown).map(card).collect::<Result<Vec<_>>>()?, args)
+    let cards = versions.iter().filter(is_shown).map(card).collect::<Result<Vec<_>>>()?;
+    let lines = if before.is_some() { usize::MAX } else { LINES };
+    print(|to| {
+        cards.iter().try_for_each(|card| text(to, card, lines))?;
+        match cards.iter().all(|card| card.measured.is_some()) {
+            true => Ok(()),
+            false => writeln!(to, "{NOT_MEASURED}"),
+        }
+    })?;
+    Ok(true)
+}
+
+/// What was measured of a version.
+struct Side<'a> {
+    /// Its result in the run, if it passed and was not emulated.
+    measured: Option<&'a Measurement>,
+    profile: Option<&'a Profile>,
+    over_baseline: Option<f64>,
+}
+
+impl Side<'_> {
+    fn seconds(&self) -> Option<f64> {
+        self.measured.map(|own| own.times.median).or(self.profile.and_then(|own| own.time_s))
+    }
+
+    /// Cycles between two instructions of a warp: it issues in `selected` of them.
+    fn cycles_per_instruction(&self) -> Option<f64> {
+        let issuing = *self.profile?.stalls.get("selected")?;
+        (issuing > 0.0).then(|| issuing.recip())
+    }
+
+    /// Instructions of all warps of an SM: its cycles × active warps ÷ cycles between two instructions of a warp.
+    fn instructions(&self) -> Option<f64> {
+        let profile = self.profile?;
+        Some(profile.cycles? * profile.warps_per_sm? / self.cycles_per_instruction()?)
+    }
+
+    fn flops_per_s(&self) -> Option<f64> {
+        let profile = self.profile?;
+        Some(profile.flops() / self.seconds().unwrap_or(profile.duration_s))
+    }
 }
 
 impl Measured {
@@ -84,7 +120,8 @@ impl Measured {
         }
     }
 
-    fn side<'a>(&'a self, id: &'a str) -> Option<Side<'a>> {
+    /// `None` if the version was not measured.
+    fn side(&self, id: &str) -> Option<Side<'_>> {
         let result = |id: &str| -> Option<&Measurement> {
             self.run.as_ref()?.passed_result(id).filter(|result| !result.emulated)
         };
@@ -94,22 +131,16 @@ impl Measured {
         let over_baseline =
             baseline.zip(measured).map(|(from, to)| from.times.median / to.times.median);
         let is_known = measured.is_some() || profile.is_some();
-        is_known.then_some(Side { id, measured, profile, over_baseline })
+        is_known.then_some(Side { measured, profile, over_baseline })
     }
 
-    /// A version against another, or by itself; `None` if one was not measured.
-    fn step<'a>(&'a self, version: &'a str, before: Option<&'a str>) -> Option<Step<'a>> {
-        let now = self.side(version)?;
-        let before = match before {
-            Some(before) => Some(self.side(before)?),
-            None => None,
-        };
+    /// The system and the device of the records.
+    fn place(&self) -> Option<String> {
         let (system, device) = match (&self.run, self.profiles.first()) {
-            (Some(run), _) => (run.system.name.as_str(), run.head.device.name.as_str()),
-            (None, Some(profile)) => (profile.system.as_str(), profile.device.as_str()),
-            (None, None) => return None,
+            (Some(run), _) => (&run.system.name, &run.head.device.name),
+            (None, profile) => profile.map(|profile| (&profile.system, &profile.device))?,
         };
-        Some(Step { before, now, ceilings: self.ceilings.as_ref(), system, device })
+        Some(format!("{system} on {device}: {}", self.from))
     }
 
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
@@ -124,52 +155,46 @@ impl Measured {
         }
         let no_source = || invalid(id, "has no source in this program");
         let (listed, file) = find(id).zip(version_file(id)).ok_or_else(no_source)?;
-        let step = self.step(id, before);
+        let sides = [before.and_then(|before| self.side(before)), self.side(id)];
+        let [_, now] = &sides;
+        let bound = now
+            .as_ref()
+            .and_then(|now| Some(bound(now.profile?, self.ceilings.as_ref()?, now.measured)));
         Ok(Card {
             version: id.into(),
             before: before.map(str::to_string),
-            idea: Idea {
-                change: listed.label().change.into(),
-                // The first paragraph is the change.
-                text: file.header().into_iter().skip(1).collect(),
-                source: listed.label().source.into(),
-                file: file.path.into(),
-            },
+            change: listed.label().change,
+            // The first paragraph is the change.
+            text: file.header().into_iter().skip(1).collect(),
+            source: listed.label().source,
+            file: file.path,
             difference: before.and_then(|id| Some(source_change(&version_file(id)?, &file))),
-            measured: step
-                .as_ref()
-                .map(|step| format!("{} on {}: {}", step.system, step.device, self.from)),
-            rows: step.as_ref().map_or(Vec::new(), rows),
-            diagnosis: step.as_ref().map(Diagnosis::for_step).unwrap_or_default(),
+            measured: now.as_ref().and_then(|_| self.place()),
+            rows: now.as_ref().map_or(Vec::new(), |_| rows(&sides, self.ceilings.as_ref())),
+            bound,
         })
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
     pub version: String,
-    /// The version that it is compared with; null for the first of a series.
+    /// The version that it is compared with; none for the first of a series.
     pub before: Option<String>,
-    pub idea: Idea,
+    pub change: &'static str,
+    pub text: Vec<String>,
+    pub source: &'static str,
+    pub file: &'static str,
     pub difference: Option<SourceChange>,
-    /// System, device and source of the numbers; null if nothing was measured.
+    /// System, device and source of the numbers; none if nothing was measured.
     pub measured: Option<String>,
     pub rows: Vec<CardRow>,
-    pub diagnosis: Diagnosis,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Idea {
-    pub change: String,
-    pub text: Vec<String>,
-    pub source: String,
-    pub file: String,
+    /// What bounds the version, if its counters are known.
+    pub bound: Option<String>,
 }
 
 /// Unchanged lines around those that changed.
 const CONTEXT: usize = 2;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceChange {
     pub added: usize,
     pub removed: usize,
@@ -204,7 +229,6 @@ fn code(file: &SourceFile) -> String {
     code
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CardRow {
     pub name: String,
     pub unit: &'static str,
@@ -237,23 +261,20 @@ impl CardRow {
 }
 
 /// Stalls of a card at most.
-const STALLS: usize = 5;
+const LEADING: usize = 5;
 
-fn rows(step: &Step) -> Vec<CardRow> {
+/// Rows of two versions, or of the second alone.
+fn rows([before, now]: &[Option<Side>; 2], ceilings: Option<&Ceilings>) -> Vec<CardRow> {
     let mut rows = Vec::new();
     let mut row = |name: &str, unit: &'static str, value: &dyn Fn(&Side) -> Option<f64>| {
-        rows.extend(CardRow::compared(
-            name,
-            unit,
-            step.before.as_ref().and_then(value),
-            value(&step.now),
-        ));
+        let [before, now] = [before, now].map(|side| side.as_ref().and_then(value));
+        rows.extend(CardRow::compared(name, unit, before, now));
     };
     let bytes = |side: &Side, level: MemoryLevel| Some(level.bytes(side.profile?)? / 1e9);
     row("time", "ms", &|side| Some(side.seconds()? * 1e3));
     row("over baseline", "×", &|side| side.over_baseline);
-    row("cycles", "10⁶", &|side| Some(side.cycles()? / 1e6));
-    row("clock", "MHz", &|side| side.clock_mhz());
+    row("cycles", "10⁶", &|side| Some(side.measured?.cycles()? / 1e6));
+    row("clock", "MHz", &|side| side.measured?.sm_mhz());
     row("power", "W", &|side| side.measured?.clock_and_power.as_ref()?.watts());
     row("energy", "J", &|side| side.measured?.energy_j);
     row("registers", "", &|side| {
@@ -274,10 +295,10 @@ fn rows(step: &Step) -> Vec<CardRow> {
     row("intensity", "FLOP/B", &|side| side.profile.map(|own| own.flops() / own.bytes.hbm));
     row("cycles between a warp's instructions", "", &|side| side.cycles_per_instruction());
     row("share of its FMA ceiling", "%", &|side| {
-        let ceiling = step.ceilings?.fp64 * share_of_peak(side.profile?.fma_ratio());
+        let ceiling = ceilings?.fp64 * share_of_peak(side.profile?.fma_ratio());
         Some(side.flops_per_s()? / ceiling * 100.0)
     });
-    for reason in leading_stalls(step) {
+    for reason in leading_stalls(&[before, now]) {
         row(&format!("stall: {}", reason.replace('_', " ")), "%", &|side| {
             Some(side.profile?.stalls.get(reason)? * 100.0)
         });
@@ -286,8 +307,8 @@ fn rows(step: &Step) -> Vec<CardRow> {
 }
 
 /// The reasons that warps of either version wait for most, the leading one first.
-fn leading_stalls<'a>(step: &Step<'a>) -> Vec<&'a str> {
-    let profiles = step.before.iter().chain([&step.now]).filter_map(|side| side.profile);
+fn leading_stalls<'a>(sides: &[&Option<Side<'a>>]) -> Vec<&'a str> {
+    let profiles = sides.iter().filter_map(|side| side.as_ref()?.profile);
     let mut stalls: Vec<(&str, f64)> = profiles
         .flat_map(|own| own.stalls.iter().map(|(reason, share)| (reason.as_str(), *share)))
         .filter(|(reason, share)| !ELIGIBLE.contains(reason) && *share > 0.0)
@@ -295,40 +316,21 @@ fn leading_stalls<'a>(step: &Step<'a>) -> Vec<&'a str> {
     stalls.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut seen = BTreeSet::new();
     stalls.retain(|(reason, _)| seen.insert(*reason));
-    stalls.into_iter().map(|(reason, _)| reason).take(STALLS).collect()
+    stalls.into_iter().map(|(reason, _)| reason).take(LEADING).collect()
 }
 
 /// Lines of a difference with the version before; of one with another all are shown.
 const LINES: usize = 80;
 
-/// Prints cards, and a note if not all were measured, or writes them as JSON.
-fn show(cards: &[Card], args: &ExplainArgs) -> anyhow::Result<bool> {
-    output::check_outputs(&args.json, None)?;
-    let lines = if args.before.is_some() { usize::MAX } else { LINES };
-    let json = || record::plain(&json!({ "schema": 4, "cards": cards }));
-    let print = |to: &mut dyn Write| -> io::Result<()> {
-        cards.iter().try_for_each(|card| text(to, card, lines))?;
-        match cards.iter().all(|card| card.measured.is_some()) {
-            true => Ok(()),
-            false => writeln!(to, "{NOT_MEASURED}"),
-        }
-    };
-    output::show(args.json.as_deref(), false, json, print)?;
-    Ok(true)
-}
-
 const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, `gpp --json FILE` times versions for CPUs, and \
     --from reads both, such as those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
-    let Idea { change, text, source, file } = &card.idea;
-    let against = card.before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
-    writeln!(to, "{}{against}: {change}\n", card.version)?;
-    let Diagnosis { why, bound } = &card.diagnosis;
-    if why.is_some() || bound.is_some() {
-        let mut verdict = [bound, why].into_iter().flatten();
-        verdict.try_for_each(|text| writeln!(to, "- {text}"))?;
-        writeln!(to)?;
+    let Card { version, before, change, text, source, file, .. } = card;
+    let against = before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
+    writeln!(to, "{version}{against}: {change}\n")?;
+    if let Some(bound) = &card.bound {
+        writeln!(to, "{bound}\n")?;
     }
     text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
     let count =
@@ -387,6 +389,75 @@ pub fn change_of(row: &CardRow) -> String {
     }))
 }
 
+// What bounds a version. Shares of units are from the profiler's run, the clock is from the timed runs.
+
+/// A unit that is busy at this share or more bounds a version.
+const BOUND: f64 = 0.8;
+
+/// Below this share no unit is near its limit: latency bounds the version.
+const NEAR: f64 = 0.6;
+
+/// Losses of clock below this share are not reported.
+const LEAST_LOSS: f64 = 0.01;
+
+/// The busiest unit, the leading stall, and what the power limit took of the clock.
+pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measurement>) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut sentences = Vec::new();
+    if let Some(&(unit, share)) = uses(profile, ceilings).first() {
+        let busy = percent(share);
+        sentences.push(match share {
+            _ if share >= BOUND => format!("Bound by {unit}, which is busy at {busy}."),
+            _ if share >= NEAR => format!("The busiest unit is {unit}, at {busy}."),
+            _ => format!("Latency-bound: the busiest unit is {unit}, at {busy}."),
+        });
+    }
+    if let Some((reason, share)) = profile.main_stall() {
+        let share = percent(share);
+        sentences.push(format!("Warps wait {share} of the time for {}.", meaning(reason)));
+    }
+    let state = measured.and_then(|measured| measured.clock_and_power.as_ref());
+    if let Some(state) = state.filter(|state| state.is_at_power_limit())
+        && let Some(lost) = state.clock_lost().filter(|lost| *lost >= LEAST_LOSS)
+    {
+        let watts = state.power_limit_w.map_or(String::new(), |watts| format!("{watts:.0} W "));
+        sentences.push(format!("The {watts}power limit lowers the clock by {}.", percent(lost)));
+    }
+    sentences.join(" ")
+}
+
+/// Shares of the units that a version uses, the largest first: bandwidths by the ceilings, the others as counted.
+pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> {
+    let bandwidths = LEVELS.into_iter().filter_map(|level| {
+        let rate = level.bytes(profile)? / profile.duration_s;
+        let name = match level {
+            MemoryLevel::Hbm => "HBM bandwidth",
+            MemoryLevel::L2 => "L2 bandwidth",
+            MemoryLevel::L1 => "L1 bandwidth",
+            MemoryLevel::Shared => "shared memory’s bandwidth",
+        };
+        Some((name, rate / level.bandwidth(ceilings)?))
+    });
+    let pipes = [
+        ("instruction issue", profile.pipes_percent.get("issue slots").copied()),
+        ("the ALU pipe", profile.pipes_percent.get("ALU").copied()),
+        ("the MUFU pipe", profile.pipes_percent.get("MUFU").copied()),
+        ("the load/store pipe", profile.pipes_percent.get("load/store").copied()),
+        ("the FP64 pipe", profile.fp64_pipe_percent),
+    ];
+    let pipes = pipes.into_iter().filter_map(|(name, busy)| Some((name, busy? / 100.0)));
+    // A record without a duration or a ceiling has no share.
+    let mut uses: Vec<_> = bandwidths.chain(pipes).filter(|(_, share)| share.is_finite()).collect();
+    uses.sort_by(|a, b| b.1.total_cmp(&a.1));
+    uses
+}
+
+/// What a reason means; the profiler's own name if it is not known.
+fn meaning(reason: &str) -> String {
+    let known = STALLS.iter().find(|(name, _)| *name == reason);
+    known.map_or_else(|| reason.replace('_', " "), |(_, meaning)| (*meaning).into())
+}
+
 // The sources of the kernels, as they were when the program was built.
 
 /// A source file, or a module of one of versions.
@@ -415,6 +486,3 @@ impl SourceFile {
         lines.split(|line| line.is_empty()).map(|paragraph| paragraph.join(" ")).collect()
     }
 }
-
-#[cfg(test)]
-mod tests;
