@@ -1,7 +1,5 @@
 //! Σ as a matrix: matrix elements in memory.
 
-use std::ptr;
-
 use gpp::devices::cpu::CpuDevice;
 
 use gpp::problem::Problem;
@@ -9,7 +7,7 @@ use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
 use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
 use gpp_core::offdiag::images::{self, ImageShape};
-use gpp_core::offdiag::{Elements, GROUP, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
+use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
 use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
