@@ -1,7 +1,11 @@
 //! What `gpp` says of a run: its problem, a table of results, and sentences.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::HumanDuration;
 
 use crate::catalogue;
 use crate::problem::synthesis::SYSTEMS;
@@ -15,6 +19,7 @@ use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
+        (igp, _) if let Some(count) = s.sample_of => format!("a sample of {igp} of {count} G′"),
         (igp, 0) => format!("{igp} G′"),
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
@@ -167,6 +172,13 @@ pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
 
 pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     results_text(to, run)?;
+    if let Some(count) = run.system.sample_of {
+        let seconds = run.results.iter().flat_map(|result| &result.times.samples).sum::<f64>();
+        let seconds = Duration::from_secs_f64(seconds * count as f64 / run.system.ngpown as f64);
+        let command = env::args().skip(1).collect::<Vec<_>>().join(" ");
+        writeln!(to, "All G′, in about {}: gpp {command} --emulate", HumanDuration(seconds))?;
+        return writeln!(to, "The CPU's own versions: the same command without --version");
+    }
     let Some(fastest) = run.fastest() else { return Ok(()) };
     if let Some(sigma) = Sigma::from_run(run) {
         if sigma.rows.len() > LISTED {
