@@ -111,11 +111,11 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Versions and built-in systems
     List,
-    /// Device, driver and program
+    /// Device, driver, and registers and occupancy of each kernel
     Info(InfoArgs),
-    /// Times and speed-ups of a record
+    /// Times next to the published V100 figures
     Table(TableArgs),
-    /// What a version changes, and what bounds it
+    /// Why a version is faster or slower than the one before it
     Explain(ExplainArgs),
     /// Hardware counters with Nsight Compute
     Profile(ProfileArgs),
@@ -161,6 +161,10 @@ pub struct RunArgs {
     /// Do not compare the results with reference values
     #[arg(long)]
     pub no_verify: bool,
+
+    /// On a CPU, emulate versions for GPUs on all G′, not on a sample that takes 10 s; `gpp sigma` always does
+    #[arg(long)]
+    pub emulate: bool,
 
     /// Sum only SX − X + CH: `best` is then the fastest version for that
     #[arg(long)]
@@ -388,6 +392,8 @@ impl SigmaArgs {
             version: run.version.or(Some(BEST.into())),
             repeat: run.repeat.or(Some(1)),
             warmup: run.warmup.or(Some(0)),
+            // Σ of a sample is none.
+            emulate: true,
             ..run
         }
     }

@@ -1,5 +1,7 @@
-//! `gpp explain`: cards of versions, which the report has too: the idea, the change in the source, counters and what
-//! bounds a version. What a record lacks is left out.
+//! `gpp explain`: cards of versions, which the report has too: what bounds a version, why its time changed, the idea,
+//! the change in the source, and counters. What a record lacks is left out.
+
+mod why;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -156,10 +158,12 @@ impl Measured {
         let no_source = || invalid(id, "has no source in this program");
         let (listed, file) = find(id).zip(version_file(id)).ok_or_else(no_source)?;
         let sides = [before.and_then(|before| self.side(before)), self.side(id)];
-        let [_, now] = &sides;
+        let [earlier, now] = &sides;
         let bound = now
             .as_ref()
             .and_then(|now| Some(bound(now.profile?, self.ceilings.as_ref()?, now.measured)));
+        let why = earlier.as_ref().zip(now.as_ref()).zip(before);
+        let why = why.and_then(|((earlier, now), name)| why::why(name, [earlier, now]));
         Ok(Card {
             version: id.into(),
             before: before.map(str::to_string),
@@ -171,7 +175,7 @@ impl Measured {
             difference: before.and_then(|id| Some(source_change(&version_file(id)?, &file))),
             measured: now.as_ref().and_then(|_| self.place()),
             rows: now.as_ref().map_or(Vec::new(), |_| rows(&sides, self.ceilings.as_ref())),
-            bound,
+            verdict: bound.into_iter().chain(why).collect(),
         })
     }
 }
@@ -188,8 +192,8 @@ pub struct Card {
     /// System, device and source of the numbers; none if nothing was measured.
     pub measured: Option<String>,
     pub rows: Vec<CardRow>,
-    /// What bounds the version, if its counters are known.
-    pub bound: Option<String>,
+    /// What bounds the version, and why its time differs from that of the version before, if these are known.
+    pub verdict: Vec<String>,
 }
 
 /// Unchanged lines around those that changed.
@@ -326,11 +330,11 @@ const NOT_MEASURED: &str = "No measurements: `gpp profile` makes them on a GPU, 
     --from reads both, such as those in data/runs of gpp's repository.";
 
 fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
-    let Card { version, before, change, text, source, file, .. } = card;
+    let Card { version, before, change, text, source, file, verdict, .. } = card;
     let against = before.as_ref().map_or(String::new(), |id| format!(" against {id}"));
     writeln!(to, "{version}{against}: {change}\n")?;
-    if let Some(bound) = &card.bound {
-        writeln!(to, "{bound}\n")?;
+    if !verdict.is_empty() {
+        writeln!(to, "- {}\n", verdict.join("\n- "))?;
     }
     text.iter().try_for_each(|text| writeln!(to, "{text}\n"))?;
     let count =

@@ -9,8 +9,8 @@ use gpp_cpu::simd::Level;
 use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
-use crate::devices::{ComputeCapability, Device};
-use crate::error::{Error, invalid};
+use crate::devices::{ComputeCapability, Device, KernelInfo};
+use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, check, print};
 use crate::problem::System;
 use crate::problem::input_file;
@@ -20,7 +20,7 @@ use crate::record::{PROGRAM, Provenance};
 use crate::reference;
 use crate::session::MemoryLimits;
 use crate::setup::{self, ProblemInput, ProblemSource};
-use crate::terminal::TextTable;
+use crate::terminal::{TextTable, or_dash};
 
 pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
     let (limits, silent) = (MemoryLimits::default(), Progress { shown: false });
@@ -30,8 +30,38 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
         let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
         return Err(invalid(origin, what).into());
     }
-    print(|to| info_text(to, device))?;
+    let kernels = if device.back_end() == BackEnd::Gpu { Some(kernels(device)?) } else { None };
+    print(|to| {
+        info_text(to, device)?;
+        kernels.map_or(Ok(()), |kernels| kernels.print(to))
+    })?;
     Ok(true)
+}
+
+/// Registers and occupancy of each kernel on a GPU.
+fn kernels(gpu: &dyn Device) -> Result<TextTable> {
+    let mut rows = Vec::new();
+    for listed in catalogue::for_gpus() {
+        for kernel in listed.kernels {
+            for entry in kernel.entries {
+                let (change, known) = (listed.version.change, gpu.kernel(kernel, entry)?);
+                rows.push((known, entry.energies, kernel.threads, change));
+            }
+        }
+    }
+    Ok(TextTable::new(
+        &[
+            ("kernel", &|(known, ..): &(KernelInfo, u32, u32, _)| known.symbol.clone()),
+            ("energies", &|(_, energies, ..)| energies.to_string()),
+            ("threads", &|(_, _, threads, _)| threads.to_string()),
+            ("registers", &|(known, ..)| or_dash(known.registers)),
+            ("local [B]", &|(known, ..)| or_dash(known.local_bytes)),
+            ("shared [B]", &|(known, ..)| or_dash(known.shared_bytes)),
+            ("warps/SM", &|(known, ..)| or_dash(known.warps_per_sm)),
+            ("what it changes", &|&(.., change)| str::to_string(change)),
+        ],
+        rows,
+    ))
 }
 
 pub fn list() -> anyhow::Result<bool> {

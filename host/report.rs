@@ -157,7 +157,7 @@ fn results(run: &RunRecord) -> Markup {
     html! { @for (name, results) in &series {
         @if series.len() > 1 { h3 { (name) } }
         figure { (PreEscaped(bars(run, results).inline())) }
-        (sheet(results_table(results, true), true))
+        (sheet(results_table(results, Some(&run.system.name)), true))
         p .note { "Medians of runs with the data on the device. " (NOISE) "." }
     } }
 }
@@ -201,7 +201,7 @@ fn one(card: &Card, is_noise: bool) -> Markup {
     }
     html! { article .card id=(id) {
         h3 { (heading) }
-        @if let Some(bound) = &card.bound { p .verdict { (bound) } }
+        @for text in &card.verdict { p .verdict { (text) } }
         @for text in &card.text { p { (prose(text)) } }
         details .more {
             summary { "Counters that changed" }

@@ -89,13 +89,16 @@ pub fn measured(
     let workers = setup::places(session).unwrap_or_default();
     device_lines(&workers).iter().for_each(|line| progress.say(line));
 
-    let opened = source.open(progress)?;
+    let mut opened = source.open(progress)?;
     let named = names.map_or(Ok(Vec::new()), |names| named_for(names, back_end, None))?;
     let mut emulated: Vec<Version> = named.to_vec();
     emulated.retain(|kernel| kernel.back_end() != back_end);
     if let (Some(names), [_, ..]) = (names, &emulated[..]) {
         let what = format!("the CPU emulates the threads of {names} one after the other");
         progress.say(format_args!("note: {what}: such times say nothing about a GPU"));
+        if let Some(columns) = sample(&source, &emulated, args, session, progress)? {
+            opened.sample(columns);
+        }
     }
     let problem = session.load(opened)?.with_tolerance(args.tolerance);
     let header = problem.header();
@@ -173,6 +176,45 @@ pub fn measured(
 
 /// Terms beyond which a calculation takes a CPU more than a second.
 const LARGE: u64 = 1_000_000_000;
+
+/// Seconds for which a CPU emulates versions for GPUs, all together, unless `--emulate` is given.
+const EMULATION: f64 = 10.0;
+
+/// How many columns fit that time if all do not, by the time of a few. Collective.
+fn sample(
+    source: &ProblemSource,
+    emulated: &[Version],
+    args: &RunArgs,
+    session: &Session,
+    progress: Progress,
+) -> Result<Option<usize>> {
+    let extents = source.open(progress)?.extents();
+    if args.emulate || extents.terms() <= LARGE / 10 {
+        return Ok(None);
+    }
+    let _polling = polling();
+    let control = Control { stop: &STOP, ..Control::none() };
+    let mut columns = 1;
+    // Most kernels for GPUs take as long for a column as for a few.
+    let each = loop {
+        let mut some = source.open(progress)?;
+        some.sample(columns);
+        let problem = some.load()?;
+        let mut engine = Engine::whole(session.first(), &problem)?;
+        let mut seconds = 0.0;
+        for &kernel in emulated {
+            seconds += engine.run_with(kernel, None, control)?.seconds;
+        }
+        if 8.0 * seconds > EMULATION || 8 * columns > extents.ngpown {
+            break seconds / columns as f64;
+        }
+        columns *= 8;
+    };
+    let runs = f64::from(args.warmup.unwrap_or(0)) + f64::from(args.repeat.unwrap_or(1));
+    let columns = (EMULATION / (each * runs)).max(1.0) as u64;
+    let columns = session.ranks.least(columns) as usize;
+    Ok(Some(columns).filter(|columns| *columns < extents.ngpown))
+}
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
     match back_end {

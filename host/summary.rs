@@ -1,7 +1,11 @@
 //! What `gpp` says of a run: its problem, a table of results, and sentences.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::HumanDuration;
 
 use crate::catalogue;
 use crate::problem::synthesis::SYSTEMS;
@@ -15,6 +19,7 @@ use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 
 pub fn system(s: &SystemInfo) -> String {
     let igp = match (s.ngpown, s.masked) {
+        (igp, _) if let Some(count) = s.sample_of => format!("a sample of {igp} of {count} G′"),
         (igp, 0) => format!("{igp} G′"),
         (igp, 1) => format!("{igp} of {} G′ (1 has no terms)", igp + 1),
         (igp, masked) => format!("{igp} of {} G′ ({masked} have no terms)", igp + masked),
@@ -74,9 +79,19 @@ pub fn is_noise(results: &[Measurement], at: usize) -> bool {
     before.is_some_and(|before| differ(before, &results[at].times) == Some(false))
 }
 
-/// A row for each result, with all that is known of it or with the most important; speed-ups are over the baseline if it
-/// ran and passed.
-pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
+const PUBLISHED: &str = include_str!("../data/published.csv");
+
+/// Seconds and TFLOP/s of a version on one V100, where these are published: Table I of the paper, and the tables of the
+/// talk (NERSC, February 2020) and of the blog, which do not name their system, but have times like those of si214.
+pub fn published(version: &str, system: &str) -> [Option<f64>; 2] {
+    let row = format!("{version},{system},");
+    let row = PUBLISHED.lines().find_map(|line| line.strip_prefix(&row)?.split_once(','));
+    row.map_or([None; 2], |(time, rate)| [time, rate].map(|number| number.parse().ok()))
+}
+
+/// A row for each result; speed-ups are over the baseline if it ran and passed. With all that is known of them, and what
+/// is published for the system whose name is given, or with the most important.
+pub fn results_table(results: &[Measurement], all_on: Option<&str>) -> TextTable {
     let (baseline, over) = over_baseline(results);
     let all_passed = results.iter().all(Measurement::passed);
     let change = |result: &Measurement| {
@@ -87,7 +102,8 @@ pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
     let spread = |times: &Times| percent(times.sigma().map(|sigma| sigma / times.median));
     let lost =
         |state: &Option<ClockAndPower>| percent(state.as_ref().and_then(ClockAndPower::clock_lost));
-    let more = |text: Option<String>| or_dash(text.filter(|_| with_all));
+    let more = |text: Option<String>| or_dash(text.filter(|_| all_on.is_some()));
+    let there = |version: &str| published(version, all_on.unwrap_or_default());
     TextTable::new(
         &[
             ("version", &|&at: &usize| {
@@ -103,6 +119,12 @@ pub fn results_table(results: &[Measurement], with_all: bool) -> TextTable {
                 or_dash(over[at].map(|ratio| format!("{ratio:.2}×")))
             }),
             ("TFLOP/s", &|&at| or_dash(results[at].tflops.map(digits))),
+            ("V100 time [ms]", &|&at| fixed(there(&results[at].version)[0].map(|s| 1e3 * s), 0)),
+            (&format!("V100 over {baseline}"), &|&at| {
+                let pair = there(baseline)[0].zip(there(&results[at].version)[0]);
+                or_dash(pair.map(|(base, time)| format!("{:.2}×", base / time)))
+            }),
+            ("V100 TFLOP/s", &|&at| fixed(there(&results[at].version)[1], 2)),
             ("spread", &|&at| more(spread(&results[at].times))),
             ("clock [MHz]", &|&at| fixed(results[at].sm_mhz(), 0)),
             ("clock lost", &|&at| more(lost(&results[at].clock_and_power))),
@@ -127,7 +149,7 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     writeln!(to, "{}{synthetic}", system(&run.system))?;
     writeln!(to, "on {}: {}", device.id, device.name)?;
     for (_, results) in by_series(&run.results) {
-        results_table(&results, false).print(to)?;
+        results_table(&results, None).print(to)?;
         let sample = results.iter().find_map(|result| result.sample);
         if let Some([igp, all]) = sample.map(|sample| sample.igp) {
             writeln!(to, "in a sample: error of the sums of {igp} of {all} columns, by FP64")?;
@@ -167,6 +189,13 @@ pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
 
 pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     results_text(to, run)?;
+    if let Some(count) = run.system.sample_of {
+        let seconds = run.results.iter().flat_map(|result| &result.times.samples).sum::<f64>();
+        let seconds = Duration::from_secs_f64(seconds * count as f64 / run.system.ngpown as f64);
+        let command = env::args().skip(1).collect::<Vec<_>>().join(" ");
+        writeln!(to, "All G′, in about {}: gpp {command} --emulate", HumanDuration(seconds))?;
+        return writeln!(to, "The CPU's own versions: the same command without --version");
+    }
     let Some(fastest) = run.fastest() else { return Ok(()) };
     if let Some(sigma) = Sigma::from_run(run) {
         if sigma.rows.len() > LISTED {

@@ -1,4 +1,4 @@
-//! `gpp table`: times and speed-ups of a record.
+//! `gpp table`: times and speed-ups next to the published ones.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -53,11 +53,16 @@ pub fn bars_of_matrices(run: &Offdiag) -> Bars {
 fn text(to: &mut dyn Write, run: &RunRecord, path: &Path) -> io::Result<()> {
     for (series, results) in by_series(&run.results) {
         let series = Some(series).filter(|series| *series != "paper");
-        let series = series.map_or(String::new(), |series| format!("{series}: "));
-        writeln!(to, "{series}{} ({})", title(run), path.display())?;
-        results_table(&results, true).print(to)?;
+        let begin = series.map_or(String::new(), |series| format!("{series}: "));
+        writeln!(to, "{begin}{} ({})", title(run), path.display())?;
+        let table = results_table(&results, Some(&run.system.name));
+        let has_published = table.headings.iter().any(|heading| heading.starts_with("V100"));
+        table.print(to)?;
         if (0..results.len()).any(|at| is_noise(&results, at)) {
             writeln!(to, "{NOISE}")?;
+        }
+        if series.is_some() && has_published {
+            writeln!(to, "V100: as published, without the name of the system")?;
         }
     }
     if !run.head.complete {

@@ -162,6 +162,9 @@ pub struct SystemInfo {
     pub occupied: Option<f64>,
     /// G′ vectors that were summed, without the masked ones.
     pub ngpown: usize,
+    /// If these are a sample, how many there are without the masked ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_of: Option<usize>,
     #[serde(default)]
     pub masked: usize,
     pub ncouls: usize,
@@ -189,7 +192,8 @@ impl SystemInfo {
             nvband: h.nvband,
             occupied: Some(problem.occ().iter().sum()),
             ngpown: h.ngpown,
-            masked: h.all_ngpown() - h.ngpown,
+            sample_of: Some(h.whole_ngpown()).filter(|count| *count > h.ngpown),
+            masked: h.all_ngpown() - h.whole_ngpown(),
             ncouls: h.ncouls,
             nstart: h.nstart,
             nend: h.nend,

@@ -1,7 +1,11 @@
 //! What a CPU runs by default, its vectors and threads, what is emulated on it.
 
+use crate::common::place;
 use crate::{gpp, json, parsed, printed};
 use gpp::catalogue;
+use gpp::record;
+use gpp::record::run::RunRecord;
+use gpp::reference::ReferenceSource;
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -23,6 +27,23 @@ fn what_is_emulated_says_so() {
     let printed = printed(gpp().args(["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"]));
     let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
     assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
+}
+
+/// On one thread no CPU emulates all of it in ten seconds.
+#[test]
+fn large_problems_are_emulated_on_a_sample() {
+    let large = ["-s", "si214", "-d", "cpu", "--threads", "1", "-v", "v0-v3"];
+    let (_dir, path) = place("run.json");
+    let run = gpp().args(large).arg("-j").arg(&path).assert().success();
+    let said = "note: the CPU emulates the threads of v0-v3 one after the other: such times say";
+    let all =
+        contains("gpp -s si214 -d cpu --threads 1 -v v0-v3 -j ").and(contains(" --emulate\n"));
+    let shown = contains(" of 1374 G′, 11075 G").and(contains("Self-energy").not());
+    run.stderr(contains(said)).stdout(shown.and(all).and(contains("without --version")));
+    let run: RunRecord = record::read(&path).unwrap();
+    assert!((1..1374).contains(&run.system.ngpown) && run.system.sample_of == Some(1374));
+    let reference = Some(ReferenceSource::Serial);
+    assert!(run.passed() && run.results.iter().all(|of| of.verification.reference == reference));
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn only_what_passed_exits_with_0() {
             let found = gpp::run::reported(&results, no_verify);
             assert_eq!(found, succeeds, "{outcome:?} {no_verify}");
         }
-        let table = gpp::summary::results_table(&results, false).rows.concat();
+        let table = gpp::summary::results_table(&results, None).rows.concat();
         assert_eq!(table.contains(&"BITS DIFFER".into()), outcome == Nondeterministic);
     }
 }

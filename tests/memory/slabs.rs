@@ -75,6 +75,31 @@ fn synthesised_slabs_are_parts_of_the_whole() {
     }
 }
 
+/// From memory, from a file and synthesised: what is summed of a sample is what the whole has there.
+#[test]
+fn the_columns_of_a_sample_are_those_of_the_whole() {
+    let _turn = alone();
+    let tiny = Synthesis::new(System::find("tiny").unwrap(), 5, QUIET);
+    let file = InputFile::open(&fixture_path("real/gaas-q0"), QUIET).unwrap();
+    let sources: [Box<dyn Source>; 2] = [Box::new(tiny), Box::new(file)];
+    for mut source in sources {
+        let whole = source.load().unwrap();
+        source.sample(3);
+        let some = source.load().unwrap();
+        assert_eq!((source.extents().ngpown, some.stored()), (3, None));
+        for igp in 0..3 {
+            let column = some.header().column(igp);
+            let at = (0..).find(|&at| whole.header().column(at) == column).unwrap();
+            let [found, expected] = [&some, &whole].map(Problem::slab);
+            let [found, expected] = [found.part(igp..igp + 1), expected.part(at..at + 1)];
+            assert_eq!(bits(found.wtilde()), bits(expected.wtilde()));
+            assert_eq!(bits(found.eps()), bits(expected.eps()));
+            assert_eq!(found.vcoul_loc(), expected.vcoul_loc());
+            assert!(found.aqsm_local().columns().eq(expected.aqsm_local().columns()));
+        }
+    }
+}
+
 #[test]
 fn slabs_of_files_are_parts_of_the_whole() {
     let _turn = alone();

@@ -1,6 +1,7 @@
-//! What bounds a version, by profiles made by hand and by the archive's.
+//! What bounds a version and why its time changed, by profiles made by hand and by the archive's.
 
 use gpp::explain::{bound, uses};
+use gpp::profile::Measured;
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::record::{self, Ceilings, Profile, Span};
 
@@ -95,4 +96,33 @@ fn the_power_limit_is_reported_by_the_clock_that_it_takes() {
         assert!(!of(&measured).contains("power limit"));
     }
     assert!(!of(&measured("SW_THERMAL_SLOWDOWN", 1.0)).contains("power limit"));
+}
+
+/// Cycles and clock, the larger change first, and the factor behind the cycles, by the numbers of the archive.
+#[test]
+fn why_the_time_changed() {
+    let measured = Measured::in_folder(&archive("si214")).unwrap();
+    for (id, before, why) in [
+        (
+            "v1",
+            "v0",
+            "57 % less time: 61 % fewer cycles, from 69 % fewer instructions; the 700 W power limit lowers the clock \
+             (1980 → 1800 MHz).",
+        ),
+        ("v2", "v1", "Not significantly different from v1."),
+        (
+            "v4",
+            "v3",
+            "30 % less time: the clock rises (1515 → 1830 MHz); 15 % fewer cycles, from 14 % fewer instructions.",
+        ),
+        (
+            "v5",
+            "v4",
+            "21 % more time: 17 % more cycles, as warps wait more for loads from L1, L2 or memory (3.8 → 6.7 cycles \
+             an instruction); the 700 W power limit lowers the clock (1830 → 1770 MHz).",
+        ),
+        ("v9", "v8", "34 % less time: 34 % fewer cycles, from half as many instructions."),
+    ] {
+        assert_eq!(measured.card(id, Some(before)).unwrap().verdict[1], why);
+    }
 }

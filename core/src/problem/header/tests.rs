@@ -49,6 +49,18 @@ fn without_masked_columns_nothing_changes_and_one_always_stays() {
 }
 
 #[test]
+fn a_sample_is_spread_over_the_columns_with_terms() {
+    let whole = header(20, &[1, 2, 5, 6, 9, 12, 13, 16, 18]);
+    let cases = [(1, &[9][..]), (3, &[2, 9, 16]), (9, &[1, 2, 5, 6, 9, 12, 13, 16, 18])];
+    for (count, columns) in cases {
+        let some = whole.clone().sampled(count);
+        assert_eq!((some.ngpown, some.whole_ngpown(), some.all_ngpown()), (count, 9, 20));
+        assert!((0..count).map(|igp| some.column(igp)).eq(columns.iter().copied()));
+        assert!(some.rows().all(|row| row == Some(0)));
+    }
+}
+
+#[test]
 fn a_wrong_number_is_named_by_its_own_column_and_a_masked_one_may_hold_any() {
     let mut wtilde = vec![Complex64::ONE; 12];
     wtilde[6].re = f64::NAN;
