@@ -361,9 +361,9 @@ gpp_status gpp_set_version(struct gpp_handle *handle, const char *id);
 
 /*
  Sets the precision of terms, `GPP_PRECISION_DOUBLE` or `GPP_PRECISION_SINGLE`. Single is of the self-energy alone, so
- `gpp_sums` then needs a null `asx`, and `gpp_matrix`, of a GPU and real poles, a null `sx`. Of sums as many pairs are
- summed in double, at most one in a hundred, as bound the error by `tolerance` times the sum of the sizes of all terms,
- by default 1e-7; without so many the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
+ `gpp_sums` then needs a null `asx`, and `gpp_matrix` fails. As many pairs are summed in double, at most one in a
+ hundred, as bound the error by `tolerance` times the sum of the sizes of all terms, by default 1e-7; without so many
+ the bound is larger: `gpp_last_error_bound`. Matrix elements on a GPU are copied to the host. After a failure nothing
  is changed.
  */
 gpp_status gpp_set_precision(struct gpp_handle *handle,
@@ -445,15 +445,14 @@ double gpp_last_call_seconds(const struct gpp_handle *handle);
 
 /*
  What single precision may have lost of the self-energy at any energy in the last `gpp_sums`, or at most of one state in
- the last `gpp_sums_of_states`, or of an element in the last `gpp_matrix`, in the unit of `vcoul`. The caller sums it over
- ranks. 0 in double precision, if none ran, and for an invalid handle; infinite of a version without a bound.
+ the last `gpp_sums_of_states`, in the unit of `vcoul`. The caller sums it over ranks. 0 in double precision, if none
+ ran, and for an invalid handle; infinite of a version without a bound.
  */
 double gpp_last_error_bound(const struct gpp_handle *handle);
 
 /*
  What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one,
- which are summed in double too: otherwise as `gpp_last_error_bound`, of a matrix 0. A call in which this is more than
- the bound fails.
+ which are summed in double too: otherwise as `gpp_last_error_bound`. A call in which this is more than the bound fails.
  */
 double gpp_last_error_found(const struct gpp_handle *handle);
 
