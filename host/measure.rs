@@ -68,7 +68,7 @@ pub fn measure(
     engine.samples = false;
     let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
-    let load_balance = is_shared.then(|| LoadBalance { workers });
+    let load_balance = is_shared.then_some(LoadBalance { workers });
     let problem = engine.problem();
     let (sums, mut verification) = verify_version(version, engine.slabs(), &sums, reference)?;
     let error_bound = Some(bound).filter(|bound| version.is_single() && bound.is_finite());
