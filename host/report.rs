@@ -12,8 +12,8 @@ use crate::explain::{Card, CardRow, rows_table};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::{Measured, RUN};
 use crate::record::MemoryLevel;
-use crate::record::run::{RunRecord, by_series};
-use crate::summary::{NOISE, agreement, fastest_line, is_noise, results_table, system};
+use crate::record::run::{Measurement, RunRecord, by_series, differ};
+use crate::summary::{NOISE, agreement, fastest_line, results_table, system};
 use crate::table::bars;
 use crate::terminal::TextTable;
 
@@ -156,7 +156,9 @@ fn results(run: &RunRecord) -> Markup {
     let series = by_series(&run.results);
     html! { @for (name, results) in &series {
         @if series.len() > 1 { h3 { (name) } }
-        figure { (PreEscaped(bars(run, results).inline())) }
+        @if results.iter().any(Measurement::passed) {
+            figure { (PreEscaped(bars(run, results).inline())) }
+        }
         (sheet(results_table(results, Some(&run.system.name)), true))
         p .note { "Medians of runs with the data on the device. " (NOISE) "." }
     } }
@@ -178,13 +180,15 @@ fn charts(rooflines: Vec<Roofline>) -> Markup {
 }
 
 fn cards(measured: &Measured, steps: &[&str], run: &RunRecord) -> Markup {
-    let results = &run.results;
-    let noise = (0..results.len()).filter(|at| is_noise(results, *at));
-    let noise: Vec<&str> = noise.map(|at| results[at].version.as_str()).collect();
+    let times = |id: &str| run.passed_result(id).map(|result| &result.times);
+    let is_noise = |id: &str| {
+        let both = measured.before(id).and_then(times).zip(times(id));
+        both.is_some_and(|(before, own)| differ(before, own) == Some(false))
+    };
     html! { @for id in steps {
         @let card = measured.card(id, measured.before(id)).or_else(|_| measured.card(id, None));
         @match card {
-            Ok(card) => (one(&card, noise.contains(id))),
+            Ok(card) => (one(&card, is_noise(id))),
             Err(_) => article .card id=(id) { h3 { (id) } p .wrong { "No verified result." } },
         }
     } }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::chart::{Bars, write_svg};
 use crate::cli::TableArgs;
+use crate::error::invalid;
 use crate::offdiag;
 use crate::output::print;
 use crate::profile::run_file;
@@ -23,7 +24,11 @@ pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
     }
     let run: RunRecord = record::read(&path)?;
     if let Some(plot) = &args.plot {
-        write_svg(plot, &bars(&run, &run.results))?;
+        let bars = bars(&run, &run.results);
+        if bars.bars.is_empty() {
+            return Err(invalid(path.display(), "has no verified result to draw").into());
+        }
+        write_svg(plot, &bars)?;
     }
     print(|to| text(to, &run, &path))?;
     Ok(true)

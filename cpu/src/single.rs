@@ -479,8 +479,8 @@ fn sum_energies<S: Simd, const NW: usize>(
 /// Static pairs whose matrix elements are added up in FP32, two operations each.
 const STATIC_CHAIN: usize = 16;
 
-/// Least weight of a static pair of the largest of its block: elements that do not vanish beside that of their row do not
-/// vanish in products either.
+/// Least weight, of the largest of the block, of static pairs that are summed together: what vanishes of their products is
+/// within `VANISHING` of `core/src/problem/plan/heavy.rs`.
 const LEAST: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Static pairs of a block: their `aqsn` are summed in FP32 with their weights, and all else is done in FP64.

@@ -322,8 +322,8 @@ pub mod single {
     //! cpu:single: Σ alone in single precision, the heaviest pairs in double.
     //!
     //! The loops of cpu:alone in FP32, sixteen bands of a pair in a vector, for any poles and any number of bands. The
-    //! pairs with the largest share of Σ|terms| are summed by the definition, as fallback pairs are, so that the others'
-    //! rounding has a bound (`cpu/src/single.rs`).
+    //! pairs with the largest share of Σ|terms| are summed by cpu:alone's loops in FP64, so that the others' rounding has a
+    //! bound (`cpu/src/single.rs`).
     //!
     //! Lines of the nest: 5, 6, 7, 8, 10.
 

@@ -26,7 +26,7 @@ pub struct State<'a> {
     pub omega: &'a [f64],
 }
 
-/// States on a GPU at the same time: uploads of some, and what the host makes of others, during the kernel of one.
+/// Most states on a GPU at the same time: uploads of some, and what the host makes of others, during the kernel of one.
 const ON_GPU: usize = 12;
 
 /// Terms of a state that a CPU's thread sums in less than 0.1 s: such states side by side take less time.
@@ -112,7 +112,9 @@ impl Asked<'_> {
         let [ncouls, ngpown] = placed.dimensions();
         let (parts, resident) = placed.parts();
         if let (Some(resident), Some((gpu, _))) = (resident, self.calculator.session.gpu()) {
-            let slots = resident.slots(gpu, ON_GPU.min(left.len())).iter_mut();
+            // Each slot loads its own module, which takes as long as many small states.
+            let count = left.len().div_ceil(8).clamp(2, ON_GPU).min(left.len());
+            let slots = resident.slots(gpu, count).iter_mut();
             let in_slot = |slot: &'s mut StateSlot| -> SumState<'s> {
                 Box::new(move |number, control| {
                     let mut sum = |checks| {
