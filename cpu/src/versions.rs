@@ -241,7 +241,8 @@ pub mod statics {
     //! and are multiplied by `conj(aqsm)` once. Pairs without terms are skipped.
     //!
     //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
-    //! has eight bands of one pair instead (`cpu/src/planned.rs`).
+    //! has eight bands of one pair instead (`cpu/src/planned.rs`). Complex poles and fewer than 256 bands are summed as in
+    //! cpu:paired.
     //!
     //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
 
@@ -254,10 +255,8 @@ pub mod statics {
             source: "docs/cpu.md",
         },
         needs: ArrayNeeds { panels: Some(LaneLayout::Bands), plan: true, ..ArrayNeeds::SLAB },
-        kernels: &[
-            kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>),
-            kernel!(Poles::Any, planned::sum::<AnyPoles, Line, _>),
-        ],
+        with_fewer_bands: Some(&paired::CPU),
+        kernels: &[kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>)],
         ..paired::CPU
     };
 }
@@ -290,12 +289,14 @@ pub mod alone {
         with_fewer_bands: None,
         needs: paired::CPU.needs,
         kernels: &[
-            kernel!(Poles::Real, planned::sum::<RealAlone, f64, _>),
-            kernel!(Poles::Windowed, planned::sum::<RealAlone, f64, _>),
+            REAL,
+            CpuKernel { poles: Poles::Windowed, ..REAL },
             kernel!(Poles::AnySize, planned::sum::<AnyAlone, f64, _>),
         ],
         ..CPU
     };
+
+    const REAL: CpuKernel = kernel!(Poles::Real, planned::sum::<RealAlone, f64, _>);
 
     /// Σ alone and its derivative with respect to ω at one energy, in no series.
     pub static DERIVATIVE: CpuVersion = CpuVersion {
@@ -310,12 +311,15 @@ pub mod alone {
         with_fewer_bands: None,
         needs: paired::CPU.needs,
         kernels: &[
-            kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, f64, _>, 2),
-            kernel!(Poles::Windowed, planned::sum_and_derivative::<RealAlone, f64, _>, 2),
+            REAL_DERIVATIVE,
+            CpuKernel { poles: Poles::Windowed, ..REAL_DERIVATIVE },
             kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyAlone, f64, _>, 2),
         ],
         ..DERIVATIVE
     };
+
+    const REAL_DERIVATIVE: CpuKernel =
+        kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, f64, _>, 2);
 }
 
 pub mod single {
@@ -338,12 +342,12 @@ pub mod single {
         is_single: true,
         is_sigma_alone: true,
         tiles: Tiles { igp: 128, ig: 512 },
-        kernels: &[
-            kernel!(Poles::Real, crate::single::sum),
-            kernel!(Poles::AnySize, crate::single::sum),
-        ],
+        with_fewer_bands: None,
+        kernels: &[REAL, CpuKernel { poles: Poles::AnySize, ..REAL }],
         ..statics::CPU
     };
+
+    const REAL: CpuKernel = kernel!(Poles::Real, crate::single::sum);
 }
 
 pub mod cells {
