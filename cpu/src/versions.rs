@@ -27,7 +27,7 @@ macro_rules! kernel {
             poles: $poles,
             sum: |task, level, tiles, progress| {
                 let values = $sums_of_energy * task.bands.nw * VALUES;
-                sum_tiles(task, (tiles, values), progress, |tile, totals| {
+                sum_tiles(task, (tiles, values), progress, &|tile, totals| {
                     at_level!(level, token => $sum(token, task, tile, totals));
                 })
             },
@@ -80,7 +80,7 @@ pub mod threads {
             poles: Poles::Any,
             sum: |task, _, tiles, progress| {
                 let values = task.bands.nw * VALUES;
-                sum_tiles(task, (tiles, values), progress, |tile, totals| sum(task, tile, totals))
+                sum_tiles(task, (tiles, values), progress, &|tile, totals| sum(task, tile, totals))
             },
         }],
     };
@@ -454,12 +454,12 @@ pub struct CpuKernel {
 ///
 /// Tiles are the same for any number of threads, and a thread that is free takes the next. The sum of a tile for an
 /// `igp` goes to the total of that `igp` in the order of `ig`: sums have the same bits for any number of threads and in
-/// any slab.
+/// any slab. `sum` is a pointer, so that this function and the thread pool's are compiled once for all kernels.
 fn sum_tiles(
     task: &SlabTask,
     (tiles, values): (Tiles, usize),
     progress: Progress,
-    sum: impl Fn(&SlabTile, &mut [CompensatedSum]) + Sync,
+    sum: &(dyn Fn(&SlabTile, &mut [CompensatedSum]) + Sync),
 ) -> Vec<f64> {
     let ngpown = task.ngpown();
     let tiles = tiles.in_slab(task);
