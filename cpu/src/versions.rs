@@ -74,7 +74,7 @@ pub mod threads {
         is_sigma_alone: false,
         has_derivative: false,
         is_single: false,
-        with_fewer_bands: None,
+        otherwise: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
         kernels: &[CpuKernel {
             poles: Poles::Any,
@@ -241,8 +241,7 @@ pub mod statics {
     //! and are multiplied by `conj(aqsm)` once. Pairs without terms are skipped.
     //!
     //! Both leave holes between the pairs that are summed one by one. A vector of eight `ig` would have them too, so it
-    //! has eight bands of one pair instead (`cpu/src/planned.rs`). Complex poles and fewer than 256 bands are summed as in
-    //! cpu:paired.
+    //! has eight bands of one pair instead (`cpu/src/planned.rs`). Complex poles are summed as in cpu:paired.
     //!
     //! Lines of the nest: 1, 3, 4, 5, 6, 7, 8, 9, 10.
 
@@ -255,7 +254,7 @@ pub mod statics {
             source: "docs/cpu.md",
         },
         needs: ArrayNeeds { panels: Some(LaneLayout::Bands), plan: true, ..ArrayNeeds::SLAB },
-        with_fewer_bands: Some(&paired::CPU),
+        otherwise: Some((0, &paired::CPU)),
         kernels: &[kernel!(Poles::Real, planned::sum::<RealPoles, Line, _>)],
         ..paired::CPU
     };
@@ -280,13 +279,13 @@ pub mod alone {
             source: "docs/cpu.md",
         },
         is_sigma_alone: true,
-        with_fewer_bands: Some(&IN_PANELS),
+        otherwise: Some((MANY_BANDS, &IN_PANELS)),
         kernels: &[kernel!(Poles::Real, planned::sum::<RealAlone, Line, _>)],
         ..statics::CPU
     };
 
     static IN_PANELS: CpuVersion = CpuVersion {
-        with_fewer_bands: None,
+        otherwise: None,
         needs: paired::CPU.needs,
         kernels: &[
             REAL,
@@ -302,13 +301,13 @@ pub mod alone {
     pub static DERIVATIVE: CpuVersion = CpuVersion {
         has_derivative: true,
         holds: 1,
-        with_fewer_bands: Some(&DERIVATIVE_IN_PANELS),
+        otherwise: Some((MANY_BANDS, &DERIVATIVE_IN_PANELS)),
         kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, Line, _>, 2)],
         ..CPU
     };
 
     static DERIVATIVE_IN_PANELS: CpuVersion = CpuVersion {
-        with_fewer_bands: None,
+        otherwise: None,
         needs: paired::CPU.needs,
         kernels: &[
             REAL_DERIVATIVE,
@@ -342,7 +341,7 @@ pub mod single {
         is_single: true,
         is_sigma_alone: true,
         tiles: Tiles { igp: 128, ig: 512 },
-        with_fewer_bands: None,
+        otherwise: None,
         kernels: &[REAL, CpuKernel { poles: Poles::AnySize, ..REAL }],
         ..statics::CPU
     };
@@ -502,8 +501,8 @@ pub struct CpuVersion {
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [CpuKernel],
-    /// What sums problems of fewer than [`MANY_BANDS`] bands or with complex poles.
-    with_fewer_bands: Option<&'static CpuVersion>,
+    /// The real poles' kernels need this many bands; what sums problems of fewer or with other poles.
+    otherwise: Option<(usize, &'static CpuVersion)>,
 }
 
 /// Bands from which on vectors of bands are faster than vectors of pairs, if poles are real.
@@ -516,8 +515,10 @@ impl CpuVersion {
 
     /// The version that sums such problems in its place, or itself.
     pub fn suited(&'static self, poles: Poles, nbands: usize) -> &'static CpuVersion {
-        let is_suited = poles == Poles::Real && nbands >= MANY_BANDS;
-        self.with_fewer_bands.filter(|_| !is_suited).unwrap_or(self)
+        match self.otherwise {
+            Some((bands, other)) if poles != Poles::Real || nbands < bands => other,
+            _ => self,
+        }
     }
 
     /// The kernel for problems of these poles, the most special of those that sum them.
