@@ -501,7 +501,7 @@ pub struct CpuVersion {
     pub tiles: Tiles,
     /// Its kernels, those for special poles before those for any.
     pub kernels: &'static [CpuKernel],
-    /// The real poles' kernels need this many bands; what sums problems of fewer or with other poles.
+    /// If its kernels are for real poles and at least so many bands: the number, and the version that sums other problems.
     otherwise: Option<(usize, &'static CpuVersion)>,
 }
 
