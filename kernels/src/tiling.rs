@@ -351,10 +351,12 @@ pub trait PairSource<const T: usize>: Copy {
 #[derive(Clone, Copy)]
 pub struct DirectPairs<const T: usize>(pub TilePlace);
 
-/// A tile whose bands the block of `W` warps stages in shared memory, with their energies if they are `READ`. All threads of the
-/// block call [`PairSource::bands`] alike.
+/// A tile whose bands the block of `W` warps stages in shared memory, `A` for each warp, with their energies if they are `READ`. All
+/// threads of the block call [`PairSource::bands`] alike.
 #[derive(Clone, Copy)]
-pub struct StagedPairs<const T: usize, const W: usize, const READ: bool>(pub TilePlace);
+pub struct StagedPairs<const T: usize, const W: usize, const A: usize, const READ: bool>(
+    pub TilePlace,
+);
 
 impl<const T: usize> PairSource<T> for DirectPairs<T> {
     #[inline(always)]
@@ -387,7 +389,9 @@ impl<const T: usize> PairSource<T> for DirectPairs<T> {
     }
 }
 
-impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedPairs<T, W, READ> {
+impl<const T: usize, const W: usize, const A: usize, const READ: bool> PairSource<T>
+    for StagedPairs<T, W, A, READ>
+{
     #[inline(always)]
     unsafe fn pair(self, a: &Arrays, t: usize) -> Option<(u32, u32)> {
         self.0.pair(a, t)
@@ -399,7 +403,7 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
         DirectPairs::<T>(self.0).bands(a, range, step)
     }
 
-    /// The block stages as many bands at a time as it has warps, in two buffers in shared memory: the next ones are on
+    /// The block stages `A` bands for each of its warps at a time, in two buffers in shared memory: the next ones are on
     /// their way from global memory while these are summed.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
@@ -415,12 +419,13 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
         if begin >= end {
             return;
         }
-        let bands = StageLayout::<T, W>::BANDS;
-        let band_bytes = StageLayout::<T, W>::BAND * ELEMENT;
+        let bands = StageLayout::<T, W, A>::BANDS;
+        let band_bytes = StageLayout::<T, W, A>::BAND * ELEMENT;
         // Global elements are clamped to the arrays' extents, shared ones are within the buffers by their slot; a buffer is
         // written only after the barrier that all its readers have passed.
         let thread = thread_in_block();
-        let [first, second] = StageLayout::<T, W>::shares(thread, self.0, a.ngpown, a.ncouls, READ);
+        let [first, second] =
+            StageLayout::<T, W, A>::shares(thread, self.0, a.ngpown, a.ncouls, READ);
         let array = match second.array {
             StagedArray::Aqsn => a.aqsn,
             StagedArray::AqsmLocal => a.aqsm_local,
@@ -429,20 +434,29 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
         let fetch = |n: u32| {
             (load(a.aqsn, first.element(n, a.nbands)), load(array, second.element(n, a.nbands)))
         };
-        let base = gpp_stage_8();
+        let other = StageLayout::<T, W, A>::other_band(first);
+        let fetch_other = |n: u32| load(a.aqsn, other.element(n, a.nbands));
+        let base = if StageLayout::<T, W, A>::STAGES > StageLayout::<3, 8, 1>::STAGES {
+            gpp_stage_16()
+        } else {
+            gpp_stage_8()
+        };
         let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
             store_shared_pair(base + buffer + first.slot * ELEMENT, one);
             store_shared_pair(base + buffer + second.slot * ELEMENT, other);
         };
+        let put_other = |buffer: u32, of: Complex64| {
+            store_shared_pair(base + buffer + other.slot * ELEMENT, of);
+        };
         let read = |band: u32| {
             let element = |slot: u32| load_shared_pair(band + slot * ELEMENT);
             let mut read = BandElements {
-                aqsn: element(StageLayout::<T, W>::aqsn(thread)),
-                aqsm: from_fn(|t| element(StageLayout::<T, W>::aqsm_local(thread, t))),
+                aqsn: element(StageLayout::<T, W, A>::aqsn(thread)),
+                aqsm: from_fn(|t| element(StageLayout::<T, W, A>::aqsm_local(thread, t))),
                 wx: [0.0; Planned::ENERGIES as usize],
             };
             if READ {
-                let [first, second] = [0, 1].map(|pair| element(StageLayout::<T, W>::wx(pair)));
+                let [first, second] = [0, 1].map(|pair| element(StageLayout::<T, W, A>::wx(pair)));
                 read.wx = [first.re, first.im, second.re, second.im];
             }
             read
@@ -451,12 +465,16 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
         let buffer_bytes = bands * band_bytes;
         let mut buffer = 0;
         put(buffer, fetch(begin));
+        if A == 2 {
+            put_other(buffer, fetch_other(begin));
+        }
         barrier();
         let mut n = begin;
         loop {
             let more = end - n > bands;
             // The last time too, for nothing: without a branch.
             let next = fetch(n + bands);
+            let next_other = if A == 2 { Some(fetch_other(n + bands)) } else { None };
             let stop = (n + bands).min(end);
             let mut band = base + buffer;
             // Two bands at a time leave ptxas more to choose from.
@@ -476,6 +494,9 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
             }
             buffer = buffer_bytes - buffer;
             put(buffer, next);
+            if let Some(next) = next_other {
+                put_other(buffer, next);
+            }
             barrier();
         }
         // Before the first buffer is filled again.
@@ -483,11 +504,12 @@ impl<const T: usize, const W: usize, const READ: bool> PairSource<T> for StagedP
     }
 }
 
-// Which elements each thread of a block brings to shared memory, and where each finds its own. A stage holds as many
-// bands as the block has warps, each of elements of 16 bytes: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, and
-// `wx` in pairs. Warp `b` brings the `aqsn` of band `b`; the rest is dealt out to the threads in turn.
+// Which elements each thread of a block brings to shared memory, and where each finds its own. A stage holds one or two
+// bands for each warp of the block, each of elements of 16 bytes: `aqsn` of 32 `ig`, `aqsm_local` of the block's `igp`, and
+// `wx` in pairs. Warp `b` brings the `aqsn` of band `b`, of two bands also that of `b + W`; the rest is dealt out to the
+// threads in turn.
 
-pub struct StageLayout<const T: usize, const W: usize>;
+pub struct StageLayout<const T: usize, const W: usize, const A: usize>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StagedArray {
@@ -522,16 +544,18 @@ impl Share {
     }
 }
 
-impl<const T: usize, const W: usize> StageLayout<T, W> {
-    /// One for each warp.
-    pub const BANDS: u32 = W as u32;
+impl<const T: usize, const W: usize, const A: usize> StageLayout<T, W, A> {
+    pub const BANDS: u32 = (W * A) as u32;
 
-    pub const IGP: u32 = Self::BANDS * T as u32;
+    pub const IGP: u32 = (W * T) as u32;
 
     /// Elements of a band; `wx` has its place in all, so that all stages are as long.
     pub const BAND: u32 = WARP + Self::IGP + Planned::ENERGIES / 2;
 
     pub const LENGTH: u32 = Self::BANDS * Self::BAND;
+
+    /// Bytes of two stages.
+    const STAGES: u32 = 2 * Self::LENGTH * ELEMENT;
 
     /// What a thread of a block brings; of energies only if the bands are `with_energies`. A thread that has no
     /// second element to bring brings its first twice, so that none branches off.
@@ -543,8 +567,12 @@ impl<const T: usize, const W: usize> StageLayout<T, W> {
         ncouls: u32,
         with_energies: bool,
     ) -> [Share; 2] {
-        // Two elements a thread are enough, and the padding holds whole blocks.
-        const { assert!(Self::IGP + 2 <= 32 && Planned::rows(1).is_multiple_of(Self::IGP)) };
+        // Beside aqsn one element a thread is enough, with energies if a warp has one band, and the padding holds whole blocks.
+        const {
+            let energies = if A == 1 { 2 } else { 0 };
+            assert!(A as u32 * Self::IGP + energies <= WARP);
+            assert!(Planned::rows(1).is_multiple_of(Self::IGP));
+        }
         let (warp, lane) = (thread / WARP, thread % WARP);
         let first = Share {
             array: StagedArray::Aqsn,
@@ -579,6 +607,13 @@ impl<const T: usize, const W: usize> StageLayout<T, W> {
         [first, second]
     }
 
+    /// What a thread that brings `first` brings for the other band of its warp, if there are two.
+    #[inline(always)]
+    pub fn other_band(first: Share) -> Share {
+        let warps = W as u32;
+        Share { band: first.band + warps, slot: first.slot + warps * Self::BAND, ..first }
+    }
+
     #[inline(always)]
     pub fn aqsn(thread: u32) -> u32 {
         thread % WARP
@@ -599,5 +634,6 @@ impl<const T: usize, const W: usize> StageLayout<T, W> {
 
 pub const ELEMENT: u32 = 16;
 
-// Two stages.
-shared_memory! { align 16 gpp_stage_8: 2 * StageLayout::<3, 8>::LENGTH * ELEMENT }
+// Two stages of up to 8 bands, of 24 `igp`, and of 16, of 16 `igp`.
+shared_memory! { align 16 gpp_stage_8: StageLayout::<3, 8, 1>::STAGES }
+shared_memory! { align 16 gpp_stage_16: StageLayout::<2, 8, 2>::STAGES }

@@ -110,9 +110,12 @@ fn strided_shares_end_where_the_next_index_would_not_fit_32_bits() {
     assert_eq!(last.strided(u32::MAX).count(), 1);
 }
 
-fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], first: u32) {
+fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(
+    extents: [u32; 3],
+    first: u32,
+) {
     let [nbands, ngpown, ncouls] = extents;
-    let (tile, warps) = (T as u32, StageLayout::<T, W>::BANDS);
+    let (tile, warps) = (T as u32, W as u32);
     let threads = warps * WARP;
     for column in 0..ncouls.div_ceil(WARP) {
         for group in 0..ngpown.div_ceil(tile * warps) {
@@ -120,11 +123,12 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
                 ig: column * WARP + thread % WARP,
                 igp: (group * warps + thread / WARP) * tile,
             };
-            let mut filled = vec![None; StageLayout::<T, W>::LENGTH as usize];
+            let mut filled = vec![None; StageLayout::<T, W, A>::LENGTH as usize];
             for thread in 0..threads {
-                for share in
-                    StageLayout::<T, W>::shares(thread, place(thread), ngpown, ncouls, E > 0)
-                {
+                let [first, second] =
+                    StageLayout::<T, W, A>::shares(thread, place(thread), ngpown, ncouls, E > 0);
+                let other = (A == 2).then(|| StageLayout::<T, W, A>::other_band(first));
+                for share in [first, second].into_iter().chain(other) {
                     let element = Some((share.array, share.element(first, nbands)));
                     let slot = &mut filled[share.slot as usize];
                     assert!(slot.is_none() || *slot == element, "two threads, one slot");
@@ -133,20 +137,21 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
             }
             for thread in 0..threads {
                 let TilePlace { ig, igp } = place(thread);
-                for row in 0..warps.min(nbands - first) {
+                for row in 0..StageLayout::<T, W, A>::BANDS.min(nbands - first) {
                     let n = first + row;
-                    let at = |slot: u32| filled[(row * StageLayout::<T, W>::BAND + slot) as usize];
+                    let at =
+                        |slot: u32| filled[(row * StageLayout::<T, W, A>::BAND + slot) as usize];
                     let ig = ig.min(ncouls - 1);
                     let aqsn = Some((StagedArray::Aqsn, n * ncouls + ig));
-                    assert_eq!(at(StageLayout::<T, W>::aqsn(thread)), aqsn);
+                    assert_eq!(at(StageLayout::<T, W, A>::aqsn(thread)), aqsn);
                     for t in 0..T {
                         let element = n * Planned::rows(ngpown) + igp + t as u32;
                         let aqsm = Some((StagedArray::AqsmLocal, element));
-                        assert_eq!(at(StageLayout::<T, W>::aqsm_local(thread, t)), aqsm);
+                        assert_eq!(at(StageLayout::<T, W, A>::aqsm_local(thread, t)), aqsm);
                     }
                     for pair in 0..E / 2 {
                         let wx = Some((StagedArray::Wx, n * 2 + pair as u32));
-                        assert_eq!(at(StageLayout::<T, W>::wx(pair)), wx);
+                        assert_eq!(at(StageLayout::<T, W, A>::wx(pair)), wx);
                     }
                 }
             }
@@ -158,12 +163,13 @@ fn stage<const T: usize, const W: usize, const E: usize>(extents: [u32; 3], firs
 fn a_block_stages_what_its_threads_read() {
     for extents in [[1, 1, 1], [9, 27, 70], [40, 49, 33]] {
         for first in [0, extents[0] / 2, extents[0] - 1] {
-            stage::<1, 8, 0>(extents, first);
-            stage::<2, 8, 0>(extents, first);
-            stage::<3, 8, 0>(extents, first);
-            stage::<4, 4, 0>(extents, first);
-            stage::<1, 8, 4>(extents, first);
-            stage::<2, 8, 4>(extents, first);
+            stage::<1, 8, 1, 0>(extents, first);
+            stage::<2, 8, 1, 0>(extents, first);
+            stage::<3, 8, 1, 0>(extents, first);
+            stage::<4, 4, 2, 0>(extents, first);
+            stage::<2, 8, 2, 0>(extents, first);
+            stage::<1, 8, 1, 4>(extents, first);
+            stage::<2, 8, 1, 4>(extents, first);
         }
     }
 }

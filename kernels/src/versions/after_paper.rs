@@ -289,7 +289,7 @@ pub mod v11 {
 
     #[inline(always)]
     pub unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        v10::sums(a, StagedPairs::<1, 8, true>(place))
+        v10::sums(a, StagedPairs::<1, 8, 1, true>(place))
     }
 }
 
@@ -333,7 +333,7 @@ pub mod v12 {
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        let pairs = StagedPairs::<2, 8, true>(place);
+        let pairs = StagedPairs::<2, 8, 1, true>(place);
         let poles: [RealPole; 2] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
         let weight = |t: usize| pairs.weight(a, t) * poles[t].wtilde;
         let (mut q, mut y) = ([[ZERO; NW]; 2], [[ZERO; NW]; 2]);
@@ -488,7 +488,7 @@ pub mod v13 {
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        sums(a, StagedPairs::<2, 8, false>(place))
+        sums(a, StagedPairs::<2, 8, 1, false>(place))
     }
 
     /// The sums of a thread's two pairs, whose bands are read in either way.
@@ -592,7 +592,7 @@ pub mod any_poles {
 
     #[inline(always)]
     pub unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, false>(place));
+        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, 1, false>(place));
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let (mut q, mut y) = ([[[ZERO; 2]; NW]; 2], [[[ZERO; 2]; NW]; 2]);
         let mut sums = ThreadSums::zero();

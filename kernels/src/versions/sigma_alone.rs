@@ -122,7 +122,7 @@ pub mod v15 {
         place: TilePlace,
     ) -> ThreadSums<SUMS> {
         const T: usize = SHAPE.tile as usize;
-        let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, false>(place));
+        let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, 2, false>(place));
         let poles: [RealPole; T] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
@@ -257,7 +257,7 @@ pub mod v15 {
         a: &Arrays,
         place: TilePlace,
     ) -> ThreadSums<SUMS> {
-        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, false>(place));
+        let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, 2, false>(place));
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
         let mut sums = ThreadSums::zero();
 
@@ -334,7 +334,7 @@ pub mod v15 {
     #[inline(always)]
     unsafe fn add_plain_far<const NW: usize, const SUMS: usize>(
         a: &Arrays,
-        pairs: StagedPairs<2, 8, false>,
+        pairs: StagedPairs<2, 8, 2, false>,
         poles: &[ComplexPole; 2],
         sums: &mut ThreadSums<SUMS>,
     ) {
