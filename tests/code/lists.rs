@@ -125,10 +125,10 @@ fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(
             };
             let mut filled = vec![None; StageLayout::<T, W, A>::LENGTH as usize];
             for thread in 0..threads {
-                let [first, second] =
+                let [aqsn, other] =
                     StageLayout::<T, W, A>::shares(thread, place(thread), ngpown, ncouls, E > 0);
-                let other = (A == 2).then(|| StageLayout::<T, W, A>::other_band(first));
-                for share in [first, second].into_iter().chain(other) {
+                let more = (A == 2).then(|| StageLayout::<T, W, A>::other_band(aqsn));
+                for share in [aqsn, other].into_iter().chain(more) {
                     let element = Some((share.array, share.element(first, nbands)));
                     let slot = &mut filled[share.slot as usize];
                     assert!(slot.is_none() || *slot == element, "two threads, one slot");
