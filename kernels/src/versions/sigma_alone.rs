@@ -9,7 +9,8 @@ pub mod v15 {
     //! a band of occupation 1 has `p` or `q`, as integer comparisons decide. If no energy of a plain band is near `−ω̃`, two energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is
     //! returned in `ach`.
     //!
-    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`.
+    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`. A block stages two bands
+    //! for each of its warps: half as many barriers.
     //!
     //! Lines of the nest: 6, 7, 8, 10.
 
