@@ -766,8 +766,9 @@ pub fn pairs(block: &PlannedBlock<Line>) -> (Vec<usize>, Vec<usize>) {
     let &PlannedBlock { task, tile, igp, ig, .. } = block;
     let (plan, fallback) = task.plan.expect("checked before");
     let ncouls = task.bands.ncouls;
-    let (mut others, mut of_static) = (Vec::new(), Vec::new());
-    for ig in ig..tile.ig.end.min(ig + Line::BLOCK) {
+    let end = tile.ig.end.min(ig + Line::BLOCK);
+    let [mut others, mut of_static] = [(); 2].map(|()| Vec::with_capacity(end - ig));
+    for ig in ig..end {
         let pair = igp * ncouls + ig;
         if fallback.bits(ncouls, igp, ig & !7) >> (ig & 7) & 1 == 1 {
             continue;
@@ -779,7 +780,7 @@ pub fn pairs(block: &PlannedBlock<Line>) -> (Vec<usize>, Vec<usize>) {
         }
     }
     let first = (igp + 1).min(tile.igp.end - 1) * ncouls;
-    let next = first + ig..first + tile.ig.end.min(ig + Line::BLOCK);
+    let next = first + ig..first + end;
     prefetch(&task.slab.wtilde[next.clone()]);
     prefetch(&task.slab.eps[next]);
     (others, of_static)

@@ -57,18 +57,27 @@ fn power_of_two(x: f64) -> f64 {
     if exponent == 0 { 1.0 } else { f64::from_bits(exponent << 52) }
 }
 
+/// The larger one of each number and the size of another; NaN is none.
+#[inline(always)]
+fn larger(than: [f64; WIDTH], x: &[f64; WIDTH]) -> [f64; WIDTH] {
+    std::array::from_fn(|lane| if x[lane].abs() > than[lane] { x[lane].abs() } else { than[lane] })
+}
+
 /// Rounds a row of matrix elements for all bands, and returns the power of two that they have lost.
 #[inline(always)]
 fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
-    let mut largest = [0.0f64; WIDTH];
-    for lines in from {
-        for lane in 0..WIDTH {
-            for size in [lines[0].0[lane].abs(), lines[1].0[lane].abs()] {
-                largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-            }
+    // Four maxima, so that none waits for the one before.
+    let mut largest = [[0.0; WIDTH]; 4];
+    let mut pairs = from.chunks_exact(2);
+    for lines in &mut pairs {
+        for at in 0..4 {
+            largest[at] = larger(largest[at], &lines[at / 2][at % 2].0);
         }
     }
-    let scale = power_of_two(largest.into_iter().fold(0.0, f64::max));
+    for part in pairs.remainder().iter().flatten() {
+        largest[0] = larger(largest[0], &part.0);
+    }
+    let scale = power_of_two(largest.into_iter().flatten().fold(0.0, f64::max));
     let inverse = 1.0 / scale;
     for (row, lines) in to.iter_mut().zip(from.chunks(2)) {
         *row = [Row::default(); 2];
