@@ -228,7 +228,7 @@ fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
 }
 
 fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let kernels = innermost(&disassembly(ptxas, nvdisasm)?);
+    let kernels = innermost(disassembly(ptxas, nvdisasm)?);
     let mut failures = Vec::new();
     for (symbol, Spills { in_loop: allowed, .. }) in expected() {
         let is_hot = |one: &&Loop| one.fp64 > 0 || one.single_reciprocals > 0;
@@ -254,16 +254,16 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What `nvdisasm -c` prints of all kernels.
-fn disassembly(ptxas: &Path, nvdisasm: &Path) -> Result<String, Failed> {
+/// What `nvdisasm -c` prints of all kernels, which takes longer than all that is done with it.
+fn disassembly(ptxas: &Path, nvdisasm: &Path) -> Result<&'static str, Failed> {
+    static PRINTED: OnceLock<Result<String, Failed>> = OnceLock::new();
     let disassemble = |(_, image): &(String, Vec<u8>)| {
         let file = tempfile::NamedTempFile::new()?;
         std::fs::write(file.path(), image)?;
         run(Command::new(nvdisasm).arg("-c").arg(file.path()))
     };
-    let disassembly: Result<Vec<String>, Failed> =
-        looked_into(ptxas)?.par_iter().map(disassemble).collect();
-    Ok(disassembly?.concat())
+    let all = || looked_into(ptxas)?.par_iter().map(disassemble).collect();
+    PRINTED.get_or_init(all).as_deref().map_err(Failed::clone)
 }
 
 /// Neither the bands' loops nor those around them, in the PTX and in what is made of it.
@@ -301,7 +301,7 @@ fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
 }
 
 fn computed_times(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let table = cards::table(&disassembly(ptxas, nvdisasm)?);
+    let table = cards::table(disassembly(ptxas, nvdisasm)?);
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/precision.md"))?;
     let header = table.lines().next().unwrap_or_default();
     let shown = page.find(header).map(|at| &page[at..]).ok_or("no such table")?;
@@ -317,18 +317,28 @@ fn computed_times(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Logs and images, each of some entries that ask for the same PTX version and target: a start of the tools takes longer than
+/// most entries do.
 fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, Failed> {
+    const TOGETHER: usize = 6;
     let ptx = own();
-    let symbols: Vec<&str> = ptx.symbols().filter(|symbol| is_for(symbol, architecture)).collect();
-    let one = |symbol: &&str| {
+    let mut alike: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+    for symbol in ptx.symbols().filter(|symbol| is_for(symbol, architecture)) {
+        let module = ptx.module(symbol).unwrap_or_default();
+        let is_asked = |line: &&str| line.starts_with(".version") || line.starts_with(".target");
+        let asked = module.lines().filter(is_asked).map(str::to_string).collect();
+        alike.entry(asked).or_default().push(symbol);
+    }
+    let groups: Vec<&[&str]> = alike.values().flat_map(|all| all.chunks(TOGETHER)).collect();
+    let one = |symbols: &&[&str]| {
         let dir = tempfile::tempdir()?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));
-        std::fs::write(&input, ptx.module(symbol).unwrap_or_default())?;
+        std::fs::write(&input, ptx.module_of(symbols.iter().copied()))?;
         let mut command = Command::new(ptxas);
         command.args(["-v", "-lineinfo", "-arch", architecture, "-o"]).args([&image, &input]);
         Ok((run(&mut command)?, std::fs::read(&image)?))
     };
-    symbols.par_iter().map(one).collect()
+    groups.par_iter().map(one).collect()
 }
 
 fn looked_into(ptxas: &Path) -> Result<&'static [(String, Vec<u8>)], Failed> {
