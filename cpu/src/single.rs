@@ -57,7 +57,7 @@ fn power_of_two(x: f64) -> f64 {
     if exponent == 0 { 1.0 } else { f64::from_bits(exponent << 52) }
 }
 
-/// The larger one of each number and the size of another; NaN is none.
+/// Lane by lane the larger one of a number and the size of another, which NaN never is.
 #[inline(always)]
 fn larger(than: [f64; WIDTH], x: &[f64; WIDTH]) -> [f64; WIDTH] {
     std::array::from_fn(|lane| if x[lane].abs() > than[lane] { x[lane].abs() } else { than[lane] })

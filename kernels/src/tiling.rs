@@ -351,7 +351,7 @@ pub trait PairSource<const T: usize>: Copy {
 #[derive(Clone, Copy)]
 pub struct DirectPairs<const T: usize>(pub TilePlace);
 
-/// A tile whose bands the block of `W` warps stages in shared memory, `A` for each warp, with their energies if they are `READ`. All
+/// A tile whose bands the block of `W` warps stages in shared memory, `A` (1 or 2) for each warp, with their energies if they are `READ`. All
 /// threads of the block call [`PairSource::bands`] alike.
 #[derive(Clone, Copy)]
 pub struct StagedPairs<const T: usize, const W: usize, const A: usize, const READ: bool>(
@@ -441,9 +441,9 @@ impl<const T: usize, const W: usize, const A: usize, const READ: bool> PairSourc
         } else {
             gpp_stage_8()
         };
-        let put = |buffer: u32, (one, other): (Complex64, Complex64)| {
+        let put = |buffer: u32, (one, two): (Complex64, Complex64)| {
             store_shared_pair(base + buffer + first.slot * ELEMENT, one);
-            store_shared_pair(base + buffer + second.slot * ELEMENT, other);
+            store_shared_pair(base + buffer + second.slot * ELEMENT, two);
         };
         let put_other = |buffer: u32, of: Complex64| {
             store_shared_pair(base + buffer + other.slot * ELEMENT, of);
@@ -567,8 +567,10 @@ impl<const T: usize, const W: usize, const A: usize> StageLayout<T, W, A> {
         ncouls: u32,
         with_energies: bool,
     ) -> [Share; 2] {
-        // Beside aqsn one element a thread is enough, with energies if a warp has one band, and the padding holds whole blocks.
+        // In addition to aqsn one element a thread is enough, with energies if a warp has one band, and the padding holds
+        // whole blocks.
         const {
+            assert!(A == 1 || A == 2);
             let energies = if A == 1 { 2 } else { 0 };
             assert!(A as u32 * Self::IGP + energies <= WARP);
             assert!(Planned::rows(1).is_multiple_of(Self::IGP));
@@ -634,6 +636,6 @@ impl<const T: usize, const W: usize, const A: usize> StageLayout<T, W, A> {
 
 pub const ELEMENT: u32 = 16;
 
-// Two stages of up to 8 bands, of 24 `igp`, and of 16, of 16 `igp`.
+// Two stages: of 8 bands and up to 24 `igp`, and of 16 bands and 16 `igp`.
 shared_memory! { align 16 gpp_stage_8: StageLayout::<3, 8, 1>::STAGES }
 shared_memory! { align 16 gpp_stage_16: StageLayout::<2, 8, 2>::STAGES }
