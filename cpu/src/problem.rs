@@ -12,6 +12,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::simd::{Lines, WIDTH};
+use crate::single::Rounded;
 use crate::work::{SlabTile, Stop};
 
 /// The bands of a problem, in its own order.
@@ -150,6 +151,8 @@ pub enum LaneLayout {
     Ig,
     /// Bands next to each other in the order that is summed, of one `ig`.
     Bands,
+    /// The same, and rounded to single precision besides.
+    BandsTwice,
 }
 
 /// Matrix elements of G in panels: of [`WIDTH`] `ig`, with a row for each band, or of one `ig`, with a row for
@@ -161,6 +164,7 @@ pub struct IgPanels {
     rows: Vec<Lines>,
     pub lanes: LaneLayout,
     of_panel: usize,
+    rounded: Rounded,
 }
 
 impl IgPanels {
@@ -179,7 +183,7 @@ impl IgPanels {
                 let column = &aqsn[order.map_or(at, |order| order[at]) * ncouls..][..ncouls];
                 let (row, first, values) = match lanes {
                     LaneLayout::Ig => (at, 0, column[panel * WIDTH..].iter().take(WIDTH)),
-                    LaneLayout::Bands => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
+                    _ => (at / WIDTH, at % WIDTH, column[panel..].iter().take(1)),
                 };
                 let [re, im] = &mut rows[row];
                 for (lane, value) in (first..).zip(values) {
@@ -187,14 +191,18 @@ impl IgPanels {
                 }
             }
         });
-        IgPanels { rows, lanes, of_panel }
+        let rounded = match lanes {
+            LaneLayout::BandsTwice => Rounded::new(&rows, of_panel),
+            _ => Rounded::default(),
+        };
+        IgPanels { rows, lanes, of_panel, rounded }
     }
 
     /// Panels, and rows of each.
     fn size(ncouls: usize, nbands: usize, lanes: LaneLayout) -> (usize, usize) {
         match lanes {
             LaneLayout::Ig => (ncouls.div_ceil(WIDTH), nbands),
-            LaneLayout::Bands => (ncouls, nbands.div_ceil(WIDTH)),
+            _ => (ncouls, nbands.div_ceil(WIDTH)),
         }
     }
 
@@ -205,7 +213,13 @@ impl IgPanels {
 
     pub fn bytes(ncouls: usize, nbands: usize, lanes: LaneLayout) -> u64 {
         let (panels, of_panel) = IgPanels::size(ncouls, nbands, lanes);
-        (panels * of_panel * size_of::<Lines>()) as u64
+        let in_single = lanes == LaneLayout::BandsTwice;
+        let rounded = if in_single { Rounded::bytes(panels, of_panel) } else { 0 };
+        (panels * of_panel * size_of::<Lines>()) as u64 + rounded
+    }
+
+    pub(crate) fn rounded(&self) -> &Rounded {
+        &self.rounded
     }
 }
 

@@ -1,7 +1,7 @@
 //! Regular pairs of Σ alone in single precision: cpu:single.
 //!
 //! A vector has sixteen bands of one pair. Energies and poles are two FP32 numbers each, so that `w − ω̃` has the digits
-//! of an FP32 number next to a pole too. Matrix elements are rounded when a block of `ig` is read, multiplied by a power
+//! of an FP32 number next to a pole too. Matrix elements are rounded, those of G once for all tiles, multiplied by a power
 //! of two for each `ig` and `igp` that makes the largest about one. Sums go to FP64 every [`CHAIN`] rows, and are multiplied
 //! there by what a pair has in common. What single precision loses is in `core/src/problem/plan/heavy.rs`.
 
@@ -10,6 +10,7 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use crate::definition::add_fallback;
 use crate::planned::{
@@ -90,6 +91,40 @@ fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
         }
     }
     scale
+}
+
+/// Columns of matrix elements, bands next to each other, in single precision.
+#[derive(Default)]
+pub struct Rounded {
+    rows: Vec<[Row; 2]>,
+    of_column: usize,
+    /// What each column is divided by, a power of two.
+    scales: Vec<f64>,
+}
+
+impl Rounded {
+    /// Of columns of `of_column` lines.
+    pub fn new(lines: &[Lines], of_column: usize) -> Rounded {
+        let (columns, of_row) = (lines.len() / of_column.max(1), of_column.div_ceil(2));
+        let mut rounded = Rounded {
+            rows: vec![[Row::default(); 2]; columns * of_row],
+            of_column: of_row,
+            scales: vec![1.0; columns],
+        };
+        let columns = lines.par_chunks(of_column.max(1)).zip(&mut rounded.scales);
+        let rows = rounded.rows.par_chunks_mut(of_row.max(1));
+        rows.zip(columns).for_each(|(to, (from, scale))| *scale = round(from, to));
+        rounded
+    }
+
+    pub fn bytes(columns: usize, of_column: usize) -> u64 {
+        (columns * of_column.div_ceil(2) * size_of::<[Row; 2]>()) as u64
+    }
+
+    #[inline(always)]
+    fn column(&self, column: usize) -> &[[Row; 2]] {
+        &self.rows[column * self.of_column..][..self.of_column]
+    }
 }
 
 /// The bands in rows, in the plan's order, classes as in [`BandRows`].
@@ -433,14 +468,10 @@ fn sum_energies<S: Simd, const NW: usize>(
     let mut rounded_aqsm = vec![[Row::default(); 2]; rows * aqsm.len()];
     let columns = rounded_aqsm.chunks_mut(rows).zip(&aqsm);
     let of_gp: Vec<f64> = columns.map(|(to, from)| round(from, to)).collect();
-    let mut rounded = vec![[Row::default(); 2]; rows * Line::BLOCK];
-    let mut of_g = [0.0; Line::BLOCK];
+    let aqsn = panels.rounded();
     // The sums of each chain, value and igp.
     let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
     for first in tile.ig.clone().step_by(Line::BLOCK) {
-        for (at, ig) in (first..tile.ig.end.min(first + Line::BLOCK)).enumerate() {
-            of_g[at] = round(panels.panel(ig), &mut rounded[at * rows..][..rows]);
-        }
         for (at, igp) in tile.igp.clone().enumerate() {
             if task.stop.is_asked() {
                 return;
@@ -449,9 +480,7 @@ fn sum_energies<S: Simd, const NW: usize>(
             let block = PlannedBlock { task, tile, igp, ig: first, aqsm: &aqsm[at], bands: lines };
             let (mut others, of_static) = planned::pairs(&block);
             let is_heavy = |ig: usize| heavy[igp * words + ig / 32] >> (ig % 32) & 1 == 1;
-            let rounded_pairs = (&rounded[..], &of_g[..]);
-            let of_static =
-                StaticPairs::new(&block, rounded_pairs, &of_static, is_heavy, &mut others);
+            let of_static = StaticPairs::new(&block, aqsn, &of_static, is_heavy, &mut others);
             for ig in others {
                 if is_heavy(ig) {
                     let is_real = plan.poles == Poles::Real;
@@ -460,11 +489,10 @@ fn sum_energies<S: Simd, const NW: usize>(
                 }
                 let pair = igp * task.bands.ncouls + ig;
                 let (wtilde, eps) = (task.slab.wtilde[pair], task.slab.eps[pair]);
-                let scale = 0.5 * task.slab.vcoul_loc[igp] * of_gp[at] * of_g[ig - first];
+                let scale = 0.5 * task.slab.vcoul_loc[igp] * of_gp[at] * aqsn.scales[ig];
                 let half = ComplexVector::splat(token, eps * wtilde * scale);
                 for lane in (0..BANDS).step_by(S::f32s::LEN) {
-                    let aqsn = &rounded[(ig - first) * rows..][..rows];
-                    let aqsm = &rounded_aqsm[at * rows..][..rows];
+                    let (aqsn, aqsm) = (aqsn.column(ig), &rounded_aqsm[at * rows..][..rows]);
                     let pair = Pair { token, lane, aqsn, aqsm, bands, wtilde };
                     let sums = if plan.poles == Poles::Real { real(&pair) } else { any(&pair) };
                     let sums = PairSums { asx: None, ach: array!(NW, e => half * sums[e]) };
@@ -501,21 +529,20 @@ struct StaticPairs<'a> {
 }
 
 impl<'a> StaticPairs<'a> {
-    /// Those of `of_static` that are neither heavy nor of small weight, which join the `others`. `rounded` and `of_g` are the
-    /// rows of the block's `aqsn` and what these are divided by.
+    /// Those of `of_static` that are neither heavy nor of small weight, which join the `others`.
     #[inline(never)]
     fn new(
         block: &PlannedBlock<Line>,
-        (rounded, of_g): (&'a [[Row; 2]], &[f64]),
+        aqsn: &'a Rounded,
         of_static: &[usize],
         is_heavy: impl Fn(usize) -> bool,
         others: &mut Vec<usize>,
     ) -> StaticPairs<'a> {
-        let &PlannedBlock { task, igp, ig: first, .. } = block;
-        let (rows, vcoul) = (rounded.len() / Line::BLOCK, task.slab.vcoul_loc[igp]);
+        let &PlannedBlock { task, igp, .. } = block;
+        let vcoul = task.slab.vcoul_loc[igp];
         let weight = |&ig: &usize| {
             let eps = task.slab.eps[igp * task.bands.ncouls + ig];
-            (ig, eps * (vcoul * of_g[ig - first]))
+            (ig, eps * (vcoul * aqsn.scales[ig]))
         };
         let weights: Vec<_> = of_static.iter().map(weight).collect();
         let size = |z: Complex64| z.re.abs().max(z.im.abs());
@@ -527,8 +554,7 @@ impl<'a> StaticPairs<'a> {
             if is_heavy(ig) || size(weight) < LEAST {
                 others.push(ig);
             } else {
-                let row = &rounded[(ig - first) * rows..][..rows];
-                pairs.push((row, [weight.re as f32, weight.im as f32]));
+                pairs.push((aqsn.column(ig), [weight.re as f32, weight.im as f32]));
             }
         }
         StaticPairs { pairs, scale }

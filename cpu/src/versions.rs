@@ -341,6 +341,7 @@ pub mod single {
         is_single: true,
         is_sigma_alone: true,
         tiles: Tiles { igp: 128, ig: 512 },
+        needs: ArrayNeeds { panels: Some(LaneLayout::BandsTwice), plan: true, ..ArrayNeeds::SLAB },
         otherwise: None,
         kernels: &[REAL, CpuKernel { poles: Poles::AnySize, ..REAL }],
         ..statics::CPU
