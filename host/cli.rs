@@ -106,6 +106,7 @@ pub enum Command {
     /// Σ(ω) on an energy grid: table, CSV, plot
     Sigma(SigmaArgs),
     /// All elements of Σ between many bands
+    #[command(mut_arg("input", |input| input.hide(true)))]
     Offdiag(OffdiagArgs),
     /// Write a built-in system to an input file
     Generate(GenerateArgs),

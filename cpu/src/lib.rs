@@ -29,6 +29,7 @@ mod per_band;
 mod planned;
 pub mod pool;
 pub mod problem;
+mod rounded;
 mod sigma;
 mod sigma_alone;
 pub mod simd;

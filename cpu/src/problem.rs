@@ -11,8 +11,8 @@ use gpp_kernels::sigma::{Disc, Interval, Pole};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::rounded::Rounded;
 use crate::simd::{Lines, WIDTH};
-use crate::single::Rounded;
 use crate::work::{SlabTile, Stop};
 
 /// The bands of a problem, in its own order.

@@ -10,19 +10,16 @@ use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use crate::definition::add_fallback;
 use crate::planned::{
     self, BandRows, Fraction, PairSums, PairVector, PerBand, PlannedBlock, StaticSums,
 };
 use crate::problem::SlabTask;
+use crate::rounded::{BANDS, Rounded, Row, power_of_two, round};
 use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{ComplexVector, Line, Lines, WIDTH, array};
 use crate::work::{self, CompensatedSum, SlabTile, add_lanes};
-
-/// Bands of a row.
-const BANDS: usize = 2 * WIDTH;
 
 /// Rows that are added up in FP32.
 const CHAIN: usize = 48;
@@ -33,98 +30,10 @@ const SHARED: f64 = 15.0;
 /// Largest such half, in eV: its square and that of any other energy are FP32 numbers.
 const LARGEST_HALF: f64 = 1024.0;
 
-/// A number of each band of a row.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Row([f32; BANDS]);
-
-impl Row {
-    #[inline(always)]
-    fn vector<S: Simd>(&self, token: S, lane: usize) -> S::f32s {
-        let lane = lane.min(BANDS - S::f32s::LEN);
-        S::f32s::from_slice(token, &self.0[lane..lane + S::f32s::LEN])
-    }
-}
-
 /// A number as the sum of two: 48 bits.
 fn two(x: f64) -> [f32; 2] {
     let high = x as f32;
     [high, (x - f64::from(high)) as f32]
-}
-
-/// The largest power of two below a number, 1 for zero.
-fn power_of_two(x: f64) -> f64 {
-    let exponent = x.to_bits() >> 52;
-    if exponent == 0 { 1.0 } else { f64::from_bits(exponent << 52) }
-}
-
-/// Lane by lane the larger one of a number and the size of another, which NaN never is.
-#[inline(always)]
-fn larger(than: [f64; WIDTH], x: &[f64; WIDTH]) -> [f64; WIDTH] {
-    std::array::from_fn(|lane| if x[lane].abs() > than[lane] { x[lane].abs() } else { than[lane] })
-}
-
-/// Rounds a row of matrix elements for all bands, and returns the power of two that they have lost.
-#[inline(always)]
-fn round(from: &[Lines], to: &mut [[Row; 2]]) -> f64 {
-    // Four maxima, so that none waits for the one before.
-    let mut largest = [[0.0; WIDTH]; 4];
-    let mut pairs = from.chunks_exact(2);
-    for lines in &mut pairs {
-        for at in 0..4 {
-            largest[at] = larger(largest[at], &lines[at / 2][at % 2].0);
-        }
-    }
-    for part in pairs.remainder().iter().flatten() {
-        largest[0] = larger(largest[0], &part.0);
-    }
-    let scale = power_of_two(largest.into_iter().flatten().fold(0.0, f64::max));
-    let inverse = 1.0 / scale;
-    for (row, lines) in to.iter_mut().zip(from.chunks(2)) {
-        *row = [Row::default(); 2];
-        for (half, line) in lines.iter().enumerate() {
-            for part in 0..2 {
-                for lane in 0..WIDTH {
-                    row[part].0[half * WIDTH + lane] = (line[part].0[lane] * inverse) as f32;
-                }
-            }
-        }
-    }
-    scale
-}
-
-/// Columns of matrix elements, bands next to each other, in single precision.
-#[derive(Default)]
-pub struct Rounded {
-    rows: Vec<[Row; 2]>,
-    of_column: usize,
-    /// What each column is divided by, a power of two.
-    scales: Vec<f64>,
-}
-
-impl Rounded {
-    /// Of columns of `of_column` lines.
-    pub fn new(lines: &[Lines], of_column: usize) -> Rounded {
-        let (columns, of_row) = (lines.len() / of_column.max(1), of_column.div_ceil(2));
-        let mut rounded = Rounded {
-            rows: vec![[Row::default(); 2]; columns * of_row],
-            of_column: of_row,
-            scales: vec![1.0; columns],
-        };
-        let columns = lines.par_chunks(of_column.max(1)).zip(&mut rounded.scales);
-        let rows = rounded.rows.par_chunks_mut(of_row.max(1));
-        rows.zip(columns).for_each(|(to, (from, scale))| *scale = round(from, to));
-        rounded
-    }
-
-    pub fn bytes(columns: usize, of_column: usize) -> u64 {
-        (columns * of_column.div_ceil(2) * size_of::<[Row; 2]>()) as u64
-    }
-
-    #[inline(always)]
-    fn column(&self, column: usize) -> &[[Row; 2]] {
-        &self.rows[column * self.of_column..][..self.of_column]
-    }
 }
 
 /// The bands in rows, in the plan's order, classes as in [`BandRows`].

@@ -110,7 +110,7 @@ const CHUNKS: usize = 3;
 const AT_ONCE: usize = 1 << 20;
 
 /// Most bytes of a chunk if others copy at the same time.
-const SMALL_CHUNK: usize = 2 << 20;
+const SMALL_CHUNK: usize = 4 << 20;
 
 /// Page-locked memory that a GPU keeps for the next uploads: to lock it takes longer than to upload it.
 pub type FreeChunks = Arc<Mutex<Vec<Pinned<u8>>>>;
@@ -120,7 +120,7 @@ pub struct Ring {
     free: FreeChunks,
     /// In the order in which they were begun.
     in_flight: VecDeque<Transfer<u8>>,
-    /// Whether others copy at the same time: then each copies by its own thread, in chunks that stay in its cache.
+    /// Whether others copy at the same time: then each copies by its own thread, in small chunks.
     pub has_others: bool,
     /// False once matrix elements were out of bounds.
     pub are_fit: bool,
