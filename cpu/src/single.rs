@@ -1,9 +1,10 @@
 //! Regular pairs of Σ alone in single precision: cpu:single.
 //!
 //! A vector has sixteen bands of one pair. Energies and poles are two FP32 numbers each, so that `w − ω̃` has the digits
-//! of an FP32 number next to a pole too. Matrix elements are rounded, those of G once for all tiles, multiplied by a power
-//! of two for each `ig` and `igp` that makes the largest about one. Sums go to FP64 every [`CHAIN`] rows, and are multiplied
-//! there by what a pair has in common. What single precision loses is in `core/src/problem/plan/heavy.rs`.
+//! of an FP32 number next to a pole too; of far bands, where their sizes add up, one is enough. Matrix elements are
+//! rounded, those of G once for all tiles, multiplied by a power of two for each `ig` and `igp` that makes the largest
+//! about one. Sums go to FP64 every [`CHAIN`] rows, and are multiplied there by what a pair has in common. What single
+//! precision loses is in `core/src/problem/plan/heavy.rs`.
 
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
@@ -50,6 +51,8 @@ struct Bands<const NW: usize> {
     half: f64,
     /// The least |w| of the middles of a far row and of those before it that are plain, or after it that are empty.
     least: Vec<f64>,
+    /// Whether no energy of a plain row is below zero, and none of a far row of empty bands above.
+    has_one_sign: bool,
     limits: Limits,
 }
 
@@ -62,6 +65,9 @@ impl<const NW: usize> Bands<NW> {
         let (mut w, mut middle) =
             (vec![[[Row::default(); 2]; NW]; rows], vec![[Row::default(); 2]; rows]);
         let (mut occ, mut least) = (vec![Row::default(); rows], vec![f64::INFINITY; rows]);
+        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
+        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
+        let mut has_one_sign = true;
         for at in 0..rows * BANDS {
             // Past the last band there are more like it, without matrix elements or occupation.
             let n = plan.order[at.min(nbands - 1)];
@@ -74,13 +80,12 @@ impl<const NW: usize> Bands<NW> {
             let wx = &task.bands.wx[n * NW..][..NW];
             for e in 0..NW {
                 set(&mut w[row][e], wx[e]);
+                has_one_sign &= (row >= plain || wx[e] >= 0.0) && (row < far_begin || wx[e] <= 0.0);
             }
             set(&mut middle[row], wx[0] + half);
             least[row] = least[row].min((wx[0] + half).abs());
             occ[row].0[band] = if at < nbands { task.bands.occ[n] as f32 } else { 0.0 };
         }
-        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
-        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
         for row in 1..plain_far {
             least[row] = least[row].min(least[row - 1]);
         }
@@ -88,7 +93,19 @@ impl<const NW: usize> Bands<NW> {
             least[row - 1] = least[row - 1].min(least[row]);
         }
         let limits = task.bands.limits;
-        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, least, limits }
+        Bands {
+            w,
+            middle,
+            occ,
+            plain_far,
+            plain,
+            occupied,
+            far_begin,
+            half,
+            least,
+            has_one_sign,
+            limits,
+        }
     }
 }
 
@@ -131,6 +148,19 @@ impl<S: Simd, const NW: usize> Pair<'_, S, NW> {
     fn sum_of(&self, w: &[Row; 2], c: [S::f32s; 2]) -> S::f32s {
         let [high, low] = array!(2, at => w[at].vector(self.token, self.lane));
         (high + c[0]) + (low + c[1])
+    }
+
+    /// Whether plain rows at `w + Re ω̃`, and far rows of empty bands at `w − Re ω̃`, add numbers of one sign, for which the
+    /// first number of each is enough.
+    #[inline(always)]
+    fn has_one_sign(&self) -> bool {
+        self.bands.has_one_sign && self.wtilde.re >= 0.0
+    }
+
+    /// [`Pair::sum_of`] of numbers of one sign.
+    #[inline(always)]
+    fn far_sum(&self, w: &[Row; 2], c: [S::f32s; 2]) -> S::f32s {
+        w[0].vector(self.token, self.lane) + c[0]
     }
 
     /// The real part of ω̃ times a sign, as two numbers.
@@ -227,7 +257,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     let are_shared = |least: &f64| least + pair.wtilde.re >= SHARED * h.abs();
     let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
     let [plain_far, far_begin] = match NW {
-        2 if h.abs() <= LARGEST_HALF => {
+        2 if h.abs() <= LARGEST_HALF && pair.has_one_sign() => {
             // A search takes as long as some rows.
             let all_plain = plain.last().is_none_or(are_shared);
             let all_empty = empty.first().is_none_or(are_shared);
@@ -244,7 +274,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     for (begin, end, c) in [(0, plain_far, plus), (far_begin, rows, minus)] {
         over_rows!(begin, end, [far], row => {
             let m = pair.m(row);
-            let x = pair.sum_of(&bands.middle[row], c);
+            let x = pair.far_sum(&bands.middle[row], c);
             let y = reciprocal(token, x.mul_add(x, square));
             far.add(0, m, y);
             far.add(NW - 1, m, x * y);
@@ -302,10 +332,15 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let (im, size2) = (pair.wtilde.im, pair.wtilde.norm_sqr());
     let im2 = splat(token, im * im);
     let [mut factor, mut re] = [Sums::<S, NW>::zero(token); 2];
-    over_rows!(0, bands.plain, [re, factor], row => {
+    let rows = bands.occ.len();
+    let [plain, far_begin] = match pair.has_one_sign() {
+        true => [bands.plain, bands.far_begin],
+        false => [0, rows],
+    };
+    over_rows!(0, plain, [re, factor], row => {
         let m = pair.m(row);
         for e in 0..NW {
-            let s = pair.sum_of(&bands.w[row][e], plus);
+            let s = pair.far_sum(&bands.w[row][e], plus);
             let p = reciprocal(token, s.mul_add(s, im2));
             factor.add(e, m, -p);
             re.add(e, m, s * p);
@@ -315,7 +350,7 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let (inverse, bound) =
         (splat(token, 1.0 / size2), splat(token, size2 / bands.limits.sexcut.powi(2)));
     let largest2 = splat(token, pair.largest2());
-    over_rows!(bands.plain, bands.occupied, [re, factor], row => {
+    over_rows!(plain, bands.occupied, [re, factor], row => {
         let m = pair.m(row);
         let occ = bands.occ[row].vector(token, lane);
         for e in 0..NW {
@@ -334,16 +369,22 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             re.add(e, m, d.mul_add(q, s * p));
         }
     });
-    over_rows!(bands.occupied, bands.occ.len(), [re, factor], row => {
-        let m = pair.m(row);
-        for e in 0..NW {
-            let d = pair.sum_of(&bands.w[row][e], minus);
-            let d2 = d.mul_add(d, im2);
-            let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
-            factor.add(e, m, q);
-            re.add(e, m, d * q);
-        }
-    });
+    macro_rules! add_empty {
+        ($begin:expr, $end:expr, $difference:ident) => {
+            over_rows!($begin, $end, [re, factor], row => {
+                let m = pair.m(row);
+                for e in 0..NW {
+                    let d = pair.$difference(&bands.w[row][e], minus);
+                    let d2 = d.mul_add(d, im2);
+                    let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+                    factor.add(e, m, q);
+                    re.add(e, m, d * q);
+                }
+            });
+        };
+    }
+    add_empty!(bands.occupied, far_begin, sum_of);
+    add_empty!(far_begin, rows, far_sum);
     array!(NW, e => {
         let (factor, re) = (factor.sum(e) * im, re.sum(e));
         ComplexVector { re: re.re - factor.im, im: re.im + factor.re }

@@ -10,7 +10,7 @@
 //! at most [`LOST`] of the weight. With u = 2⁻²⁴, k additions that follow each other in FP32 and all else in FP64:
 //!
 //! - 2u of the two matrix elements, rounded when they are read, and 2u of their product, two fused operations a part
-//! - 2u of `w ∓ ω̃`, from two numbers of 24 bits each: `(w₁ ∓ ω₁) + (w₂ ∓ ω₂)`
+//! - 2u of `w ∓ ω̃`, from two numbers of 24 bits each: `(w₁ ∓ ω₁) + (w₂ ∓ ω₂)`, or from the first of each if their sizes add up
 //! - 2u of its reciprocal, 1.65u if it is `rcp.approx.ftz.f32`, less if a division or corrected
 //! - k·u of the sum, whose first addition rounds the product with the quotient too
 //!
@@ -23,7 +23,7 @@
 //! of these numbers, and 32 additions of each part, at most (2 + √2·32)u.
 //!
 //! Numbers of 24 bits twice leave 2⁻⁴⁸ of `w` and `ω̃` for their difference, and small products vanish: weights have room for
-//! both. With `w` and `ω̃` from one number each, a difference has no bound near a pole: such a kernel has none.
+//! both. A difference of one number each has no bound near a pole: a kernel that takes it everywhere has none.
 
 use gpp_kernels::formula::UNLIMITED;
 use gpp_kernels::plan::Plan;
