@@ -51,8 +51,6 @@ struct Bands<const NW: usize> {
     half: f64,
     /// The least |w| of the middles of a far row and of those before it that are plain, or after it that are empty.
     least: Vec<f64>,
-    /// Whether no energy of a plain row is below zero, and none of a far row of empty bands above.
-    has_one_sign: bool,
     limits: Limits,
 }
 
@@ -67,7 +65,6 @@ impl<const NW: usize> Bands<NW> {
         let (mut occ, mut least) = (vec![Row::default(); rows], vec![f64::INFINITY; rows]);
         let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
         let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
-        let mut has_one_sign = true;
         for at in 0..rows * BANDS {
             // Past the last band there are more like it, without matrix elements or occupation.
             let n = plan.order[at.min(nbands - 1)];
@@ -80,7 +77,6 @@ impl<const NW: usize> Bands<NW> {
             let wx = &task.bands.wx[n * NW..][..NW];
             for e in 0..NW {
                 set(&mut w[row][e], wx[e]);
-                has_one_sign &= (row >= plain || wx[e] >= 0.0) && (row < far_begin || wx[e] <= 0.0);
             }
             set(&mut middle[row], wx[0] + half);
             least[row] = least[row].min((wx[0] + half).abs());
@@ -93,19 +89,7 @@ impl<const NW: usize> Bands<NW> {
             least[row - 1] = least[row - 1].min(least[row]);
         }
         let limits = task.bands.limits;
-        Bands {
-            w,
-            middle,
-            occ,
-            plain_far,
-            plain,
-            occupied,
-            far_begin,
-            half,
-            least,
-            has_one_sign,
-            limits,
-        }
+        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, least, limits }
     }
 }
 
@@ -150,14 +134,7 @@ impl<S: Simd, const NW: usize> Pair<'_, S, NW> {
         (high + c[0]) + (low + c[1])
     }
 
-    /// Whether plain rows at `w + Re ω̃`, and far rows of empty bands at `w − Re ω̃`, add numbers of one sign, for which the
-    /// first number of each is enough.
-    #[inline(always)]
-    fn has_one_sign(&self) -> bool {
-        self.bands.has_one_sign && self.wtilde.re >= 0.0
-    }
-
-    /// [`Pair::sum_of`] of numbers of one sign.
+    /// [`Pair::sum_of`] of a far row, where `w` and `c` have one sign: their first numbers are enough.
     #[inline(always)]
     fn far_sum(&self, w: &[Row; 2], c: [S::f32s; 2]) -> S::f32s {
         w[0].vector(self.token, self.lane) + c[0]
@@ -257,7 +234,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     let are_shared = |least: &f64| least + pair.wtilde.re >= SHARED * h.abs();
     let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
     let [plain_far, far_begin] = match NW {
-        2 if h.abs() <= LARGEST_HALF && pair.has_one_sign() => {
+        2 if h.abs() <= LARGEST_HALF => {
             // A search takes as long as some rows.
             let all_plain = plain.last().is_none_or(are_shared);
             let all_empty = empty.first().is_none_or(are_shared);
@@ -332,25 +309,27 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let (im, size2) = (pair.wtilde.im, pair.wtilde.norm_sqr());
     let im2 = splat(token, im * im);
     let [mut factor, mut re] = [Sums::<S, NW>::zero(token); 2];
-    let rows = bands.occ.len();
-    let [plain, far_begin] = match pair.has_one_sign() {
-        true => [bands.plain, bands.far_begin],
-        false => [0, rows],
-    };
-    over_rows!(0, plain, [re, factor], row => {
-        let m = pair.m(row);
-        for e in 0..NW {
-            let s = pair.far_sum(&bands.w[row][e], plus);
-            let p = reciprocal(token, s.mul_add(s, im2));
-            factor.add(e, m, -p);
-            re.add(e, m, s * p);
-        }
-    });
+    // Of rows without branches.
+    macro_rules! add_quotients {
+        ($begin:expr, $end:expr, $sum:ident, $c:ident, $is_opposite:literal) => {
+            over_rows!($begin, $end, [re, factor], row => {
+                let m = pair.m(row);
+                for e in 0..NW {
+                    let x = pair.$sum(&bands.w[row][e], $c);
+                    let one = reciprocal(token, x.mul_add(x, im2));
+                    factor.add(e, m, if $is_opposite { -one } else { one });
+                    re.add(e, m, x * one);
+                }
+            });
+        };
+    }
+    add_quotients!(0, bands.plain_far, far_sum, plus, true);
+    add_quotients!(bands.plain_far, bands.plain, sum_of, plus, true);
     // Parts of |ω̃|², so that no square is too large for a number.
     let (inverse, bound) =
         (splat(token, 1.0 / size2), splat(token, size2 / bands.limits.sexcut.powi(2)));
     let largest2 = splat(token, pair.largest2());
-    over_rows!(plain, bands.occupied, [re, factor], row => {
+    over_rows!(bands.plain, bands.occupied, [re, factor], row => {
         let m = pair.m(row);
         let occ = bands.occ[row].vector(token, lane);
         for e in 0..NW {
@@ -369,22 +348,17 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             re.add(e, m, d.mul_add(q, s * p));
         }
     });
-    macro_rules! add_empty {
-        ($begin:expr, $end:expr, $difference:ident) => {
-            over_rows!($begin, $end, [re, factor], row => {
-                let m = pair.m(row);
-                for e in 0..NW {
-                    let d = pair.$difference(&bands.w[row][e], minus);
-                    let d2 = d.mul_add(d, im2);
-                    let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
-                    factor.add(e, m, q);
-                    re.add(e, m, d * q);
-                }
-            });
-        };
-    }
-    add_empty!(bands.occupied, far_begin, sum_of);
-    add_empty!(far_begin, rows, far_sum);
+    over_rows!(bands.occupied, bands.far_begin, [re, factor], row => {
+        let m = pair.m(row);
+        for e in 0..NW {
+            let d = pair.sum_of(&bands.w[row][e], minus);
+            let d2 = d.mul_add(d, im2);
+            let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+            factor.add(e, m, q);
+            re.add(e, m, d * q);
+        }
+    });
+    add_quotients!(bands.far_begin, bands.occ.len(), far_sum, minus, false);
     array!(NW, e => {
         let (factor, re) = (factor.sum(e) * im, re.sum(e));
         ComplexVector { re: re.re - factor.im, im: re.im + factor.re }
