@@ -22,13 +22,6 @@ fn each_level_of_vectors_is_used_when_asked_for() {
     }
 }
 
-#[test]
-fn what_is_emulated_says_so() {
-    let printed = printed(gpp().args(["-v", "v3,cpu:best", "-s", "tiny", "-d", "cpu"]));
-    let marked: Vec<&str> = printed.lines().filter(|line| line.contains("emulated")).collect();
-    assert!(marked.len() == 1 && marked[0].contains("v3, emulated"), "{printed}");
-}
-
 /// On one thread no CPU emulates all of it in ten seconds.
 #[test]
 fn large_problems_are_emulated_on_a_sample() {

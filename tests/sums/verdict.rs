@@ -6,10 +6,8 @@ use crate::precise::precisely;
 use crate::reference::one_term;
 use crate::{check, referenced, sums};
 use gpp::catalogue;
-use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
-use gpp::problem::{Matrices, Problem, Source as _, Sums, System};
-use gpp::reference::{Outcome, Verification, verify};
-use gpp::reference::{Reference, ReferenceSource, matrix};
+use gpp::problem::{Matrices, Problem, Sums};
+use gpp::reference::{Outcome, Reference, ReferenceSource, Verification, matrix, verify};
 use gpp::summary::reservations;
 use gpp_core::offdiag::MatrixTask;
 use num_complex::Complex64;
@@ -21,21 +19,6 @@ fn evaluated(problem: &Problem) -> Sums {
 fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
     let reference = Reference::new(stored.clone(), ReferenceSource::File, QUIET);
     verify(problem, sums, Some(&reference)).unwrap()
-}
-
-/// The sums of a sample that are right pass; wrong ones are incorrect.
-#[test]
-fn a_sample_is_verified_against_the_definition_of_its_own_columns() {
-    let mut source = Synthesis::new(System::find("demo").unwrap(), DEFAULT_SEED, QUIET);
-    source.sample(5);
-    let problem = source.load().unwrap();
-    let reference = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap();
-    assert_eq!(reference.source, ReferenceSource::Serial);
-    let mut sums = sums(&problem, catalogue::find("v8").unwrap());
-    let outcome = |sums: &Sums| verify(&problem, sums, Some(&reference)).unwrap().outcome;
-    assert_eq!(outcome(&sums), Outcome::Passed);
-    sums.ach[1] *= 1.0 + 1e-9;
-    assert_eq!(outcome(&sums), Outcome::Incorrect);
 }
 
 /// A call with energies below those of occupied bands, where `|ssx|` of a static pole is that cutoff times `|eps|`.
