@@ -1,9 +1,7 @@
 //! Right arguments, and some of them spoilt at random: each call ends with the status that its
 //! arguments deserve, names one that is wrong, writes nothing then, and the handle goes on.
 
-use std::ffi::CStr;
-use std::ptr;
-use std::thread;
+use std::{ptr, thread};
 
 use gpp_c::{
     CBands, CComplex, CFormula, CMatrixBands, CScreening, FORMULA_BERKELEYGW, FORMULA_TIME_ORDERED,
@@ -12,12 +10,6 @@ use gpp_c::{
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-
-use crate::Outcome;
-
-const CALLS: usize = 5_000;
-
-const THREADS: u64 = 2;
 
 struct Draw(ChaCha8Rng);
 
@@ -67,7 +59,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
     fn array<T>(values: Vec<T>) -> *mut T {
         values.leak().as_mut_ptr()
     }
-    let rows = NCOULS as i64;
+    let (rows, kind) = (NCOULS as i64, FORMULA_BERKELEYGW);
     let (e, occ) = (array(vec![-3.0, -1.0, 1.0, 2.0]), array(vec![1.0, 1.0, 0.5, 0.0]));
     // With room for a matrix.
     let sums = || array(vec![UNTOUCHED; MOST]);
@@ -107,13 +99,7 @@ fn arguments(draw: &mut Draw) -> Arguments {
             on_device: 0,
             at_bands: 0,
         },
-        formula: CFormula {
-            kind: FORMULA_BERKELEYGW,
-            gamma: 0.5,
-            sexcut: 4.0,
-            eta: 0.0,
-            window: 0.0,
-        },
+        formula: CFormula { kind, gamma: 0.5, sexcut: 4.0, eta: 0.0, window: 0.0 },
         nw: NW as i64,
         omega: array(vec![0.0, 0.5]),
         asx: sums(),
@@ -206,13 +192,13 @@ fn wrong_at<T>(at: *const T, draw: &mut Draw) -> *const T {
 
 fn message() -> String {
     // SAFETY: a string, which this thread's next failure ends.
-    unsafe { CStr::from_ptr(gpp_message()) }.to_str().expect("messages are UTF-8").into()
+    unsafe { std::ffi::CStr::from_ptr(gpp_message()) }.to_str().expect("messages are UTF-8").into()
 }
 
 /// # Panics
 /// Where a call does not end as it should.
 fn calls(handle: *mut Handle, draw: &mut Draw) {
-    for call in 0..CALLS {
+    for call in 0..5_000 {
         let mut a = arguments(draw);
         // SAFETY: they are there for good, and nobody has them but calls, which are over when they are looked at.
         let written = [a.asx, a.ach, a.static_ch, a.ach_of_bands]
@@ -228,25 +214,13 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
         let matrix = (&raw const a.matrix).wrapping_byte_add(by);
         let formula = &raw const a.formula;
         let sums = |handle, screening| {
-            let Arguments { nw, omega, asx, ach, static_ch, iw, ach_of_bands, .. } = a;
+            let Arguments { nw, omega: w, asx, ach, static_ch, iw, ach_of_bands: each, .. } = a;
             // SAFETY: what is neither null, misaligned nor impossible is all there.
             unsafe {
-                match is_matrix {
-                    true => gpp_matrix(handle, screening, matrix, nw, omega, formula, asx, ach),
-                    false => gpp_sums(
-                        handle,
-                        screening,
-                        bands,
-                        nw,
-                        omega,
-                        formula,
-                        asx,
-                        ach,
-                        static_ch,
-                        iw,
-                        ach_of_bands,
-                    ),
+                if is_matrix {
+                    return gpp_matrix(handle, screening, matrix, nw, w, formula, asx, ach);
                 }
+                gpp_sums(handle, screening, bands, nw, w, formula, asx, ach, static_ch, iw, each)
             }
         };
         // Some calls are of a screening that is placed before, which fails where a call of it would.
@@ -277,14 +251,13 @@ fn calls(handle: *mut Handle, draw: &mut Draw) {
     }
 }
 
-pub fn wrong_arguments() -> Outcome {
+pub fn wrong_arguments() -> crate::Outcome {
     let of_seed = |seed| {
         move || {
             let mut handle = ptr::null_mut();
             let device = c"cpu".as_ptr();
             // SAFETY: a string with its end, and a place for a handle.
-            let status = unsafe { gpp_open_version(device, VERSION, 0, &mut handle) };
-            assert_eq!(status, Status::Ok);
+            assert_eq!(unsafe { gpp_open_version(device, VERSION, 0, &mut handle) }, Status::Ok);
             // SAFETY: a string with its end.
             assert_eq!(unsafe { gpp_set_version(handle, c"cpu:threads".as_ptr()) }, Status::Ok);
             calls(handle, &mut Draw(ChaCha8Rng::seed_from_u64(seed)));
@@ -293,7 +266,7 @@ pub fn wrong_arguments() -> Outcome {
         }
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|seed| scope.spawn(of_seed(seed))).collect();
+        let threads: Vec<_> = (0..2).map(|seed| scope.spawn(of_seed(seed))).collect();
         threads.into_iter().for_each(|thread| thread.join().expect("calls end as they should"));
     });
     Ok(())

@@ -6,21 +6,14 @@ use std::process::{Command, Output};
 
 use libtest_mimic::Failed;
 
-/// The package's folder.
 pub fn package() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
 }
 
-/// The repository's.
 pub fn root() -> PathBuf {
     package().join("..")
 }
 
-/// What the libraries need beside them. The static one has functions that nobody calls, and that call some of
-/// the driver's; the linker has to leave them out.
-pub const LIBRARIES: [&str; 4] = ["-Wl,--gc-sections", "-lpthread", "-ldl", "-lm"];
-
-/// Whether a tool is to be found.
 pub fn has(tool: &str) -> bool {
     let paths = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&paths).any(|folder| folder.join(tool).is_file())
@@ -56,14 +49,15 @@ pub fn run(command: &mut Command) -> Result<Output, Failed> {
     Err(format!("{command:?}: {}\n{out}\n{errors}", output.status).into())
 }
 
-/// What a command printed, but for space around it.
 pub fn printed(command: &mut Command) -> Result<String, Failed> {
     Ok(String::from_utf8(run(command)?.stdout)?.trim().to_string())
 }
 
 /// The program that a compiler with its flags and sources makes in a folder, linked with a file of the library.
 pub fn program(compiler: &mut Command, folder: &Path, linked: &Path) -> Result<PathBuf, Failed> {
-    compiler.current_dir(folder).arg(linked).args(["-o", "program"]).args(LIBRARIES);
+    // The static library has functions that nobody calls, and that call some of the driver's: the linker leaves them out.
+    let libraries = ["-Wl,--gc-sections", "-lpthread", "-ldl", "-lm"];
+    compiler.current_dir(folder).arg(linked).args(["-o", "program"]).args(libraries);
     run(compiler)?;
     Ok(folder.join("program"))
 }

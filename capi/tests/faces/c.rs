@@ -1,15 +1,11 @@
 //! The header, programs in C, and what the shared library shows to them.
 
-use std::env;
-use std::fs;
 use std::io::Read;
-use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::ptr;
 use std::thread::sleep;
 use std::time::Duration;
+use std::{env, fs, ptr};
 
 use gpp_c::{Status, VERSION, gpp_close, gpp_open_version};
 use tempfile::TempDir;
@@ -22,13 +18,11 @@ pub fn symbols() -> Outcome {
     let shared = library("libgpp_c.so")?;
     let nm = |which: &str| printed(Command::new("nm").args(["-D", which]).arg(&shared));
     let defined = nm("--defined-only")?;
-    let names: Vec<&str> =
-        defined.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let names: Vec<&str> = defined.lines().filter_map(|line| line.rsplit(' ').next()).collect();
     let header = fs::read_to_string(package().join("include/gpp.h"))?;
     for name in &names {
         assert!(name.starts_with("gpp_"), "{name} is shown");
-        let is_public =
-            header.contains(&format!(" {name}(")) || header.contains(&format!("*{name}("));
+        let is_public = [' ', '*'].iter().any(|sign| header.contains(&format!("{sign}{name}(")));
         assert_eq!(is_public, *name != "gpp_refuse", "{name}");
     }
     assert!(names.contains(&"gpp_sums") && names.len() == 25, "{names:?}");
@@ -48,9 +42,8 @@ pub fn symbols() -> Outcome {
 const SONAME: &str =
     concat!("libgpp.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
-/// The program of `tests/c`, against the static library or the shared one, which is in the folder then; but not when
-/// the program is linked.
-fn built(folder: &TempDir, is_static: bool) -> Result<PathBuf, libtest_mimic::Failed> {
+/// The program of `tests/c`, against the static library or the shared one, which it finds in the folder when it runs.
+fn built(folder: &TempDir, is_static: bool) -> Result<std::path::PathBuf, libtest_mimic::Failed> {
     let mut linked = library(if is_static { "libgpp_c.a" } else { "libgpp_c.so" })?;
     let (at_link, at_run) = (folder.path().join("linked.so"), folder.path().join(SONAME));
     if !is_static {
@@ -98,17 +91,15 @@ pub fn on(device: &str) -> Outcome {
     Ok(())
 }
 
-/// `tests/c/border.c`: a failed allocation is a status, threads may run in all of OpenMP's places, and a process of
-/// gpp's threads alone ends when it is asked to.
+/// A failed allocation is a status, threads run in all of OpenMP's places, a process of gpp's threads alone can be ended.
 pub fn border() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let mut compiler = Command::new("cc");
+    let (folder, mut compiler) = (tempfile::tempdir()?, Command::new("cc"));
     // Without a parallel region the linker leaves OpenMP's runtime out.
     compiler.args(["-O1", "-fopenmp", "-Wno-unused-parameter"]);
     compiler.args(["-Wl,--no-as-needed", "-lgomp", "-I"]).arg(package().join("include"));
     let shared = library("libgpp_c.so")?;
     compiler.arg(package().join("tests/c/border.c"));
-    symlink(&shared, folder.path().join(SONAME))?;
+    std::os::unix::fs::symlink(&shared, folder.path().join(SONAME))?;
     // Cargo names its folders to the loader, in which a library may be older.
     compiler.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", folder.path().display()));
     let program = program(&mut compiler, folder.path(), &shared)?;

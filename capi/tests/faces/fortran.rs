@@ -42,7 +42,6 @@ pub fn on(device: &str) -> Outcome {
     Ok(())
 }
 
-/// All kinds of arrays.
 pub fn arrays(compiler: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let program = built(compiler, "capi/tests/fortran/arrays.f90", folder.path())?;
@@ -50,19 +49,14 @@ pub fn arrays(compiler: &str) -> Outcome {
     Ok(())
 }
 
-/// The module with other default kinds.
 pub fn kinds(compiler: &str) -> Outcome {
     let folder = tempfile::tempdir()?;
     let (integer, real) = ("-fdefault-integer-8", "-fdefault-real-8");
     for kinds in [&[integer][..], &[real], &[integer, real]] {
         let warnings: &[&str] = if compiler == FLANG { &[] } else { &["-Wall", "-Wextra"] };
         let mut compiler = Command::new(compiler);
-        compiler
-            .args(["-std=f2018", "-Werror", "-c"])
-            .args(warnings)
-            .args(kinds)
-            .arg(&modules()?[0]);
-        run(compiler.current_dir(folder.path()))?;
+        compiler.args(["-std=f2018", "-Werror", "-c"]).args(warnings).args(kinds);
+        run(compiler.arg(&modules()?[0]).current_dir(folder.path()))?;
     }
     Ok(())
 }
@@ -92,13 +86,8 @@ pub fn berkeleygw() -> Outcome {
         compiler.args(modules()?).arg(root.join("capi/tests/fortran/berkeleygw.f90"));
         let program = program(&mut compiler, folder.path(), &library("libgpp_c.a")?)?;
         for alone in ["", "1"] {
-            let mut command = Command::new(&program);
-            command.env("GPP_SIGMA_ALONE", alone);
-            assert_eq!(
-                printed(&mut command)?,
-                "berkeleygw.f90: all as expected",
-                "{flavour} {alone}"
-            );
+            let said = printed(Command::new(&program).env("GPP_SIGMA_ALONE", alone))?;
+            assert_eq!(said, "berkeleygw.f90: all as expected", "{flavour} {alone}");
         }
     }
     Ok(())

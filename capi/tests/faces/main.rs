@@ -7,8 +7,6 @@ mod c;
 mod fortran;
 mod readme;
 
-use std::env;
-
 use libtest_mimic::{Arguments, Failed, Trial};
 
 type Outcome = Result<(), Failed>;
@@ -17,7 +15,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let missing = |tools: &[&str], required: &str| {
         let missing: Vec<&str> = tools.iter().copied().filter(|tool| !built::has(tool)).collect();
-        let ignored = !missing.is_empty() && env::var_os(required).is_none();
+        let ignored = !missing.is_empty() && std::env::var_os(required).is_none();
         if ignored {
             eprintln!("SKIPPED on this machine: no {}", missing.join(", no "));
         }
@@ -52,6 +50,5 @@ fn main() {
         ("ranks in Fortran", fortran::ranks, no_elf || no_mpi),
     ];
     let trial = |(name, test, ignored): Test| Trial::test(name, test).with_ignored_flag(ignored);
-    let trials = trials.into_iter().map(trial).collect();
-    libtest_mimic::run(&arguments, trials).exit();
+    libtest_mimic::run(&arguments, trials.into_iter().map(trial).collect()).exit();
 }

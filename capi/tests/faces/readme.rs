@@ -4,7 +4,6 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::built::{library, package, printed, program, root};
-use crate::fortran::modules;
 
 /// The real parts of `-vcoul·½ω̃·eps·M·(q − p)` and `½vcoul·ω̃·eps·M·q`, q = 1/(w − ω̃), p = 1/(w + ω̃), w = 3, summed over
 /// both G by NumPy.
@@ -29,6 +28,6 @@ pub fn in_c() -> Outcome {
 
 pub fn in_fortran() -> Outcome {
     let mut gfortran = Command::new("gfortran");
-    gfortran.args(modules()?);
+    gfortran.args(crate::fortran::modules()?);
     prints(&mut gfortran, ["fortran", "readme.f90"])
 }

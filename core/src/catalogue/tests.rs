@@ -3,7 +3,6 @@ use gpp_cpu::simd::Level;
 use super::*;
 use crate::devices::cpu::CpuDevice;
 use crate::engine::Engine;
-use crate::problem::input_file;
 use crate::progress::Bars;
 
 /// Milliseconds of whole calls by cpu:simd, cpu:paired and sigma:cells, of 700 × 300 pairs with real poles on one thread
@@ -94,13 +93,12 @@ fn every_cpu_version_finds_the_sums_of_real_files_at_every_level() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/fixtures");
     for name in ["real/silicon-q0", "real/gaas-complex", "real/gaas-grid", "three-energies"] {
         let path = format!("{folder}/{name}.dat");
-        let problem = input_file::read(path.as_ref(), Bars::NONE).unwrap();
+        let problem = crate::problem::input_file::read(path.as_ref(), Bars::NONE).unwrap();
         let stored = problem.stored().unwrap();
         let tolerance = 8.0 * f64::EPSILON * (problem.terms() as f64).sqrt();
         let on_cpu = versions().filter(|it| it.cpu().is_some() && !it.is_single());
-        let at_levels =
-            |listed: Version| Level::available().into_iter().map(move |at| (at, listed));
-        for (level, listed) in on_cpu.flat_map(at_levels) {
+        let levels = || Level::available().into_iter();
+        for (level, listed) in on_cpu.flat_map(|listed| levels().map(move |at| (at, listed))) {
             let host = CpuDevice::at(level);
             let found = Engine::whole(&host, &problem).unwrap().run(listed).unwrap().sums;
             let (start, stored) = match listed.is_sigma_alone() {
@@ -108,9 +106,7 @@ fn every_cpu_version_finds_the_sums_of_real_files_at_every_level() {
                 false => (problem.start().clone(), stored.clone()),
             };
             let found = start.plus(&found);
-            for (found, stored) in
-                found.asx.iter().zip(&stored.asx).chain(found.ach.iter().zip(&stored.ach))
-            {
+            for ((_, found), (_, stored)) in found.named(1).zip(stored.named(1)) {
                 let close = (found - stored).norm() <= tolerance * stored.norm();
                 assert!(close, "{} at {level}, {name}: {found} {stored}", listed.id());
             }

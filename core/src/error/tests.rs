@@ -27,7 +27,6 @@ fn a_fault_is_told_to_whoever_has_the_array() {
     }
     let device = Error::device_memory("poles", 1 << 30, u64::MAX).on("gpu:1");
     assert!(device.is_of_device_memory());
-    let expected =
-        "gpu:1: not enough device memory for poles: 1.0 GiB needed, an unknown amount free";
-    assert_eq!(device.to_string(), expected);
+    let says = "gpu:1: not enough device memory for poles: 1.0 GiB needed, an unknown amount free";
+    assert_eq!(device.to_string(), says);
 }

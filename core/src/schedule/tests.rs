@@ -4,12 +4,7 @@ use gpp_cpu::work::{NEVER, Stop};
 
 use super::*;
 
-fn queue<'r>(
-    homes: &'r mut Affinity,
-    items: Vec<usize>,
-    ahead: usize,
-    workers: usize,
-) -> WorkQueue<'r> {
+fn queue(homes: &mut Affinity, items: Vec<usize>, ahead: usize, workers: usize) -> WorkQueue<'_> {
     WorkQueue::new(Dispatch { items, homes, ahead, control: Control::none() }, workers)
 }
 
@@ -19,8 +14,7 @@ fn homes(items: usize, workers: usize, moves: bool) -> Affinity {
 
 /// The items that each worker takes when workers come in this order, again and again.
 fn taken(queue: &WorkQueue, turns: &[usize], workers: usize) -> Vec<Vec<usize>> {
-    let mut taken = vec![Vec::new(); workers];
-    let mut idle = 0;
+    let (mut taken, mut idle) = (vec![Vec::new(); workers], 0);
     for &worker in turns.iter().cycle() {
         match queue.next(worker, false) {
             Some(at) => {
@@ -45,8 +39,7 @@ fn every_item_is_taken_once_and_stays_at_home() {
     let second = taken(&queue(&mut homes, all.clone(), usize::MAX, 3), &[0, 1, 2], 3);
     assert_eq!(second, [vec![0, 3, 4, 6], vec![1, 5, 8], vec![2, 7]]);
     homes.moves = false;
-    let third = taken(&queue(&mut homes, all, usize::MAX, 3), &[2], 3);
-    assert_eq!(third[2], [2, 7]);
+    assert_eq!(taken(&queue(&mut homes, all, usize::MAX, 3), &[2], 3)[2], [2, 7]);
 }
 
 #[test]
@@ -98,13 +91,12 @@ impl StepPipeline<usize> for Steps {
     }
 }
 
-/// The sums in the order in which they come, and how the run ended.
+/// The sums in the order in which they come, after nine of which the run is asked to stop, and how it ended.
 fn run(
     workers: usize,
     fails_at: Option<usize>,
     ahead: usize,
     stop: &Stop,
-    after: usize,
 ) -> (Vec<usize>, Result<Option<i32>>) {
     let new =
         |at| Steps { depth: 1 + at % 3, fails_at, is_begun: false, in_flight: VecDeque::new() };
@@ -114,10 +106,9 @@ fn run(
     let control = Control { advance: &|part| assert!(part <= 1.0), stop };
     let run = Dispatch { items, homes: &mut homes, ahead, control };
     let mut sums = Vec::new();
-    let workers = workers.iter_mut().map(|worker| worker as _).collect();
-    let ended = each(workers, run, &mut |own| {
+    let ended = each(workers.iter_mut().map(|worker| worker as _).collect(), run, &mut |own| {
         sums.push(own);
-        if sums.len() == after {
+        if sums.len() == 9 {
             stop.ask(7);
         }
         Ok(())
@@ -128,7 +119,7 @@ fn run(
 #[test]
 fn sums_come_in_the_order_of_items() {
     for (workers, ahead) in [(1, 1), (1, 40), (2, 2), (3, usize::MAX), (5, 7)] {
-        let (sums, ended) = run(workers, None, ahead, &NEVER, 50);
+        let (sums, ended) = run(workers, None, ahead, &NEVER);
         assert!(sums.into_iter().eq(0..40), "{workers} {ahead}");
         assert_eq!(ended.unwrap(), None);
     }
@@ -137,7 +128,7 @@ fn sums_come_in_the_order_of_items() {
 #[test]
 fn a_worker_that_fails_ends_the_run() {
     for workers in [1, 3] {
-        let (sums, ended) = run(workers, Some(20), 6, &NEVER, 50);
+        let (sums, ended) = run(workers, Some(20), 6, &NEVER);
         assert!(sums.len() <= 20);
         let error = ended.unwrap_err().to_string();
         assert!(error.contains("item 20") && error.starts_with("a device: ") == (workers > 1));
@@ -147,8 +138,7 @@ fn a_worker_that_fails_ends_the_run() {
 #[test]
 fn a_stop_ends_the_run_between_items() {
     for workers in [1, 3] {
-        let stop = Stop::new();
-        let (sums, ended) = run(workers, None, 6, &stop, 9);
+        let (sums, ended) = run(workers, None, 6, &Stop::new());
         assert!((9..40).contains(&sums.len()) && sums.iter().copied().eq(0..sums.len()));
         assert_eq!(ended.unwrap(), Some(7));
     }

@@ -1,12 +1,8 @@
-//! The far fields of a level's vectors against those of [`gpp_kernels::sigma::real`] and
-//! [`gpp_kernels::sigma::complex`].
-
-use std::fmt::Debug;
+//! The far fields of a level's vectors against those of numbers, in [`gpp_kernels::sigma`].
 
 use fearless_simd::Fallback;
-use gpp_kernels::sigma::FarField as OneFarField;
-use gpp_kernels::sigma::complex;
 use gpp_kernels::sigma::real::far_field;
+use gpp_kernels::sigma::{FarField as OneFarField, complex};
 
 use super::*;
 
@@ -20,12 +16,8 @@ fn way_of(far: FarFieldMask<Fallback>) -> Option<OneFarField> {
 fn parts() -> impl Iterator<Item = Interval> {
     let low = (0..500).map(|at| f64::from(at) * 0.052 + 1e-3);
     let bounds = low.map(|low| (low, low + 0.006_f64.min(low / 32.0)));
-    bounds.chain([(1e-6, 1e-6 * (1.0 + 1.0 / 32.0))]).map(|(low, high)| Interval {
-        low,
-        high,
-        begin: 0,
-        end: 1,
-    })
+    let bounds = bounds.chain([(1e-6, 1e-6 * (1.0 + 1.0 / 32.0))]);
+    bounds.map(|(low, high)| Interval { low, high, begin: 0, end: 1 })
 }
 
 /// Energies from −30 eV on, and far ones.
@@ -41,16 +33,12 @@ fn discs() -> impl Iterator<Item = Disc> {
         let middle = Complex64::from_polar(0.02 + at * 0.05, at * 0.0648);
         (middle, (0.05 + 0.02 * (at % 3.0)).min(middle.norm() / complex::MIN_DISTANCE))
     });
-    all.chain([(1e-6.into(), 1e-8)]).map(|(middle, radius)| Disc {
-        middle,
-        radius,
-        begin: 0,
-        end: 1,
-    })
+    let all = all.chain([(1e-6.into(), 1e-8)]);
+    all.map(|(middle, radius)| Disc { middle, radius, begin: 0, end: 1 })
 }
 
 /// Compares a cluster's far field in vectors with that of one number, and counts what it is.
-fn compare<E: ClusterExpansion<Fallback, Cluster: Debug>>(
+fn compare<E: ClusterExpansion<Fallback, Cluster: std::fmt::Debug>>(
     cluster: &E::Cluster,
     energies: impl Iterator<Item = f64>,
     one: impl Fn(f64, bool) -> Option<OneFarField>,

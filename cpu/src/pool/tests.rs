@@ -13,11 +13,10 @@ fn a_list_is_taken_as_openmp_takes_it() {
 
 #[test]
 fn what_is_set_comes_before_the_environment_and_that_before_the_room() {
-    let room = Room { cores: 2, all: 3 };
     let counts = |team: &CpuTeam| {
         [DefaultThreads::Cores, DefaultThreads::All].map(|threads| team.count(threads))
     };
-    let team = CpuTeam { asked: None, ..CpuTeam::new(room) };
+    let team = CpuTeam { asked: None, ..CpuTeam::new(Room { cores: 2, all: 3 }) };
     assert_eq!(counts(&team), [2, 3]);
     let team = CpuTeam { asked: Some(5), ..team };
     assert_eq!(counts(&team), [5, 5]);

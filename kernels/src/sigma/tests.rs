@@ -1,7 +1,5 @@
 //! Expansions against quotients, and far fields against the definition.
 
-use core::ops::Range;
-
 use num_complex::Complex64;
 
 use crate::arrays::Limits;
@@ -30,8 +28,7 @@ fn polar(size: f64, angle: f64) -> Complex64 {
 /// Poles of a disc: its middle and points on its rim.
 fn poles(of: &Disc) -> impl Iterator<Item = Complex64> + Clone + use<> {
     let Disc { middle, radius, .. } = *of;
-    let rim = (0..16).map(move |at| middle + polar(radius, f64::from(at) * 0.393));
-    rim.chain([middle])
+    (0..16).map(move |at| middle + polar(radius, f64::from(at) * 0.393)).chain([middle])
 }
 
 /// What weights make of the moments of one pair of weight one.
@@ -43,8 +40,7 @@ fn sum(weights: [f64; real::MOMENTS], wtilde: f64, interval: &Interval) -> f64 {
 
 /// The moments of one pair of weight one.
 fn moments(wtilde: Complex64, of: &Disc) -> [Complex64; complex::MOMENTS] {
-    let zeta = (wtilde - of.middle) / of.radius;
-    let mut power = Complex64::ONE;
+    let (zeta, mut power) = ((wtilde - of.middle) / of.radius, Complex64::ONE);
     core::array::from_fn(|_| {
         let now = power;
         power *= zeta;
@@ -101,8 +97,7 @@ fn expansions_in_discs_are_as_exact_as_stated() {
     }
     assert!(most <= 1e-16 + ROUNDED, "{most:e}");
     // Not by chance: nearer they tell less.
-    let near = disc(Complex64::new(3.0, 0.5), 0.5);
-    let w = 3.0 + 0.3 * complex::MIN_DISTANCE * 0.5;
+    let (near, w) = (disc(Complex64::new(3.0, 0.5), 0.5), 3.0 + 0.3 * complex::MIN_DISTANCE * 0.5);
     assert!(poles(&near).any(|wtilde| relative_in_disc(w, wtilde, &near) > 1e-11));
 }
 
@@ -129,29 +124,26 @@ fn differences_in_discs_keep_their_digits() {
         let of = disc(middle, far / complex::MIN_DISTANCE);
         for w in [1e-12, 2.2 * far, -3.0 * far, 30.0 * far, -1e4 * far, 1e16 * far] {
             let (q, p) = (of.expansion(w), of.expansion(-w));
-            let least = complex::MIN_DISTANCE * of.radius;
-            let is_far = |side: f64| length(middle - side * w) >= least;
+            let is_far = |side: f64| length(middle - side * w) >= complex::MIN_DISTANCE * of.radius;
             if !(is_far(1.0) && is_far(-1.0)) {
                 continue;
             }
             for wtilde in poles(&of) {
                 let m = moments(wtilde, &of);
                 let tails = q.first * q.tail(|k| m[k]) + p.first * p.tail(|k| m[k]);
-                let sum = m[0] * of.difference(&q, &p) + tails;
                 let expected = 2.0 * wtilde / ((w - wtilde) * (w + wtilde));
-                most = most.max(length(sum / expected - 1.0));
+                most = most.max(length((m[0] * of.difference(&q, &p) + tails) / expected - 1.0));
             }
         }
     }
     assert!(most <= 4e-16 + ROUNDED, "{most:e}");
 }
 
-/// Compares the far field of a cluster at energies so far apart with the definition's branches for each of some poles, and
-/// counts what it is.
+/// Compares the far field of a cluster at energies with the definition's branches for each pole, and counts what it is.
 fn check_far_field(
     far_field: impl Fn(f64, bool) -> Option<FarField>,
     poles: impl Iterator<Item = Complex64> + Clone,
-    (energies, apart): (Range<i32>, f64),
+    (energies, apart): (core::ops::Range<i32>, f64),
     seen: &mut [usize; 5],
 ) {
     for (step, occupied) in energies.flat_map(|step| [(step, false), (step, true)]) {
@@ -165,10 +157,7 @@ fn check_far_field(
             let (d, s) = (length(w - wtilde), length(w + wtilde));
             let first = d * d > 0.25 && (length(wtilde) / d).powi(2) < 250_000.0;
             assert_eq!(q, first, "{w} {wtilde}");
-            let size = match first {
-                true => wtilde.norm_sqr() / (d * s),
-                false => length(wtilde) / (2.0 * s),
-            };
+            let size = if first { wtilde.norm_sqr() / (d * s) } else { length(wtilde) / (2.0 * s) };
             let cut = w < 0.0 && size > 4.0;
             assert_eq!(ssx, occupied && !cut, "{w} {wtilde}");
         }

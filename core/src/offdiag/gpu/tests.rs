@@ -2,8 +2,7 @@ use super::*;
 
 #[test]
 fn the_fastest_runs_on_the_device_and_wastes_little() {
-    let id =
-        |capability: (u32, u32), bands| fastest(capability.into(), bands).map(|version| version.id);
+    let id = |on: (u32, u32), bands| fastest(on.into(), bands).map(|version| version.id);
     assert_eq!(id((6, 1), 64), None);
     let found = [(7, 0), (7, 5), (8, 0), (8, 9)].map(|capability| id(capability, 64).unwrap());
     assert_eq!(found, ["vector", "vector", "m8n8k4", "m8n8k4"]);

@@ -56,7 +56,6 @@ fn systemds_scopes_where_some_have_no_files() {
 #[test]
 fn containers_see_their_own_group_under_any_name() {
     let file = "sys/fs/cgroup/memory.max";
-    let current = ("sys/fs/cgroup/memory.current", "100");
     let cases = [("/", "/"), ("/docker/3f", "/docker/3f"), ("/a", "/b/c"), ("/", "/../x")];
     for (root, group) in cases {
         let mount = format!("1 2 0:3 {root} /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
@@ -64,7 +63,7 @@ fn containers_see_their_own_group_under_any_name() {
             ("proc/self/mountinfo", &mount),
             ("proc/self/cgroup", &format!("0::{group}")),
             (file, "300"),
-            current,
+            ("sys/fs/cgroup/memory.current", "100"),
         ]);
         assert_eq!(found, Some((file.into(), 300, 200)), "{root} {group}");
     }
@@ -90,8 +89,7 @@ fn limits_of_the_first_version_are_seen() {
     ];
     assert_eq!(limit(&all), Some((max.clone(), 5000, 3900)));
     let tighter = ("sys/fs/cgroup/unified/b/memory.max", "300");
-    let unified = limit(&[&all[..], &[tighter]].concat());
-    assert_eq!(unified, Some((tighter.0.into(), 300, 300)));
+    assert_eq!(limit(&[&all[..], &[tighter]].concat()), Some((tighter.0.into(), 300, 300)));
 }
 
 #[test]

@@ -37,8 +37,7 @@ fn masked_columns_are_left_out() {
     assert_eq!(kept, [3.0, 4.0, 5.0, 6.0, 11.0, 12.0]);
     // SAFETY: it is there to the end of this test.
     let lent = unsafe { ComplexMatrix::kept(&all) };
-    let lent = CheckedPairs::new(&header, lent, all).unwrap();
-    assert_eq!(lent.matrices(), pairs.matrices());
+    assert_eq!(CheckedPairs::new(&header, lent, all).unwrap().matrices(), pairs.matrices());
 }
 
 #[test]

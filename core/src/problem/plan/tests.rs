@@ -6,7 +6,6 @@ use crate::problem::synthesis::Synthesis;
 use crate::problem::{Matrices, Origin, Problem, Source, System};
 use crate::progress::Bars;
 
-/// A problem with other poles, and eps of one.
 pub(super) fn with_poles(made: &Problem, wtilde: Vec<Complex64>) -> Problem {
     let eps = vec![Complex64::ONE; wtilde.len()];
     let (aqsn, aqsm_local) = (made.aqsn().to_vec(), made.aqsm_local().to_vec());

@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::thread;
 
 use super::*;
@@ -6,7 +5,7 @@ use crate::error::Error;
 
 #[test]
 fn a_table_is_filled_where_it_has_other_energies() {
-    let (table, filled) = (Arc::new(Table::default()), Cell::new(0));
+    let (table, filled) = (Arc::new(Table::default()), std::cell::Cell::new(0));
     let hold = |wx: &[f64]| {
         let held = table.holding(wx, || {
             filled.set(filled.get() + 1);
@@ -18,8 +17,7 @@ fn a_table_is_filled_where_it_has_other_energies() {
         hold(wx);
     }
     assert_eq!(filled.get(), 3);
-    let no_gpu = || Err(Error::NoGpu { why: "lost".into() });
-    assert!(table.holding(&[3.0], no_gpu).is_err());
+    assert!(table.holding(&[3.0], || Err(Error::NoGpu { why: "lost".into() })).is_err());
     hold(&[1.0, 2.0]);
     assert_eq!(filled.get(), 4);
 }

@@ -11,8 +11,7 @@ use crate::progress::Bars;
 #[test]
 fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
     let limits = Limits { limittwo: 0.25, limitone: 250_000.0, sexcut: 4.0 };
-    let spread =
-        |from: f64, to: f64| (0..1000).map(move |i| from + (to - from) * f64::from(i) / 999.0);
+    let spread = |a: f64, b: f64| (0..1000).map(move |i| a + (b - a) * f64::from(i) / 999.0);
     let energies: Vec<f64> = spread(-8.0, 3.0).collect();
     let weighed = Weighed {
         poles: WeightedSample::new(spread(0.1, 40.0).collect(), 200.0),
@@ -36,8 +35,7 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
 #[test]
 fn most_terms_are_told_by_discs_that_hold_their_poles() {
     for name in ["tiny-complex", "demo-complex", "tiny"] {
-        let system = System::find(name).unwrap();
-        let problem = Synthesis::new(system, 1, Bars::NONE).load().unwrap();
+        let problem = Synthesis::new(System::find(name).unwrap(), 1, Bars::NONE).load().unwrap();
         let (slab, limits) = (problem.slab(), problem.limits());
         let energy = |at: usize| (problem.wx()[at], problem.occ()[at / problem.nw()]);
         let squares = Squares::new(problem.wx().len(), energy, limits);
@@ -49,9 +47,8 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
         for part in &sorted.parts {
             let own = part.begin as usize..part.end as usize;
             if !part.radius.is_nan() {
-                let is_within =
-                    |at: usize| (sorted.poles[at].wtilde - part.middle).norm() <= part.radius;
-                assert!(own.clone().all(is_within), "{name}: {part:?}");
+                let off = |at: usize| (sorted.poles[at].wtilde - part.middle).norm();
+                assert!(own.clone().all(|at| off(at) <= part.radius), "{name}: {part:?}");
                 assert!(MIN_DISTANCE_OF_DISCS * part.radius <= part.middle.norm());
                 discs += 1;
                 let bounds = Bounds::for_disc(part, &limits);
