@@ -1,5 +1,4 @@
-//! Every version on a GPU against the same references as on the host. Reported as ignored where
-//! there is no GPU; with GPP_REQUIRE_GPU set, that is a failure.
+//! Every version on a GPU against the references of the host; ignored where there is none, unless GPP_REQUIRE_GPU is set.
 
 mod common;
 
@@ -15,7 +14,6 @@ use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
 use gpp::error::{Error, MemoryPlace};
-use gpp::kernels::kernel;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
@@ -58,8 +56,7 @@ fn of_bands_on_gpu() -> Result<(), Failed> {
     compare(&gpu, BackEnd::Gpu)?;
     for (problem, _) in &*CASES {
         for at in [None, Some(problem.nw() - 1)] {
-            let ngpown = problem.header().ngpown;
-            let found = of_bands(&gpu, (problem, at), BackEnd::Gpu, ngpown, 1)?;
+            let found = of_bands(&gpu, (problem, at), BackEnd::Gpu, problem.header().ngpown, 1)?;
             assert_of_bands("GPU", (problem, at), &found);
         }
     }
@@ -73,9 +70,8 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
         problems.push(at_energies(&made([31, 33, 170, 2], kind, 12), count));
     }
     for name in ["tiny", "demo"] {
-        problems.push(
-            synthesis::Synthesis::new(System::find(name).unwrap(), 11, QUIET).load().unwrap(),
-        );
+        let system = System::find(name).unwrap();
+        problems.push(synthesis::Synthesis::new(system, 11, QUIET).load().unwrap());
     }
     for name in hard() {
         let stored = fixture(&name);
@@ -84,24 +80,19 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
     }
     let seeds: u64 = std::env::var("GPP_SEEDS").map_or(40, |n| n.parse().unwrap());
     problems.extend(FAMILIES.into_iter().flat_map(|kind| (0..seeds).map(move |s| family(kind, s))));
-    let is_finite = |reference: &Reference| {
-        reference.sums.named(1).all(|(_, z)| z.re.is_finite() && z.im.is_finite())
+    let referenced = |problem: Problem| {
+        let found = reference::for_problem(&problem, QUIET).unwrap().expect("small ones have");
+        let are_finite = found.sums.named(1).all(|(_, z)| z.re.is_finite() && z.im.is_finite());
+        assert!(are_finite, "{}", problem.name());
+        (problem, found)
     };
-    problems
-        .into_iter()
-        .map(|problem| {
-            let reference =
-                reference::for_problem(&problem, QUIET).unwrap().expect("small ones have");
-            (problem, reference)
-        })
-        .inspect(|(problem, reference)| assert!(is_finite(reference), "{}", problem.name()))
-        .collect()
+    problems.into_iter().map(referenced).collect()
 });
 
-fn on_gpu(version: &'static kernel::GpuVersion) -> Result<(), Failed> {
+fn on_gpu(version: &'static gpp::kernels::kernel::GpuVersion) -> Result<(), Failed> {
     let gpu = Gpu::open(0)?;
-    let check = |(problem, reference)| check(&gpu, version, problem, reference).err();
-    let failures: Vec<String> = CASES.iter().map(|(a, b)| (a, b)).filter_map(check).collect();
+    let check = |case| check(&gpu, Version::Gpu(version), case).err();
+    let failures: Vec<String> = CASES.iter().filter_map(check).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
@@ -134,15 +125,13 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     };
     let (mut placed, mut streaming) = (engine(&all)?, engine(&short)?);
     for version in ALL.iter().chain(ALL.iter().rev()) {
-        let group = group(problem, Version::Gpu(version)).unwrap_or(1);
-        if !IGP.is_multiple_of(group) {
+        if !IGP.is_multiple_of(group(problem, Version::Gpu(version)).unwrap_or(1)) {
             continue;
         }
         let id = version.id();
         let first = placed.run(Version::Gpu(version))?;
         let again = placed.run(Version::Gpu(version))?;
-        let uploaded =
-            |of: &Calculation| of.workers.iter().map(|share| share.uploaded).sum::<u64>();
+        let uploaded = |of: &Calculation| of.workers.iter().map(|one| one.uploaded).sum::<u64>();
         let is_one = Version::Gpu(version).batches(problem).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
@@ -182,20 +171,15 @@ fn problems_at_once_on_gpu() -> Result<(), Failed> {
     Ok(())
 }
 
-fn check(
-    gpu: &Gpu,
-    version: &'static kernel::GpuVersion,
-    problem: &Problem,
-    reference: &Reference,
-) -> Result<(), String> {
+fn check(gpu: &Gpu, version: Version, case: &(Problem, Reference)) -> Result<(), String> {
+    let (problem, reference) = case;
     let failed = |what: String| format!("{}: {what}", problem.name());
     let run = || -> gpp::error::Result<_> {
         let mut engine = Engine::whole(gpu, problem)?;
-        let Calculation { sums, seconds, .. } = engine.run(Version::Gpu(version))?;
-        Ok((sums, engine.run(Version::Gpu(version))?.sums, seconds))
+        let Calculation { sums, seconds, .. } = engine.run(version)?;
+        Ok((sums, engine.run(version)?.sums, seconds))
     };
     let (sums, again, seconds) = run().map_err(|e| failed(e.to_string()))?;
-    let version = Version::Gpu(version);
     let (_, verification) = verify_version(version, problem, &sums, Some(reference)).unwrap();
     if verification.outcome != Outcome::Passed {
         return Err(failed(format!("{verification:?}")));

@@ -5,10 +5,9 @@
 mod cards;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use cards::{all_loops, operation};
 use gpp::devices::gpu::{KERNELS_BY, NO_KERNELS, own};
@@ -20,47 +19,36 @@ use gpp::kernels::{offdiag, peaks, reduction};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rayon::prelude::*;
 
-const ARCHITECTURES: [&str; 3] = ["sm_70", SM_80, "sm_90"];
-
 /// For which only kernels are assembled that need it.
 const SM_80: &str = "sm_80";
 
 /// Where loops are looked into: no `nvdisasm` that is to be had knows sm_70.
 const LOOKED_INTO: &str = "sm_90";
 
+/// Tools, and whether to do without.
+static PTXAS: LazyLock<(PathBuf, bool)> = LazyLock::new(|| tool("GPP_PTXAS", "ptxas"));
+static NVDISASM: LazyLock<(PathBuf, bool)> = LazyLock::new(|| tool("GPP_NVDISASM", "nvdisasm"));
+
 fn main() {
-    let (ptxas, no_ptxas) = tool("GPP_PTXAS", "ptxas");
-    let (nvdisasm, no_nvdisasm) = tool("GPP_NVDISASM", "nvdisasm");
     println!("kernels by {}", KERNELS_BY.unwrap_or("no compiler"));
+    let (no_ptxas, no_nvdisasm) = (PTXAS.1, PTXAS.1 || NVDISASM.1);
+    let times = "the times in docs/precision.md are computed from loops";
     let mut trials = vec![
         Trial::test("entries are those of the versions", entries).with_ignored_flag(no_ptxas),
         Trial::test("lines are those of the Rust sources", lines).with_ignored_flag(no_ptxas),
         Trial::test("all lanes of a warp meet in one place", lanes).with_ignored_flag(no_ptxas),
+        Trial::test("hot loops neither spill nor divide", hot).with_ignored_flag(no_nvdisasm),
+        Trial::test("loops of s4 have no FP64", without_fp64).with_ignored_flag(no_nvdisasm),
+        Trial::test(times, computed_times).with_ignored_flag(no_nvdisasm),
     ];
-    for architecture in ARCHITECTURES {
-        let ptxas = ptxas.clone();
+    for architecture in ["sm_70", SM_80, "sm_90"] {
         let name = format!("entries assemble for {architecture}");
-        let trial = Trial::test(name, move || assembles(&ptxas, architecture));
-        trials.push(trial.with_ignored_flag(no_ptxas));
+        trials.push(Trial::test(name, move || assembles(architecture)).with_ignored_flag(no_ptxas));
     }
-    let trial = Trial::test("hot loops neither spill nor divide", {
-        let (ptxas, nvdisasm) = (ptxas.clone(), nvdisasm.clone());
-        move || hot(&ptxas, &nvdisasm)
-    });
-    trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
-    let trial = Trial::test("loops of s4 have no FP64", {
-        let (ptxas, nvdisasm) = (ptxas.clone(), nvdisasm.clone());
-        move || without_fp64(&ptxas, &nvdisasm)
-    });
-    trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
-    let trial = Trial::test("the times in docs/precision.md are computed from loops", move || {
-        computed_times(&ptxas, &nvdisasm)
-    });
-    trials.push(trial.with_ignored_flag(no_ptxas || no_nvdisasm));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// The tool that a variable names, or the one of this name; and whether to do without.
+/// The tool that a variable names, or the one of this name.
 fn tool(variable: &str, name: &str) -> (PathBuf, bool) {
     let named = std::env::var_os(variable).map(PathBuf::from);
     let required = named.is_some();
@@ -87,10 +75,8 @@ struct Spills {
 }
 
 fn expected() -> BTreeMap<&'static str, Spills> {
-    let all = ALL.iter().copied().chain(OTHERS);
-    let kernels = all.flat_map(|version| version.kernels);
-    let entries = kernels.flat_map(|kernel| kernel.entries);
-    let entries = entries.map(|entry| entry.symbol);
+    let kernels = ALL.iter().copied().chain(OTHERS).flat_map(|version| version.kernels);
+    let entries = kernels.flat_map(|kernel| kernel.entries).map(|entry| entry.symbol);
     let others = [reduction::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL, peaks::FMA_SYMBOL];
     let others = others.into_iter().chain(peaks::READ_SYMBOLS);
     let others = others.chain(offdiag::symbols().map(|(symbol, _)| symbol));
@@ -137,7 +123,6 @@ fn expected() -> BTreeMap<&'static str, Spills> {
     entries.chain(others).map(|symbol| (symbol, spills(symbol))).collect()
 }
 
-/// Whether a kernel is in single precision.
 fn single(symbol: &str) -> bool {
     versions::find(symbol).is_some_and(|(_, kernel, _)| kernel.is_single())
 }
@@ -199,10 +184,10 @@ fn lanes() -> Result<(), Failed> {
     Ok(())
 }
 
-fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
+fn assembles(architecture: &str) -> Result<(), Failed> {
     let usage = match architecture {
-        LOOKED_INTO => usage(looked_into(ptxas)?),
-        _ => usage(&assemble(ptxas, architecture)?),
+        LOOKED_INTO => usage(looked_into()?),
+        _ => usage(&assemble(architecture)?),
     };
     println!("{architecture}: registers, stack, spill stores and loads, expected at most in bytes");
     let mut failures = Vec::new();
@@ -227,20 +212,21 @@ fn assembles(ptxas: &Path, architecture: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let kernels = innermost(disassembly(ptxas, nvdisasm)?);
+fn hot() -> Result<(), Failed> {
+    let sections = disassembly()?.split("\n.text.").skip(1);
+    let kernels: BTreeMap<_, _> = sections.filter_map(|section| section.split_once(':')).collect();
     let mut failures = Vec::new();
     for (symbol, Spills { in_loop: allowed, .. }) in expected() {
         let is_hot = |one: &&Loop| one.fp64 > 0 || one.single_reciprocals > 0;
-        let hot: Vec<_> = kernels.get(symbol).into_iter().flatten().filter(is_hot).collect();
+        let all = kernels.get(symbol).map_or(Vec::new(), |code| innermost(code));
+        let hot: Vec<_> = all.iter().filter(is_hot).collect();
         // Nothing is summed where arrays are laid out.
         let lays_out = [offdiag::pack::PackV::SYMBOL, REPACK_SYMBOL, COPY_SYMBOL].contains(&symbol);
         if hot.is_empty() && !lays_out && of_products(symbol).is_none() {
             failures.push(format!("{symbol} has no loop of FP64 arithmetic"));
         }
         for found in hot {
-            // One for 32 operations is less than what times differ by from run to run, and what another
-            // release of the compiler may do.
+            // One for 32 operations is less than what times differ by, and what another compiler may do.
             let allowed = allowed.max(found.fp64 / 32);
             if found.spills > allowed {
                 failures.push(format!("{symbol} spills more than {allowed} times: {found:?}"));
@@ -255,20 +241,21 @@ fn hot(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
 }
 
 /// What `nvdisasm -c` prints of all kernels, which takes longer than all that is done with it.
-fn disassembly(ptxas: &Path, nvdisasm: &Path) -> Result<&'static str, Failed> {
-    static PRINTED: OnceLock<Result<String, Failed>> = OnceLock::new();
-    let disassemble = |(_, image): &(String, Vec<u8>)| {
-        let file = tempfile::NamedTempFile::new()?;
-        std::fs::write(file.path(), image)?;
-        run(Command::new(nvdisasm).arg("-c").arg(file.path()))
-    };
-    let all = || looked_into(ptxas)?.par_iter().map(disassemble).collect();
-    PRINTED.get_or_init(all).as_deref().map_err(Failed::clone)
+fn disassembly() -> Result<&'static str, Failed> {
+    static PRINTED: LazyLock<Result<String, Failed>> = LazyLock::new(|| {
+        let disassemble = |(_, image): &(String, Vec<u8>)| {
+            let file = tempfile::NamedTempFile::new()?;
+            std::fs::write(file.path(), image)?;
+            run(Command::new(&NVDISASM.0).arg("-c").arg(file.path()))
+        };
+        looked_into()?.par_iter().map(disassemble).collect()
+    });
+    PRINTED.as_deref().map_err(Failed::clone)
 }
 
 /// Neither the bands' loops nor those around them, in the PTX and in what is made of it.
-fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let (ptx, disassembly) = (own(), disassembly(ptxas, nvdisasm)?);
+fn without_fp64() -> Result<(), Failed> {
+    let (ptx, disassembly) = (own(), disassembly()?);
     let mut kernels = 0;
     for section in disassembly.split("\n.text.").skip(1) {
         let (name, code) = section.split_once(':').unwrap_or((section, ""));
@@ -278,8 +265,7 @@ fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
         kernels += 1;
         let (instructions, loops) = all_loops(code);
         let of_bands = loops.iter().map(|of| &instructions[of.clone()]);
-        let of_bands: Vec<_> =
-            of_bands.filter(|code| counted(code).single_reciprocals > 0).collect();
+        let of_bands: Vec<_> = of_bands.filter(|of| counted(of).single_reciprocals > 0).collect();
         assert!(of_bands.len() >= 10, "{name} has {} loops over bands", of_bands.len());
         let is_fp64 = |instruction: &&&str| {
             ["DADD", "DFMA", "DMUL", "DSETP"].contains(&operation(instruction))
@@ -300,13 +286,12 @@ fn without_fp64(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn computed_times(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
-    let table = cards::table(disassembly(ptxas, nvdisasm)?);
+fn computed_times() -> Result<(), Failed> {
+    let table = cards::table(disassembly()?);
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/precision.md"))?;
     let header = table.lines().next().unwrap_or_default();
     let shown = page.find(header).map(|at| &page[at..]).ok_or("no such table")?;
-    let words = table.split_whitespace().zip(shown.split_whitespace());
-    for (computed, shown) in words {
+    for (computed, shown) in table.split_whitespace().zip(shown.split_whitespace()) {
         // Another compiler may take some instructions more.
         let is_near = match (computed.parse::<f64>(), shown.parse::<f64>()) {
             (Ok(computed), Ok(shown)) => (shown / computed - 1.0).abs() < 0.05,
@@ -317,9 +302,8 @@ fn computed_times(ptxas: &Path, nvdisasm: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Logs and images, each of some entries that ask for the same PTX version and target: a start of the tools takes longer than
-/// most entries do.
-fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, Failed> {
+/// Logs and images of a few entries each, of one PTX version and target: starting the tools takes longer than most entries.
+fn assemble(architecture: &str) -> Result<Vec<(String, Vec<u8>)>, Failed> {
     const TOGETHER: usize = 6;
     let ptx = own();
     let mut alike: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
@@ -334,16 +318,17 @@ fn assemble(ptxas: &Path, architecture: &str) -> Result<Vec<(String, Vec<u8>)>, 
         let dir = tempfile::tempdir()?;
         let (input, image) = (dir.path().join("gpp.ptx"), dir.path().join("gpp.cubin"));
         std::fs::write(&input, ptx.module_of(symbols.iter().copied()))?;
-        let mut command = Command::new(ptxas);
+        let mut command = Command::new(&PTXAS.0);
         command.args(["-v", "-lineinfo", "-arch", architecture, "-o"]).args([&image, &input]);
         Ok((run(&mut command)?, std::fs::read(&image)?))
     };
     groups.par_iter().map(one).collect()
 }
 
-fn looked_into(ptxas: &Path) -> Result<&'static [(String, Vec<u8>)], Failed> {
-    static IMAGES: OnceLock<Result<Vec<(String, Vec<u8>)>, Failed>> = OnceLock::new();
-    IMAGES.get_or_init(|| assemble(ptxas, LOOKED_INTO)).as_deref().map_err(Failed::clone)
+fn looked_into() -> Result<&'static [(String, Vec<u8>)], Failed> {
+    static IMAGES: LazyLock<Result<Vec<(String, Vec<u8>)>, Failed>> =
+        LazyLock::new(|| assemble(LOOKED_INTO));
+    IMAGES.as_deref().map_err(Failed::clone)
 }
 
 fn run(command: &mut Command) -> Result<String, Failed> {
@@ -390,20 +375,9 @@ struct Loop {
     divisions: u32,
 }
 
-/// The innermost loops of each kernel in what `nvdisasm -c` prints.
-fn innermost(disassembly: &str) -> BTreeMap<String, Vec<Loop>> {
-    let mut kernels = BTreeMap::new();
-    for section in disassembly.split("\n.text.").skip(1) {
-        let (name, code) = section.split_once(':').unwrap_or((section, ""));
-        kernels.insert(name.to_string(), loops(code));
-    }
-    kernels
-}
-
-/// The innermost loops of a kernel.
-fn loops(code: &str) -> Vec<Loop> {
+fn innermost(code: &str) -> Vec<Loop> {
     let (instructions, all) = all_loops(code);
-    let holds_another = |of: &Range<usize>| {
+    let holds_another = |of: &std::ops::Range<usize>| {
         all.iter().any(|other| other != of && of.start <= other.start && other.end <= of.end)
     };
     let innermost = all.iter().filter(|of| !holds_another(of));

@@ -7,8 +7,6 @@ use gpp::problem::{EnergyGrid, Problem, Source, System};
 use gpp_core::{Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening};
 use num_complex::Complex64;
 
-use super::QUIET;
-
 pub struct Own {
     pub aqsmtemp: Vec<Complex64>,
     pub e: Vec<f64>,
@@ -41,13 +39,9 @@ impl Own {
 
 pub fn screening(problem: &Problem) -> Screening<'_> {
     let h = problem.header();
-    Screening {
-        wtilde: MatrixRef::Host(problem.wtilde()),
-        eps: MatrixRef::Host(problem.eps()),
-        vcoul: &h.vcoul[..h.ncouls],
-        inv_igp_index: &h.inv_igp_index[..h.ngpown],
-        indinv: &h.indinv,
-    }
+    let [wtilde, eps] = [problem.wtilde(), problem.eps()].map(MatrixRef::Host);
+    let (vcoul, inv_igp_index) = (&h.vcoul[..h.ncouls], &h.inv_igp_index[..h.ngpown]);
+    Screening { wtilde, eps, vcoul, inv_igp_index, indinv: &h.indinv }
 }
 
 pub fn formula(problem: &Problem) -> Formula {
@@ -56,8 +50,7 @@ pub fn formula(problem: &Problem) -> Formula {
 }
 
 pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {
-    let system = System::find(name).unwrap();
-    Synthesis::new(system, 214, QUIET).at(&grid).load().unwrap()
+    Synthesis::new(System::find(name).unwrap(), 214, super::QUIET).at(&grid).load().unwrap()
 }
 
 /// Arrays of any size, made without a thread and without a problem. Real poles, some at an energy.
@@ -132,8 +125,7 @@ pub fn all(
 ) -> gpp_core::Result<(Vec<Found>, FoundMatrix)> {
     let (screening, formula) = (arrays.screening(), Formula::default());
     let (bands, omega, of_matrix) = (arrays.bands(), &arrays.omega, arrays.matrix());
-    let mut placed = calculator.place(&screening)?;
-    let mut found = Vec::new();
+    let (mut placed, mut found) = (calculator.place(&screening)?, Vec::new());
     for version in versions {
         let calculator = calculator.clone().with_version(version)?;
         found.push(calculator.sums(&screening, &bands, omega, formula)?);
@@ -141,8 +133,7 @@ pub fn all(
     }
     found.iter_mut().for_each(|found| (found.seconds, found.call_seconds) = (0.0, 0.0));
     let mut matrix = calculator.matrix(&screening, &of_matrix, omega, formula)?;
-    let of_placed = calculator.matrix_at(&mut placed, &of_matrix, omega, formula)?;
-    assert!(matrix.sums == of_placed.sums);
+    assert!(matrix.sums == calculator.matrix_at(&mut placed, &of_matrix, omega, formula)?.sums);
     (matrix.seconds, matrix.call_seconds) = (0.0, 0.0);
     Ok((found, matrix))
 }

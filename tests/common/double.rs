@@ -3,7 +3,6 @@
 use num_complex::Complex64;
 use twofloat::TwoFloat;
 
-/// Real and imaginary part.
 pub type Double = [TwoFloat; 2];
 
 pub const ZERO: Double = [TwoFloat::from_f64(0.0); 2];

@@ -61,8 +61,7 @@ pub fn family(family: Family, seed: u64) -> Problem {
 }
 
 fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
-    let real = r.below(2) == 0;
-    let nw = r.pick(&[1, 2, 2, 3]);
+    let (real, nw) = (r.below(2) == 0, r.pick(&[1, 2, 2, 3]));
     let (nbands, ngpown, ncouls) = match family {
         Family::Equal => (r.pick(&[200, 1000, 3000]), 1 + r.below(2), 1 + r.below(3)),
         _ => (
@@ -103,7 +102,6 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
     // Any band may be the last occupied one; some are half occupied.
     let nvband = if r.below(4) == 0 { nbands } else { r.below(nbands + 1) };
     let efermi = if r.below(3) == 0 { wfnkq_ekq[r.below(nbands)] } else { 1e9 };
-    let rows = ncouls.max(ngpown);
     let header = Header {
         wfnkq_ekq,
         nstart: iw,
@@ -111,7 +109,7 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         sig_dw,
         sig_gamma: gamma,
         e_lk,
-        indinv: (0..rows).map(|row| (row % (ncouls + 1)) as i32).collect(),
+        indinv: (0..ncouls.max(ngpown)).map(|row| (row % (ncouls + 1)) as i32).collect(),
         nvband: nvband as i32,
         efermi,
         vcoul: (0..ncouls).map(|_| r.between(0.1, 2.0)).collect(),
@@ -132,17 +130,9 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         wtilde.push(match family {
             _ if r.below(4) == 0 => plain,
             Family::Edges => {
-                let edge = r.pick(&[
-                    largest / 512.0,
-                    largest / 32.0,
-                    half / 16.0,
-                    half,
-                    2e-6 * gamma,
-                    1e-6 * gamma,
-                    1e-30,
-                    1e30,
-                    1e12,
-                ]);
+                let of_energies = [largest / 512.0, largest / 32.0, half / 16.0, half];
+                let others = [2e-6 * gamma, 1e-6 * gamma, 1e-30, 1e30, 1e12];
+                let edge = r.pick(&[&of_energies[..], &others].concat());
                 let size = r.beside(edge);
                 if real { Complex64::new(size, 0.0) } else { size * Complex64::new(0.6, 0.8) }
             }
@@ -158,13 +148,9 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
                 Complex64::new(w + r.beside(side), im)
             }
             Family::Cutoff => {
-                let ratio = r.pick(&[
-                    (1.0 + 1.0 / sexcut).sqrt(),
-                    (1.0 - 1.0 / sexcut).max(0.0).sqrt(),
-                    1.0 + 0.5 / sexcut,
-                    1.0 - 0.5 / sexcut,
-                    1.0,
-                ]);
+                let (a, b) = (1.0 + 1.0 / sexcut, (1.0 - 1.0 / sexcut).max(0.0));
+                let (c, d) = (1.0 + 0.5 / sexcut, 1.0 - 0.5 / sexcut);
+                let ratio = r.pick(&[a.sqrt(), b.sqrt(), c, d, 1.0]);
                 Complex64::new(r.beside(w.abs() / ratio.max(0.1)), im)
             }
             Family::Nothing => {

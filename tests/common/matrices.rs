@@ -1,14 +1,12 @@
 //! Σ as a matrix: matrix elements in memory.
 
 use gpp::devices::cpu::CpuDevice;
-
 use gpp::problem::Problem;
 use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
 use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
 use gpp_core::offdiag::images::{self, ImageShape};
 use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
-use gpp_core::ranks::Alone;
 use num_complex::Complex64;
 
 use super::{Random, remade};
@@ -16,7 +14,7 @@ use super::{Random, remade};
 pub fn on_cpu(task: &MatrixTask) -> gpp::error::Result<SummedMatrix> {
     let device = CpuDevice::new();
     let worker = MatrixOnCpu::new(&device, *task)?;
-    MatrixWorkers::new(*task, vec![Box::new(worker)], &Alone).sum(&|_| ())
+    MatrixWorkers::new(*task, vec![Box::new(worker)], &gpp_core::ranks::Alone).sum(&|_| ())
 }
 
 /// The problem whose sums are one element of the matrix: `aqsn` is A of band l, `aqsm` that of band m.
@@ -94,8 +92,7 @@ impl Elements for Given {
 pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSums {
     let shape = ImageShape::for_task(task, version);
     let (image, fallback) = images::poles(task, &shape);
-    let begins = images::begins(&fallback);
-    let scaled = images::scaled(task, &fallback);
+    let (begins, scaled) = (images::begins(&fallback), images::scaled(task, &fallback));
     let (rows, vcoul) = images::rows(task, &shape);
     let (w, weights) = images::energies(task);
     let (mut u, mut v) = (vec![f64::NAN; shape.u()], vec![f64::NAN; shape.v()]);

@@ -12,22 +12,13 @@ pub mod stand_in;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gpp::devices::cpu::CpuDevice;
-use gpp::devices::{Device, DeviceInfo};
 use gpp::output::Progress;
 use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Slab};
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use tempfile::TempDir;
 
 pub const QUIET: Progress = Progress { shown: false };
-
-pub fn device(id: &str) -> DeviceInfo {
-    let mut info = CpuDevice::new().info().clone();
-    info.id = id.into();
-    info
-}
 
 /// Tests that measure memory, and those beside them in one binary, take turns.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -73,12 +64,11 @@ pub fn hard() -> Vec<String> {
 
 /// A path inside the repository. Test binaries may be carried elsewhere and run from its root.
 pub fn repository(path: &str) -> PathBuf {
-    let root = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
-    root.join(path)
+    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from).join(path)
 }
 
 /// A file that is not there yet, in a folder that lasts as long as the first of both.
-pub fn place(name: &str) -> (TempDir, PathBuf) {
+pub fn place(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     (folder, path)
@@ -140,19 +130,13 @@ impl Random {
             Kind::First => Complex64::new(self.between(30.0, 60.0), self.between(-1.0, 1.0)),
             Kind::Second => Complex64::new(self.between(1.0, 9.0), self.between(-1.0, 1.0)),
             Kind::Neither => Complex64::ZERO,
-            Kind::Real => match self.0.next_u64() % 16 {
-                0 => Complex64::ZERO,
-                1 => Complex64::new(1e-7, 0.0),
-                2 => Complex64::new(1e12, 0.0),
-                3 => Complex64::new(self.between(-9.0, 0.0), 0.0),
-                _ => Complex64::new(self.between(0.1, 9.0), 0.0),
-            },
-            Kind::Mixed | Kind::CutOff => match self.0.next_u64() % 16 {
-                0 => Complex64::ZERO,
-                1 => Complex64::new(1e-7, 0.0),
-                2 => Complex64::new(1e12, 0.0),
-                3 => Complex64::new(0.0, self.between(0.1, 9.0)),
-                4..10 => Complex64::new(self.between(0.1, 9.0), 0.0),
+            Kind::Mixed | Kind::CutOff | Kind::Real => match (self.0.next_u64() % 16, kind) {
+                (0, _) => Complex64::ZERO,
+                (1, _) => Complex64::new(1e-7, 0.0),
+                (2, _) => Complex64::new(1e12, 0.0),
+                (3, Kind::Real) => Complex64::new(self.between(-9.0, 0.0), 0.0),
+                (3, _) => Complex64::new(0.0, self.between(0.1, 9.0)),
+                (4..10, _) | (_, Kind::Real) => Complex64::new(self.between(0.1, 9.0), 0.0),
                 _ => Complex64::new(self.between(0.1, 9.0), self.between(-0.5, 0.5)),
             },
         }
@@ -183,8 +167,7 @@ pub fn made(extents: [usize; 4], kind: Kind, seed: u64) -> Problem {
         ..header(nbands, ngpown, ncouls)
     };
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    let name = format!("{kind:?} {extents:?} {seed}");
-    Problem::new(&name, Origin::Made, header, matrices).unwrap()
+    Problem::new(&format!("{kind:?} {extents:?} {seed}"), Origin::Made, header, matrices).unwrap()
 }
 
 /// The sizes of a header, the places of its rows, and what most calls have for the formula.
@@ -253,22 +236,14 @@ pub fn changed(
 }
 
 pub fn assorted() -> impl Iterator<Item = Problem> {
-    let sizes = [
-        [1, 1, 1],
-        [1, 31, 33],
-        [31, 1, 127],
-        [33, 2, 1],
-        [3, 33, 31],
-        [65, 3, 129],
-        [127, 2, 33],
-        [129, 5, 257],
-        [2, 127, 130],
-    ];
-    let each = (0..sizes.len()).flat_map(|at| (1..=3).map(move |nw| (at, nw)));
+    let nbands = [1, 1, 31, 33, 3, 65, 127, 129, 2];
+    let ngpown = [1, 31, 1, 2, 33, 3, 2, 5, 127];
+    let ncouls = [1, 33, 127, 1, 31, 129, 33, 257, 130];
+    let each = (0..nbands.len()).flat_map(|at| (1..=3).map(move |nw| (at, nw)));
     let each = each.flat_map(move |(at, nw)| {
-        let [nbands, ngpown, ncouls] = sizes[at];
+        let extents = [nbands[at], ngpown[at], ncouls[at], nw];
         let kinds = [Kind::Mixed, KINDS[(at + nw) % KINDS.len()]];
-        kinds.map(|kind| made([nbands, ngpown, ncouls, nw], kind, (at * 3 + nw) as u64))
+        kinds.map(|kind| made(extents, kind, (at * 3 + nw) as u64))
     });
     // More energies than the constant memory holds.
     each.chain([Kind::Mixed, Kind::Real].map(|kind| made([4100, 2, 35, 2], kind, 31)))

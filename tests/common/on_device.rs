@@ -1,11 +1,10 @@
 //! What holds on every device: slabs and workers change no bit, and slabs are distinguished by more than their range.
 
-use std::sync::Arc;
-
 use gpp::catalogue::{BackEnd, Version, ch_of_bands, versions};
 use gpp::devices::gpu::Gpu;
 use gpp::devices::{Control, Device, Worker};
 use gpp::engine::Engine;
+use gpp::error::{Error, Result};
 use gpp::kernels::arrays::Layout;
 use gpp::kernels::kernel::{Dimensions, Kernel};
 use gpp::kernels::versions::ALL;
@@ -14,8 +13,7 @@ use gpp::problem::arrays::{ARRAYS, ArraySpec, Of};
 use gpp::problem::{Extents, Matrices, Problem, Slab, Sums};
 use gpp::reference::{self, Outcome, verify_version};
 use gpp_core::offdiag::gpu::{MatrixOnGpu, MatrixVersion, version_for};
-use gpp_core::offdiag::{self, MatrixTask, MatrixWorkers};
-use gpp_core::ranks::Alone;
+use gpp_core::offdiag::{MatrixSums, MatrixTask, MatrixWorker, MatrixWorkers};
 use num_complex::Complex64;
 
 use super::{Kind, QUIET, made, matrices};
@@ -25,8 +23,8 @@ fn engine<'a>(
     problem: &'a Problem,
     igp: usize,
     workers: usize,
-) -> gpp::error::Result<Engine<'a>> {
-    let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_, _>>()?;
+) -> Result<Engine<'a>> {
+    let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_>>()?;
     Engine::new(problem, igp, workers)
 }
 
@@ -37,29 +35,23 @@ pub fn summed(
     kernel: Version,
     igp: usize,
     workers: usize,
-) -> gpp::error::Result<Sums> {
+) -> Result<Sums> {
     let mut engine = engine(device, problem, igp, workers)?;
     let [first, again] = [engine.run(kernel)?.sums, engine.run(kernel)?.sums];
     assert!(same_bits(&first, &again), "{} of {}: two runs differ", kernel.id(), problem.name());
     Ok(first)
 }
 
-/// Σ as a matrix on a GPU.
-pub fn matrix(
-    gpu: &Gpu,
-    task: &MatrixTask,
-    version: &'static MatrixVersion,
-) -> gpp::error::Result<offdiag::MatrixSums> {
+pub fn matrix(gpu: &Gpu, task: &MatrixTask, version: &'static MatrixVersion) -> Result<MatrixSums> {
     let version = version_for(gpu, Some(version), task.bands())?;
-    let workers: Vec<Box<dyn offdiag::MatrixWorker>> =
-        vec![Box::new(MatrixOnGpu::new(gpu, *task, version)?)];
-    Ok(MatrixWorkers::new(*task, workers, &Alone).sum(&|_| ())?.sums)
+    let worker: Box<dyn MatrixWorker> = Box::new(MatrixOnGpu::new(gpu, *task, version)?);
+    let workers = vec![worker];
+    Ok(MatrixWorkers::new(*task, workers, &gpp_core::ranks::Alone).sum(&|_| ())?.sums)
 }
 
 /// Most bytes that a device needs for the arrays of the bands and of `slabs` slabs in one layout, with sums and pairs.
 pub fn device_bytes(slab: Extents, slabs: u64) -> u64 {
-    let most =
-        |array: &ArraySpec| Layout::ALL.map(|layout| array.bytes(slab, layout)).into_iter().max();
+    let most = |of: &ArraySpec| Layout::ALL.map(|layout| of.bytes(slab, layout)).into_iter().max();
     let arrays = |part| ARRAYS.into_iter().filter(move |array| array.belongs_to == part);
     let bytes = |part| arrays(part).filter_map(&most).sum::<u64>();
     let Extents { nbands, ngpown, ncouls, nw } = slab;
@@ -79,8 +71,7 @@ pub fn device_bytes(slab: Extents, slabs: u64) -> u64 {
         u64::from(grid.per_group() + 1) * u64::from(grid.groups) * values * 8
     };
     let kernels = ALL.iter().flat_map(|gpu| gpu.kernels);
-    let pairs = (ngpown * ncouls * 8) as u64;
-    let besides = pairs + kernels.map(partial_sums).max().unwrap_or(0);
+    let besides = (ngpown * ncouls * 8) as u64 + kernels.map(partial_sums).max().unwrap_or(0);
     bytes(Of::Bands) + slabs * (bytes(Of::Slab) + besides)
 }
 
@@ -96,7 +87,7 @@ pub fn slabs(
     device: &dyn Device,
     problem: &Problem,
     kernels: impl Iterator<Item = Version>,
-) -> gpp::error::Result<usize> {
+) -> Result<usize> {
     let (ngpown, mut compared) = (problem.header().ngpown, 0);
     let reference = reference::for_problem(problem, QUIET)?;
     for kernel in kernels {
@@ -136,7 +127,7 @@ pub fn of_bands(
     by: BackEnd,
     igp: usize,
     workers: usize,
-) -> gpp::error::Result<Vec<Complex64>> {
+) -> Result<Vec<Complex64>> {
     let mut engine = engine(device, problem, igp, workers)?;
     let kernel = ch_of_bands(by, at.is_none());
     let mut run = || engine.run_with(kernel, Some(&[at.unwrap_or(0)]), Control::none());
@@ -145,8 +136,7 @@ pub fn of_bands(
     Ok(first.ach)
 }
 
-/// The same by the formula, one term after the other, each with Σ|terms| and with the sizes of the terms whose branch
-/// rounding decides.
+/// The same by the formula, one term after the other, with Σ|terms| and the sizes of terms whose branch rounding decides.
 pub fn by_formula(problem: &Problem, at: Option<usize>) -> Vec<(Complex64, [f64; 2])> {
     let (header, limits) = (problem.header(), problem.limits());
     let (ncouls, is_close) = (header.ncouls, |a: f64, b: f64| (a - b).abs() < 1e-14 * b);
@@ -188,7 +178,6 @@ pub fn bits(bands: &[Complex64]) -> Vec<[u64; 2]> {
     bands.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
 }
 
-/// Asserts that these are CH of each band.
 pub fn assert_of_bands(what: &str, (problem, at): (&Problem, Option<usize>), found: &[Complex64]) {
     let expected = by_formula(problem, at);
     assert_eq!(found.len(), expected.len());
@@ -200,7 +189,7 @@ pub fn assert_of_bands(what: &str, (problem, at): (&Problem, Option<usize>), fou
     }
 }
 
-pub fn compare(device: &dyn Device, by: BackEnd) -> Result<(), gpp::error::Error> {
+pub fn compare(device: &dyn Device, by: BackEnd) -> Result<(), Error> {
     for (kind, at) in [Kind::Mixed, Kind::Real].into_iter().flat_map(|k| [(k, None), (k, Some(1))])
     {
         let problem = made([131, 149, 170, 2], kind, 12);
@@ -216,14 +205,13 @@ pub fn compare(device: &dyn Device, by: BackEnd) -> Result<(), gpp::error::Error
 }
 
 /// Two problems with the same bands and igp in turn through a worker of the first: the sums are each one's own.
-pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
+pub fn two_problems(device: &dyn Device) -> Result<()> {
     for kind in [Kind::Mixed, Kind::Real] {
         let first = made([19, 85, 70, 2], kind, 12);
         let Matrices { mut wtilde, eps, aqsm_local, .. } = matrices(&first);
         wtilde.reverse();
-        let igp = first.slab().igp();
-        let slab = Slab::new(first.bands(), igp, wtilde, eps, aqsm_local).unwrap();
-        let bands = Arc::new(first.bands().clone());
+        let slab = Slab::new(first.bands(), first.slab().igp(), wtilde, eps, aqsm_local).unwrap();
+        let bands = std::sync::Arc::new(first.bands().clone());
         let second = Problem::from_slab("second", first.origin().clone(), bands, slab).unwrap();
         let of_device = |kernel: &Version| {
             device.back_end() == BackEnd::Cpu || kernel.back_end() == BackEnd::Gpu
@@ -234,14 +222,11 @@ pub fn two_problems(device: &dyn Device) -> gpp::error::Result<()> {
             let mut own = device.worker(&second)?;
             let of = |worker: &mut dyn Worker, problem: &Problem| {
                 worker.begin(problem.slab(), batch, kernel, Control::none())?;
-                Ok::<_, gpp::error::Error>(worker.finish()?.values)
+                Ok::<_, Error>(worker.finish()?.values)
             };
             let own = of(own.as_mut(), &second)?;
-            let [one, two, again] = [
-                of(both.as_mut(), &first)?,
-                of(both.as_mut(), &second)?,
-                of(both.as_mut(), &first)?,
-            ];
+            let mut in_turn = |problem| of(both.as_mut(), problem);
+            let [one, two, again] = [in_turn(&first)?, in_turn(&second)?, in_turn(&first)?];
             assert_eq!(two, own, "{}", kernel.id());
             assert_eq!(one, again, "{}", kernel.id());
             assert_ne!(one, two, "{}", kernel.id());

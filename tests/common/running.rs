@@ -1,14 +1,9 @@
 //! Programs that are stopped while they run, and the threads of this one.
 
-use std::collections::BTreeMap;
-use std::fs::DirEntry;
 use std::process::{Child, Command};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Running(pub Child);
 
@@ -20,10 +15,6 @@ impl Drop for Running {
 }
 
 impl Running {
-    pub fn start(command: &mut Command) -> Running {
-        Running(command.spawn().unwrap())
-    }
-
     /// Waits until this holds; whether the process was there to see it.
     pub fn until(&mut self, holds: impl Fn() -> bool) -> bool {
         let begin = Instant::now();
@@ -31,8 +22,8 @@ impl Running {
             if holds() {
                 return true;
             }
-            assert!(begin.elapsed() < PATIENCE, "waited too long");
-            sleep(Duration::from_millis(1));
+            assert!(begin.elapsed() < Duration::from_secs(60), "waited too long");
+            std::thread::sleep(Duration::from_millis(1));
         }
         false
     }
@@ -58,8 +49,8 @@ pub fn sums(record: &Value) -> String {
 }
 
 /// The threads of this process by their numbers: the name of each, and this field of its status.
-pub fn threads(field: &str) -> BTreeMap<String, (String, String)> {
-    let of = |thread: DirEntry| {
+pub fn threads(field: &str) -> std::collections::BTreeMap<String, (String, String)> {
+    let of = |thread: std::fs::DirEntry| {
         let status = std::fs::read_to_string(thread.path().join("status")).ok()?;
         let value = |name: &str| {
             Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_string())

@@ -1,8 +1,7 @@
 //! Every version on a device whose launches are emulated: what lies in its memory, and what kernels are given of it.
 
-use std::env;
 use std::ffi::{CStr, c_char, c_void};
-use std::slice;
+use std::{env, slice};
 
 use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
@@ -13,16 +12,13 @@ use gpp::kernels::arrays::{
     self, Arguments, Layout, PaperArguments, PlannedArguments, REPACK_SYMBOL, RepackArguments,
 };
 use gpp::kernels::kernel::Loops;
-use gpp::kernels::lists;
 use gpp::kernels::reduction::{self, SecondStageArguments, second_stage};
 use gpp::kernels::sigma::ClusterArguments;
 use gpp::kernels::single::{self, COPY_SYMBOL, SingleCopyArguments};
 use gpp::kernels::threads::Thread;
-use gpp::kernels::tiling::Grid;
 use gpp::kernels::versions::{ALL, find};
 use gpp::measure::{measure, same_bits};
 use gpp::problem::{Extents, Problem, Sums};
-use gpp::ranks::Alone;
 use gpp::record::Repetition;
 use gpp::session::{MemoryLimits, Session};
 
@@ -43,8 +39,7 @@ unsafe extern "C" fn launch(
     threads: u32,
     constant: *const f64,
 ) {
-    // SAFETY: the driver was given the kernel's name and as many parameters as it has, of its types, and memory
-    // that these lie in.
+    // SAFETY: the driver was given the kernel's name, its parameters, of its types, and memory that these lie in.
     unsafe {
         let name = CStr::from_ptr(name).to_str().unwrap();
         let parameters = |count| slice::from_raw_parts(parameters, count);
@@ -57,38 +52,31 @@ unsafe extern "C" fn launch(
             }
             return;
         }
+        let thread = |at: u32| Thread::new(at / threads, at % threads, blocks, threads);
+        let each = (0..blocks * threads).map(thread);
         if name == REPACK_SYMBOL {
             let given = RepackArguments::read(parameters(RepackArguments::COUNT));
-            for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
-            {
-                arrays::repack(Thread::new(block, lane, blocks, threads), &given);
-            }
-            return;
+            return each.for_each(|thread| arrays::repack(thread, &given));
         }
         if name == COPY_SYMBOL {
             let given = SingleCopyArguments::read(parameters(SingleCopyArguments::COUNT));
-            for (block, lane) in (0..blocks).flat_map(|at| (0..threads).map(move |lane| (at, lane)))
-            {
-                single::copy(Thread::new(block, lane, blocks, threads), &given);
-            }
-            return;
+            return each.for_each(|thread| single::copy(thread, &given));
         }
         if super::offdiag::launch(name, parameters) {
             return;
         }
         let (_, kernel, entry) = find(name).unwrap();
-        let mut grid = Grid::ungrouped(blocks, threads);
+        let mut grid = gpp::kernels::tiling::Grid::ungrouped(blocks, threads);
         let arguments: Box<dyn Arguments> = match kernel.layout {
             Layout::Original | Layout::Swapped => {
                 Box::new(PaperArguments::read(parameters(PaperArguments::COUNT)))
             }
             Layout::Planned | Layout::Listed | Layout::Single => {
                 let given = PlannedArguments::read(parameters(PlannedArguments::COUNT));
-                let (ngpown, ncouls, fallback) =
-                    (given.ngpown, given.ncouls, given.fallback_blocks);
+                let PlannedArguments { ngpown, ncouls, fallback_blocks: fallback, .. } = given;
                 grid = match kernel.loops {
                     _ if kernel.layout == Layout::Listed => {
-                        lists::grid(blocks - fallback, fallback)
+                        gpp::kernels::lists::grid(blocks - fallback, fallback)
                     }
                     Loops::Tiled(shape) => shape.grid(ngpown, ncouls, fallback),
                     _ => gpp::kernels::tiling::per_band::grid(given.nbands, ngpown, ncouls),
@@ -104,8 +92,7 @@ unsafe extern "C" fn launch(
     }
 }
 
-/// The time of a single calculation of several batches has neither uploads nor plans, as that of repeated ones: here
-/// copies are slow and kernels take no time.
+/// The time of a single calculation has neither uploads nor plans: here copies are slow and kernels take no time.
 pub fn single_run() -> Outcome {
     unsafe extern "C" fn nothing(
         _: *const c_char,
@@ -167,8 +154,7 @@ pub fn every_version() -> Outcome {
 
 /// Samples of single precision, of slabs that stay and of others: as emulated on the host, where nothing stays.
 pub fn samples() -> Outcome {
-    let host = CpuDevice::new();
-    let problem = made([9, 1700, 12, 2], Kind::Mixed, 12);
+    let (host, problem) = (CpuDevice::new(), made([9, 1700, 12, 2], Kind::Mixed, 12));
     for problem in [at_energies(&problem, 4), problem] {
         let slab = Extents { ngpown: 320, ..problem.extents() };
         for (igp, most) in [(1700, None), (320, Some(device_bytes(slab, 3)))] {
@@ -201,7 +187,7 @@ pub fn halved() -> Outcome {
         let kernels = [catalogue::find(id).unwrap()];
         let run = |device, slab| {
             let limits = MemoryLimits { device, slab, ..MemoryLimits::default() };
-            let session = Session::open(&Choice::Gpu, limits, &Alone)?;
+            let session = Session::open(&Choice::Gpu, limits, &gpp::ranks::Alone)?;
             let igp = session.slab_size(&problem, &kernels, false)?;
             let mut engine = session.engine(&problem, igp, &kernels)?;
             engine.ready(kernels[0], Control::none())?;

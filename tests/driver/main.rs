@@ -12,7 +12,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use common::stand_in::Library;
+use common::stand_in::driver;
 use gpp::devices::gpu::driver::devices;
 use gpp::error::Error;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -43,8 +43,7 @@ fn main() {
                 Trial::test("matrices of a caller's arrays", offdiag::of_a_caller),
             ];
             // One after the other: calls are counted.
-            let one = Arguments { test_threads: Some(1), ..arguments };
-            libtest_mimic::run(&one, trials).exit();
+            libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, trials).exit();
         }
         let trials = on_devices::TESTS.map(|(name, test)| Trial::test(name, test)).into();
         libtest_mimic::run(&arguments, trials).exit();
@@ -75,19 +74,16 @@ const OF_THE_PROGRAM: [Test; 7] = [
 ];
 
 fn run(
-    library: &Library,
+    library: &tempfile::TempDir,
     program: &Path,
     arguments: &[&str],
     set: &[(&str, &str)],
     (code, on_stderr): (i32, &str),
 ) -> Outcome {
-    let output = Command::new(program)
-        .args(arguments)
-        .env("LD_LIBRARY_PATH", library.folder())
-        .env_remove("FAKE_DEVICES")
-        .env_remove("FAKE_INIT")
-        .envs(set.iter().copied())
-        .output()?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove("FAKE_DEVICES").env_remove("FAKE_INIT");
+    command.env("LD_LIBRARY_PATH", library.path()).envs(set.iter().copied());
+    let output = command.output()?;
     let [out, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     let ends = output.status.code() == Some(code) && errors.contains(on_stderr);
     assert!(ends, "{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", output.status);
@@ -115,7 +111,9 @@ fn nothing_links_libcuda() -> Outcome {
 }
 
 fn without_a_driver() -> Outcome {
-    let none = Library::broken()?;
+    // One that cannot be opened, in the way of any that can.
+    let none = tempfile::tempdir()?;
+    std::fs::write(none.path().join("libcuda.so.1"), "no library\n")?;
     run(&none, gpp(), &["list"], &[], (0, ""))?;
     run(&none, gpp(), &["info", "--device", "cpu"], &[], (0, ""))?;
     let v8 = ["--version", "v8", "--system", "tiny", "--quiet"];
@@ -126,7 +124,7 @@ fn without_a_driver() -> Outcome {
 }
 
 fn without_a_device() -> Outcome {
-    let library = Library::stand_in()?;
+    let library = driver(None)?;
     let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
                no CUDA-capable device is detected";
     run(&library, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
@@ -135,12 +133,11 @@ fn without_a_device() -> Outcome {
     let why = "is detected; CUDA_VISIBLE_DEVICES is `7`";
     let hint = format!("{why}; --device cpu runs on the CPU\n");
     run(&library, gpp(), &["info", "--device", "gpu"], &hidden, (3, &hint))?;
-    let best = ["--version", "best", "--system", "tiny", "--quiet"];
-    run(&library, gpp(), &best, &hidden, (0, why))
+    run(&library, gpp(), &["--version", "best", "--system", "tiny", "--quiet"], &hidden, (0, why))
 }
 
 fn without_a_function() -> Outcome {
-    let library = Library::without("cuDeviceGetUuid_v2")?;
+    let library = driver(Some("cuDeviceGetUuid_v2"))?;
     let with = |arguments: &[&str], ends: (i32, &str)| {
         run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")], ends)
     };
@@ -151,12 +148,10 @@ fn without_a_function() -> Outcome {
 }
 
 fn unknown_code() -> Outcome {
-    let library = Library::stand_in()?;
+    let library = driver(None)?;
     let info = ["info", "--device", "gpu"];
-    let with =
-        |code: &str, says: &str| run(&library, gpp(), &info, &[("FAKE_INIT", code)], (3, says));
-    let mismatch = ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code; libcuda.so.1 is not";
-    with("803", mismatch)?;
+    let with = |code, says: &str| run(&library, gpp(), &info, &[("FAKE_INIT", code)], (3, says));
+    with("803", ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code; libcuda.so.1 is not")?;
     with("34", ": code 34; libcuda.so.1 is a CUDA toolkit's stub library")?;
     with("100", "no CUDA-capable device is detected; `nvidia-smi` lists ")?;
     with("999", ": code 999; the kernel module nvidia_uvm may not be loaded")?;
@@ -164,13 +159,11 @@ fn unknown_code() -> Outcome {
 }
 
 fn emulated() -> Outcome {
-    let library = Library::stand_in()?;
     let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")];
-    run(&library, &env::current_exe()?, &[], &set, (0, ""))
+    run(&driver(None)?, &env::current_exe()?, &[], &set, (0, ""))
 }
 
 fn on_stand_in() -> Outcome {
-    let library = Library::stand_in()?;
     let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "2")];
-    run(&library, &env::current_exe()?, &[], &set, (0, ""))
+    run(&driver(None)?, &env::current_exe()?, &[], &set, (0, ""))
 }

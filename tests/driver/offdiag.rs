@@ -1,5 +1,4 @@
-//! Σ as a matrix on devices whose launches are emulated: the same bits on one, two and three of them, whatever of A
-//! finds room.
+//! Σ as a matrix on devices whose launches are emulated: the same bits on one to three of them, whatever finds room.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,16 +7,14 @@ use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::ItemKind;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::error::MemoryPlace;
+use gpp_core::error::{MemoryPlace, Result};
 use gpp_core::offdiag::gpu::{ALL, MatrixOnGpu, MatrixVersion, find, host_bytes};
 use gpp_core::offdiag::images::{ImageShape, poles};
 use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorker, MatrixWorkers};
-use gpp_core::ranks::Alone;
 use gpp_core::{Calculator, Error, FoundMatrix, MatrixBands, Placed, Screening};
 use num_complex::Complex64;
 
 use super::Outcome;
-use super::resident::There;
 use crate::common::arrays::{Own, formula, screening};
 use crate::common::matrices::{Given, emulated};
 use crate::common::{Kind, assert_fails, at_energies, made};
@@ -71,16 +68,11 @@ impl Elements for Numbered {
     }
 }
 
-fn sums(
-    task: &MatrixTask,
-    version: &'static MatrixVersion,
-    gpus: &[Gpu],
-) -> gpp::error::Result<[MatrixSums; 2]> {
-    let on_gpu =
-        |gpu| Ok(Box::new(MatrixOnGpu::new(gpu, *task, version)?) as Box<dyn MatrixWorker>);
-    let workers = gpus.iter().map(on_gpu).collect::<gpp::error::Result<_>>()?;
-    let mut workers = MatrixWorkers::new(*task, workers, &Alone);
-    let mut once = || -> gpp::error::Result<MatrixSums> {
+fn sums(task: &MatrixTask, by: &'static MatrixVersion, gpus: &[Gpu]) -> Result<[MatrixSums; 2]> {
+    let on_gpu = |gpu| Ok(Box::new(MatrixOnGpu::new(gpu, *task, by)?) as Box<dyn MatrixWorker>);
+    let workers = gpus.iter().map(on_gpu).collect::<Result<_>>()?;
+    let mut workers = MatrixWorkers::new(*task, workers, &gpp_core::ranks::Alone);
+    let mut once = || -> Result<MatrixSums> {
         let summed = workers.sum(&|_| ())?;
         assert!(summed.seconds > 0.0);
         Ok(summed.sums)
@@ -102,7 +94,7 @@ pub fn devices() -> Outcome {
         assert!(expected.ch.iter().all(|z| z.norm() > 0.0));
         assert!(expected.sx.iter().all(|z| (z.norm() == 0.0) == sigma_alone));
         for count in 1..=3 {
-            let gpus = (0..count).map(Gpu::open).collect::<gpp::error::Result<Vec<_>>>()?;
+            let gpus = (0..count).map(Gpu::open).collect::<Result<Vec<_>>>()?;
             elements.made.store(0, Ordering::Relaxed);
             for (at, found) in sums(&task, version, &gpus)?.into_iter().enumerate() {
                 assert!(found == expected, "{kind:?}, {count} devices, calculation {at}");
@@ -142,7 +134,7 @@ pub fn of_a_caller() -> Outcome {
     let elements = Given::of(&problem, BANDS, 4);
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let ncouls = given.vcoul.len();
-    let there = |values: &[Complex64]| There::new(values, ncouls, ncouls + 2);
+    let there = |values: &[Complex64]| super::resident::There::new(values, ncouls, ncouls + 2);
     let [wtilde, eps, a] = [there(problem.wtilde())?, there(problem.eps())?, there(&elements.all)?];
     let on_gpu = Screening { wtilde: wtilde.matrix(), eps: eps.matrix(), ..given };
     let right = |found: FoundMatrix| {
@@ -170,8 +162,7 @@ pub fn of_a_caller() -> Outcome {
             right(at(&calculator, placed)?);
         }
         let stops = calculator.clone().with_progress(|_| Some(5));
-        let stopped = at(&stops, &mut placed[0]).err();
-        assert!(matches!(stopped, Some(Error::Stopped { code: 5, .. })));
+        assert!(matches!(at(&stops, &mut placed[0]).err(), Some(Error::Stopped { code: 5, .. })));
         let mut none = elements.all.clone();
         none[ncouls * 99 + 7].re = f64::INFINITY;
         let bands = MatrixBands { a: &none, ..bands };

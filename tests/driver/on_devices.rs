@@ -8,7 +8,7 @@ use gpp::devices::gpu::driver::{
     Buffer, Context, DeviceAttribute, ForeignStream, Function, FunctionAttribute, GpuStream, Visit,
     devices, driver_version, fetched, is_on_device, require_on,
 };
-use gpp::error::Error;
+use gpp::error::{Error, Result};
 
 use super::{Outcome, Test};
 
@@ -22,11 +22,7 @@ pub const TESTS: [Test; 7] = [
     ("memory of a device is told from the host's, and fetched", foreign),
 ];
 
-fn downloaded<T: Pod>(
-    buffer: &Buffer<T>,
-    length: usize,
-    stream: &GpuStream,
-) -> gpp::error::Result<Vec<T>> {
+fn downloaded<T: Pod>(buffer: &Buffer<T>, length: usize, stream: &GpuStream) -> Result<Vec<T>> {
     assert!(length <= buffer.len());
     // SAFETY: it has as many elements, and nobody writes them meanwhile.
     unsafe { fetched("values", buffer.pointer().addr() as u64, length, [length, 1], stream) }
@@ -38,12 +34,7 @@ const REFUSED: &str = ".version 6.0\n.target sm_70\n.address_size 64\nrefuse thi
 
 const THREADS: u32 = 64;
 
-fn fill(
-    function: &Function,
-    stream: &GpuStream,
-    out: &Buffer<u32>,
-    value: u32,
-) -> gpp::error::Result<()> {
+fn fill(function: &Function, stream: &GpuStream, out: &Buffer<u32>, value: u32) -> Result<()> {
     let blocks = out.len() as u32 / THREADS;
     assert_eq!(blocks * THREADS, out.len() as u32);
     let to = out.pointer();
@@ -57,7 +48,7 @@ fn is_filled(values: &[u32], value: u32) -> bool {
 }
 
 /// The last device, so that an index that is lost is noticed where there are two.
-fn open() -> gpp::error::Result<(usize, Context)> {
+fn open() -> Result<(usize, Context)> {
     let index = devices()? - 1;
     Ok((index, Context::open(index)?))
 }
@@ -131,8 +122,7 @@ fn pinned() -> Outcome {
 
 fn kernel() -> Outcome {
     let (_, context) = open()?;
-    let function = context.function(PTX, "fill")?;
-    let stream = context.stream("kernels")?;
+    let (function, stream) = (context.function(PTX, "fill")?, context.stream("kernels")?);
     let registers = function.attribute(FunctionAttribute::NumRegisters)?;
     check((1..256).contains(&registers), registers)?;
     check(function.attribute(FunctionAttribute::LocalSizeBytes)? == 0, "local memory")?;
@@ -150,7 +140,7 @@ fn kernel() -> Outcome {
 fn failures() -> Outcome {
     let (_, context) = open()?;
     let stream = context.stream("failures")?;
-    let shown = |result: gpp::error::Result<()>| match result {
+    let shown = |result: Result<()>| match result {
         Err(Error::Driver(what)) => Ok(what),
         other => Err(format!("{other:?}")),
     };
@@ -181,12 +171,10 @@ fn failures() -> Outcome {
 /// Two threads a device, each with a context, stream and memory; all is dropped where another context is current.
 fn threads() -> Outcome {
     let count = devices()?;
-    let work = |worker: usize| -> gpp::error::Result<(bool, Vec<Box<dyn Send>>)> {
+    let work = |worker: usize| -> Result<(bool, Vec<Box<dyn Send>>)> {
         let context = Context::open(worker % count)?;
-        let stream = context.stream("worker")?;
-        let function = context.function(PTX, "fill")?;
-        let out = context.buffer("out", 1 << 16)?;
-        let mut host = context.pinned("host", 1 << 16)?;
+        let (stream, function) = (context.stream("worker")?, context.function(PTX, "fill")?);
+        let (out, mut host) = (context.buffer("out", 1 << 16)?, context.pinned("host", 1 << 16)?);
         let mut is_right = true;
         for round in 0..50 {
             let value = (worker * 1000 + round) as u32;

@@ -61,7 +61,7 @@ pub fn without_memory() {
 fn under_way() -> (Running, Vec<u32>) {
     let mut command = ranks(3);
     command.args(LONG).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut run = Running::start(&mut command);
+    let mut run = Running(command.spawn().unwrap());
     let launcher = run.0.id();
     assert!(run.until(|| children(launcher).len() == 3));
     // Until they have all begun.

@@ -54,6 +54,5 @@ fn main() {
         };
         Trial::test(name, run).with_ignored_flag(missing)
     };
-    let trials = TESTS.map(trial).into();
-    libtest_mimic::run(&arguments, trials).exit();
+    libtest_mimic::run(&arguments, TESTS.map(trial).into()).exit();
 }

@@ -1,13 +1,13 @@
 //! Which GPU is whose, in both layouts of a scheduler, on a stand-in for the driver's library. It has no
 //! kernels, so a run ends when it has said where its ranks are.
 
-use crate::common::stand_in::Library;
+use crate::common::stand_in::driver;
 use crate::launch::{Ended, ended, ranks};
 
 fn on_gpus(count: &str, device: &str) -> Ended {
-    let library = Library::stand_in().unwrap();
+    let library = driver(None).unwrap();
     let mut command = ranks(4);
-    command.env("LD_LIBRARY_PATH", library.folder()).env("FAKE_DEVICES", count);
+    command.env("LD_LIBRARY_PATH", library.path()).env("FAKE_DEVICES", count);
     ended(command.args(["--version", "v13", "--system", "tiny", "--device", device]))
 }
 

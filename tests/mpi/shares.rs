@@ -58,13 +58,11 @@ pub fn systems() {
 
 pub fn one_group_a_slab() {
     for slab in ["3", "4", "9"] {
-        let run = ["--version", "v3,v0", "--system", "tiny", "--slab", slab];
-        same(&run, &[2, 3, 5]);
+        same(&["--version", "v3,v0", "--system", "tiny", "--slab", slab], &[2, 3, 5]);
     }
 }
 
 /// Slabs are made anew in each run where a rank has room for the bands and a few of them.
 pub fn streamed() {
-    let run = ["--version", "best,v9", "--system", "demo", "--host-memory", "255MiB"];
-    same(&run, &[3]);
+    same(&["--version", "best,v9", "--system", "demo", "--host-memory", "255MiB"], &[3]);
 }

@@ -1,6 +1,5 @@
 //! A headless browser, and scripts in the page.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
@@ -13,18 +12,13 @@ pub struct View {
     pub dark: bool,
 }
 
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-
-/// Milliseconds of the page's own clock that its scripts get.
-const BUDGET: u32 = 20_000;
-
 #[derive(Clone, Copy, Default)]
 pub struct Browser(&'static str);
 
 impl Browser {
     pub fn find() -> Option<Browser> {
         let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-        NAMES.into_iter().find(runs).map(Browser)
+        ["chromium", "chromium-browser", "google-chrome"].into_iter().find(runs).map(Browser)
     }
 
     /// The value that a script returns in the page: it is the body of a function.
@@ -37,10 +31,20 @@ impl Browser {
              catch (error) {{ result = {{ error: String(error && error.stack || error) }} }}\n\
              parent.postMessage(JSON.stringify(result), '*');\n}});</script></body>"
         );
-        self.frame(dir.path(), &page.replacen("</body>", &asked, 1), view.width)?;
+        // A page of that width in another, since a browser's window cannot be as narrow as a phone.
+        std::fs::write(dir.path().join("page.html"), page.replacen("</body>", &asked, 1))?;
+        let outer = format!(
+            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
+             <style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>\
+             <iframe src='page.html' width={} height=900></iframe><pre id=result hidden></pre>\
+             <script>addEventListener('message', (event) => {{\
+             const result = document.getElementById('result');\
+             result.removeAttribute('hidden'); result.textContent = event.data }})</script>",
+            view.width
+        );
+        std::fs::write(dir.path().join("outer.html"), outer)?;
         let dom = self.open(dir.path(), view)?;
-        let text =
-            dom.split_once("<pre id=\"result\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+        let text = dom.split_once("<pre id=\"result\">").and_then(|of| of.1.split_once("</pre>"));
         let text = text.ok_or_else(|| format!("the page returned nothing: {dom:.300}"))?.0;
         let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         let result: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
@@ -50,30 +54,16 @@ impl Browser {
         }
     }
 
-    /// A page of that width in another, since a browser's window cannot be as narrow as a phone.
-    fn frame(&self, dir: &Path, page: &str, width: u32) -> Result<(), Failed> {
-        std::fs::write(dir.join("page.html"), page)?;
-        let outer = format!(
-            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
-             <style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>\
-             <iframe src='page.html' width={width} height=900></iframe><pre id=result hidden></pre>\
-             <script>addEventListener('message', (event) => {{\
-             const result = document.getElementById('result');\
-             result.removeAttribute('hidden'); result.textContent = event.data }})</script>"
-        );
-        Ok(std::fs::write(dir.join("outer.html"), outer)?)
-    }
-
-    fn open(&self, dir: &Path, view: View) -> Result<String, Failed> {
-        let profile: PathBuf = dir.join("profile");
+    fn open(&self, dir: &std::path::Path, view: View) -> Result<String, Failed> {
         let output = Command::new(self.0)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update"])
             .args(["--disable-sync", "--disable-quic", "--hide-scrollbars"])
             .arg(format!("--window-size={},900", view.width.max(500)))
-            .arg(format!("--virtual-time-budget={BUDGET}"))
+            // Milliseconds of the page's own clock that its scripts get.
+            .arg("--virtual-time-budget=20000")
             .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!view.dark)))
-            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--user-data-dir={}", dir.join("profile").display()))
             .arg("--dump-dom")
             .arg(format!("file://{}", dir.join("outer.html").display()))
             .output()?;

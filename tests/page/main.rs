@@ -9,12 +9,6 @@ use std::sync::OnceLock;
 
 use browser::{Browser, View};
 use libtest_mimic::{Arguments, Failed, Trial};
-use serde_json::Value;
-
-const WIDTHS: [u32; 3] = [390, 1024, 1440];
-
-const LAYOUT: &str = include_str!("layout.js");
-const COLORS: &str = include_str!("colors.js");
 
 fn main() {
     let browser = Browser::find();
@@ -26,7 +20,7 @@ fn main() {
         Trial::test(name, run).with_ignored_flag(browser.is_none())
     };
     let mut trials = Vec::new();
-    for width in WIDTHS {
+    for width in [390, 1024, 1440] {
         for dark in [false, true] {
             let (view, tone) = (View { width, dark }, if dark { "dark" } else { "light" });
             trials.push(of(format!("readable at {width} pixels, {tone}"), readable, view));
@@ -50,7 +44,7 @@ fn page() -> &'static str {
 }
 
 /// The script found no problem, and checked at least so many of each kind.
-fn none(found: &Value, least: &[(&str, u64)]) {
+fn none(found: &serde_json::Value, least: &[(&str, u64)]) {
     for (what, needed) in least {
         let count = found[what].as_u64().unwrap_or(0);
         assert!(count >= *needed, "{count} {what} were checked, not {needed}");
@@ -59,13 +53,13 @@ fn none(found: &Value, least: &[(&str, u64)]) {
 }
 
 fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
-    let found = browser.find_in(page(), view, LAYOUT)?;
+    let found = browser.find_in(page(), view, include_str!("layout.js"))?;
     none(&found, &[("charts", 4), ("names", 50), ("boxes", 300)]);
     Ok(())
 }
 
 fn readable(browser: Browser, view: View) -> Result<(), Failed> {
-    let found = browser.find_in(page(), view, COLORS)?;
+    let found = browser.find_in(page(), view, include_str!("colors.js"))?;
     none(&found, &[("texts", 500)]);
     let paper = found["paper"].as_f64().unwrap_or(f64::NAN);
     let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };
