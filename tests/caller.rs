@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::mem::zeroed;
 use std::ptr::null;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -77,8 +76,7 @@ impl State {
 #[test]
 fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     let _turn = alone();
-    let arrays = arrays();
-    let before = Calculator::open("cpu").unwrap();
+    let (arrays, before) = (arrays(), Calculator::open("cpu").unwrap());
     let expected = all(versions(), &before, &arrays).unwrap();
     let own = State { traps: 0, rounding: 0, flushes: false };
     assert_eq!(State::here(), own);
@@ -99,8 +97,7 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
 #[test]
 fn the_caller_is_told_on_his_thread_in_his_state() {
     let _turn = alone();
-    let arrays = arrays();
-    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (arrays, seen) = (arrays(), Arc::new(Mutex::new(Vec::new())));
     let to = seen.clone();
     let calculator = Calculator::open("cpu").unwrap().with_progress(move |part| {
         to.lock().unwrap().push((thread::current().id(), State::here(), part));
@@ -123,7 +120,7 @@ fn signals_go_to_the_callers_threads_alone() {
     let mask = || {
         // SAFETY: a mask is plain bytes, which the system fills in.
         unsafe {
-            let mut mask = zeroed();
+            let mut mask = std::mem::zeroed();
             libc::pthread_sigmask(libc::SIG_BLOCK, null(), &mut mask);
             (1..=31).map(|signal| libc::sigismember(&mask, signal)).collect::<Vec<_>>()
         }
@@ -137,8 +134,7 @@ fn signals_go_to_the_callers_threads_alone() {
     let of_caller = locale();
     // SAFETY: a signal of the system's, of which there is no handler.
     unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-    let calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
-    all(versions(), &calculator, &arrays()).unwrap();
+    all(versions(), &Calculator::open("cpu").unwrap().with_threads(3).unwrap(), &arrays()).unwrap();
     // Those of tests that run beside this one are not gpp's.
     let is_new = |(id, (name, _)): &(String, (String, String))| {
         !before.1.contains_key(id) && name.starts_with("gpp-")
@@ -161,8 +157,7 @@ fn signals_go_to_the_callers_threads_alone() {
 #[test]
 fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     let _turn = alone();
-    let arrays = arrays();
-    let calculator = Calculator::open("cpu").unwrap();
+    let (arrays, calculator) = (arrays(), Calculator::open("cpu").unwrap());
     let mut placed = calculator.place(&arrays.screening()).unwrap();
     let expected = all(versions(), &calculator, &arrays).unwrap();
     let is_told = |error: Option<Error>| matches!(error, Some(Error::Driver(text)) if text.contains("forked"));
@@ -194,9 +189,6 @@ fn a_forked_process_is_told_so_and_hangs_in_nothing() {
     assert!(all(versions(), &calculator, &arrays).is_ok());
 }
 
-/// Longest time between a callback's asking to stop and the end of the call, on a machine that does other things too.
-const LATEST: Duration = Duration::from_millis(250);
-
 const AFTER: [Duration; 3] = [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(300)];
 
 /// How long a call goes on that is asked to stop at once, or once it sums and `after` has gone by.
@@ -223,8 +215,7 @@ fn stopped(
 #[test]
 fn a_calculation_ends_soon_after_it_is_asked_to() {
     let _turn = alone();
-    let formula = Formula::default();
-    let mut late = Vec::new();
+    let (formula, mut late) = (Formula::default(), Vec::new());
     let calculator = Calculator::open("cpu").unwrap();
     // Seconds to minutes each.
     let sums = Arrays::of([1111, 400], [9000, 1], 3);
@@ -249,7 +240,7 @@ fn a_calculation_ends_soon_after_it_is_asked_to() {
         late.push((took, "the matrix", after));
     }
     late.sort();
-    println!("{late:?}");
-    assert!(late.last().unwrap().0 <= LATEST, "{late:?}");
+    // On a machine that does other things too.
+    assert!(late.last().unwrap().0 <= Duration::from_millis(250), "{late:?}");
     assert!(all(versions(), &calculator, &arrays()).is_ok());
 }

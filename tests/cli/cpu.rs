@@ -1,11 +1,8 @@
 //! What a CPU runs by default, its vectors and threads, what is emulated on it.
 
-use crate::common::place;
 use crate::{gpp, json, parsed, printed};
-use gpp::catalogue;
-use gpp::record;
-use gpp::record::run::RunRecord;
 use gpp::reference::ReferenceSource;
+use gpp::{catalogue, record};
 use gpp_cpu::simd::Level;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -26,14 +23,14 @@ fn each_level_of_vectors_is_used_when_asked_for() {
 #[test]
 fn large_problems_are_emulated_on_a_sample() {
     let large = ["-s", "si214", "-d", "cpu", "--threads", "1", "-v", "v0-v3"];
-    let (_dir, path) = place("run.json");
+    let (_dir, path) = crate::common::place("run.json");
     let run = gpp().args(large).arg("-j").arg(&path).assert().success();
     let said = "note: the CPU emulates the threads of v0-v3 one after the other: such times say";
     let all =
         contains("gpp -s si214 -d cpu --threads 1 -v v0-v3 -j ").and(contains(" --emulate\n"));
     let shown = contains(" of 1374 G′, 11075 G").and(contains("Self-energy").not());
     run.stderr(contains(said)).stdout(shown.and(all).and(contains("without --version")));
-    let run: RunRecord = record::read(&path).unwrap();
+    let run: gpp::record::run::RunRecord = record::read(&path).unwrap();
     assert!((1..1374).contains(&run.system.ngpown) && run.system.sample_of == Some(1374));
     let reference = Some(ReferenceSource::Serial);
     assert!(run.passed() && run.results.iter().all(|of| of.verification.reference == reference));

@@ -1,17 +1,14 @@
 //! `gpp explain`: cards of stored profiles. `tests/commands/records.trycmd` has one as it is printed.
 
 use std::fs;
-use std::path::Path;
 
 use crate::{archived, common, gpp};
-use gpp::catalogue::series;
 use gpp::explain::Card;
-use gpp::profile::Measured;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-fn card(folder: &Path, id: &str, before: Option<&str>) -> Card {
-    let measured = Measured::in_folder(folder).unwrap();
+fn card(folder: &std::path::Path, id: &str, before: Option<&str>) -> Card {
+    let measured = gpp::profile::Measured::in_folder(folder).unwrap();
     measured.card(id, before.or(measured.before(id))).unwrap()
 }
 
@@ -23,7 +20,7 @@ fn every_version_of_every_series_has_a_card() {
         ("blog", "h100-2026-11-27/si214-blog", 5, None),
         ("talk", "h100-2026-11-27/si214-talk", 10, None),
     ] {
-        let ids = series(id).unwrap().ids();
+        let ids = gpp::catalogue::series(id).unwrap().ids();
         for (at, id) in ids[..count].iter().enumerate() {
             let card = card(&common::repository(&format!("data/runs/{folder}")), id, None);
             let before = if at == 0 { first } else { Some(ids[at - 1]) };
@@ -50,8 +47,7 @@ fn without_a_folder_a_card_has_what_the_archive_has() {
     let order = ["v4 against v3", "The busiest unit is", "Collapsing", "+    loops", "H200"];
     assert!(order.map(|part| text.find(part).unwrap()).is_sorted(), "{text}");
     assert!(text.contains("si214-talk, in this program") && !text.contains("No measurements"));
-    let bare = contains("No measurements").and(contains("less time").not());
-    explain(&["sigma:blocks"]).stdout(bare);
+    explain(&["sigma:blocks"]).stdout(contains("No measurements").and(contains("less time").not()));
     // A run has times; the usual folder has counters.
     let early = common::repository("tests/data/records/si214");
     let run = early.join("run.json").display().to_string();

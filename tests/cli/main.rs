@@ -30,7 +30,6 @@ fn gpp() -> Command {
     command
 }
 
-/// What a command that succeeds prints.
 fn printed(command: &mut Command) -> String {
     String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
 }

@@ -1,11 +1,6 @@
 //! `gpp offdiag`: what it prints and writes, and memory.
 
-use std::fs::File;
-use std::path::Path;
-
 use gpp::record;
-use gpp::record::run::Offdiag;
-use gpp::reference::Outcome;
 use npyz::NpyFile;
 use num_complex::Complex64;
 use predicates::prelude::*;
@@ -15,8 +10,8 @@ use crate::gpp;
 
 const TINY: [&str; 6] = ["offdiag", "--system", "tiny", "--device", "cpu", "--bands"];
 
-fn array(path: &Path) -> (Vec<u64>, Vec<Complex64>) {
-    let array = NpyFile::new(File::open(path).unwrap()).unwrap();
+fn array(path: &std::path::Path) -> (Vec<u64>, Vec<Complex64>) {
+    let array = NpyFile::new(std::fs::File::open(path).unwrap()).unwrap();
     (array.shape().to_vec(), array.into_vec().unwrap())
 }
 
@@ -30,10 +25,10 @@ fn matrices_are_printed_and_written() {
     command.arg("--json").arg(&json).arg("--npy").arg(&npy);
     let shown = contains("bands l, m 3 to 6").and(contains("passed")).and(contains("TFLOP/s"));
     command.assert().success().stdout(shown);
-    let record: Offdiag = record::read(&json).unwrap();
+    let record: gpp::record::run::Offdiag = record::read(&json).unwrap();
     let own = record.results[0].clone();
     let verdict = own.verification.unwrap();
-    assert_eq!((verdict.outcome, verdict.elements), (Outcome::Passed, 18));
+    assert_eq!((verdict.outcome, verdict.elements), (gpp::reference::Outcome::Passed, 18));
     assert_eq!((record.bands, own.time_s.samples.len()), ([3, 6], 2));
     // 21 bands and 11 occupied ones, at two energies; both products.
     assert_eq!(record.flops, (32 * 2 * 8 * 8 * 4 * (67 + 4)) as f64);
@@ -54,8 +49,7 @@ fn sigma_alone_is_the_sum_of_both() {
     run(&[]).success();
     let shown = contains("tr Σ").and(contains("18 values of Σ")).and(contains("SX").count(1));
     run(&["--sigma-alone"]).success().stdout(shown);
-    let names = ["S.sx.npy", "S.ch.npy", "S.sigma.npy"];
-    let [sx, ch, sigma] = names.map(|name| array(&path(name)).1);
+    let [sx, ch, sigma] = ["S.sx.npy", "S.ch.npy", "S.sigma.npy"].map(|name| array(&path(name)).1);
     for ((sigma, sx), ch) in sigma.iter().zip(&sx).zip(&ch) {
         // tiny has 11,000 terms an element.
         assert!((sigma - sx - ch).norm() <= 1e-12 * (sx.norm() + ch.norm()), "{sigma} {sx} {ch}");

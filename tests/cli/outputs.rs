@@ -41,8 +41,7 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     full(&[&TO_JSON[..], &[text(path.clone()).as_str()]].concat());
     assert!(fs::read_to_string(&path).unwrap().contains("\"v8\""));
     let no_space = || contains("/dev/full: cannot write: No space left");
-    let failed = gpp().args(TO_JSON).arg("/dev/full").assert().code(2);
-    failed.stdout(contains("v8")).stderr(no_space());
+    gpp().args(TO_JSON).arg("/dev/full").assert().code(2).stdout(contains("v8")).stderr(no_space());
     let csv = ["sigma", "-s", "tiny", "-d", "cpu", "-q", "--energies=-10:10:501", "--csv"];
     gpp().args(csv).arg("/dev/full").assert().code(2).stderr(no_space());
     closed(&[&csv[..], &["-"]].concat());
@@ -75,8 +74,7 @@ fn closed(arguments: &[&str]) {
 fn standard_output_that_is_full_or_closed() {
     let dir = tempfile::tempdir().unwrap();
     let [page, records] = ["page.html", "charts"].map(|name| text(dir.path().join(name)));
-    let archive = text(archived("si214-complex"));
-    let run = text(archived("si214/run.json"));
+    let (archive, run) = (text(archived("si214-complex")), text(archived("si214/run.json")));
     for arguments in [
         &["report", "--from", &archive, "--output", &page][..],
         &["roofline", "--from", &archive, "--output", &records],

@@ -47,8 +47,7 @@ fn every_version_is_recorded() {
         assert_eq!(verification["reference"], "golden");
         let [error, tolerance] =
             ["max_rel_error", "tolerance"].map(|k| verification[k].as_f64().unwrap());
-        let is_single = listed.is_single();
-        assert!(error <= tolerance && tolerance < if is_single { 1e-3 } else { 1e-10 });
+        assert!(error <= tolerance && tolerance < if listed.is_single() { 1e-3 } else { 1e-10 });
     }
 }
 
@@ -91,8 +90,6 @@ fn json_tells_where_it_comes_from() {
         let value = &provenance.as_object().unwrap()[field];
         assert!(value.is_null() || value.is_string(), "{field}: {value}");
     }
-    let result = &document["results"][0];
-    assert!(result["kernel"].is_string() && result["threads_per_block"].is_u64());
     // Emulated versions and others run differently often where nothing is said of it.
     let often = |versions: &str| {
         let run = ["-v", versions, "-s", "tiny", "-d", "cpu", "--quiet", "-j", "-"];
@@ -116,8 +113,7 @@ fn what_is_printed_can_be_read() {
         .stdout(contains("All 2 results agree with the reference values in the input file"))
         .stdout(contains("time [").and(contains(" eV from the state's energy")));
     let quiet = |arguments: &[&str]| {
-        let output = gpp().args(arguments).arg("--quiet").assert().success();
-        let output = output.get_output().clone();
+        let output = gpp().args(arguments).arg("--quiet").assert().success().get_output().clone();
         assert!(output.stderr.is_empty());
         String::from_utf8(output.stdout).unwrap()
     };
@@ -136,8 +132,7 @@ fn only_what_passed_exits_with_0() {
     for outcome in [Passed, Incorrect, NotVerified, Nondeterministic] {
         results[0].verification.outcome = outcome;
         let passed = outcome == Passed;
-        let as_asked = passed || outcome == NotVerified;
-        for (no_verify, succeeds) in [(false, passed), (true, as_asked)] {
+        for (no_verify, succeeds) in [(false, passed), (true, passed || outcome == NotVerified)] {
             let found = gpp::run::reported(&results, no_verify);
             assert_eq!(found, succeeds, "{outcome:?} {no_verify}");
         }

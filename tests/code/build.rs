@@ -70,13 +70,10 @@ fn a_compiler_is_named_by_release_and_llvm() {
 /// The build script itself, by a compiler that is not there.
 #[test]
 fn a_build_without_kernels_is_a_warning_or_an_error() {
-    let deps = std::env::current_exe().unwrap();
-    let built = deps.ancestors().nth(2).unwrap().join("build");
-    let scripts = fs::read_dir(&built)
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("gpp-core-"));
-    let scripts = scripts.map(|entry| entry.path().join("build-script-build"));
+    let built = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("build");
+    let folders = fs::read_dir(&built).unwrap().map(|entry| entry.unwrap().path());
+    let of_core = folders.filter(|path| path.to_string_lossy().contains("/build/gpp-core-"));
+    let scripts = of_core.map(|path| path.join("build-script-build"));
     let newest = |path: &PathBuf| path.metadata().unwrap().modified().unwrap();
     let script = scripts.filter(|path| path.exists()).max_by_key(newest).unwrap();
     let out = tempfile::tempdir().unwrap();
@@ -93,11 +90,8 @@ fn a_build_without_kernels_is_a_warning_or_an_error() {
     }
 }
 
-/// What stands in for each program in `$BIN`: it logs its arguments. Where the folder `ubuntu` exists apt has rustup and
-/// no Rust, and where `old` does Rust is too old.
-const STUB: &str = include_str!("../data/setup.sh");
-
-/// Where rustup, apt or neither is there; what is called, and what the user reads in the end.
+/// What is called, and what the user reads in the end. `setup.sh` stands in for each program in `$BIN` and logs its arguments;
+/// where the folder `ubuntu` exists apt has rustup and no Rust, and where `old` does Rust is too old.
 #[test]
 fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -119,7 +113,7 @@ fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        fs::write(at("stub"), STUB).unwrap();
+        fs::write(at("stub"), include_str!("../data/setup.sh")).unwrap();
         fs::set_permissions(at("stub"), PermissionsExt::from_mode(0o755)).unwrap();
         for tool in tools.split_whitespace().chain(["id"]) {
             match tool {
@@ -129,14 +123,11 @@ fn setup_installs_by_rustup_and_apt_or_says_what_is_missing() {
         }
         for tool in ["sh", "timeout", "mkdir", "ln", "sed", "sort", "head", "rm"] {
             let path = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(tool));
-            let path = path.into_iter().find(|path| path.exists()).unwrap();
-            symlink(path, at(tool)).unwrap();
+            symlink(path.into_iter().find(|path| path.exists()).unwrap(), at(tool)).unwrap();
         }
         let mut run = Command::new("/bin/sh");
-        run.current_dir(root)
-            .args(["-c", &own])
-            .env("PATH", folder.path())
-            .env("BIN", folder.path());
+        run.current_dir(root).args(["-c", &own]);
+        run.env("PATH", folder.path()).env("BIN", folder.path());
         let output = run.output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{tools}: {text}");
@@ -154,9 +145,8 @@ fn a_commit_is_dirty_where_its_sources_are_changed() {
     let root = folder.path();
     assert!(commit::commit_of(root, &["a"]).is_none());
     let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
         let mut git = Command::new("git");
-        git.arg("-C").arg(root).args(identity).args(arguments);
+        git.arg("-C").arg(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
         assert!(git.output().unwrap().status.success(), "{arguments:?}");
     };
     git(&["init", "-q"]);

@@ -25,12 +25,11 @@ fn lists_are_complete_and_without_duplicates() {
         for poles in [Poles::Any, Poles::Real] {
             assert!(version.kernel(poles).poles.admits(poles), "{}", what.id);
         }
-        let reads_constants =
-            |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
-        let needs = version.kernels.iter().any(reads_constants);
+        let reads_constant = |kernel: &Kernel| kernel.energies_from == EnergiesFrom::ConstantMemory;
+        let needs = version.kernels.iter().any(reads_constant);
         assert_eq!(needs, version.beyond.is_some(), "{}", what.id);
         if let Some(other) = version.beyond {
-            assert!(!other.kernels.iter().any(reads_constants), "{}", what.id);
+            assert!(!other.kernels.iter().any(reads_constant), "{}", what.id);
             assert!(std::ptr::eq(version.holding(CONSTANT), *version));
             assert!(std::ptr::eq(version.holding(CONSTANT + 1), other));
         }
@@ -71,8 +70,7 @@ fn dimensions_that_wrap_are_found() {
         let found = kernel.exceeded(&extents).map(|exceeded| exceeded.what);
         let wraps = matches!(kernel.loops, Loops::Blocked { .. });
         assert_eq!(found, wraps.then_some("iterations of the collapsed loops"), "{}", version.id());
-        let less = Dimensions { ngpown: ngpown - 1, ..extents };
-        assert_eq!(kernel.exceeded(&less), None);
+        assert_eq!(kernel.exceeded(&Dimensions { ngpown: ngpown - 1, ..extents }), None);
         // For 2730 bands 48 · 32776 igp are fewer than 2³² elements; one more, padded, is too much.
         let padded = |ngpown| Dimensions { nbands: 2730, ngpown, ncouls: 1, ..extents };
         if matches!(kernel.layout, Layout::Planned | Layout::Listed) {
@@ -84,9 +82,8 @@ fn dimensions_that_wrap_are_found() {
         assert_eq!(kernel.exceeded(&larger).unwrap().what, "elements of wtilde");
     }
     let kernel = SIGMA[0].kernel(Poles::Real);
-    let (ngpown, ncouls) = (1 << 15, 1 << 15);
-    let extents =
-        Dimensions { nbands: 1, ngpown, ncouls, nw: 128, fallback_begins: &[], clusters: 9 };
+    let (nbands, ngpown, ncouls) = (1, 1 << 15, 1 << 15);
+    let extents = Dimensions { nbands, ngpown, ncouls, nw: 128, fallback_begins: &[], clusters: 9 };
     assert_eq!(kernel.exceeded(&extents), None);
     let found = |extents: Dimensions| kernel.exceeded(&extents).map(|exceeded| exceeded.what);
     // A pair is two halves of 16 bytes; 33 · 2²⁵ units have 128 threads each.
@@ -106,15 +103,11 @@ fn what_a_warp_does_together_stands_once() {
 
 #[test]
 fn strided_shares_end_where_the_next_index_would_not_fit_32_bits() {
-    let last = Thread::new(0, u32::MAX - 5, 1, 33_553_920);
-    assert_eq!(last.strided(u32::MAX).count(), 1);
+    assert_eq!(Thread::new(0, u32::MAX - 5, 1, 33_553_920).strided(u32::MAX).count(), 1);
 }
 
-fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(
-    extents: [u32; 3],
-    first: u32,
-) {
-    let [nbands, ngpown, ncouls] = extents;
+fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(of: [u32; 4]) {
+    let [nbands, ngpown, ncouls, first] = of;
     let (tile, warps) = (T as u32, W as u32);
     let threads = warps * WARP;
     for column in 0..ncouls.div_ceil(WARP) {
@@ -141,8 +134,7 @@ fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(
                     let n = first + row;
                     let at =
                         |slot: u32| filled[(row * StageLayout::<T, W, A>::BAND + slot) as usize];
-                    let ig = ig.min(ncouls - 1);
-                    let aqsn = Some((StagedArray::Aqsn, n * ncouls + ig));
+                    let aqsn = Some((StagedArray::Aqsn, n * ncouls + ig.min(ncouls - 1)));
                     assert_eq!(at(StageLayout::<T, W, A>::aqsn(thread)), aqsn);
                     for t in 0..T {
                         let element = n * Planned::rows(ngpown) + igp + t as u32;
@@ -161,15 +153,16 @@ fn stage<const T: usize, const W: usize, const A: usize, const E: usize>(
 
 #[test]
 fn a_block_stages_what_its_threads_read() {
-    for extents in [[1, 1, 1], [9, 27, 70], [40, 49, 33]] {
-        for first in [0, extents[0] / 2, extents[0] - 1] {
-            stage::<1, 8, 1, 0>(extents, first);
-            stage::<2, 8, 1, 0>(extents, first);
-            stage::<3, 8, 1, 0>(extents, first);
-            stage::<4, 4, 2, 0>(extents, first);
-            stage::<2, 8, 2, 0>(extents, first);
-            stage::<1, 8, 1, 4>(extents, first);
-            stage::<2, 8, 1, 4>(extents, first);
+    for [nbands, ngpown, ncouls] in [[1, 1, 1], [9, 27, 70], [40, 49, 33]] {
+        for first in [0, nbands / 2, nbands - 1] {
+            let of = [nbands, ngpown, ncouls, first];
+            stage::<1, 8, 1, 0>(of);
+            stage::<2, 8, 1, 0>(of);
+            stage::<3, 8, 1, 0>(of);
+            stage::<4, 4, 2, 0>(of);
+            stage::<2, 8, 2, 0>(of);
+            stage::<1, 8, 1, 4>(of);
+            stage::<2, 8, 1, 4>(of);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The kernels as code: their build, their lists and grids, how a block stages bands, and what tells one's code from
-//! another's.
+//! The kernels as code: their build, lists and grids, how a block stages bands, what tells one's code from another's.
 
 mod build;
 #[allow(dead_code, reason = "the build script uses all of it")]

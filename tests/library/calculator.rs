@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::{EnergyGrid, Sums};
@@ -22,7 +21,7 @@ fn sums_have_the_bits_of_the_command_line_for_every_version() {
         let problem = synthesised(name, EnergyGrid::Count(nw));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let host = CpuDevice::new();
-        for listed in catalogue::versions() {
+        for listed in gpp::catalogue::versions() {
             let expected = Engine::whole(&host, &problem).unwrap().run(listed).unwrap().sums;
             let calculator = Calculator::open("cpu").unwrap().with_version(listed.id()).unwrap();
             let mut placed = calculator.place(&given).unwrap();
@@ -76,10 +75,8 @@ fn single_precision_is_asked_for_and_has_a_bound() {
         assert_fails(calculator.sums_of_states(&mut placed, &states, formula), says);
     }
     let matrix = MatrixBands { a: problem.aqsn(), e: &own.e, occ: &own.occ, at_bands: false };
-    assert_fails(
-        single.matrix(&given, &matrix, &own.omega, formula),
-        "a matrix is summed in double",
-    );
+    let error = single.matrix(&given, &matrix, &own.omega, formula);
+    assert_fails(error, "a matrix is summed in double");
 }
 
 /// By a version for Σ alone, and as the sum of both parts by others.
@@ -88,8 +85,7 @@ fn sigma_alone_is_the_sum_of_both_parts() {
     let problem = synthesised("tiny", EnergyGrid::Count(3));
     let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
     let bands = own.bands(&problem);
-    let calculator = Calculator::open("cpu").unwrap();
-    let calculator = calculator.with_version("cpu:simd").unwrap();
+    let calculator = Calculator::open("cpu").unwrap().with_version("cpu:simd").unwrap();
     let both = calculator.sums(&given, &bands, &own.omega, formula).unwrap();
     let mut alone = calculator.with_sigma_alone(true);
     let added = alone.sums(&given, &bands, &own.omega, formula).unwrap();
@@ -162,13 +158,10 @@ fn many_states_have_the_bits_of_single_calls() {
                 }
                 assert!(found.call_seconds > 0.0 && found.seconds > 0.0);
             }
-            let none = calculator.sums_of_states(&mut placed, &[], formula).unwrap();
-            assert!(none.is_empty());
+            assert!(calculator.sums_of_states(&mut placed, &[], formula).unwrap().is_empty());
             let other = Calculator::open("cpu").unwrap();
-            assert_fails(
-                other.sums_at(&mut placed, &whole, &own.omega, formula),
-                "another calculator",
-            );
+            let error = other.sums_at(&mut placed, &whole, &own.omega, formula);
+            assert_fails(error, "another calculator");
         }
     }
 }
@@ -181,16 +174,14 @@ fn an_error_names_its_state_and_progress_is_of_all_states() {
     let short = MatrixRef::Spaced(&problem.aqsn()[..5], given.vcoul.len());
     let hole = with_hole(problem.aqsn(), 3);
     let right = State { bands, omega: &own.omega };
+    let none = State { omega: &[], ..right };
     let mut states = vec![right; 40];
     for threads in [1, 4] {
         let calculator = Calculator::open("cpu").unwrap().with_threads(threads).unwrap();
         let calculator = calculator.with_index_base(1);
         let mut placed = calculator.place(&given).unwrap();
         for (wrong, says) in [
-            (
-                State { omega: &[], ..right },
-                "state 33: the caller's arrays: the length of omega must",
-            ),
+            (none, "state 33: the caller's arrays: the length of omega must"),
             (State { omega: &[f64::NAN], ..right }, "state 33: the caller's arrays: omega(1) is"),
             (State { bands: Bands { aqsn: short, ..bands }, ..right }, "state 33: aqsn: needs 21"),
             (
@@ -237,8 +228,7 @@ fn with_hole(array: &[Complex64], at: usize) -> Vec<Complex64> {
 #[test]
 fn what_is_wrong_is_named_and_the_calculator_goes_on() {
     let problem = synthesised("tiny", EnergyGrid::Count(2));
-    let own = Own::of(&problem);
-    let calculator = Calculator::open("cpu").unwrap();
+    let (own, calculator) = (Own::of(&problem), Calculator::open("cpu").unwrap());
     let (right, bands) = (screening(&problem), own.bands(&problem));
     let sums = |screening: &Screening, bands: &Bands, omega: &[f64]| {
         calculator.sums(screening, bands, omega, formula(&problem)).map(|found| found.sums)
@@ -307,8 +297,7 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
     wtilde[5] = Complex64::new(w, w.abs() * 1e-60);
     wtilde[9] = Complex64::new(-w - 0.25, 0.0);
     let thin = Screening { wtilde: MatrixRef::Host(&wtilde), ..screening(&problem) };
-    let bands = own.bands(&problem);
-    let calculator = Calculator::open("cpu").unwrap();
+    let (bands, calculator) = (own.bands(&problem), Calculator::open("cpu").unwrap());
     let mut placed = calculator.place(&thin).unwrap();
     let mut both = |omega: &[f64]| {
         let each = calculator.sums(&thin, &bands, omega, formula(&problem));
@@ -319,12 +308,8 @@ fn poles_next_to_real_are_looked_at_in_each_call() {
     assert!(each.is_ok());
     assert_eq!(each, stays);
     let [each, stays] = both(&[own.omega[0] + 0.25]);
-    assert!(
-        each.as_ref().is_err_and(
-            |error| error.contains("wtilde(ig,igp) is ") && error.contains("not bounded")
-        ),
-        "{each:?}"
-    );
+    let error = each.as_ref().unwrap_err();
+    assert!(error.contains("wtilde(ig,igp) is ") && error.contains("not bounded"), "{error}");
     assert_eq!(each, stays);
 }
 

@@ -1,12 +1,8 @@
 //! What NVML tells, on a stand-in for its library; that it may be missing or know nothing.
 
-use std::path::Path;
-use std::process::Command;
-
 use gpp::devices::gauge::nvml::NvmlGauge;
 use gpp::devices::gauge::{Gauge, Reading};
 
-use crate::common::place;
 use crate::common::stand_in::compiled;
 
 /// Set where this program runs itself with a library in place of NVML's.
@@ -21,14 +17,11 @@ fn what_nvml_shows() {
     }
 }
 
-fn shown(folder: &Path, uuid: &str, how: &str) -> String {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "nvml::what_nvml_shows", "--nocapture"])
-        .env("LD_LIBRARY_PATH", folder)
-        .env("FAKE_NVML", how)
-        .env(CHILD, uuid)
-        .output()
-        .unwrap();
+fn shown(folder: &std::path::Path, uuid: &str, how: &str) -> String {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "nvml::what_nvml_shows", "--nocapture"]);
+    command.env("LD_LIBRARY_PATH", folder).env("FAKE_NVML", how).env(CHILD, uuid);
+    let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find_map(|line| line.split("shown: ").nth(1));
     line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr))).into()
@@ -36,7 +29,7 @@ fn shown(folder: &Path, uuid: &str, how: &str) -> String {
 
 #[test]
 fn nvml_is_loaded_and_asked_when_it_is_there() {
-    let (folder, library) = place("libnvidia-ml.so.1");
+    let (folder, library) = crate::common::place("libnvidia-ml.so.1");
     std::fs::write(&library, "no library\n").unwrap();
     assert_eq!(shown(folder.path(), "GPU-1", ""), "None");
     std::fs::remove_file(&library).unwrap();

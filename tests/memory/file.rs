@@ -10,15 +10,13 @@ use proptest::prelude::*;
 use crate::common::{
     FIXTURES, Kind, QUIET, alone, assert_fails, at, fixture, fixture_path, made, place,
 };
-use crate::peak;
-use crate::slabs::assert_part;
 
 /// The same but for which masked columns the one was made or read without: none of these is written.
 fn same(a: &Problem, b: &Problem) {
     let header = |of: &Problem| Header { unmasked: None, ..of.header().clone() };
     assert_eq!(header(a), header(b));
     assert_eq!((a.aqsn(), a.wx(), a.occ()), (b.aqsn(), b.wx(), b.occ()));
-    assert_part(a.slab(), b.slab(), 0..b.header().ngpown);
+    crate::slabs::assert_part(a.slab(), b.slab(), 0..b.header().ngpown);
     assert_eq!(a.start(), b.start());
 }
 
@@ -33,8 +31,7 @@ fn message(bytes: &[u8]) -> String {
 }
 
 pub fn records(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
-    let mut all = Vec::new();
-    let mut at = 0;
+    let (mut all, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
         let length = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let length = length.unsigned_abs() as usize;
@@ -57,12 +54,9 @@ fn round_trip() {
     let (dir, path) = place("copy.dat");
     let system = Synthesis::new(System::find("tiny").unwrap(), 1, QUIET).load().unwrap();
     let sized = [[1, 1, 1, 1], [31, 3, 33, 3], [5, 40, 129, 2]].map(|of| made(of, Kind::Mixed, 4));
-    let many = [1, 4, 501].map(|count| {
-        let small = made([13, 5, 37, 2], Kind::Mixed, 9);
-        at(&small, &EnergyGrid::Count(count)).unwrap()
-    });
-    let all = FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]);
-    for problem in all {
+    let many = [1, 4, 501]
+        .map(|count| at(&made([13, 5, 37, 2], Kind::Mixed, 9), &EnergyGrid::Count(count)).unwrap());
+    for problem in FIXTURES.map(fixture).into_iter().chain(sized).chain(many).chain([system]) {
         let stored = problem.stored().cloned();
         let sums = stored.clone().unwrap_or(Sums::zero(problem.nw()));
         for max_subrecord in [2_147_483_639, 1000, 17] {
@@ -125,10 +119,8 @@ fn what_cannot_be_read_or_written_is_said() {
     let listed = made([1, 1, 1, 1], Kind::First, 1);
     let listed = at(&listed, &EnergyGrid::Listed(vec![0.0, 0.1, 0.7])).unwrap();
     let place = tempfile::NamedTempFile::new().unwrap();
-    assert_fails(
-        write(place.path(), &listed, &Sums::zero(3), QUIET),
-        "nstart, nend, sig_dw and e_lk",
-    );
+    let error = write(place.path(), &listed, &Sums::zero(3), QUIET);
+    assert_fails(error, "nstart, nend, sig_dw and e_lk");
     // Band 24 is the last that plain uses of its larger arrays: NaN behind it is no error.
     let problem = fixture("plain");
     let unused = 16 * problem.header().ncouls * problem.header().nbands;
@@ -159,12 +151,11 @@ fn nothing_is_allocated_for_what_is_not_there() {
 
 /// Reads the bytes; whatever comes of it takes a few times the file's size at most, and the buffer.
 fn memory_within_bounds(bytes: &[u8]) {
-    const BUFFER: usize = 2 << 20;
     let (_dir, path) = place("input.dat");
     fs::write(&path, bytes).unwrap();
-    let (_, taken) = peak(|| read(&path, QUIET).map(drop));
+    let (_, taken) = crate::peak(|| read(&path, QUIET).map(drop));
     let size = bytes.len();
-    assert!(taken <= (3 * size + BUFFER) as u64, "{taken} bytes for a file of {size}");
+    assert!(taken <= (3 * size + (2 << 20)) as u64, "{taken} bytes for a file of {size}");
 }
 
 proptest! {

@@ -10,8 +10,6 @@ mod slabs;
 mod small_calls;
 mod threads;
 
-use std::fs;
-
 use common::{Kind, QUIET, alone, made, place, remade};
 use gpp::catalogue::{self, Version};
 use gpp::devices::Choice;
@@ -51,8 +49,7 @@ fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
 #[test]
 fn a_stop_has_the_code_of_the_first_rank() {
     on_each(FOUR, |ranks| {
-        let code = [None, Some(0), None, Some(15)][ranks.rank()];
-        assert_eq!(ranks.first_code(code), Some(0));
+        assert_eq!(ranks.first_code([None, Some(0), None, Some(15)][ranks.rank()]), Some(0));
     });
 }
 
@@ -67,8 +64,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
         let limits = MemoryLimits { slab: Some(slab), ..MemoryLimits::default() };
         let session = Session::open(&Choice::Cpu, limits, &ranks).unwrap();
         let (problem, taken) = peak(|| {
-            let source = Box::new(Synthesis::new(&system, 5, QUIET));
-            let problem = session.load(source).unwrap();
+            let problem = session.load(Box::new(Synthesis::new(&system, 5, QUIET))).unwrap();
             assert!(problem.stays());
             let igp = session.slab_size(&problem, &[version("cpu:simd")], false).unwrap();
             assert_eq!(igp, slab);
@@ -99,7 +95,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
 
 /// Bytes that this thread has read of files; none where the system does not count them.
 fn read() -> Option<u64> {
-    let text = fs::read_to_string("/proc/thread-self/io").ok()?;
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     text.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok())
 }
 
@@ -119,15 +115,13 @@ fn ranks_read_their_share_for_its_poles_and_to_keep_it() {
         let ranks = OnThread::like_others(rank, FOUR);
         let session = Session::open(&Choice::Cpu, MemoryLimits::default(), &ranks).unwrap();
         let before = read().unwrap();
-        let source = Box::new(InputFile::open(&path, QUIET).unwrap());
-        let shared = session.load(source).unwrap();
+        let shared = session.load(Box::new(InputFile::open(&path, QUIET).unwrap())).unwrap();
         assert_eq!(shared.poles(), Poles::Real);
         let shared = session.in_whole_slabs(shared, 8).unwrap();
         let slabs = Slabs::new(&shared, 8);
         for at in ranks.share(slabs.count()) {
             let igp = slabs.range(at).unwrap();
-            let part = shared.part(igp.clone()).unwrap();
-            slabs::assert_part(part.view(), problem.slab(), igp);
+            slabs::assert_part(shared.part(igp.clone()).unwrap().view(), problem.slab(), igp);
         }
         let read = read().unwrap() - before;
         let bands = whole.bytes_of(Of::Bands);

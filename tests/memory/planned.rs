@@ -1,7 +1,6 @@
 //! What versions take beside the arrays, and whole runs, against what was said before.
 
 use gpp::catalogue::{self, Version};
-use gpp::devices::Choice;
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::synthesis::Synthesis;
@@ -11,7 +10,6 @@ use gpp::session::{MemoryLimits, SMALL, Session};
 use gpp_core::offdiag::MatrixTask;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
 use gpp_cpu::pool::DefaultThreads;
-use gpp_cpu::problem::IgPanels;
 
 use crate::common::arrays::synthesised;
 use crate::common::matrices::{Given, on_cpu};
@@ -19,7 +17,7 @@ use crate::common::{Kind, QUIET, alone, at_energies, made};
 use crate::{peak, system, version};
 
 fn opened(limits: MemoryLimits) -> Session<'static> {
-    Session::open(&Choice::Cpu, limits, &Alone).unwrap()
+    Session::open(&gpp::devices::Choice::Cpu, limits, &Alone).unwrap()
 }
 
 #[test]
@@ -74,8 +72,7 @@ fn runs_stay_within_what_they_are_given() {
             let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&EnergyGrid::Count(5)));
             let problem = session.load(source).unwrap();
             let igp = session.slab_size(&problem, &versions, false).unwrap();
-            let found = (problem.is_whole(), igp == 384);
-            assert_eq!(found, (is_whole, is_one), "{id} {mib}: {igp}");
+            assert_eq!((problem.is_whole(), igp == 384), (is_whole, is_one), "{id} {mib}: {igp}");
             let mut engine = session.engine(&problem, igp, &versions).unwrap();
             (0..2).for_each(|_| drop(engine.run(versions[0]).unwrap()));
         });
@@ -98,10 +95,8 @@ fn there_is_one_other_layout_at_a_time() {
     let problem = made([700, 3, 900, 2], Kind::Mixed, 5);
     assert!(!problem.order().is_kept());
     let host = CpuDevice::new();
-    let _started =
-        [DefaultThreads::Cores, DefaultThreads::All].map(|threads| host.pool(threads).unwrap());
-    let mut engine = Engine::whole(&host, &problem).unwrap();
-    let mut layouts = Vec::new();
+    let _started = [DefaultThreads::Cores, DefaultThreads::All].map(|of| host.pool(of).unwrap());
+    let (mut engine, mut layouts) = (Engine::whole(&host, &problem).unwrap(), Vec::new());
     let ((), taken) = peak(|| {
         for kernel in catalogue::versions() {
             if let Version::Cpu(cpu) = kernel {
@@ -111,7 +106,7 @@ fn there_is_one_other_layout_at_a_time() {
         }
     });
     let header = problem.header();
-    let bytes = |lanes| IgPanels::bytes(header.ncouls, header.nbands, lanes);
+    let bytes = |lanes| gpp_cpu::problem::IgPanels::bytes(header.ncouls, header.nbands, lanes);
     let relaid = layouts.into_iter().map(bytes).max().unwrap();
     assert!((relaid..relaid + relaid / 4).contains(&taken), "{taken} of {relaid}");
 }

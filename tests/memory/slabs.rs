@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
 
-use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{InputFile, write, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{CheckedBands, Extents, Header, Problem, Slab, SlabView, Source, System};
@@ -32,11 +30,6 @@ pub fn assert_part(found: SlabView, whole: SlabView, igp: Range<usize>) {
 
 fn arrays(bands: &CheckedBands) -> (&Header, &[Complex64], &[f64], &[f64]) {
     (bands.header(), bands.aqsn(), bands.wx(), bands.occ())
-}
-
-fn matrices(slab: SlabView) -> [Vec<Complex64>; 3] {
-    let aqsm_local = slab.aqsm_local().columns().flatten().copied().collect();
-    [slab.wtilde().to_vec(), slab.eps().to_vec(), aqsm_local]
 }
 
 /// Compares a source's bands and slabs with a problem's: all pairs of boundaries if they are few, else odd sizes.
@@ -70,8 +63,7 @@ fn synthesised_slabs_are_parts_of_the_whole() {
     let _turn = alone();
     for name in ["tiny", "tiny-complex", "demo"] {
         let source = Synthesis::new(System::find(name).unwrap(), 5, QUIET);
-        let whole = source.load().unwrap();
-        assert_same(&source, &whole);
+        assert_same(&source, &source.load().unwrap());
     }
 }
 
@@ -109,12 +101,6 @@ fn slabs_of_files_are_parts_of_the_whole() {
     }
 }
 
-/// Lengths of subrecords: markers within a number, a column and a slab, and at their ends.
-fn subrecords(ncouls: usize) -> [u64; 6] {
-    let column = 16 * ncouls as u64;
-    [17, 1000, column - 3, column, 3 * column, 3 * column + 8]
-}
-
 #[test]
 fn seeks_pass_over_subrecords() {
     let _turn = alone();
@@ -122,7 +108,9 @@ fn seeks_pass_over_subrecords() {
     for (nbands, ngpown, ncouls, kind) in [(5, 11, 33, Kind::Mixed), (3, 9, 70, Kind::Real)] {
         let problem = made([nbands, ngpown, ncouls, 2], kind, 8);
         let sums = gpp::reference::for_problem(&problem, QUIET).unwrap().unwrap().sums;
-        for length in subrecords(ncouls) {
+        let column = 16 * ncouls as u64;
+        // Markers within a number, a column and a slab, and at their ends.
+        for length in [17, 1000, column - 3, column, 3 * column, 3 * column + 8] {
             write_with_subrecords(&path, &problem, &sums, QUIET, length).unwrap();
             let source = InputFile::open(&path, QUIET).unwrap();
             let whole = source.load().unwrap();
@@ -132,7 +120,7 @@ fn seeks_pass_over_subrecords() {
     }
 }
 
-fn opened(path: &Path, bytes: &[u8]) -> gpp::error::Result<InputFile> {
+fn opened(path: &std::path::Path, bytes: &[u8]) -> gpp::error::Result<InputFile> {
     fs::write(path, bytes).unwrap();
     InputFile::open(path, QUIET)
 }
@@ -185,7 +173,9 @@ fn errors_name_elements_of_the_whole_problem() {
     let problem = made([3, 9, 5, 2], Kind::Mixed, 1);
     let bands = problem.bands();
     let slab = |igp, change: &dyn Fn(&mut [Vec<Complex64>; 3])| {
-        let mut matrices = matrices(problem.slab().part(4..7));
+        let part = problem.slab().part(4..7);
+        let aqsm_local = part.aqsm_local().columns().flatten().copied().collect();
+        let mut matrices = [part.wtilde().to_vec(), part.eps().to_vec(), aqsm_local];
         change(&mut matrices);
         let [wtilde, eps, aqsm_local] = matrices;
         Slab::new(bands, igp, wtilde, eps, aqsm_local).map_err(|error| error.to_string())
@@ -204,8 +194,7 @@ fn errors_name_elements_of_the_whole_problem() {
         let text = slab(4..7, &|of| of[at][7] = wrong).unwrap_err();
         assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
     }
-    let error = slab(4..8, &|_| ()).unwrap_err();
-    assert_eq!(error, "wtilde_array(ig,igp) needs 20 elements, has 15");
+    assert_eq!(slab(4..8, &|_| ()).unwrap_err(), "wtilde_array(ig,igp) needs 20 elements, has 15");
     assert!(slab(4..7, &|_| ()).is_ok());
 }
 
@@ -235,5 +224,5 @@ fn nothing_is_held_twice() {
     let extents = Extents { ngpown: 3, ..input.extents() };
     let bands = input.bands().unwrap();
     let (_slab, taken) = peak(|| input.slab(&bands, 4..7).unwrap().view().len());
-    assert!(taken < extents.bytes_of(Of::Slab) + room, "{taken}");
+    assert!(taken < extents.bytes_of(gpp::problem::arrays::Of::Slab) + room, "{taken}");
 }

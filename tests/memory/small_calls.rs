@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use gpp_core::Calculator;
-
 use crate::common::arrays::{Own, formula, screening};
 use crate::common::{alone, fixture};
 
@@ -23,7 +21,7 @@ fn small_calls_read_no_file_and_start_no_thread() {
         let problem = fixture(&format!("real/{name}"));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let bands = own.bands(&problem);
-        let calculator = Calculator::open("cpu").unwrap().with_static_ch(true);
+        let calculator = gpp_core::Calculator::open("cpu").unwrap().with_static_ch(true);
         let calculator = calculator.with_ach_of_bands(Some(0));
         let mut placed = calculator.place(&given).unwrap();
         let mut before = counts();

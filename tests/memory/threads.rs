@@ -1,7 +1,6 @@
 //! Ranks that are threads of this process.
 
 use std::sync::{Arc, Barrier, Mutex};
-use std::thread;
 
 use gpp::ranks::Ranks;
 
@@ -19,7 +18,7 @@ pub struct OnThread {
 pub fn on_each(size: usize, work: impl Fn(OnThread) + Sync) {
     let (barrier, sent) = (Barrier::new(size), Mutex::new(vec![Vec::new(); size]));
     let (group, work) = (Arc::new(Group { size, barrier, sent }), &work);
-    thread::scope(|scope| {
+    std::thread::scope(|scope| {
         for rank in 0..size {
             let group = group.clone();
             scope.spawn(move || work(OnThread { rank, group }));
@@ -64,8 +63,7 @@ impl Ranks for OnThread {
     }
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let all = self.all(bytes);
-        self.is_root().then_some(all)
+        self.is_root().then_some(self.all(bytes))
     }
 
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
