@@ -3,18 +3,15 @@
 
 mod common;
 
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode};
 
 use common::arrays::{Arrays, all, own_versions};
-use common::stand_in::compiled;
 use gpp_core::{Calculator, Error};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What this program is called with to be the caller of a library, and exits with if that has no threads.
 const CALLER: &str = "caller";
 const REFUSED: u8 = 3;
-
-const MOST: usize = 24;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(CALLER) {
@@ -25,8 +22,12 @@ fn main() -> ExitCode {
         };
     }
     let trials = vec![
-        Trial::test("a thread that does not start is an error of the library", library),
-        Trial::test("a thread that does not start is an error of the program", program),
+        Trial::test("a thread that does not start is an error of the library", || {
+            any_number(caller, REFUSED.into(), "")
+        }),
+        Trial::test("a thread that does not start is an error of the program", || {
+            any_number(gpp, 2, "error: cannot start threads")
+        }),
         Trial::test("64 KiB of stack are enough for both", stack),
     ];
     let elsewhere = !cfg!(target_os = "linux");
@@ -58,9 +59,9 @@ fn gpp() -> Command {
 fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("no-threads.so");
-    compiled("tests/data/no-threads.c", &library, &[])?;
+    common::stand_in::compiled("tests/data/no-threads.c", &library, &[])?;
     let mut codes = Vec::new();
-    for threads in 0..MOST {
+    for threads in 0..24 {
         let mut command = command();
         command.env("LD_PRELOAD", &library).env("MOST_THREADS", threads.to_string());
         let output = command.output()?;
@@ -75,24 +76,11 @@ fn any_number(command: fn() -> Command, refused: i32, says: &str) -> Result<(), 
     Ok(())
 }
 
-fn library() -> Result<(), Failed> {
-    any_number(caller, REFUSED.into(), "")
-}
-
-fn program() -> Result<(), Failed> {
-    any_number(gpp, 2, "error: cannot start threads")
-}
-
-/// The output of a command under limits that `ulimit` sets.
-fn limited(command: &Command, limits: &str) -> std::io::Result<Output> {
-    let mut limited = Command::new("sh");
-    limited.args(["-c", &format!("ulimit {limits}; exec \"$@\""), "sh"]);
-    limited.arg(command.get_program()).args(command.get_args()).output()
-}
-
 fn stack() -> Result<(), Failed> {
     for command in [caller(), gpp()] {
-        let output = limited(&command, "-s 64")?;
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]);
+        let output = limited.arg(command.get_program()).args(command.get_args()).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     }

@@ -9,17 +9,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Kind, QUIET, made};
-use gpp::catalogue::Version;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gauge::{Gauge, GaugeSample, Reading, Sampler};
 use gpp::devices::{Device, DeviceInfo, KernelInfo, Worker};
-use gpp::engine::Engine;
 use gpp::kernels::kernel::{self, Entry};
 use gpp::kernels::versions::ALL;
 use gpp::measure::{MOST, measure, state, timed, window};
 use gpp::problem::Problem;
-use gpp::record::run::differ;
-use gpp::record::run::{Measurement, Times};
+use gpp::record::run::{Measurement, Times, differ};
 use gpp::record::{Repetition, Span};
 use gpp::reference;
 
@@ -79,8 +76,8 @@ fn measured(gauge: Shown, repetition: Repetition) -> Measurement {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
     let reference = reference::for_problem(&problem, QUIET).unwrap();
     let device = Gauged { host: CpuDevice::new(), gauge };
-    let mut engine = Engine::whole(&device, &problem).unwrap();
-    let version = Version::Gpu(ALL[8]);
+    let mut engine = gpp::engine::Engine::whole(&device, &problem).unwrap();
+    let version = gpp::catalogue::Version::Gpu(ALL[8]);
     measure(version, &device, &mut engine, reference.as_ref(), repetition, &|_| ()).unwrap()
 }
 
@@ -189,27 +186,22 @@ fn run(begin: Instant, from: u64, to: u64) -> Range<Instant> {
 #[test]
 fn looks_within_the_runs_make_the_state() {
     let begin = Instant::now();
-    let samples = samples(
-        begin,
-        &[
-            (300.0, &["thermal (software)"], 0.0),
-            (1900.0, &[], 0.0),
-            (1600.0, &["power cap"], 0.0),
-            (1500.0, &["power cap", "power brake"], 0.0),
-            (1800.0, &[], 0.0),
-            (345.0, &["sync boost"], 0.0),
-        ],
-    );
+    let shown = [
+        (300.0, &["thermal (software)"][..], 0.0),
+        (1900.0, &[], 0.0),
+        (1600.0, &["power cap"], 0.0),
+        (1500.0, &["power cap", "power brake"], 0.0),
+        (1800.0, &[], 0.0),
+        (345.0, &["sync boost"], 0.0),
+    ];
+    let samples = samples(begin, &shown);
     // The first sample and the last are of no run.
     let runs = [run(begin, 8, 33), run(begin, 36, 38), run(begin, 39, 52)];
     let state = state(&samples, &runs, None).unwrap();
     assert_eq!(state.samples, 4);
     assert_eq!(state.sm_mhz, Some(Span { median: 1700.0, min: 1500.0, max: 1900.0 }));
-    assert_eq!(state.clock_limited_by.len(), 2);
-    assert_eq!(
-        (state.clock_limited_by["power cap"], state.clock_limited_by["power brake"]),
-        (0.5, 0.25)
-    );
+    let limited_by = [("power cap", 0.5), ("power brake", 0.25)];
+    assert_eq!(state.clock_limited_by, limited_by.map(|(by, part)| (by.into(), part)).into());
     assert_eq!((state.power_w, state.power_limit_w), (None, None));
     // Too short for the counter, which did not move either.
     assert_eq!(state.mean_w, None);
@@ -236,8 +228,7 @@ fn a_watch_looks_until_it_ends() {
         counted.fetch_add(1, Ordering::Relaxed);
         throttled()
     }));
-    let watch = Sampler::begin(gauge.clone());
-    let begin = Instant::now();
+    let (watch, begin) = (Sampler::begin(gauge.clone()), Instant::now());
     while read() < 3 {
         assert!(begin.elapsed() < Duration::from_secs(60), "nobody looks");
         std::thread::sleep(Duration::from_millis(1));

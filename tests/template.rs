@@ -1,5 +1,4 @@
-//! The template of docs/internals.md builds to PTX by the compiler of the kernels and, where there is a
-//! ptxas, assembles; docs and template say one thing.
+//! The template of docs/internals.md builds and, where there is a ptxas, assembles; docs and template say one thing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,7 @@
-//! How many threads compute on a CPU, where they may run, and that neither changes a bit.
-//! One test, since it counts the threads of its process.
+//! How many threads compute on a CPU, and where; neither changes a bit. One test, since it counts its process's threads.
 #![cfg(target_os = "linux")]
 
 mod common;
-
-use std::process::Command;
 
 use common::arrays::{Arrays, all, versions};
 use common::running::threads;
@@ -17,17 +14,15 @@ const ALLOWED: &str = "Cpus_allowed_list:";
 fn as_many_threads_as_said_compute_wherever_the_process_may_and_change_no_bit() {
     // Whoever started this may say how many.
     if std::env::var_os("OMP_NUM_THREADS").is_some() {
-        let mut again = Command::new(std::env::current_exe().unwrap());
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
         assert!(again.env_remove("OMP_NUM_THREADS").status().unwrap().success());
         return;
     }
-    let arrays = Arrays::of([60, 40], [12, 3], 3);
-    let own = mask();
+    let (arrays, own) = (Arrays::of([60, 40], [12, 3], 3), mask());
     let room = Calculator::open("cpu").unwrap().threads();
     assert!(1 <= room && room <= own.len());
     // They stay open, each with a number of its own.
-    let mut calculators = Vec::new();
-    let mut expected = None;
+    let (mut calculators, mut expected) = (Vec::new(), None);
     for count in [3, 1, 2] {
         let before = threads(ALLOWED);
         let calculator = Calculator::open("cpu").unwrap().with_threads(count).unwrap();

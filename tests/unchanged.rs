@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use assert_cmd::Command;
 use gpp::devices::gpu::{KERNELS_BY, own};
-use gpp_cpu::simd::Level;
-use serde_json::Value;
 use twox_hash::XxHash64;
 
 /// Problems that are summed: `--system` and `--input`.
@@ -17,8 +14,7 @@ const PROBLEMS: &str = "tiny tiny-complex demo gaas-complex.dat gaas-grid.dat ga
 
 /// Compares a record with what is found; a line that is in one of them alone is named.
 fn compare(record: &str, found: &str) {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join("tests/data/unchanged").join(record);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/unchanged").join(record);
     if std::env::var_os("GPP_RECORD").is_some() {
         std::fs::write(&path, found).unwrap();
     }
@@ -31,7 +27,7 @@ fn compare(record: &str, found: &str) {
 fn gpp(problem: &str, arguments: &[&str]) -> String {
     let file = format!("data/fixtures/real/{problem}");
     let named = if problem.ends_with(".dat") { ["--input", &file] } else { ["--system", problem] };
-    let mut command = Command::cargo_bin("gpp").unwrap();
+    let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
     command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).args(named);
     command.args(["--device", "cpu", "--simd", "avx2", "--no-verify", "--quiet", "--repeat", "1"]);
     String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
@@ -43,8 +39,7 @@ fn kernels_have_the_recorded_code() {
         println!("skipped: the record is of the PTX of rustc 1.95.0, not of {KERNELS_BY:?}");
         return;
     };
-    let ptx = own();
-    let mut found = format!("{compiler}\n");
+    let (ptx, mut found) = (own(), format!("{compiler}\n"));
     for symbol in ptx.symbols().collect::<BTreeSet<_>>() {
         writeln!(found, "{symbol} {}", ptx.hash(symbol).unwrap()).unwrap();
     }
@@ -53,14 +48,14 @@ fn kernels_have_the_recorded_code() {
 
 #[test]
 fn sums_have_the_recorded_bits() {
-    if !Level::Avx2.is_available() {
+    if !gpp_cpu::simd::Level::Avx2.is_available() {
         println!("skipped: the record is of vectors of AVX2");
         return;
     }
     let mut found = String::new();
     for problem in PROBLEMS.split(' ') {
         let json = gpp(problem, &["--version", "all", "--warmup", "0", "--json", "-"]);
-        let record: Value = serde_json::from_str(&json).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&json).unwrap();
         // The last bits of cpu:single are others with AVX-512 than with AVX2.
         let results = record["results"].as_array().unwrap().iter();
         for result in results.filter(|result| result["version"] != "cpu:single") {

@@ -1,20 +1,14 @@
 //! What bounds a version and why its time changed, by profiles made by hand and by the archive's.
 
 use gpp::explain::{bound, uses};
-use gpp::profile::Measured;
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::record::{self, Ceilings, Profile, Span};
 
 use crate::archive;
 use crate::charts::load;
-use crate::common::repository;
-
-fn archived() -> (Vec<Profile>, Ceilings) {
-    load(&repository("tests/data/records/si214"))
-}
 
 fn made() -> (Profile, Ceilings) {
-    let (profiles, mut ceilings) = archived();
+    let (profiles, mut ceilings) = load(&crate::common::repository("tests/data/records/si214"));
     let mut profile = profiles.into_iter().find(|profile| profile.version == "v8").unwrap();
     (profile.time_s, profile.duration_s) = (Some(2.0), 1.0);
     ceilings.fp64 = 40e12;
@@ -101,7 +95,7 @@ fn the_power_limit_is_reported_by_the_clock_that_it_takes() {
 /// Cycles and clock, the larger change first, and the factor behind the cycles, by the numbers of the archive.
 #[test]
 fn why_the_time_changed() {
-    let measured = Measured::in_folder(&archive("si214")).unwrap();
+    let measured = gpp::profile::Measured::in_folder(&archive("si214")).unwrap();
     for (id, before, why) in [
         (
             "v1",

@@ -4,18 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpp::chart::{Chart, rooflines};
-use gpp::profile;
-use gpp::record::run::RunRecord;
 use gpp::record::{self, Ceilings, Profile};
 use gpp::table::{bars, bars_of_matrices};
 
-use crate::archive;
 use crate::common::{json, repository};
 
-/// Profiles of a folder, and its ceilings.
 pub fn load(folder: &Path) -> (Vec<Profile>, Ceilings) {
-    let ceilings = record::read(&folder.join("ceilings.json")).unwrap();
-    (profile::load(folder).unwrap(), ceilings)
+    (gpp::profile::load(folder).unwrap(), record::read(&folder.join("ceilings.json")).unwrap())
 }
 
 /// `gpp table --plot` and `gpp roofline` draw them.
@@ -27,7 +22,7 @@ fn pictures_are_those_of_their_records() {
         assert!(picture == drawn, "docs/images/{name}.svg is not of {of}");
     };
     let times = |path: &Path| {
-        let run: RunRecord = record::read(path).unwrap();
+        let run: gpp::record::run::RunRecord = record::read(path).unwrap();
         bars(&run, &run.results).svg()
     };
     is_picture("times", &times, "h200-2026-11-28/si214/run.json");
@@ -64,7 +59,7 @@ fn rooflines_have_a_point_and_a_name_for_each_version() {
 
 #[test]
 fn points_that_cannot_be_drawn_are_counted_and_the_others_drawn() {
-    let (mut profiles, ceilings) = load(&archive("si214"));
+    let (mut profiles, ceilings) = load(&crate::archive("si214"));
     profiles[0].bytes.hbm = 0.0;
     let svg = rooflines(&profiles, &ceilings)[0].svg();
     assert!(svg.contains("points not drawn: 1; slope: HBM"));

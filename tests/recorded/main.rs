@@ -9,14 +9,7 @@ mod records;
 mod report;
 mod sigma;
 
-use std::path::PathBuf;
-
-/// What an element of an SVG has for an attribute.
-fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
-    element.split_once(&format!(" {name}=\""))?.1.split('"').next()
-}
-
 /// A folder of the archived runs on an H200.
-fn archive(name: &str) -> PathBuf {
+fn archive(name: &str) -> std::path::PathBuf {
     common::repository(&format!("data/runs/h200-2026-11-28/{name}"))
 }

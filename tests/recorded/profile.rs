@@ -90,8 +90,7 @@ fn traffic_and_pipes_of_a_version() {
 fn a_calculation_in_batches_is_one_profile() {
     let counters = [ncu::DADD, ncu::DMUL, ncu::DFMA, ncu::HBM, ncu::L1, ncu::CYCLES];
     let counters = counters.map(|metric| (metric, "inst", ["10", "1"]));
-    let rows = [&counters[..], &[(ncu::DURATION, "ns", ["3,000", "1,000"])]].concat();
-    let batch = page(&rows);
+    let batch = page(&[&counters[..], &[(ncu::DURATION, "ns", ["3,000", "1,000"])]].concat());
     let (_, launches) = batch.split_once("\"\n\"0\"").unwrap();
     let two = format!("{batch}\"0\"{launches}");
     let [v3] = &profiles(&two).unwrap()[..] else { panic!("one version") };
@@ -114,10 +113,7 @@ fn what_cannot_be_read_says_why() {
     let without = raw.replace("sm__sass_thread_inst_executed_op_dfma_pred_on.sum", "something");
     for (csv, part) in [
         (without.as_str(), "op_dfma_pred_on.sum is missing for kernel `gpp_v0_nw2`"),
-        (
-            &raw.replace("gpp_v5", "other_kernel"),
-            "kernel `other_kernel` belongs to no known version",
-        ),
+        (&raw.replace("gpp_v5", "a_kernel"), "kernel `a_kernel` belongs to no known version"),
         ("==ERROR== No kernels were profiled.\n", "No kernels were profiled"),
         ("", "no header row"),
         ("a,b\n1,2\n", "no header row"),
@@ -126,8 +122,7 @@ fn what_cannot_be_read_says_why() {
         let error = profiles(csv).unwrap_err().to_string();
         assert!(error.contains(part), "`{part}` is missing in `{error}`");
     }
-    let failed = page(&[(ncu::DURATION, "ns", ["n/a", "n/a"])]);
-    let error = profiles(&failed).unwrap_err().to_string();
+    let error = profiles(&page(&[(ncu::DURATION, "ns", ["n/a", "n/a"])])).unwrap_err().to_string();
     assert!(error.contains("is missing for kernel `gpp_v3_nw2`"), "{error}");
 }
 
@@ -138,14 +133,12 @@ fn the_papers_own_numbers() {
     assert_eq!((share_of_peak(0.0), share_of_peak(1.0)), (0.5, 1.0));
 }
 
-/// What stands in for ncu: it logs its arguments, and prints the recorded page where it is to read a report.
-const STUB: &str = include_str!("../data/ncu.sh");
-
+/// `ncu.sh` stands in for ncu: it logs its arguments, and prints the recorded page where it is to read a report.
 #[test]
 fn a_report_is_kept_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    std::fs::write(at("ncu"), STUB).unwrap();
+    std::fs::write(at("ncu"), include_str!("../data/ncu.sh")).unwrap();
     std::fs::set_permissions(at("ncu"), PermissionsExt::from_mode(0o755)).unwrap();
     let page = recorded("ncu-2025.3-raw.csv");
     std::fs::write(at("page"), format!("==PROF== a process\n{page}")).unwrap();

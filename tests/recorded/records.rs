@@ -1,8 +1,6 @@
-//! Every archived record is read as its type, and reads the same once it is written anew; what is no
-//! such record says so.
+//! Every archived record is read as its type, and reads the same once written anew; what is none says so.
 
 use std::fs;
-use std::path::Path;
 
 use gpp::record::run::{Offdiag, RunRecord};
 use gpp::record::{self, Ceilings, JsonRecord, Profile};
@@ -11,7 +9,7 @@ use serde_json::Value;
 
 use crate::common::{json, repository};
 
-fn both_ways<R: JsonRecord + PartialEq + std::fmt::Debug>(path: &Path) -> R {
+fn both_ways<R: JsonRecord + PartialEq + std::fmt::Debug>(path: &std::path::Path) -> R {
     let read: R = record::read(path).unwrap();
     let written = record::text(&read);
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap()["kind"], R::KIND);
@@ -55,8 +53,7 @@ fn every_archived_record_is_read_and_written() {
     assert!(kinds.iter().all(|&count| count > 0), "{kinds:?}");
 }
 
-/// A text that links to a record without a verdict says so: of the folder in the link's brackets, or of the file in a
-/// line of its own.
+/// A text that links to a record without a verdict says so, of the folder after the link, or of the file in its own line.
 #[test]
 fn what_texts_quote_is_verified_or_said_not_to_be() {
     let docs = fs::read_dir(repository("docs")).unwrap().map(|file| file.unwrap().path());

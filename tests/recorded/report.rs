@@ -2,14 +2,11 @@
 
 use gpp::catalogue::{self, SERIES};
 use gpp::explain::{SourceFile, source_change, version_file};
-use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::measure::flops_per_term;
 use gpp::profile::{self, Measured};
-use gpp::record::run::RunRecord;
-use gpp::record::run::over_baseline;
+use gpp::record::run::{RunRecord, over_baseline};
 use gpp::record::{self, Profile};
-use gpp::reference::Outcome;
 use gpp::report::{self, found};
 use gpp::summary::{failure, results_table, run_text};
 use gpp_core::offdiag::gpu::ALL as MATRIX_VERSIONS;
@@ -32,7 +29,7 @@ fn operation_counts_are_the_archived_ones() {
     assert!(["v0", "v8", "v13"].into_iter().all(|id| archived(id).is_some()));
     for version in ALL {
         // si214 has real poles. A version may have neither counts nor a profile, but not counts alone.
-        let poles = version.kernel(Poles::Real).poles;
+        let poles = version.kernel(gpp::kernels::plan::Poles::Real).poles;
         let Some(stated) = flops_per_term(version.id(), poles) else { continue };
         let Some(profile) = archived(version.id()) else { continue };
         let counted = profile.flops_per_term();
@@ -65,7 +62,7 @@ fn speed_ups_are_over_the_first_of_the_series_that_passed() {
     let (baseline, over) = over_baseline(&results);
     assert_eq!((baseline, over[0]), ("v0", Some(1.0)));
     assert!(over.iter().all(|over| over.is_some_and(|over| over >= 1.0)));
-    results[0].verification.outcome = Outcome::Nondeterministic;
+    results[0].verification.outcome = gpp::reference::Outcome::Nondeterministic;
     assert!(over_baseline(&results).1.iter().all(Option::is_none));
     assert!(failure(&results[0]).unwrap().contains("gave different bits"));
     assert_eq!(failure(&results[1]), None);
@@ -113,10 +110,8 @@ fn versions_equally_fast_are_named() {
         said.lines().find(|line| line.starts_with("Fastest: ")).unwrap().to_string()
     };
     let over = "Fastest: v2, 216.0 ms, 2.3 times as fast as v0";
-    assert_eq!(
-        fastest(&["v0", "v1", "v2"]),
-        format!("{over}; equally fast within the spread: v1.")
-    );
+    let equally = format!("{over}; equally fast within the spread: v1.");
+    assert_eq!(fastest(&["v0", "v1", "v2"]), equally);
     assert_eq!(fastest(&["v9", "v13", "v14"]), "Fastest: v14, 20.03 ms, 4.6 times as fast as v9.");
 }
 

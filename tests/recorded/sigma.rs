@@ -6,18 +6,14 @@ use gpp::record::run::{RunRecord, Sigma};
 use gpp::run::csv;
 use num_complex::Complex64;
 
-use crate::attribute;
-
-const FOLDER: &str = "tests/data/records/si214";
-
 const STATE: f64 = 6.2;
 
 /// An energy, SX and CH.
 type Values = (f64, Complex64, Complex64);
 
 fn run(rows: &[Values]) -> RunRecord {
-    let mut run: RunRecord =
-        record::read(&crate::common::repository(&format!("{FOLDER}/run.json"))).unwrap();
+    let path = crate::common::repository("tests/data/records/si214/run.json");
+    let mut run: RunRecord = record::read(&path).unwrap();
     run.system.state_ev = Some(STATE);
     run.system.energies_ev = rows.iter().map(|row| row.0).collect();
     (run.system.nstart, run.system.nend) = (1, rows.len());
@@ -32,8 +28,7 @@ fn plot_of(rows: &[Values]) -> String {
 }
 
 fn poles(nw: usize) -> Vec<Values> {
-    let pole =
-        |omega: f64, at: f64| (Complex64::from(omega - at) + Complex64::new(0.0, 3e-3)).inv();
+    let pole = |w: f64, at: f64| (Complex64::from(w - at) + Complex64::new(0.0, 3e-3)).inv();
     let row = |i: usize| {
         let omega = -10.0 + 20.0 * i as f64 / (nw - 1) as f64;
         (omega, pole(omega, -3.017) - 4e2, 1e-5 * (pole(omega, 1.003) - pole(omega, 5.2)))
@@ -43,17 +38,16 @@ fn poles(nw: usize) -> Vec<Values> {
 
 #[test]
 fn csv_has_the_bits_of_the_record() {
-    let odd =
-        [-0.0, 5e-324, f64::MAX, -1.0 / 3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e22];
+    let inf = f64::INFINITY;
+    let odd = [-0.0, 5e-324, f64::MAX, -1.0 / 3.0, f64::NAN, inf, -inf, 1e22];
     let row = |(at, &part): (usize, &f64)| {
         let above = at as f64 / 3.0 - 1.0;
         (above, Complex64::new(part, above.sin()), Complex64::new(above.exp(), part))
     };
     let rows: Vec<_> = odd.iter().enumerate().map(row).collect();
     let run = run(&rows);
-    let sigma = Sigma::from_run(&run).unwrap();
     let mut written = Vec::new();
-    csv(&mut written, &sigma).unwrap();
+    csv(&mut written, &Sigma::from_run(&run).unwrap()).unwrap();
     let mut reader = csv::Reader::from_reader(&written[..]);
     let headers = "omega_above_ev omega_ev re_sx im_sx re_ch im_ch re_sigma im_sigma";
     assert_eq!(reader.headers().unwrap(), headers.split(' ').collect::<Vec<_>>());
@@ -68,21 +62,17 @@ fn csv_has_the_bits_of_the_record() {
         assert_eq!(bits(read), bits(expected));
     }
     let again: RunRecord = record::parse(&record::text(&run), "run.json".as_ref()).unwrap();
-    let again = Sigma::from_run(&again).unwrap();
-    assert_eq!(again.rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
+    assert_eq!(Sigma::from_run(&again).unwrap().rows[3].sx.re.to_bits(), (-1.0f64 / 3.0).to_bits());
 }
 
-const COLORS: [[u8; 3]; 2] = [[0x12, 0x7c, 0xf4], [0xc7, 0x5e, 0x00]];
-
-/// Left, right, top and bottom of what curves may cover.
-const WITHIN: [f64; 4] = [112.0, 944.0, 66.0, 586.0];
-
 /// The vertices of the lines and dots of either part, sum by sum.
-fn vertices(svg: &str, part: usize) -> Vec<Vec<(f64, f64)>> {
-    let [r, g, b] = COLORS[part];
-    let color = format!("\"#{r:02X}{g:02X}{b:02X}\"");
+fn vertices<'a>(svg: &'a str, part: usize) -> Vec<Vec<(f64, f64)>> {
+    let color = ["\"#127CF4\"", "\"#C75E00\""][part];
+    let attribute = |element: &'a str, name: &str| {
+        element.split_once(&format!(" {name}=\""))?.1.split('"').next()
+    };
     // The last line shows which colour is which part.
-    let elements: Vec<&str> = svg.split('<').filter(|element| element.contains(&color)).collect();
+    let elements: Vec<&str> = svg.split('<').filter(|element| element.contains(color)).collect();
     let lines = elements[..elements.len() - 1].iter().map(|element| {
         let places = match attribute(element, "cx").zip(attribute(element, "cy")) {
             Some((x, y)) => format!("{x},{y}"),
@@ -100,8 +90,8 @@ fn inside(svg: &str) -> [usize; 2] {
     [0, 1].map(|part| {
         let all = vertices(svg, part).concat();
         for (x, y) in &all {
-            let [left, right, top, bottom] = WITHIN;
-            assert!((left..=right).contains(x) && (top..=bottom).contains(y), "{x}, {y}");
+            // What curves may cover.
+            assert!((112.0..=944.0).contains(x) && (66.0..=586.0).contains(y), "{x}, {y}");
         }
         all.len()
     })

@@ -1,10 +1,7 @@
-//! Versions made for CPUs beyond what every version is tested for: each level of vectors, any number
-//! of threads, their errors beside v3's.
+//! Versions made for CPUs: each level of vectors, any number of threads, their errors beside v3's.
 
 use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
-use gpp::engine::Engine;
-use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, RelativeTo, verify_version};
 use gpp_cpu::pool::DefaultThreads;
@@ -19,7 +16,7 @@ fn versions() -> impl Iterator<Item = Version> {
 }
 
 fn sums(host: &CpuDevice, problem: &Problem, kernel: Version) -> Sums {
-    Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
+    gpp::engine::Engine::whole(host, problem).unwrap().run(kernel).unwrap().sums
 }
 
 fn files() -> impl Iterator<Item = Problem> {
@@ -33,13 +30,11 @@ fn each_level_passes_and_threads_change_no_bit() {
     let hosts: Vec<_> = Level::available().into_iter().map(of_level).collect();
     assert!(hosts.iter().any(|(host, _)| host.level() == Level::Scalar));
     let families = FAMILIES.into_iter().flat_map(|kind| (0..5).map(move |at| family(kind, at)));
-    let mut failed = Vec::new();
-    let many =
-        [Kind::Mixed, Kind::Real].map(|kind| at_energies(&made([33, 7, 90, 2], kind, 5), 21));
+    let (kinds, mut failed) = ([Kind::Mixed, Kind::Real], Vec::new());
+    let many = kinds.map(|kind| at_energies(&made([33, 7, 90, 2], kind, 5), 21));
     // So many bands that cpu:alone has vectors of them.
     let bands = [1, 2, 3].map(|nw| made([300, 3, 40, nw], Kind::Real, 7));
-    let made = assorted().step_by(5).chain(many).chain(bands);
-    for problem in made.chain(files()).chain(families) {
+    for problem in assorted().step_by(5).chain(many).chain(bands).chain(files()).chain(families) {
         let reference = referenced(&problem);
         for (host, others) in &hosts {
             for listed in versions() {
@@ -53,7 +48,7 @@ fn each_level_passes_and_threads_change_no_bit() {
                 for other in others {
                     let threads = other.team().count(DefaultThreads::All);
                     let again = sums(other, &problem, listed);
-                    assert!(same_bits(&found, &again), "{what}: {threads} threads");
+                    assert!(gpp::measure::same_bits(&found, &again), "{what}: {threads} threads");
                 }
             }
         }
@@ -61,13 +56,9 @@ fn each_level_passes_and_threads_change_no_bit() {
     assert!(failed.is_empty(), "{}:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// Errors relative to Σ|terms| that a few roundings of each term explain, where they are not random.
-const ROUNDINGS: f64 = 8.0 * f64::EPSILON;
-
 #[test]
 fn errors_are_no_larger_than_those_of_v3() {
-    let v3 = catalogue::find("v3").unwrap();
-    let host = CpuDevice::new();
+    let (v3, host) = (catalogue::find("v3").unwrap(), CpuDevice::new());
     for problem in files() {
         let problem = problem.without_stored();
         let reference = referenced(&problem);
@@ -82,7 +73,8 @@ fn errors_are_no_larger_than_those_of_v3() {
         for listed in versions().filter(|listed| !listed.is_single()) {
             let own = error(listed);
             let what = format!("{} of {}: {own:e}, v3 {of_v3:e}", listed.id(), problem.name());
-            assert!(own <= of_v3.max(ROUNDINGS), "{what}");
+            // So much a few roundings of each term explain, where they are not random.
+            assert!(own <= of_v3.max(8.0 * f64::EPSILON), "{what}");
         }
     }
 }

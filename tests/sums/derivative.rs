@@ -2,24 +2,20 @@
 
 use gpp::catalogue::{self, BackEnd};
 use gpp::devices::cpu::CpuDevice;
-use gpp::engine::Engine;
-use gpp::problem::EnergyGrid;
 use gpp::reference::{Outcome, derivatives, verify_derivative};
 
 use crate::common::arrays::synthesised;
 use crate::common::{QUIET, assert_fails, assorted, fixture, hard};
-use crate::precise::precisely;
 
 /// Poles of any kind, bands of any occupation, bounds, cutoffs and windows; by both, whose derivatives differ in order alone.
 #[test]
 fn derivatives_are_those_of_the_definition() {
     let host = CpuDevice::new();
-    let all = assorted().chain(hard().into_iter().map(|name| fixture(&name)));
-    for problem in all {
+    for problem in assorted().chain(hard().into_iter().map(|name| fixture(&name))) {
         let expected = derivatives(&problem, QUIET).unwrap();
         for back_end in [BackEnd::Gpu, BackEnd::Cpu] {
             let version = catalogue::with_derivative(back_end);
-            let found = Engine::whole(&host, &problem).unwrap().run(version);
+            let found = gpp::engine::Engine::whole(&host, &problem).unwrap().run(version);
             if back_end == BackEnd::Gpu && problem.header().nbands > 8192 {
                 assert_fails(found, "for 8192 bands at most");
                 continue;
@@ -39,9 +35,9 @@ fn the_definition_has_the_slope_of_sigma() {
     let (h, each) = (1e-5, [-0.7, 1.3]);
     let around: Vec<f64> = each.iter().flat_map(|omega| [omega - h, *omega, omega + h]).collect();
     for name in ["tiny", "tiny-complex"] {
-        let problem = synthesised(name, EnergyGrid::Listed(around.clone()));
+        let problem = synthesised(name, gpp::problem::EnergyGrid::Listed(around.clone()));
         let rates = derivatives(&problem, QUIET).unwrap().unwrap().sums.alone().ach;
-        let sums = precisely(&problem);
+        let sums = crate::precise::precisely(&problem);
         let (sigma, sizes) = (sums.sums.alone().ach, sums.scale.alone().magnitudes);
         for middle in [1, 4] {
             let slope = (sigma[middle + 1] - sigma[middle - 1]) / (2.0 * h);

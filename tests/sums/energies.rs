@@ -1,7 +1,4 @@
-//! Any number of energies: every version at every energy against the serial reference, and batches of
-//! energies whose sums do not depend on the others.
-
-use std::fs;
+//! Any number of energies: every version against the serial reference, and batches that do not depend on each other.
 
 use gpp::catalogue::{self, BackEnd, best, best_for};
 use gpp::kernels::plan::Poles;
@@ -61,8 +58,7 @@ fn hundreds_of_energies() {
 }
 
 fn bits(sums: &Sums, energies: std::ops::Range<usize>) -> Vec<[u64; 2]> {
-    let both = [&sums.asx[energies.clone()], &sums.ach[energies]];
-    both.map(crate::common::on_device::bits).concat()
+    [&sums.asx[energies.clone()], &sums.ach[energies]].map(common::on_device::bits).concat()
 }
 
 #[test]
@@ -130,8 +126,7 @@ fn an_energy_on_a_bands_pole() {
 fn ends_of_a_grid_are_what_was_given() {
     let small = made([3, 1, 2, 2], Kind::First, 1);
     let header = small.header();
-    let energies =
-        |text: &str| EnergyGrid::Even(text.parse().unwrap()).apply_to(header).above_state();
+    let energies = |of: &str| EnergyGrid::Even(of.parse().unwrap()).apply_to(header).above_state();
     assert_eq!(energies("-0.1:0.3:3"), [-0.1, 0.1, 0.3]);
     assert_eq!(energies("0.07:0.35:5"), [0.07, 0.14, 0.21, 0.28, 0.35]);
     assert_eq!(energies("-50:50:101"), (-50..=50).map(f64::from).collect::<Vec<_>>());
@@ -147,8 +142,7 @@ fn ends_of_a_grid_are_what_was_given() {
     assert_eq!(counted.above_state(), [0.0, 1.0, 2.0, 3.0, 4.0]);
 }
 
-/// Which part of a problem's terms is summed one by one where pairs are sorted, for Σ alone or not, and how many parts
-/// there are.
+/// Which part of a problem's terms is summed one by one where pairs are sorted, and how many parts there are.
 fn one_by_one(problem: &Problem, alone: bool) -> (f64, usize) {
     let nw = problem.nw();
     let SortedCells::Real(cells) =
@@ -185,16 +179,15 @@ fn cells_do_not_hang_on_the_number_of_energies() {
             parts as f64
         });
         let found: Vec<f64> = found.collect();
-        let (least, largest) =
-            found.iter().fold((f64::MAX, 0.0f64), |(a, b), &n| (a.min(n), b.max(n)));
-        assert!(largest <= 1.2 * least, "{name}: {found:?} parts");
+        let (low, high) = found.iter().fold((f64::MAX, 0f64), |(a, b), &n| (a.min(n), b.max(n)));
+        assert!(high <= 1.2 * low, "{name}: {found:?} parts");
     }
 }
 
 #[test]
 fn the_choice_is_the_fastest_of_archived_runs() {
     let mut compared = 0;
-    let archive = fs::read_dir(repository("data/runs")).unwrap();
+    let archive = std::fs::read_dir(repository("data/runs")).unwrap();
     let folders = archive.map(|entry| entry.unwrap().path()).flat_map(|run| {
         ["energies", "energies-wide", "energies-complex", "energies-demo-complex"]
             .map(|name| run.join(name))
@@ -214,10 +207,8 @@ fn the_choice_is_the_fastest_of_archived_runs() {
         if run.results.len() > 1 && run.results.iter().any(sorts) {
             let chosen = best_for(run.head.device.back_end(), outline);
             // v14 is for those who ask for it: its last bits depend on slabs.
-            let is_asked =
-                |result: &&Measurement| result.version != "v14" && !result.is_sigma_alone();
-            let others = run.results.iter().filter(is_asked);
-            let times = others.map(|result| result.times.median);
+            let is_asked = |of: &&Measurement| of.version != "v14" && !of.is_sigma_alone();
+            let times = run.results.iter().filter(is_asked).map(|result| result.times.median);
             let least = times.fold(f64::INFINITY, f64::min);
             // No archived run has the versions that came after it.
             let own = run.results.iter().find(|result| result.version == chosen.id());

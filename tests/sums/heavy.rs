@@ -1,49 +1,37 @@
 //! Single precision: weights of pairs are upper bounds, heavy pairs are few, and errors are below their bounds.
 
 use gpp::catalogue;
-use gpp::devices::Control;
-use gpp::devices::Device;
 use gpp::devices::cpu::CpuDevice;
+use gpp::devices::{Control, Device};
 use gpp::engine::Engine;
 use gpp::measure::measure;
 use gpp::problem::Problem;
 use gpp::problem::heavy::{LOST, Weights};
-use gpp::record::Repetition;
 use gpp::reference::{Outcome, verify_version};
-use gpp::summary::failure;
 use gpp_core::reference::Energy;
-use gpp_cpu::simd::Level;
 use gpp_kernels::plan::Poles;
 
 use crate::common::families::{FAMILIES, family};
 use crate::common::{FIXTURES, Kind, assorted, at_energies, changed, fixture, made, remade};
 use crate::engine::hooked::Hooked;
-use crate::referenced;
 
-/// The largest Σ|terms| over bands of Σ alone at any energy, of a pair (0-based offset),
-/// less what rounding may add to it.
+/// The largest Σ|terms| over bands of Σ alone at any energy, of a pair, less what rounding may add to it.
 fn terms(problem: &Problem, pair: usize) -> f64 {
     let (nw, ncouls) = (problem.nw(), problem.header().ncouls);
     let (igp, ig) = (pair / ncouls, pair % ncouls);
     let (pole, eps) = (problem.wtilde()[pair], problem.eps()[pair]);
     let of_energy = |e: usize| -> f64 {
         let of_band = |n: usize| {
-            let energy = Energy::new(problem.wx()[n * nw + e], problem.limits());
-            let term = energy.term(pole, eps);
+            let term = Energy::new(problem.wx()[n * nw + e], problem.limits()).term(pole, eps);
             let (half, exchange) = (term.sch * 0.5, term.ssx * problem.occ()[n]);
             let rounding = 1e-13 * (half.norm() + exchange.norm());
-            let aqsm = problem.slab().aqsm_local().column(n)[igp];
-            (((half - exchange).norm() - rounding).max(0.0)
-                * problem.aqsn()[n * ncouls + ig].norm())
-                * aqsm.norm()
+            let [aqsn, aqsm] =
+                [problem.aqsn()[n * ncouls + ig], problem.slab().aqsm_local().column(n)[igp]];
+            (((half - exchange).norm() - rounding).max(0.0) * aqsn.norm()) * aqsm.norm()
         };
         (0..problem.header().nbands).map(of_band).sum()
     };
     (0..nw).map(of_energy).fold(0.0, f64::max) * problem.vcoul_loc()[igp].abs()
-}
-
-fn few(problem: Problem) -> Option<Problem> {
-    (problem.nw() <= 3).then_some(problem)
 }
 
 fn problems() -> impl Iterator<Item = Problem> {
@@ -53,7 +41,7 @@ fn problems() -> impl Iterator<Item = Problem> {
             .map(|kind| remade(&made([70, 9, 70, 2], kind, 6), |header, _| header.eta = Some(eta)))
     });
     let all = families.chain(FIXTURES.map(fixture)).chain(assorted().step_by(7)).chain(broad);
-    all.filter_map(few)
+    all.filter(|problem| problem.nw() <= 3)
 }
 
 #[test]
@@ -63,20 +51,19 @@ fn weights_are_upper_bounds() {
         let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
         let fallback = problem.fallback(slab, &batch, takes);
         let weights = Weights::new(problem.bands(), slab, &batch, &fallback);
-        let (mut ratios, mut sums, mut finite) = (Vec::new(), [0.0; 2], 0);
+        let (mut ratios, mut sums) = (Vec::new(), [0.0; 2]);
         for pair in 0..slab.wtilde().len() {
             let (weight, terms) = (weights.get(pair), terms(&problem, pair));
             if weight == 0.0 {
-                let word = fallback.mask
-                    [pair / slab.ncouls() * slab.ncouls().div_ceil(32) + pair % slab.ncouls() / 32];
-                assert!(word >> (pair % slab.ncouls() % 32) & 1 == 1, "{}", problem.name());
+                let (igp, ig) = (pair / slab.ncouls(), pair % slab.ncouls());
+                let word = fallback.mask[igp * slab.ncouls().div_ceil(32) + ig / 32];
+                assert!(word >> (ig % 32) & 1 == 1, "{}", problem.name());
                 continue;
             }
             // Rounding, and products that vanish.
             let least = terms * (1.0 - 1e-12) - 1e-290;
             assert!(weight >= least, "{}: {pair}: {weight:e} < {terms:e}", problem.name());
             if weight.is_finite() {
-                finite += 1;
                 sums[0] += weight;
                 sums[1] += terms;
                 ratios.push(weight / terms);
@@ -84,11 +71,6 @@ fn weights_are_upper_bounds() {
         }
         ratios.sort_by(f64::total_cmp);
         let median = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
-        println!(
-            "{}: {finite} pairs, median {median:.2}, sums {:.2}",
-            problem.name(),
-            sums[0] / sums[1]
-        );
         if problem.name().contains("real/") {
             assert!(median <= 1.5 && sums[0] <= 1.5 * sums[1], "{}: not tight", problem.name());
         }
@@ -97,8 +79,7 @@ fn weights_are_upper_bounds() {
 
 /// Problems that FP32 finds hard: one pair has nearly all the weight, or factors, poles or an energy are far from one.
 fn adversarial() -> impl Iterator<Item = Problem> {
-    let kinds = [Kind::Real, Kind::Mixed].into_iter();
-    kinds.flat_map(|kind| {
+    [Kind::Real, Kind::Mixed].into_iter().flat_map(|kind| {
         let made = made([70, 9, 70, 2], kind, 11);
         let one = remade(&made, |_, matrices| matrices.eps[5] *= 1e9);
         let far = remade(&made, |_, matrices| {
@@ -118,15 +99,15 @@ fn adversarial() -> impl Iterator<Item = Problem> {
 fn errors_are_below_their_bounds() {
     let single = catalogue::find("cpu:single").unwrap();
     for problem in problems().chain(adversarial()).map(Problem::without_stored) {
-        let reference = referenced(&problem);
-        for host in Level::available().into_iter().map(CpuDevice::at) {
+        let reference = crate::referenced(&problem);
+        for host in gpp_cpu::simd::Level::available().into_iter().map(CpuDevice::at) {
             let mut engine = Engine::whole(&host, &problem).unwrap();
             engine.samples = true;
             let found = engine.run(single).unwrap();
             assert!(found.sample.is_some_and(|sample| sample.is_within(found.bound)));
             let what = format!("{} of {}", host.level(), problem.name());
-            let (sums, verified) =
-                verify_version(single, &problem, &found.sums, Some(&reference)).unwrap();
+            let verified = verify_version(single, &problem, &found.sums, Some(&reference));
+            let (sums, verified) = verified.unwrap();
             assert_eq!(verified.outcome, Outcome::Passed, "{what}: {verified:?}");
             let Some(scale) = reference.scale() else { panic!("{what}: no Σ|terms|") };
             let expected = reference.sums.alone().ach;
@@ -157,17 +138,15 @@ fn few_pairs_need_double_without_gamma() {
             let with = found.with_heavy(problem.bands(), slab, &batch, 1.0, LOST);
             (with.pairs.len(), slab.wtilde().len())
         });
-        println!("{kind:?} {far}: {pairs:?}");
         let few = |(pairs, all): (usize, usize)| pairs < all / 4;
-        assert_eq!(pairs.map(few), [far == 0.0; 2], "{pairs:?}");
+        assert_eq!(pairs.map(few), [far == 0.0; 2], "{kind:?} {far}: {pairs:?}");
     }
 }
 
 /// Of one group of columns a sample is of all of Σ; of more it has one in 48, in whichever slabs they are.
 #[test]
 fn samples_tell_what_is_lost() {
-    let host = CpuDevice::new();
-    let in_double = catalogue::find("v15").unwrap();
+    let (host, in_double) = (CpuDevice::new(), catalogue::find("v15").unwrap());
     let kinds = [Kind::Real, Kind::Mixed].into_iter();
     for (kind, nw) in kinds.flat_map(|kind| [1, 2, 3].map(|nw| (kind, nw))) {
         for (id, ngpown) in [("cpu:single", 1), ("s2", 9), ("s3", 16), ("s4", 3)] {
@@ -190,8 +169,7 @@ fn samples_tell_what_is_lost() {
     }
     let problem = made([20, 100, 33, 2], Kind::Mixed, 4);
     for slab in [100, 7] {
-        let workers = vec![host.worker(&problem).unwrap()];
-        let mut engine = Engine::new(&problem, slab, workers).unwrap();
+        let mut engine = Engine::new(&problem, slab, vec![host.worker(&problem).unwrap()]).unwrap();
         engine.samples = true;
         let found = engine.run(catalogue::find("cpu:single").unwrap()).unwrap();
         let sample = found.sample.unwrap();
@@ -219,10 +197,10 @@ fn a_wrong_sample_is_incorrect() {
             Ok(sums)
         });
         let mut engine = Engine::new(&problem, 9, vec![Box::new(worker)]).unwrap();
-        let once = Repetition::exactly(0, 1);
+        let once = gpp::record::Repetition::exactly(0, 1);
         let found = measure(version, &host, &mut engine, None, once, &|_| ()).unwrap();
         assert_eq!(found.verification.outcome, outcome, "{off}: {:?}", found.sample);
-        let says = failure(&found).unwrap();
+        let says = gpp::summary::failure(&found).unwrap();
         assert_eq!(says.contains("in a sample, more than the bound"), off != 0.0, "{says}");
     }
 }
@@ -254,8 +232,7 @@ fn bounds_of_slabs_and_energies() {
     let host = CpuDevice::new();
     let bound = |id: &str, igp, energies: Option<&[usize]>| {
         let mut engine = Engine::new(&problem, igp, vec![host.worker(&problem).unwrap()]).unwrap();
-        let version = catalogue::find(id).unwrap();
-        engine.run_with(version, energies, Control::none()).unwrap().bound
+        engine.run_with(catalogue::find(id).unwrap(), energies, Control::none()).unwrap().bound
     };
     for (id, times) in [("cpu:single", 1.0), ("s2", 2.0), ("s3", 2.0)] {
         let whole = bound(id, 64, None);
@@ -263,7 +240,6 @@ fn bounds_of_slabs_and_energies() {
         let of_cpu = bound("cpu:single", 64, Some(&[0]));
         assert!((bound(id, 64, Some(&[0])) / of_cpu - times).abs() <= 1e-12, "{id}");
         let each: Vec<f64> = (0..5).map(|iw| bound(id, 64, Some(&[iw]))).collect();
-        println!("{id}: {whole:e} of {each:?}");
         assert!(each.iter().all(|each| *each <= whole * (1.0 + 1e-12)), "{id}");
     }
 }

@@ -1,5 +1,4 @@
-//! Sums on the CPU: every version against references of more than its precision, at any number of
-//! energies, in slabs and on workers, and the verdicts on them.
+//! Sums on the CPU: every version against more precise references, in slabs and on workers, and the verdicts on them.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +21,6 @@ mod versions;
 use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
-use gpp::measure::same_bits;
 use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, Reference, verify_version};
 
@@ -34,10 +32,6 @@ fn referenced(problem: &Problem) -> Reference {
     gpp::reference::for_problem(problem, common::QUIET).unwrap().unwrap()
 }
 
-fn failures(problem: &Problem, reference: &Reference) -> Vec<String> {
-    failures_of(catalogue::versions(), problem, reference)
-}
-
 /// What is wrong with these versions: two runs of each, which have the same bits.
 fn failures_of(
     versions: impl Iterator<Item = Version>,
@@ -45,12 +39,11 @@ fn failures_of(
     reference: &Reference,
 ) -> Vec<String> {
     let device = CpuDevice::new();
-    let mut engine = Engine::whole(&device, problem).unwrap();
-    let mut all = Vec::new();
+    let (mut engine, mut all) = (Engine::whole(&device, problem).unwrap(), Vec::new());
     for version in versions {
         let sums = engine.run(version).unwrap().sums;
         let again = engine.run(version).unwrap().sums;
-        assert!(same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
+        assert!(gpp::measure::same_bits(&sums, &again), "{} of {}", version.id(), problem.name());
         let (_, found) = verify_version(version, problem, &sums, Some(reference)).unwrap();
         if found.outcome != Outcome::Passed {
             all.push(format!("{}: {found:?}", version.id()));
@@ -60,7 +53,7 @@ fn failures_of(
 }
 
 fn assert_passes(problem: &Problem, reference: &Reference) {
-    let failures = failures(problem, reference);
+    let failures = failures_of(catalogue::versions(), problem, reference);
     assert!(failures.is_empty(), "{}:\n{}", problem.name(), failures.join("\n"));
 }
 

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gpp::catalogue;
 use gpp::devices::cpu::CpuDevice;
 use gpp::devices::{Device, DeviceInfo, KernelInfo, SlabSums, Worker};
-use gpp::engine::Engine;
-use gpp::error::Error;
+use gpp::error::{Error, Result};
 use gpp::kernels::kernel::{Entry, Kernel};
 use gpp::kernels::plan::Poles;
 use gpp::kernels::versions::ALL;
 use gpp::measure::{flops_per_term, measure};
 use gpp::output::exit_code;
 use gpp::problem::Problem;
-use gpp::record::Repetition;
 use gpp::record::run::Measurement;
-use gpp::reference::{Outcome, Reference};
+use gpp::reference::Outcome;
 
 use crate::common::{Kind, made};
 use crate::engine::hooked::Hooked;
@@ -28,22 +26,17 @@ impl Device for Named {
         &self.0
     }
 
-    fn kernel(&self, _: &Kernel, entry: &Entry) -> gpp::error::Result<KernelInfo> {
+    fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
         Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
     }
 
-    fn worker<'a>(&'a self, _: &'a Problem) -> gpp::error::Result<Box<dyn Worker + 'a>> {
+    fn worker<'a>(&'a self, _: &'a Problem) -> Result<Box<dyn Worker + 'a>> {
         unreachable!("the engine has its worker")
     }
 }
 
-/// What a run does: a factor of the right sums and seconds, or a failure.
-type Run = Option<(f64, f64)>;
-
-fn measured(
-    warmup: usize,
-    script: &[Run],
-) -> (gpp::error::Result<Measurement>, usize, Problem, Reference) {
+/// What each run does: a factor of the right sums and seconds, or a failure.
+fn measured(warmup: usize, script: &[Option<(f64, f64)>]) -> (Result<Measurement>, usize, Problem) {
     let problem = made([5, 3, 7, 2], Kind::Mixed, 3);
     let (host, reference) = (CpuDevice::new(), referenced(&problem));
     let mut left = script.iter();
@@ -55,25 +48,25 @@ fn measured(
         Ok(SlabSums { values, seconds: *seconds, ..sums })
     };
     let worker = Hooked { finishes: Box::new(finishes), ..Hooked::of(&host, &problem) };
-    let told = AtomicUsize::new(0);
+    let (told, mut info) = (AtomicUsize::new(0), host.info().clone());
+    info.id = "gpu:7".into();
     let record = measure(
         catalogue::Version::Gpu(ALL[8]),
-        &Named(crate::common::device("gpu:7")),
-        &mut Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
+        &Named(info),
+        &mut gpp::engine::Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
         Some(&reference),
-        Repetition::exactly(warmup, script.len() - warmup),
+        gpp::record::Repetition::exactly(warmup, script.len() - warmup),
         &|calculations| {
-            let before = told.fetch_add(1, Ordering::Relaxed);
-            assert_eq!(calculations, (before + 1) as f64);
+            assert_eq!(calculations, (told.fetch_add(1, Ordering::Relaxed) + 1) as f64);
         },
     );
-    (record, told.into_inner(), problem, reference)
+    (record, told.into_inner(), problem)
 }
 
 #[test]
 fn warm_up_is_not_timed_and_samples_keep_their_order() {
     let script = [9.0, 8.0, 3.0, 1.0, 2.0, 7.0].map(|seconds| Some((1.0, seconds)));
-    let (record, told, problem, _) = measured(2, &script);
+    let (record, told, problem) = measured(2, &script);
     let record = record.unwrap();
     assert_eq!(record.times.samples, [3.0, 1.0, 2.0, 7.0]);
     assert_eq!((record.times.min, record.times.median, record.times.max), (1.0, 2.5, 7.0));
@@ -101,14 +94,13 @@ fn the_last_sums_are_judged_and_all_are_compared() {
         ([wrong, wrong, wrong], Outcome::Incorrect),
         ([nan, nan, nan], Outcome::Incorrect),
     ] {
-        let record = measured(1, &script).0.unwrap();
-        assert_eq!(record.verification.outcome, outcome, "{script:?}");
+        assert_eq!(measured(1, &script).0.unwrap().verification.outcome, outcome, "{script:?}");
     }
 }
 
 #[test]
 fn a_run_that_fails_ends_the_measurement() {
-    let (record, told, ..) = measured(0, &[Some((1.0, 1.0)), None, Some((1.0, 1.0))]);
+    let (record, told, _) = measured(0, &[Some((1.0, 1.0)), None, Some((1.0, 1.0))]);
     let error = record.unwrap_err();
     assert_eq!(exit_code(&error), 3);
     assert!(error.to_string().contains("run of v8"), "{error}");

@@ -1,34 +1,20 @@
 //! Sums by the definition in double-double numbers, of some 30 digits.
 
-use gpp::problem::Problem;
 use gpp::reference::{Evaluation, evaluate};
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 use rayon::prelude::*;
-use twofloat::TwoFloat;
 
-use crate::common::QUIET;
 use crate::common::double::*;
-
-/// `ω̃/(w − ω̃)` and `ω̃/(w + ω̃)`, those of a real pole broadened within a window.
-fn quotients(w: f64, wtilde: Double, limits: &Limits) -> [Double; 2] {
-    let window = if limits.has_window() { limits.limittwo.sqrt() } else { 0.0 };
-    [-1.0, 1.0].map(|sign| {
-        let x = scaled(wtilde, sign);
-        let x = [x[0] + w, x[1]];
-        let is_inside = window > 0.0 && norm_sqr(x) <= TwoFloat::from(limits.limittwo);
-        times(wtilde, inverse(if is_inside { [x[0], x[1] - sign * window] } else { x }))
-    })
-}
 
 /// `ssx` and `sch` of a pair at an energy.
 fn term(w: f64, wtilde: Complex64, eps: Complex64, limits: &Limits) -> [Double; 2] {
     let (wtilde, eps) = (double(wtilde), double(eps));
-    let [delw, behind] = quotients(w, wtilde, limits);
-    if limits.has_window() {
-        let both = plus(delw, scaled(behind, -1.0));
-        return [scaled(times(both, eps), 0.5), times(delw, eps)];
-    }
+    // `ω̃/(w − ω̃)` and `ω̃/(w + ω̃)`.
+    let [delw, behind] = [-1.0, 1.0].map(|sign| {
+        let x = scaled(wtilde, sign);
+        times(wtilde, inverse([x[0] + w, x[1]]))
+    });
     let distance = norm_sqr([wtilde[0] - w, wtilde[1]]);
     let is_first = distance > limits.limittwo && norm_sqr(delw) < limits.limitone;
     let ssx = if is_first { times(delw, behind) } else { scaled(behind, -0.5) };
@@ -41,7 +27,7 @@ fn term(w: f64, wtilde: Complex64, eps: Complex64, limits: &Limits) -> [Double; 
 }
 
 /// The sums of a problem in memory; their scale is that of the reference.
-pub fn precisely(problem: &Problem) -> Evaluation {
+pub fn precisely(problem: &gpp::problem::Problem) -> Evaluation {
     let (nbands, nw, limits) = (problem.header().nbands, problem.nw(), problem.limits());
     let (ncouls, slab) = (problem.header().ncouls, problem.slab());
     let column = |igp: usize| {
@@ -60,7 +46,7 @@ pub fn precisely(problem: &Problem) -> Evaluation {
         sums
     };
     let columns: Vec<_> = (0..slab.len()).into_par_iter().map(column).collect();
-    let mut evaluation = evaluate(problem, QUIET).unwrap();
+    let mut evaluation = evaluate(problem, crate::common::QUIET).unwrap();
     let total = |part: usize, iw: usize| {
         rounded(columns.iter().fold(ZERO, |sum, column| plus(sum, column[iw][part])))
     };

@@ -1,35 +1,22 @@
-//! The serial reference: hand-checked terms, then sums that an independent program computed in
-//! quadruple precision.
+//! The serial reference: hand-checked terms, then sums that another program computed in quadruple precision.
 
 use gpp::problem::Source;
 use gpp::problem::synthesis::Synthesis;
 use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Sums, System, synthesis};
-use gpp::record;
-use gpp::reference::{self, Reference, ReferenceSource, evaluate};
-use gpp::reference::{Golden, GoldenEnergies, Terms};
-use gpp::reference::{Outcome, verify};
+use gpp::reference::{self, Golden, GoldenEnergies, Outcome, Reference, ReferenceSource, Terms};
+use gpp::reference::{evaluate, verify};
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};
-use crate::precise::precisely;
 
 /// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.
 pub fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Problem {
-    let header = Header {
-        wfnkq_ekq: vec![-w],
-        nstart: 2,
-        nend: 2,
-        nvband: i32::from(occupied),
-        efermi: 100.0,
-        vcoul: vec![3.0],
-        ..header(1, 1, 1)
-    };
-    let matrices = Matrices {
-        wtilde: vec![wtilde],
-        eps: vec![Complex64::new(0.5, 0.0)],
-        aqsn: vec![Complex64::new(2.0, 0.0)],
-        aqsm_local: vec![Complex64::new(1.0, 1.0)],
-    };
+    let (wfnkq_ekq, nvband, vcoul) = (vec![-w], i32::from(occupied), vec![3.0]);
+    let sizes = header(1, 1, 1);
+    let header = Header { wfnkq_ekq, nstart: 2, nend: 2, nvband, efermi: 100.0, vcoul, ..sizes };
+    let [eps, aqsn] = [0.5, 2.0].map(|re| vec![Complex64::from(re)]);
+    let (wtilde, aqsm_local) = (vec![wtilde], vec![Complex64::new(1.0, 1.0)]);
+    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
     Problem::new("one term", Origin::Made, header, matrices).unwrap()
 }
 
@@ -39,8 +26,7 @@ fn terms_by_hand() {
     let real = |x: f64| Complex64::from(x);
     // Within the width: −Ω² / (2ω̃(w + ω̃)), of Ω² = ω̃²·eps.
     let near = |wtilde: f64, w: f64| real(-0.25 * wtilde / (w + wtilde));
-    let delw = 2.2 / -4.2;
-    let imaginary = Complex64::new(0.0, 2.0);
+    let (delw, imaginary) = (2.2 / -4.2, Complex64::new(0.0, 2.0));
     for (w, wtilde, occupied, ssx, sch) in [
         // The first branch: wdiff = −1, delw = −2, sch = −1, Ω² = 2, ssx = 2 / (1 − 4).
         (1.0, real(2.0), true, real(-2.0 / 3.0), real(-1.0)),
@@ -99,7 +85,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 /// In double-double numbers if the terms are few.
 fn golden_sums(problem: &Problem) -> Sums {
     let evaluated = match Terms::from(problem).count() {
-        ..=4_000_000 => precisely(problem),
+        ..=4_000_000 => crate::precise::precisely(problem),
         _ => evaluate(problem, QUIET).unwrap(),
     };
     evaluated.sums
@@ -116,11 +102,10 @@ fn golden_sums_are_made() {
         energies.iter().for_each(|even| source.set_energies(&EnergyGrid::Even(*even)));
         let problem = source.load().unwrap();
         let at = energies.map(|_| GoldenEnergies::from_header(problem.header()));
-        let sums = golden_sums(&problem);
-        Golden { system: name.into(), seed: 214, at, sums }
+        Golden { system: name.into(), seed: 214, at, sums: golden_sums(&problem) }
     };
     let systems = std::env::var("GOLDEN").unwrap();
-    println!("{}", record::plain(&systems.split(',').map(made).collect::<Vec<_>>()));
+    println!("{}", gpp::record::plain(&systems.split(',').map(made).collect::<Vec<_>>()));
 }
 
 #[test]
@@ -137,16 +122,13 @@ fn small_golden_sums_are_reproduced() {
 fn golden_sums_are_found_at_the_energies_that_they_are_of() {
     let asked = |above: &[f64]| GoldenEnergies { state_ev: 6.208, above_state_ev: above.to_vec() };
     let own = GoldenEnergies::from_header(&synthesis::header(System::find("si214").unwrap(), 214));
-    let found = |at: &GoldenEnergies| {
-        reference::golden_of("si214", 214, &own, at).map(|(places, _)| places)
-    };
+    let found = |at: &GoldenEnergies| reference::golden_of("si214", 214, &own, at).map(|of| of.0);
     assert_eq!(found(&asked(&[-10.0, -9.0, -5.0, 10.0])), Some(vec![0, 2, 3]));
     assert_eq!(found(&asked(&[-9.0])), None);
     assert_eq!(found(&GoldenEnergies { state_ev: 6.2, ..asked(&[0.0]) }), None);
     // The system's own first energy is one of them: evaluated twice, with as many others.
     let elsewhere = GoldenEnergies { above_state_ev: vec![], ..own.clone() };
-    let sums =
-        |own: &GoldenEnergies| reference::golden_of("si214", 214, own, &asked(&[0.0])).unwrap().1;
+    let sums = |own| reference::golden_of("si214", 214, own, &asked(&[0.0])).unwrap().1;
     let (one, other) = (sums(&own).asx[0], sums(&elsewhere).asx[0]);
     assert!((one - other).norm() <= 1e-14 * one.norm());
 }
@@ -154,8 +136,7 @@ fn golden_sums_are_found_at_the_energies_that_they_are_of() {
 /// At the state's energy, spacing and cutoff of the system only.
 #[test]
 fn golden_sums_are_of_a_systems_own_header() {
-    let system = System::find("tiny").unwrap();
-    let own = Synthesis::new(system, 214, QUIET).load().unwrap();
+    let own = Synthesis::new(System::find("tiny").unwrap(), 214, QUIET).load().unwrap();
     assert!(reference::golden(&own).is_some());
     let changes: [fn(&mut Header); 3] = [
         |header| header.e_lk += 0.5,

@@ -5,7 +5,6 @@ use gpp::problem::Problem;
 use num_complex::Complex64;
 
 use crate::common::{FIXTURES, Kind, Random, changed, fixture, made, real, remade};
-use crate::precise::precisely;
 use crate::sums;
 
 const U: f64 = 1.0 / (1u64 << 24) as f64;
@@ -15,16 +14,11 @@ const GUARANTEED: f64 = (24.0 + 64.0) * U;
 
 const VERSIONS: [&str; 4] = ["s1", "s2", "s3", "s4"];
 
-fn version(id: &str) -> gpp::catalogue::Version {
-    gpp::catalogue::find(id).unwrap()
-}
-
 /// The largest error of Σ of each version at any energy, relative to Σ|terms|, without what rounding in FP64 decides.
 fn errors(problem: &Problem) -> [f64; VERSIONS.len()] {
-    let right = precisely(problem);
+    let right = crate::precise::precisely(problem);
     VERSIONS.map(|id| {
-        let found = sums(problem, version(id));
-        let mut largest = 0.0_f64;
+        let (found, mut largest) = (sums(problem, gpp::catalogue::find(id).unwrap()), 0.0_f64);
         for (e, ([asx, ach], undecided)) in
             right.scale.magnitudes.iter().zip(&right.scale.undecided).enumerate()
         {
@@ -42,7 +36,6 @@ fn errors(problem: &Problem) -> [f64; VERSIONS.len()] {
 fn assert_within(problem: &Problem, most: f64) {
     for (id, error) in VERSIONS.into_iter().zip(errors(problem)) {
         let most = if id == "s1" { most.max(1.0 / 8192.0) } else { most };
-        println!("{} {id}: {error:.1e}", problem.name());
         assert!(error <= most, "{id} of {}: {error:.2e}", problem.name());
     }
 }
@@ -68,11 +61,8 @@ fn real_calls() {
 
 #[test]
 fn many_pairs_average_out() {
-    for (kind, nw) in [(Kind::Real, 1), (Kind::Real, 2), (Kind::Real, 3)]
-        .into_iter()
-        .chain((1..=3).map(|nw| (Kind::First, nw)))
-        .chain([(Kind::Mixed, 2), (Kind::CutOff, 3)])
-    {
+    let each = (1..=3).flat_map(|nw| [(Kind::Real, nw), (Kind::First, nw)]);
+    for (kind, nw) in each.chain([(Kind::Mixed, 2), (Kind::CutOff, 3)]) {
         let problem = positive([300, 40, 70, nw], kind, 5);
         assert!(kind != Kind::First || problem.poles() != Poles::Real);
         assert_within(&problem, U);
@@ -104,7 +94,6 @@ fn what_cancels_and_what_adds_up() {
         });
         for problem in [near, above.unwrap(), alike.unwrap()] {
             let errors = errors(&problem).map(|error| error / GUARANTEED);
-            println!("{kind:?}: {errors:.2?}");
             let least = (0.5 * errors[0]).min(1.0);
             assert!(errors[1..].iter().all(|error| *error <= least), "{kind:?}: {errors:?}");
         }

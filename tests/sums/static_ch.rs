@@ -3,8 +3,6 @@
 use gpp::catalogue::BackEnd;
 use gpp::devices::cpu::CpuDevice;
 use gpp::problem::{EnergyGrid, Problem};
-use gpp_core::Calculator;
-use gpp_cpu::simd::Level;
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
@@ -52,7 +50,7 @@ fn slabs_workers_and_threads_change_no_bit() {
         for threads in [1, 3] {
             assert_eq!(bits(&on(CpuDevice::new().with_threads(threads))), bits(&whole));
         }
-        for level in Level::available() {
+        for level in gpp_cpu::simd::Level::available() {
             assert_of_bands(level.name(), (&problem, at), &on(CpuDevice::at(level)));
         }
     }
@@ -70,12 +68,11 @@ fn a_call_that_asks_for_it_gets_it() {
         let (static_ch, ach) = (expected(None), expected(Some(nw - 1)));
         let sizes: f64 = by_formula(&problem, Some(nw - 1)).iter().map(|(_, [size, _])| size).sum();
         for version in ["best", "v0", "v13", "cpu:paired", "sigma:cells", "sigma:blocks"] {
-            let without = Calculator::open("cpu").unwrap().with_version(version).unwrap();
+            let without = gpp_core::Calculator::open("cpu").unwrap().with_version(version).unwrap();
             let alone = without.sums(&given, &own.bands(&problem), &own.omega, formula).unwrap();
             assert_eq!((alone.static_ch, alone.ach_of_bands), (None, None));
             let with = without.clone().with_static_ch(true).with_ach_of_bands(Some(nw - 1));
-            let mut placed = with.place(&given).unwrap();
-            let bands = own.whole(&problem);
+            let (mut placed, bands) = (with.place(&given).unwrap(), own.whole(&problem));
             let found = with.sums_at(&mut placed, &bands, &own.omega, formula).unwrap();
             assert_eq!(found.static_ch.as_deref().map(bits), Some(bits(&static_ch)), "{version}");
             let of_bands = found.ach_of_bands.unwrap();

@@ -2,10 +2,8 @@
 
 use crate::common::matrices::{Given, on_cpu, sample_of_all};
 use crate::common::{QUIET, fixture, remade};
-use crate::precise::precisely;
 use crate::reference::one_term;
 use crate::{check, referenced, sums};
-use gpp::catalogue;
 use gpp::problem::{Matrices, Problem, Sums};
 use gpp::reference::{Outcome, Reference, ReferenceSource, Verification, matrix, verify};
 use gpp::summary::reservations;
@@ -13,7 +11,7 @@ use gpp_core::offdiag::MatrixTask;
 use num_complex::Complex64;
 
 fn evaluated(problem: &Problem) -> Sums {
-    precisely(problem).sums
+    crate::precise::precisely(problem).sums
 }
 
 fn by_file(problem: &Problem, sums: &Sums, stored: &Sums) -> Verification {
@@ -33,7 +31,7 @@ fn rounding_decides_static_poles_at_a_cutoff_of_one() {
     let off = (cut.asx[1] - kept.asx[1]).norm() / cut.asx[1].norm();
     assert!(off > 1e-3, "{off}");
     for version in ["v0", "v9", "cpu:paired", "sigma:cells"] {
-        let sums = sums(&problem, catalogue::find(version).unwrap());
+        let sums = sums(&problem, gpp::catalogue::find(version).unwrap());
         let found = [&cut, &kept].map(|stored| by_file(&problem, &sums, stored));
         // A version may happen to decide all terms as one of them does.
         let off_by = |of: &Verification| of.max_rel_error.unwrap() > 1e-12;
@@ -98,12 +96,8 @@ fn rounding_decides_at_a_bound_and_not_beside_it() {
                 let differs = part == 0 || bound < 2;
                 let undecided = expected.iter().map(|element| element.undecided[part]);
                 for undecided in undecided.chain([reference.scale().unwrap().undecided[0][part]]) {
-                    let expected = differs && distance == ulp;
-                    assert_eq!(
-                        undecided > 0.0,
-                        expected,
-                        "{bound} {distance:e} {part}: {undecided:e}"
-                    );
+                    let at = format!("{bound} {distance:e} {part}");
+                    assert_eq!(undecided > 0.0, differs && distance == ulp, "{at}: {undecided:e}");
                 }
                 let (mut sums, mut elements) = (reference.sums.clone(), right.clone());
                 match part {
@@ -184,11 +178,9 @@ fn real_parts_of_the_real_flavour_are_compared_alone() {
     }
 }
 
-type Change = fn(&mut Matrices);
-
 #[test]
 fn imaginary_parts_count_in_all_other_files() {
-    let changes: [(&str, Change); 4] = [
+    let changes: [(&str, fn(&mut Matrices)); 4] = [
         ("eps", |of| of.eps[3].im = 1e-3),
         ("aqsn", |of| of.aqsn[3].im = 1e-3),
         ("aqsm", |of| of.aqsm_local[3].im = 1e-3),

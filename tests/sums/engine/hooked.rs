@@ -1,7 +1,6 @@
 //! A worker of the CPU that a test looks at, and has fail.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use gpp::catalogue::Version;
 use gpp::devices::cpu::CpuDevice;
@@ -13,7 +12,7 @@ pub struct Hooked<'a> {
     pub worker: Box<dyn Worker + 'a>,
     pub under_way: VecDeque<SlabSums>,
     pub depth: usize,
-    pub begins: Box<dyn FnMut(Range<usize>) -> Result<()> + Send + 'a>,
+    pub begins: Box<dyn FnMut(std::ops::Range<usize>) -> Result<()> + Send + 'a>,
     pub finishes: Box<dyn FnMut(SlabSums) -> Result<SlabSums> + Send + 'a>,
 }
 
@@ -43,7 +42,6 @@ impl Worker for Hooked<'_> {
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let sums = self.under_way.pop_front().expect("a slab was begun");
-        (self.finishes)(sums)
+        (self.finishes)(self.under_way.pop_front().expect("a slab was begun"))
     }
 }
