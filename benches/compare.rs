@@ -143,7 +143,7 @@ fn run(
 
 fn timed(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
     let nvcc = &arguments.compiler;
-    let rust = Gpu::open(0)?;
+    let rust = Gpu::limited(0, None)?;
     let capability = rust.info().compute_capability.unwrap_or_default();
     let capability = format!("{}{}", capability.major, capability.minor);
     let (kernels, compiler) = in_cuda(nvcc, &capability)?;

@@ -47,7 +47,7 @@ fn versions(criterion: &mut Criterion) {
     let for_cpu: Vec<Version> = catalogue::versions().filter(of_cpu).collect();
     let best = vec![best(BackEnd::Gpu)];
     let host: Box<dyn Device> = Box::new(CpuDevice::new());
-    let runs: Vec<(Box<dyn Device>, Vec<Version>)> = match Gpu::open(0) {
+    let runs: Vec<(Box<dyn Device>, Vec<Version>)> = match Gpu::limited(0, None) {
         Ok(gpu) => vec![(host, for_cpu), (Box::new(gpu), best)],
         Err(error) => {
             eprintln!("the best version for GPUs is emulated: {error}");

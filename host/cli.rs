@@ -14,7 +14,7 @@ use gpp_cpu::simd::Level;
 
 use crate::catalogue::BEST;
 use crate::error::{Result, invalid};
-use crate::output::{self, Progress};
+use crate::output::{Progress, is_stdout, print, write_text};
 use crate::problem::Even;
 use crate::problem::header::LARGEST_WINDOW;
 use crate::problem::heavy::TOLERANCE;
@@ -357,13 +357,18 @@ impl OutputArgs {
         Progress { shown: !self.quiet }
     }
 
+    /// Prints `text`, unless none is wanted or standard output is for the JSON, and writes that, even if printing fails.
     pub fn show<R: JsonRecord>(
         &self,
         record: &R,
         text: impl FnOnce(&mut dyn Write, &R) -> io::Result<()>,
     ) -> anyhow::Result<()> {
-        let json = || record::text(record);
-        Ok(output::show(self.json.as_deref(), self.quiet, json, |to| text(to, record))?)
+        let is_silent = self.quiet || self.json.as_deref().is_some_and(is_stdout);
+        let printed = if is_silent { Ok(()) } else { print(|to| text(to, record)) };
+        if let Some(path) = &self.json {
+            write_text(path, &record::text(record))?;
+        }
+        Ok(printed?)
     }
 }
 

@@ -5,6 +5,7 @@ mod why;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::iter;
 use std::path::Path;
 
 use similar::TextDiff;
@@ -55,7 +56,6 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What was measured of a version.
 struct Side<'a> {
     /// Its result in the run, if it passed and was not emulated.
     measured: Option<&'a Measurement>,
@@ -115,11 +115,9 @@ impl Measured {
 
     /// The nearest measured version that a version builds on.
     pub fn before(&self, id: &str) -> Option<&str> {
-        if self.is_empty() {
-            catalogue::before(id)
-        } else {
-            catalogue::nearest_before(id, self.ids())
-        }
+        let ids = self.ids();
+        let mut earlier = iter::successors(catalogue::before(id), |id| catalogue::before(id));
+        earlier.find(|id| self.is_empty() || ids.contains(id))
     }
 
     /// `None` if the version was not measured.
@@ -136,7 +134,6 @@ impl Measured {
         is_known.then_some(Side { measured, profile, over_baseline })
     }
 
-    /// The system and the device of the records.
     fn place(&self) -> Option<String> {
         let (system, device) = match (&self.run, self.profiles.first()) {
             (Some(run), _) => (&run.system.name, &run.head.device.name),
@@ -242,28 +239,6 @@ pub struct CardRow {
     pub change: Option<f64>,
 }
 
-impl CardRow {
-    pub fn compared(
-        name: &str,
-        unit: &'static str,
-        before: Option<f64>,
-        now: Option<f64>,
-    ) -> Option<CardRow> {
-        before.or(now)?;
-        let change = before.zip(now).map(|(before, now)| now / before - 1.0);
-        let change = change.filter(|change| change.is_finite());
-        Some(CardRow { name: name.into(), unit, before, now, change })
-    }
-
-    pub fn heading(&self) -> String {
-        if self.unit.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{} [{}]", self.name, self.unit)
-        }
-    }
-}
-
 /// Stalls of a card at most.
 const LEADING: usize = 5;
 
@@ -272,7 +247,10 @@ fn rows([before, now]: &[Option<Side>; 2], ceilings: Option<&Ceilings>) -> Vec<C
     let mut rows = Vec::new();
     let mut row = |name: &str, unit: &'static str, value: &dyn Fn(&Side) -> Option<f64>| {
         let [before, now] = [before, now].map(|side| side.as_ref().and_then(value));
-        rows.extend(CardRow::compared(name, unit, before, now));
+        let change = before.zip(now).map(|(before, now)| now / before - 1.0);
+        let change = change.filter(|change| change.is_finite());
+        let row = CardRow { name: name.into(), unit, before, now, change };
+        rows.extend(before.or(now).map(|_| row));
     };
     let bytes = |side: &Side, level: MemoryLevel| Some(level.bytes(side.profile?)? / 1e9);
     row("time", "ms", &|side| Some(side.seconds()? * 1e3));
@@ -342,7 +320,12 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     let changed = card.difference.as_ref().map_or(String::new(), count);
     writeln!(to, "{source}; {file}{changed}\n")?;
     if let Some(difference) = &card.difference {
-        changes(to, card, difference, lines)?;
+        difference.lines.iter().take(lines).try_for_each(|line| writeln!(to, "{line}"))?;
+        if let more @ 1.. = difference.lines.len().saturating_sub(lines) {
+            let before = before.as_deref().unwrap_or_default();
+            writeln!(to, "… {more} more lines: gpp explain {version} --before {before}")?;
+        }
+        writeln!(to)?;
     }
     let Some(measured) = &card.measured else { return Ok(()) };
     writeln!(to, "{measured}")?;
@@ -350,31 +333,25 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     writeln!(to)
 }
 
-/// Rows of a card, before and now.
+/// Rows of a card, before and now; the change is in percent, or a factor of two and more.
 pub fn rows_table<'a>(card: &Card, rows: impl Iterator<Item = &'a CardRow>) -> TextTable {
     TextTable::new(
         &[
-            ("", &|row: &&CardRow| row.heading()),
+            ("", &|CardRow { name, unit, .. }: &&CardRow| match *unit {
+                "" => name.clone(),
+                unit => format!("{name} [{unit}]"),
+            }),
             (card.before.as_deref().unwrap_or("before"), &|row| number(row.before)),
             (&card.version, &|row| number(row.now)),
-            ("change", &|row| change_of(row)),
+            ("change", &|row| {
+                or_dash(row.change.map(|change| match change >= 1.0 {
+                    true => format!("× {:.1}", change + 1.0),
+                    false => percent(change),
+                }))
+            }),
         ],
         rows,
     )
-}
-
-fn changes(
-    to: &mut dyn Write,
-    card: &Card,
-    difference: &SourceChange,
-    most: usize,
-) -> io::Result<()> {
-    difference.lines.iter().take(most).try_for_each(|line| writeln!(to, "{line}"))?;
-    if let more @ 1.. = difference.lines.len().saturating_sub(most) {
-        let before = card.before.as_deref().unwrap_or_default();
-        writeln!(to, "… {more} more lines: gpp explain {} --before {before}", card.version)?;
-    }
-    writeln!(to)
 }
 
 /// A number with four digits, or without decimals if it has none.
@@ -382,14 +359,6 @@ pub fn number(value: Option<f64>) -> String {
     or_dash(value.map(|value| match value.fract() == 0.0 {
         true => format!("{value:.0}"),
         false => digits(value),
-    }))
-}
-
-/// A row's change in percent, or as a factor of two and more.
-pub fn change_of(row: &CardRow) -> String {
-    or_dash(row.change.map(|change| match change >= 1.0 {
-        true => format!("× {:.1}", change + 1.0),
-        false => percent(change),
     }))
 }
 

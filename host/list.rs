@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use gpp_core::offdiag::gpu::{ALL, MatrixVersion};
 use gpp_cpu::pool::{CpuTeam, DefaultThreads, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
+use gpp_kernels::kernel::Entry;
 
 use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
 use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
@@ -38,21 +39,20 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Registers and occupancy of each kernel on a GPU.
 fn kernels(gpu: &dyn Device) -> Result<TextTable> {
     let mut rows = Vec::new();
     for listed in catalogue::for_gpus() {
         for kernel in listed.kernels {
             for entry in kernel.entries {
                 let (change, known) = (listed.version.change, gpu.kernel(kernel, entry)?);
-                rows.push((known, entry.energies, kernel.threads, change));
+                rows.push((known, entry, kernel.threads, change));
             }
         }
     }
     Ok(TextTable::new(
         &[
-            ("kernel", &|(known, ..): &(KernelInfo, u32, u32, _)| known.symbol.clone()),
-            ("energies", &|(_, energies, ..)| energies.to_string()),
+            ("kernel", &|(_, entry, ..): &(KernelInfo, &Entry, u32, _)| entry.symbol.to_string()),
+            ("energies", &|(_, entry, ..)| entry.energies.to_string()),
             ("threads", &|(_, _, threads, _)| threads.to_string()),
             ("registers", &|(known, ..)| or_dash(known.registers)),
             ("local [B]", &|(known, ..)| or_dash(known.local_bytes)),
@@ -96,10 +96,6 @@ pub fn ptx(args: &PtxArgs) -> anyhow::Result<bool> {
     }
     print(|to| write!(to, "{}", ptx.module_of(symbols.into_iter())))?;
     Ok(true)
-}
-
-fn poles(system: &System) -> &'static str {
-    if system.complex_modes { "complex" } else { "real" }
 }
 
 fn info_text(to: &mut dyn Write, device: &dyn Device) -> io::Result<()> {
@@ -197,7 +193,9 @@ fn list_text(to: &mut dyn Write) -> io::Result<()> {
             ("occupied", &|system: &&System| system.nvband.to_string()),
             ("G′", &|system: &&System| system.ngpown.to_string()),
             ("G", &|system: &&System| system.ncouls.to_string()),
-            ("poles", &|system: &&System| poles(system).into()),
+            ("poles", &|system: &&System| {
+                if system.complex_modes { "complex".into() } else { "real".into() }
+            }),
             ("MiB", &|system: &&System| {
                 format!("{:.1}", system.extents().bytes() as f64 / f64::from(1 << 20))
             }),

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpp_kernels::plan::Poles;
+use num_complex::Complex64;
 
 use crate::catalogue::{BackEnd, Version};
 use crate::devices::entry;
@@ -52,8 +53,9 @@ pub fn measure(
         let end = Instant::now();
         done((before + 1) as f64);
         let seconds = calculation.seconds;
-        deterministic &= last.as_ref().is_none_or(|last| same_bits(&last.sums, &calculation.sums));
-        deterministic &= last.as_ref().is_none_or(|last| last.derivative == calculation.derivative);
+        deterministic &= last.as_ref().is_none_or(|last| {
+            same_bits(&last.sums, &calculation.sums) && last.derivative == calculation.derivative
+        });
         last = Some(calculation);
         // The time in which a kernel is loaded is not part of the run.
         let elapsed = end - begin;
@@ -96,9 +98,10 @@ pub fn measure(
     }
     // The last batch may have fewer energies and another kernel.
     let kernel = version.first(problem.outline());
+    let symbol = kernel.map(|(launch, nw)| entry(launch, nw).symbol);
     let known = kernel.map(|(launch, nw)| device.kernel(launch, entry(launch, nw))).transpose()?;
     let known = known.unwrap_or_default();
-    let on_gpu = kernel.filter(|_| device.back_end() == BackEnd::Gpu);
+    let on_gpu = symbol.filter(|_| device.back_end() == BackEnd::Gpu);
     let counted = kernel.filter(|_| derivative.is_none());
     let flops = counted.and_then(|(launch, _)| {
         Some(flops_per_term(version.id(), launch.poles)? * problem.terms() as f64)
@@ -114,8 +117,8 @@ pub fn measure(
         flops,
         tflops: flops.map(|flops| flops / times.median / 1e12),
         times,
-        kernel_hash: on_gpu.and_then(|_| gpu::hash(&known.symbol)),
-        kernel: kernel.map(|_| known.symbol),
+        kernel_hash: on_gpu.and_then(gpu::hash),
+        kernel: symbol.map(String::from),
         registers: known.registers,
         local_bytes: known.local_bytes,
         warps_per_sm: known.warps_per_sm,
@@ -136,10 +139,8 @@ pub fn measure(
 
 /// Equal as bits, so that NaN equals itself.
 pub fn same_bits(a: &Sums, b: &Sums) -> bool {
-    let bits = |sums: &Sums| -> Vec<[u64; 2]> {
-        sums.named(1).map(|(_, z)| [z.re.to_bits(), z.im.to_bits()]).collect()
-    };
-    bits(a) == bits(b)
+    let bits = bytemuck::cast_slice::<Complex64, u64>;
+    bits(&a.asx) == bits(&b.asx) && bits(&a.ach) == bits(&b.ach)
 }
 
 /// How long a window of runs is: only a device with a gauge has a clock to wait for; `--warmup 0` skips it.

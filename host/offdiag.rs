@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use gpp_core::offdiag::gpu::{ALL, MatrixVersion, find};
-use gpp_core::offdiag::{
-    Elements, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix, Synthesised, workers,
-};
+use gpp_core::offdiag::{MatrixSums, MatrixTask, MatrixWorkers, Synthesised, workers};
 use npyz::WriterBuilder;
 use num_complex::Complex64;
 
@@ -58,9 +56,8 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let setup::ProblemInput::System(system, seed) = source.input else {
         unreachable!("a file is refused")
     };
-    let all = Synthesised::new(system, seed, bands.end);
     session.require_one_kind()?;
-    let elements = SomeBands { all, bands: bands.clone() };
+    let elements = Synthesised::new(system, seed, bands.clone());
     let task = MatrixTask {
         sigma_alone: args.sigma_alone,
         stop: &STOP,
@@ -96,21 +93,6 @@ fn named(text: &str) -> Result<Vec<&'static MatrixVersion>> {
     let ids = ALL.map(|version| version.id);
     let version = |id| find(id).ok_or_else(|| Error::unknown("version", id, ids));
     text.split(',').map(version).collect()
-}
-
-struct SomeBands<'a> {
-    all: Synthesised<'a>,
-    bands: Range<usize>,
-}
-
-impl Elements for SomeBands<'_> {
-    fn bands(&self) -> usize {
-        self.bands.len()
-    }
-
-    fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        self.all.column(self.bands.start + l, n, column);
-    }
 }
 
 /// The part of the time in which a GPU has to sum products for its state to say something about them.
@@ -188,7 +170,7 @@ impl<'a> MatrixRun<'a> {
         let (time_s, state, _) = timed(gauge, times, &mut |before| {
             let done = |part: f64| bar.set(before as f64 + part);
             let since = Instant::now();
-            let SummedMatrix { sums, seconds } = workers.sum(&done)?;
+            let (sums, seconds) = workers.sum(&done)?;
             let until = Instant::now();
             first_s.get_or_insert_with(|| begun.elapsed().as_secs_f64());
             if before >= times.warmup {
@@ -253,7 +235,6 @@ fn same_bits(one: &MatrixSums, other: &MatrixSums) -> bool {
 
 // What is printed and written.
 
-/// The traces of the matrices.
 fn matrices(sums: &MatrixSums, above: &[f64]) -> Vec<MatrixSummary> {
     let summary = |(iw, above_state_ev): (usize, &f64)| {
         let trace = |matrix: &[Complex64]| {

@@ -16,9 +16,8 @@ use signal_hook::iterator::Signals;
 
 use crate::error::{Error, MemoryPlace, Result, invalid};
 
-pub use gpp_core::os::memory;
 pub use gpp_core::os::output as input;
-pub use gpp_core::os::output::{check, folder, replace, target};
+pub use gpp_core::os::output::{check, replace};
 
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
@@ -50,18 +49,6 @@ fn unwrapped(error: io::Error) -> io::Error {
 
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     document(path, |to| writeln!(to, "{text}"))
-}
-
-/// Prints `text`, unless `quiet` or standard output is for the JSON, and writes the JSON, even if printing fails.
-pub fn show(
-    json: Option<&Path>,
-    quiet: bool,
-    document: impl FnOnce() -> String,
-    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
-    let printed = if quiet || json.is_some_and(is_stdout) { Ok(()) } else { print(text) };
-    json.map_or(Ok(()), |path| write_text(path, &document()))?;
-    printed
 }
 
 /// Fails if an output could not be written later, or would replace an input, by whatever path or link.

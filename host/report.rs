@@ -203,21 +203,17 @@ fn one(card: &Card, is_noise: bool) -> Markup {
             h3 { (heading) " " span .note { "No significant difference." } }
         } };
     }
+    // By 1 % or more.
+    let changed = |row: &&CardRow| row.change.is_none_or(|change| change.abs() >= 0.01);
     html! { article .card id=(id) {
         h3 { (heading) }
         @for text in &card.verdict { p .verdict { (text) } }
         @for text in &card.text { p { (prose(text)) } }
         details .more {
             summary { "Counters that changed" }
-            (counters(card))
+            (sheet(rows_table(card, card.rows.iter().filter(changed)), false))
         }
     } }
-}
-
-/// What changed by 1 % or more.
-fn counters(card: &Card) -> Markup {
-    let changed = |row: &&CardRow| row.change.is_none_or(|change| change.abs() >= 0.01);
-    sheet(rows_table(card, card.rows.iter().filter(changed)), false)
 }
 
 /// A comment's text: what is between backticks is code, what is between stars is stressed.

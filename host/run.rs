@@ -242,7 +242,6 @@ pub fn reported(results: &[Measurement], no_verify: bool) -> bool {
     failures.is_empty()
 }
 
-/// What of a run is chosen by flags.
 #[derive(Default)]
 pub struct RunPlan {
     pub versions: Vec<Version>,

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use crate::catalogue::{BackEnd, Version};
 use crate::cli::{DeviceArgs, ProblemArgs};
-use crate::devices::gpu::driver::is_there;
+use crate::devices::gpu::driver::missing;
 use crate::devices::{Choice, Device};
 use crate::error::{Error, Result};
 use crate::output::{Progress, note};
 use crate::problem::synthesis::{DEFAULT_SEED, Synthesis};
-use crate::problem::{self, EnergyGrid, Problem, Slabs, System, input_file};
+use crate::problem::{self, Even, Header, Problem, Slabs, System, input_file};
 use crate::ranks::Ranks;
 use crate::record::run::{Partition, WorkerPlace};
 use crate::session::{MemoryLimits, Session};
@@ -18,15 +18,13 @@ use crate::session::{MemoryLimits, Session};
 #[derive(Clone, Debug)]
 pub enum ProblemInput {
     System(&'static System, u64),
-    /// A file in the format of BerkeleyGW's mini-app.
     File(PathBuf),
 }
 
-/// A problem before it is synthesised or read.
 #[derive(Clone, Debug)]
 pub struct ProblemSource {
     pub input: ProblemInput,
-    pub energies: Option<EnergyGrid>,
+    pub energies: Option<Even>,
     /// Broadening and window in eV of the time-ordered formula, none for BerkeleyGW's.
     pub time_ordered: Option<[f64; 2]>,
 }
@@ -40,8 +38,7 @@ impl ProblemSource {
                 ProblemInput::System(system, args.seed.unwrap_or(DEFAULT_SEED))
             }
         };
-        let energies = args.energies.map(EnergyGrid::Even);
-        Ok(ProblemSource { input, energies, time_ordered: args.time_ordered()? })
+        Ok(ProblemSource { input, energies: args.energies, time_ordered: args.time_ordered()? })
     }
 
     /// The flags by which a run of this program has the same problem.
@@ -52,7 +49,7 @@ impl ProblemSource {
             }
             ProblemInput::File(path) => vec!["--input".into(), path.into()],
         };
-        if let Some(EnergyGrid::Even(even)) = &self.energies {
+        if let Some(even) = &self.energies {
             flags.extend(["--energies".into(), even.to_string().into()]);
         }
         if let Some([eta, window]) = self.time_ordered.map(|of| of.map(|ev| ev.to_string())) {
@@ -67,11 +64,13 @@ impl ProblemSource {
             ProblemInput::System(system, seed) => Box::new(Synthesis::new(system, *seed, progress)),
             ProblemInput::File(path) => Box::new(input_file::InputFile::open(path, progress)?),
         };
-        if let Some(grid) = &self.energies {
-            source.set_energies(grid);
+        if let Some(even) = self.energies {
+            let header = even.apply_to(source.header());
+            source.set_header(header);
         }
         if let Some([eta, window]) = self.time_ordered {
-            source.set_time_ordered(eta, window);
+            let header = source.header().clone();
+            source.set_header(Header { eta: Some(eta), window, ..header });
         }
         Ok(source)
     }
@@ -103,7 +102,7 @@ pub fn open<'r>(
     })?;
     match &session.no_gpu {
         // A driver that fails is reported even with --quiet.
-        Some(why) if ranks.is_root() && is_there() => {
+        Some(why) if ranks.is_root() && missing().is_none() => {
             note(format_args!("note: no GPU found: running on the CPU: {why}"));
         }
         Some(_) if ranks.is_root() => {

@@ -63,10 +63,14 @@ const LISTED: usize = 3;
 /// Where several workers are, a line each: of several processes the rank and its host, of GPUs the UUID.
 pub fn device_lines(workers: &[WorkerPlace]) -> Vec<String> {
     let is_alone = workers.iter().all(|place| place.rank == 0);
-    let line = |place: &WorkerPlace| {
-        let device = &place.device;
+    let line = |WorkerPlace { rank, host, device }: &WorkerPlace| {
         let uuid = device.uuid.iter().map(|uuid| format!(", {uuid}")).collect::<String>();
-        worker(place, is_alone, format!("{}: {}{uuid}", device.id, device.name))
+        let whose = match host {
+            _ if is_alone => String::new(),
+            Some(host) => format!("rank {rank} on {host}: "),
+            None => format!("rank {rank}: "),
+        };
+        format!("{whose}{}: {}{uuid}", device.id, device.name)
     };
     if workers.len() > 1 { workers.iter().map(line).collect() } else { Vec::new() }
 }
@@ -141,7 +145,6 @@ pub fn results_table(results: &[Measurement], all_on: Option<&str>) -> TextTable
     .filled()
 }
 
-/// The problem, the device, the results, and what they agree with.
 fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     let device = &run.head.device;
     let is_synthetic = run.head.provenance.seed.is_some();
@@ -175,7 +178,6 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     Ok(())
 }
 
-/// A run of `gpp sigma`.
 pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     results_text(to, sigma.run)?;
     sigma_table(sigma, true).print(to)?;
@@ -278,25 +280,6 @@ pub fn partition(partition: &Partition) -> String {
     )
 }
 
-/// A device, and whose it is if there are several ranks.
-fn worker(place: &WorkerPlace, is_alone: bool, device: String) -> String {
-    match &place.host {
-        _ if is_alone => device,
-        Some(host) => format!("rank {} on {host}: {device}", place.rank),
-        None => format!("rank {}: {device}", place.rank),
-    }
-}
-
-pub fn reference(source: Option<ReferenceSource>) -> &'static str {
-    match source {
-        Some(ReferenceSource::File) => "the reference values in the input file",
-        Some(ReferenceSource::Golden) => "the stored reference values of this system",
-        Some(ReferenceSource::Serial) => "the definition, evaluated now on the CPU",
-        Some(ReferenceSource::Device) => "the definition on the same device",
-        None => "nothing",
-    }
-}
-
 pub fn failure(result: &Measurement) -> Option<String> {
     let (version, verification) = (&result.version, &result.verification);
     match verification.outcome {
@@ -349,16 +332,20 @@ pub fn reservations(verification: &Verification) -> String {
 
 pub fn agreement(results: &[Measurement]) -> Vec<String> {
     let Some(first) = results.first().map(|result| &result.verification) else { return Vec::new() };
-    if first.reference.is_none() {
-        return vec!["The results were not verified.".into()];
-    }
+    let reference = match first.reference {
+        Some(ReferenceSource::File) => "the reference values in the input file",
+        Some(ReferenceSource::Golden) => "the stored reference values of this system",
+        Some(ReferenceSource::Serial) => "the definition, evaluated now on the CPU",
+        Some(ReferenceSource::Device) => "the definition on the same device",
+        None => return vec!["The results were not verified.".into()],
+    };
     let passed = results.iter().filter(|result| result.passed()).count();
     let mut line = match (passed, results.len()) {
         (1, 1) => "The result agrees".into(),
         (passed, all) if passed == all => format!("All {all} results agree"),
         (passed, all) => format!("{passed} of {all} results agree"),
     };
-    line += &format!(" with {}", reference(first.reference));
+    line += &format!(" with {reference}");
     if let Some(energies) = &first.energies {
         line += &format!(" at {} energies", energies.len());
     }

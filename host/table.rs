@@ -46,15 +46,14 @@ fn title(run: &RunRecord) -> String {
     format!("{system} on {}: {}", device.id, device.name)
 }
 
-/// The times of the versions of Σ as a matrix.
 pub fn bars_of_matrices(run: &Offdiag) -> Bars {
     let (device, system) = (&run.head.device, &run.system.name);
     let bar = |result: &OffdiagResult| Some((result.version.clone()?, 1e3 * result.time_s.median));
-    let title = format!("{} bands of {system} on {}: {}", run.count(), device.id, device.name);
+    let bands = run.bands[1] + 1 - run.bands[0];
+    let title = format!("{bands} bands of {system} on {}: {}", device.id, device.name);
     Bars { title, bars: run.results.iter().filter_map(bar).collect() }
 }
 
-/// A table for each series of the run.
 fn text(to: &mut dyn Write, run: &RunRecord, path: &Path) -> io::Result<()> {
     for (series, results) in by_series(&run.results) {
         let series = Some(series).filter(|series| *series != "paper");

@@ -6,7 +6,6 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, pr
 
 use crate::reference::Outcome;
 
-/// A table of texts, for the terminal and the page.
 pub struct TextTable {
     pub headings: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -72,7 +71,6 @@ pub fn rough(number: Option<f64>) -> String {
     or_dash(number.map(|number| format!("{number:.1e}")))
 }
 
-/// An outcome as all tables have it.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",

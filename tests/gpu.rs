@@ -27,7 +27,7 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // One at a time is enough for one GPU.
     arguments.test_threads = Some(1);
-    let missing = match Gpu::open(0) {
+    let missing = match Gpu::limited(0, None) {
         Ok(_) => None,
         Err(Error::NoGpu { why }) if std::env::var_os("GPP_REQUIRE_GPU").is_none() => Some(why),
         Err(error) => panic!("{error}"),
@@ -38,7 +38,7 @@ fn main() {
     let at_once = Trial::test("two problems at the same time", problems_at_once_on_gpu);
     let parted = Trial::test("slabs on several workers give the bits of the whole", slabs_on_gpu);
     let streams = Trial::test("slabs that stream give the bits of those in place", streams_on_gpu);
-    let own = || Ok(two_problems(&Gpu::open(0)?)?);
+    let own = || Ok(two_problems(&Gpu::limited(0, None)?)?);
     let apart = Trial::test("two problems of the same ranges are two", own);
     let per_band = Trial::test("CH and static CH of each band on the GPU", of_bands_on_gpu);
     let large = Trial::test("Σ as a matrix of the paper's system", matrices_of_si214);
@@ -52,7 +52,7 @@ fn main() {
 }
 
 fn of_bands_on_gpu() -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     compare(&gpu, BackEnd::Gpu)?;
     for (problem, _) in &*CASES {
         for at in [None, Some(problem.nw() - 1)] {
@@ -90,14 +90,14 @@ static CASES: LazyLock<Vec<(Problem, Reference)>> = LazyLock::new(|| {
 });
 
 fn on_gpu(version: &'static gpp::kernels::kernel::GpuVersion) -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     let check = |case| check(&gpu, Version::Gpu(version), case).err();
     let failures: Vec<String> = CASES.iter().filter_map(check).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
 fn slabs_on_gpu() -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     for kind in [Kind::Mixed, Kind::Real] {
         let two = made([131, 149, 170, 2], kind, 12);
         for problem in [&two, &at_energies(&two, 5)] {
@@ -118,7 +118,7 @@ fn streams_on_gpu() -> Result<(), Failed> {
 fn streams(problem: &Problem) -> Result<(), Failed> {
     const IGP: usize = 64;
     let slab = Extents { ngpown: IGP, ..problem.extents() };
-    let all = Gpu::open(0)?;
+    let all = Gpu::limited(0, None)?;
     let short = Gpu::limited(0, Some(device_bytes(slab, 3)))?;
     let engine = |gpu| -> gpp::error::Result<Engine<'_>> {
         Engine::new(problem, IGP, vec![Device::worker(gpu, problem)?])
@@ -151,7 +151,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
 }
 
 fn problems_at_once_on_gpu() -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     let problems = [3, 4].map(|seed| made([131, 53, 170, 2], Kind::Real, seed));
     let best = best(BackEnd::Gpu).gpu().unwrap();
     let alone = |problem: &Problem| Ok(Engine::whole(&gpu, problem)?.run(Version::Gpu(best))?.sums);
@@ -194,10 +194,10 @@ fn check(gpu: &Gpu, version: Version, case: &(Problem, Reference)) -> Result<(),
 }
 
 fn matrices_of_si214() -> Result<(), Failed> {
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     let (system, seed) = (System::find("si214").unwrap(), synthesis::DEFAULT_SEED);
     let problem = synthesis::Synthesis::new(system, seed, QUIET).load()?;
-    let elements = Synthesised::new(system, seed, 128);
+    let elements = Synthesised::new(system, seed, 0..128);
     let task = MatrixTask::new(&problem, &elements);
     let sample = SampledElements::few(&task);
     let expected = evaluate(&task, &sample, QUIET);

@@ -99,7 +99,6 @@ impl Sample {
     }
 }
 
-/// The work of one worker in a calculation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStats {
     pub slabs: usize,
@@ -120,7 +119,6 @@ impl<'a> Engine<'a> {
         Self::new(problem, problem.header().ngpown, vec![device.worker(problem)?])
     }
 
-    /// A problem in slabs of `igp` columns on `workers`.
     pub fn new(
         problem: &'a Problem,
         igp: usize,
@@ -146,7 +144,6 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// Cuts the problem into slabs of `igp` columns.
     fn cut(&mut self, igp: usize) -> Result<()> {
         self.slabs = Slabs::new(self.problem(), igp);
         let (count, workers) = (self.slabs.count(), self.workers.len());
@@ -165,7 +162,6 @@ impl<'a> Engine<'a> {
         self.slabs.problem()
     }
 
-    /// The problem in the run's slabs.
     pub fn slabs(&self) -> Slabs<'a> {
         self.slabs
     }
@@ -235,7 +231,7 @@ impl<'a> Engine<'a> {
         let shares = if sorts { &self.shares[..] } else { &[] };
         let share = self.ranks.share(count.max(shares.len()));
         if batches.count() == 1 && self.batch.as_ref().map(Batch::id) != Some(batches.id(0)) {
-            self.batch = Some(batches.first());
+            self.batch = Some(batches.get(0));
         }
         let batch = self.batch.as_ref().filter(|_| batches.count() == 1);
         self.ranks.barrier();
@@ -315,7 +311,6 @@ impl SlabRun<'_> {
         groups.filter(is_one).map(move |(group, first)| (group, first..end.min(first + step)))
     }
 
-    /// The igp of an item.
     fn igp(&self, item: usize) -> Range<usize> {
         let slab = if self.shares.is_empty() { item } else { 0 };
         self.slabs.range(slab).expect("the queue is of these slabs")
@@ -353,9 +348,7 @@ impl<'r> SlabPipeline<'r> {
         let (in_flight, begun, unfinished, stats) = Default::default();
         SlabPipeline { run, worker, order, in_flight, begun, unfinished, stats }
     }
-}
 
-impl SlabPipeline<'_> {
     fn finished(&mut self) -> Result<SlabSums> {
         self.unfinished -= 1;
         self.worker.finish()

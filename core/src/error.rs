@@ -45,7 +45,7 @@ pub enum Error {
     },
 
     /// Too little memory.
-    #[error("not enough {place} memory for {what}: {}{}", needs(*needed), available(*free, limit.as_deref()))]
+    #[error("not enough {place} memory for {what}: {}", lacking(*needed, *free, limit.as_deref()))]
     Memory {
         /// Where.
         place: MemoryPlace,
@@ -130,12 +130,9 @@ pub enum MemoryPlace {
     Device,
 }
 
-fn needs(bytes: u64) -> String {
-    if bytes > 0 { format!("{} needed, ", shown(bytes)) } else { String::new() }
-}
-
-fn available(free: Option<u64>, limit: Option<&str>) -> String {
-    let free = free.map_or("an unknown amount".into(), shown);
+fn lacking(needed: u64, free: Option<u64>, limit: Option<&str>) -> String {
+    let needs = if needed > 0 { format!("{} needed, ", shown(needed)) } else { String::new() };
+    let free = needs + &free.map_or("an unknown amount".into(), shown);
     limit.map_or_else(|| format!("{free} free"), |limit| format!("{free} available; {limit}"))
 }
 
@@ -286,13 +283,8 @@ pub enum Fault {
     Pole { index: Vec<usize>, found: Complex64, energy: EnergyAt, most: Option<f64> },
 }
 
-/// An element of `wx` with the number of its energy, from 0, and its band.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "their names say it")]
-pub struct EnergyAt {
-    pub index: [usize; 2],
-    pub w: f64,
-}
+/// The number of an energy, from 0, and its band, with its element of `wx`.
+pub type EnergyAt = ([usize; 2], f64);
 
 impl Fault {
     /// A real number.
@@ -315,8 +307,8 @@ impl Fault {
             let index = index.iter().map(|index| (index + base).to_string());
             index.collect::<Vec<_>>().join(",")
         };
-        let energy = |EnergyAt { index, w }: &EnergyAt| {
-            format!("{} is {w:e} eV at ({})", Quantity::Wx.array(is_caller), place(index))
+        let energy = |(index, w): EnergyAt| {
+            format!("{} is {w:e} eV at ({})", Quantity::Wx.array(is_caller), place(&index))
         };
         let what = match self {
             Fault::Length { needed, found } => {
@@ -351,7 +343,7 @@ impl Fault {
                 let found = match index[..] {
                     [] => format!("{name} is {found:?}"),
                     [at] => format!("{name}({}) is {found:?}", place(&[at])),
-                    _ => energy(&EnergyAt { index: [index[0], index[1]], w: *found }),
+                    _ => energy(([index[0], index[1]], *found)),
                 };
                 format!("{found}; {needs}")
             }
@@ -363,7 +355,7 @@ impl Fault {
                 format!(
                     "{array} is {found:e} eV at ({}), and {}; {needs}",
                     place(index),
-                    energy(at)
+                    energy(*at)
                 )
             }
         };

@@ -71,7 +71,6 @@ pub trait Ranks: Sync {
     }
 }
 
-/// One process without MPI.
 pub struct Alone;
 
 impl Ranks for Alone {

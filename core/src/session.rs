@@ -132,7 +132,6 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Workers of all ranks.
     pub fn workers(&self) -> usize {
         self.devices().len() * self.ranks.size()
     }
@@ -323,7 +322,6 @@ impl<'r> Session<'r> {
         self.host_memory(bytes_in_memory(problem)).require(problem.name(), needed)
     }
 
-    /// The threads of the CPU.
     pub fn pool(&self) -> Result<Arc<Pool>> {
         self.team.pool(DefaultThreads::All).map_err(Error::threads)
     }

@@ -111,7 +111,6 @@ impl Measured {
         Ok(Some(Measured { from, run, profiles, ceilings: ceilings.transpose()? }))
     }
 
-    /// The records of a folder, with its run if there is one.
     pub fn in_folder(folder: &Path) -> Result<Measured> {
         let profiles = load(folder)?;
         let ceilings = Some(record::read(&folder.join(CEILINGS))?);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::devices::gpu::{Gpu, Peaks};
 use crate::devices::{Device as _, DeviceInfo, gpu};
 use crate::error::{Result, invalid};
-use crate::output::{input, write_text};
+use crate::output::input;
 use crate::problem::Origin;
 
 /// The layout of records, which changes when a reader of an earlier one would misread them.
@@ -89,10 +89,6 @@ pub fn text<R: JsonRecord>(record: &R) -> String {
 /// The JSON of what this program never reads again.
 pub fn plain(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("plain values under names")
-}
-
-pub fn write(path: &Path, record: &impl JsonRecord) -> Result<()> {
-    write_text(path, &text(record))
 }
 
 /// The program's commit, if the build knew it; it ends in `-dirty` if files had changed.
@@ -235,14 +231,6 @@ impl Profile {
         self.dfma / (self.dadd + self.dmul + self.dfma)
     }
 
-    pub fn seconds(&self) -> f64 {
-        self.time_s.unwrap_or(self.duration_s)
-    }
-
-    pub fn rate(&self) -> f64 {
-        self.flops() / self.seconds()
-    }
-
     pub fn main_stall(&self) -> Option<(&str, f64)> {
         let stalls = self.stalls.iter().map(|(reason, share)| (reason.as_str(), *share));
         let waits = stalls.filter(|(reason, _)| !ELIGIBLE.contains(reason));
@@ -256,7 +244,6 @@ pub const ELIGIBLE: [&str; 2] = ["selected", "not_selected"];
 /// A GPU during the timed runs of a version, as NVML reported it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockAndPower {
-    /// Number of samples.
     pub samples: usize,
     pub sm_mhz: Option<Span>,
     pub memory_mhz: Option<Span>,
@@ -374,7 +361,7 @@ pub fn point(profile: &Profile, level: MemoryLevel) -> Option<Point> {
         version: profile.version.clone(),
         level,
         intensity: profile.flops() / bytes,
-        flops_per_s: profile.rate(),
+        flops_per_s: profile.flops() / profile.time_s.unwrap_or(profile.duration_s),
     })
 }
 

@@ -141,7 +141,6 @@ impl Measurement {
     }
 }
 
-/// The derivative of Σ with respect to ω at each energy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DerivativeResult {
     /// In the unit of `vcoul` per eV; NaN is null.
@@ -151,7 +150,6 @@ pub struct DerivativeResult {
     pub max_rel_error: Option<f64>,
 }
 
-/// The dimensions of a problem: a built-in system or a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {
     pub name: String,
@@ -309,7 +307,6 @@ pub struct WorkerPlace {
     pub device: DeviceInfo,
 }
 
-/// What the workers did in the last calculation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadBalance {
     /// In the order of [`Partition::workers`].
@@ -386,7 +383,6 @@ pub struct Offdiag {
     /// Whether `trace_ch` is that of Σ, and `trace_sx` zero.
     #[serde(default)]
     pub sigma_alone: bool,
-    /// Traces of the matrices, energy by energy.
     pub matrices: Vec<MatrixSummary>,
 }
 
@@ -396,12 +392,9 @@ impl JsonRecord for Offdiag {
 }
 
 impl Offdiag {
-    pub fn count(&self) -> usize {
-        self.bands[1] + 1 - self.bands[0]
-    }
-
     pub fn passed(&self) -> bool {
-        self.results.iter().all(OffdiagResult::is_right)
+        let is_right = |of| matches!(of, Outcome::Passed | Outcome::NotVerified);
+        self.results.iter().map(OffdiagResult::outcome).all(is_right)
     }
 }
 
@@ -431,10 +424,6 @@ impl OffdiagResult {
         }
     }
 
-    pub fn is_right(&self) -> bool {
-        matches!(self.outcome(), Outcome::Passed | Outcome::NotVerified)
-    }
-
     /// Joules of a calculation, by the mean power of the first GPU.
     pub fn joules(&self) -> Option<f64> {
         Some(self.clock_and_power.as_ref()?.watts()? * self.time_s.median)
@@ -443,7 +432,6 @@ impl OffdiagResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixSummary {
-    /// The energy in eV above the state's.
     pub above_state_ev: f64,
     /// Σ of `SX_ll`: real and imaginary part.
     pub trace_sx: [f64; 2],

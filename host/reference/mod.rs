@@ -378,7 +378,6 @@ pub fn derivatives<'a>(
     if terms.count() > MAX_SERIAL_TERMS { Ok(None) } else { evaluate(terms, progress).map(Some) }
 }
 
-/// Compares derivatives of Σ with the definition's, relative to their Σ|terms|.
 pub fn verify_derivative(
     problem: &Problem,
     found: &[Complex64],

@@ -14,7 +14,7 @@ use gpp_core::problem::synthesis::Synthesis;
 use gpp_core::problem::{Problem, Source, Sums, System, input_file};
 use gpp_core::progress::Bars;
 use gpp_core::{Calculator, Complex64, Result};
-use numpy::{Element, PyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -131,22 +131,18 @@ fn arguments<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyD
     let rows: Vec<i64> = header.rows().map(|row| row.map_or(-1, |ig| ig as i64)).collect();
 
     let arguments = PyDict::new(py);
-    arguments.set_item("wtilde", vector(py, problem.wtilde()))?;
-    arguments.set_item("eps", vector(py, problem.eps()))?;
-    arguments.set_item("vcoul", vector(py, &header.vcoul[..ncouls]))?;
-    arguments.set_item("igp_to_ig", vector(py, &rows))?;
-    arguments.set_item("aqsn", vector(py, problem.aqsn()))?;
+    arguments.set_item("wtilde", PyArray1::from_slice(py, problem.wtilde()))?;
+    arguments.set_item("eps", PyArray1::from_slice(py, problem.eps()))?;
+    arguments.set_item("vcoul", PyArray1::from_slice(py, &header.vcoul[..ncouls]))?;
+    arguments.set_item("igp_to_ig", PyArray1::from_slice(py, &rows))?;
+    arguments.set_item("aqsn", PyArray1::from_slice(py, problem.aqsn()))?;
     arguments.set_item("aqsm", PyArray1::from_vec(py, aqsm))?;
-    arguments.set_item("e", vector(py, &e))?;
-    arguments.set_item("occ", vector(py, problem.occ()))?;
-    arguments.set_item("omega", vector(py, &omega))?;
+    arguments.set_item("e", PyArray1::from_slice(py, &e))?;
+    arguments.set_item("occ", PyArray1::from_slice(py, problem.occ()))?;
+    arguments.set_item("omega", PyArray1::from_slice(py, &omega))?;
     arguments.set_item("gamma", header.sig_gamma)?;
     arguments.set_item("sexcut", header.sexcut)?;
     Ok(arguments)
-}
-
-fn vector<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> Bound<'py, PyArray1<T>> {
-    PyArray1::from_slice(py, numbers)
 }
 
 include!("../../build/hypot.rs");

@@ -3,9 +3,11 @@
 use gpp::catalogue::{self, BackEnd};
 use gpp::problem::input_file::aqsmtemp_column;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Problem, Source, System};
+use gpp::problem::{Problem, Source, System};
 use gpp_core::{Bands, Calculator, Formula, Found, FoundMatrix, MatrixBands, MatrixRef, Screening};
 use num_complex::Complex64;
+
+use super::EnergyGrid;
 
 pub struct Own {
     pub aqsmtemp: Vec<Complex64>,
@@ -27,7 +29,7 @@ impl Own {
 
     /// The bands, with the rows of `aqsm` that columns have.
     pub fn bands<'a>(&'a self, problem: &'a Problem) -> Bands<'a> {
-        let aqsm = MatrixRef::Host(problem.aqsm_local());
+        let aqsm = MatrixRef::Host(problem.slab().aqsm_local().whole().unwrap());
         Bands { aqsm, aqsm_local: true, ..self.whole(problem) }
     }
 
@@ -50,7 +52,10 @@ pub fn formula(problem: &Problem) -> Formula {
 }
 
 pub fn synthesised(name: &str, grid: EnergyGrid) -> Problem {
-    Synthesis::new(System::find(name).unwrap(), 214, super::QUIET).at(&grid).load().unwrap()
+    let mut source = Synthesis::new(System::find(name).unwrap(), 214, super::QUIET);
+    let header = grid.apply_to(source.header());
+    source.set_header(header);
+    source.load().unwrap()
 }
 
 /// Arrays of any size, made without a thread and without a problem. Real poles, some at an energy.

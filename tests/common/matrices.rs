@@ -6,15 +6,16 @@ use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
 use gpp_core::offdiag::gpu::{ImageAddresses, Launches, MatrixVersion, batches};
 use gpp_core::offdiag::images::{self, ImageShape};
-use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorkers, SummedMatrix};
+use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorkers};
 use num_complex::Complex64;
 
 use super::{Random, remade};
 
-pub fn on_cpu(task: &MatrixTask) -> gpp::error::Result<SummedMatrix> {
+pub fn on_cpu(task: &MatrixTask) -> gpp::error::Result<MatrixSums> {
     let device = CpuDevice::new();
     let worker = MatrixOnCpu::new(&device, *task)?;
-    MatrixWorkers::new(*task, vec![Box::new(worker)], &gpp_core::ranks::Alone).sum(&|_| ())
+    let mut workers = MatrixWorkers::new(*task, vec![Box::new(worker)], &gpp_core::ranks::Alone);
+    Ok(workers.sum(&|_| ())?.0)
 }
 
 /// The problem whose sums are one element of the matrix: `aqsn` is A of band l, `aqsm` that of band m.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::output::Progress;
-use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Slab};
+use gpp::problem::{Even, Header, Matrices, Origin, Problem, Slab};
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -207,6 +207,32 @@ pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)
     let (mut header, mut matrices) = (problem.header().clone(), matrices(problem));
     change(&mut header, &mut matrices);
     Problem::new(problem.name(), problem.origin().clone(), header, matrices).unwrap()
+}
+
+/// The energies of a problem instead of its own.
+#[derive(Clone, Debug)]
+pub enum EnergyGrid {
+    Even(Even),
+    /// A number of energies with the problem's own spacing, from its first one on.
+    Count(usize),
+    /// In eV above `e_lk`.
+    Listed(Vec<f64>),
+}
+
+impl EnergyGrid {
+    pub fn apply_to(&self, header: &Header) -> Header {
+        let header = Header { energies: None, ..header.clone() };
+        match self {
+            EnergyGrid::Even(even) => even.apply_to(&header),
+            EnergyGrid::Count(count) => {
+                Header { nend: (header.nstart + count).saturating_sub(1), ..header }
+            }
+            EnergyGrid::Listed(energies) => {
+                let energies = energies.clone();
+                Header { nstart: 1, nend: energies.len(), energies: Some(energies), ..header }
+            }
+        }
+    }
 }
 
 pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {

@@ -46,7 +46,7 @@ pub fn matrix(gpu: &Gpu, task: &MatrixTask, version: &'static MatrixVersion) -> 
     let version = version_for(gpu, Some(version), task.bands())?;
     let worker: Box<dyn MatrixWorker> = Box::new(MatrixOnGpu::new(gpu, *task, version)?);
     let workers = vec![worker];
-    Ok(MatrixWorkers::new(*task, workers, &gpp_core::ranks::Alone).sum(&|_| ())?.sums)
+    Ok(MatrixWorkers::new(*task, workers, &gpp_core::ranks::Alone).sum(&|_| ())?.0)
 }
 
 /// Most bytes that a device needs for the arrays of the bands and of `slabs` slabs in one layout, with sums and pairs.
@@ -143,7 +143,7 @@ pub fn by_formula(problem: &Problem, at: Option<usize>) -> Vec<(Complex64, [f64;
     let of_band = |(n, aqsn): (usize, &[Complex64])| {
         let (mut sum, mut sizes) = (Complex64::ZERO, [0.0; 2]);
         for igp in 0..header.ngpown {
-            let aqsm = problem.aqsm_local()[n * header.ngpown + igp];
+            let aqsm = problem.slab().aqsm_local().whole().unwrap()[n * header.ngpown + igp];
             let factor = aqsm.conj() * problem.vcoul_loc()[igp] * 0.5;
             for (ig, aqsn) in aqsn.iter().enumerate() {
                 let pair = igp * ncouls + ig;
@@ -218,7 +218,7 @@ pub fn two_problems(device: &dyn Device) -> Result<()> {
         };
         let mut both = device.worker(&first)?;
         for kernel in versions().filter(of_device) {
-            let batch = &kernel.batches(&first).first();
+            let batch = &kernel.batches(&first).get(0);
             let mut own = device.worker(&second)?;
             let of = |worker: &mut dyn Worker, problem: &Problem| {
                 worker.begin(problem.slab(), batch, kernel, Control::none())?;

@@ -108,7 +108,7 @@ pub fn single_run() -> Outcome {
     let set = |name: &str, to: &str| unsafe { env::set_var(name, to) };
     set("FAKE_LAUNCH", &(nothing as Launch as usize).to_string());
     set("FAKE_SLOW", "1");
-    let gpu = Gpu::open(0)?;
+    let gpu = Gpu::limited(0, None)?;
     let seconds = |repetition: Repetition| {
         let mut engine = Engine::whole(&gpu, &problem)?;
         let done = |_: f64| ();
@@ -149,7 +149,7 @@ pub fn every_version() -> Outcome {
             }
         }
     }
-    Ok(two_problems(&Gpu::open(0)?)?)
+    Ok(two_problems(&Gpu::limited(0, None)?)?)
 }
 
 /// Samples of single precision, of slabs that stay and of others: as emulated on the host, where nothing stays.

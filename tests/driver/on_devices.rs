@@ -79,13 +79,13 @@ fn copies() -> Outcome {
     check(downloaded(&buffer, 10, &stream)? == values[..10], "the first")?;
     buffer.upload(&[-1.0], &stream)?;
     check(downloaded(&buffer, 2, &stream)? == [-1.0, 1.0], "one changed")?;
-    buffer.poison(1000, &stream)?;
+    buffer.fill(0xff, 1000, &stream)?;
     check(downloaded(&buffer, 1000, &stream)?.iter().all(|value| value.is_nan()), "poisoned")?;
-    buffer.clear(&stream)?;
+    buffer.fill(0, buffer.len(), &stream)?;
     check(downloaded(&buffer, 1000, &stream)?.iter().all(|&value| value == 0.0), "cleared")?;
 
     let empty = context.upload::<f64>("nothing", &[], &stream)?;
-    empty.poison(0, &stream)?;
+    empty.fill(0xff, 0, &stream)?;
     check(!empty.pointer().is_null() && downloaded(&empty, 0, &stream)?.is_empty(), "empty")
 }
 

@@ -4,13 +4,13 @@ use std::ffi::{CStr, c_int, c_void};
 
 use gpp::devices::gpu::driver::{Buffer, Context};
 use gpp::measure::same_bits;
-use gpp::problem::EnergyGrid;
 use gpp_core::on_gpu::DeviceMatrix;
 use gpp_core::{Bands, Calculator, Formula, MatrixRef, Precision, Screening, State};
 use libc::{RTLD_NOW, dlopen, dlsym};
 use num_complex::Complex64;
 
 use super::Outcome;
+use crate::common::EnergyGrid;
 use crate::common::arrays::{Own, formula, screening, synthesised};
 
 /// A caller's matrix on the first device.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
-use gpp::problem::{EnergyGrid, Sums};
+use gpp::problem::Sums;
 use gpp_core::offdiag::MatrixTask;
 use gpp_core::{
     Bands, Calculator, Error, Found, MatrixBands, MatrixRef, Precision, Screening, State,
@@ -12,8 +12,8 @@ use gpp_core::{
 use num_complex::{Complex32, Complex64};
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
-use crate::common::assert_fails;
 use crate::common::matrices::{Given, on_cpu};
+use crate::common::{EnergyGrid, assert_fails};
 
 #[test]
 fn sums_have_the_bits_of_the_command_line_for_every_version() {
@@ -260,7 +260,7 @@ fn places_are_those_of_the_arrays_given() {
     let (ncouls, ngpown) = (right.vcoul.len(), right.inv_igp_index.len());
     let row = right.indinv[right.inv_igp_index[2] as usize - 1] as usize - 1;
     let aqsm = with_hole(&own.aqsmtemp, 4 * ncouls + row);
-    let aqsm_local = with_hole(problem.aqsm_local(), 4 * ngpown + 2);
+    let aqsm_local = with_hole(problem.slab().aqsm_local().whole().unwrap(), 4 * ngpown + 2);
     let aqsn = with_hole(problem.aqsn(), 3 * ncouls + 5);
     let wtilde = with_hole(problem.wtilde(), 2 * ncouls + 6);
     let [aqsm, aqsm_local, aqsn, wtilde] =
@@ -362,7 +362,7 @@ fn matrices_have_the_bits_of_the_command_line() {
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let elements = Given::of(&problem, 5, 1);
         let task = MatrixTask { sigma_alone, ..MatrixTask::new(&problem, &elements) };
-        let expected = on_cpu(&task).unwrap().sums;
+        let expected = on_cpu(&task).unwrap();
         assert_eq!(expected.sx.iter().any(|sx| sx.norm() > 0.0), !sigma_alone);
         let calculator = Calculator::open("cpu").unwrap().with_sigma_alone(sigma_alone);
         let mut placed = calculator.place(&given).unwrap();

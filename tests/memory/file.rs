@@ -4,11 +4,11 @@ use std::fs;
 
 use gpp::problem::input_file::{read, write, write_with_subrecords};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Header, Problem, Source, Sums, System};
+use gpp::problem::{Header, Problem, Source, Sums, System};
 use proptest::prelude::*;
 
 use crate::common::{
-    FIXTURES, Kind, QUIET, alone, assert_fails, at, fixture, fixture_path, made, place,
+    EnergyGrid, FIXTURES, Kind, QUIET, alone, assert_fails, at, fixture, fixture_path, made, place,
 };
 
 /// The same but for which masked columns the one was made or read without: none of these is written.

@@ -4,7 +4,7 @@ use gpp::catalogue::{self, Version};
 use gpp::devices::cpu::CpuDevice;
 use gpp::engine::Engine;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Source, System};
+use gpp::problem::{Source, System};
 use gpp::ranks::Alone;
 use gpp::session::{MemoryLimits, SMALL, Session};
 use gpp_core::offdiag::MatrixTask;
@@ -13,7 +13,7 @@ use gpp_cpu::pool::DefaultThreads;
 
 use crate::common::arrays::synthesised;
 use crate::common::matrices::{Given, on_cpu};
-use crate::common::{Kind, QUIET, alone, at_energies, made};
+use crate::common::{EnergyGrid, Kind, QUIET, alone, at_energies, made};
 use crate::{peak, system, version};
 
 fn opened(limits: MemoryLimits) -> Session<'static> {
@@ -69,7 +69,9 @@ fn runs_stay_within_what_they_are_given() {
         let room = mib << 20;
         let (session, versions) = (within(room), [version(id)]);
         let ((), taken) = peak(|| {
-            let source = Box::new(Synthesis::new(&system, 5, QUIET).at(&EnergyGrid::Count(5)));
+            let mut source = Box::new(Synthesis::new(&system, 5, QUIET));
+            let header = EnergyGrid::Count(5).apply_to(source.header());
+            source.set_header(header);
             let problem = session.load(source).unwrap();
             let igp = session.slab_size(&problem, &versions, false).unwrap();
             assert_eq!((problem.is_whole(), igp == 384), (is_whole, is_one), "{id} {mib}: {igp}");

@@ -5,7 +5,7 @@ use gpp::devices::cpu::CpuDevice;
 use gpp::reference::{Outcome, derivatives, verify_derivative};
 
 use crate::common::arrays::synthesised;
-use crate::common::{QUIET, assert_fails, assorted, fixture, hard};
+use crate::common::{EnergyGrid, QUIET, assert_fails, assorted, fixture, hard};
 
 /// Poles of any kind, bands of any occupation, bounds, cutoffs and windows; by both, whose derivatives differ in order alone.
 #[test]
@@ -35,7 +35,7 @@ fn the_definition_has_the_slope_of_sigma() {
     let (h, each) = (1e-5, [-0.7, 1.3]);
     let around: Vec<f64> = each.iter().flat_map(|omega| [omega - h, *omega, omega + h]).collect();
     for name in ["tiny", "tiny-complex"] {
-        let problem = synthesised(name, gpp::problem::EnergyGrid::Listed(around.clone()));
+        let problem = synthesised(name, EnergyGrid::Listed(around.clone()));
         let rates = derivatives(&problem, QUIET).unwrap().unwrap().sums.alone().ach;
         let sums = crate::precise::precisely(&problem);
         let (sigma, sizes) = (sums.sums.alone().ach, sums.scale.alone().magnitudes);

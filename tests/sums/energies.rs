@@ -5,13 +5,11 @@ use gpp::kernels::plan::Poles;
 use gpp::kernels::sigma::real::far_field;
 use gpp::kernels::sigma::{FarField, Interval as Part};
 use gpp::problem::synthesis::{self, Synthesis};
-use gpp::problem::{
-    EnergyGrid, Evaluator, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System,
-};
+use gpp::problem::{Evaluator, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System};
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::{record, reference};
 
-use crate::common::{self, Kind, QUIET, json, made, repository};
+use crate::common::{self, EnergyGrid, Kind, QUIET, json, made, repository};
 use crate::{check, failures_of, referenced, sums};
 
 fn at(kind: Kind, grid: EnergyGrid) -> Problem {
@@ -174,7 +172,10 @@ fn cells_do_not_hang_on_the_number_of_energies() {
         let synthesis = || Synthesis::new(system, 214, QUIET);
         let found = counts.iter().map(|&count| {
             let grid = EnergyGrid::Even(Even::new(-10.0, 10.0, count).unwrap());
-            let (part, parts) = one_by_one(&synthesis().at(&grid).load().unwrap(), alone);
+            let mut source = synthesis();
+            let header = grid.apply_to(source.header());
+            source.set_header(header);
+            let (part, parts) = one_by_one(&source.load().unwrap(), alone);
             assert!(part <= most, "{name} at {count}: {part} one by one");
             parts as f64
         });

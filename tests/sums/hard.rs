@@ -2,13 +2,13 @@
 
 use gpp::catalogue::{self, Version};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Slabs, Source as _, Sums, System, input_file};
+use gpp::problem::{Slabs, Source as _, Sums, System, input_file};
 use gpp::reference::{self, Reference, ReferenceSource, Terms, evaluate};
 use gpp::reference::{Outcome, RelativeTo, verify};
 use num_complex::Complex64;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{Kind, QUIET, REFUSED, fixture, fixture_path, hard, made, remade};
+use crate::common::{EnergyGrid, Kind, QUIET, REFUSED, fixture, fixture_path, hard, made, remade};
 use crate::{assert_passes, check, failures_of, referenced};
 
 #[test]
@@ -208,7 +208,9 @@ fn sizes_of_some_terms_are_less_than_those_of_all() {
 fn of_many_energies_some_are_evaluated() {
     let energies = |system: &str, count: usize| {
         let system = System::find(system).unwrap();
-        let made = Synthesis::new(system, 214, QUIET).at(&EnergyGrid::Count(count));
+        let mut made = Synthesis::new(system, 214, QUIET);
+        let header = EnergyGrid::Count(count).apply_to(made.header());
+        made.set_header(header);
         reference::evaluated(&made.load().unwrap()).map(|terms| terms.energies().to_vec())
     };
     assert_eq!(energies("tiny", 501), Some((0..501).collect()));

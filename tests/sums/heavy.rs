@@ -47,7 +47,7 @@ fn problems() -> impl Iterator<Item = Problem> {
 #[test]
 fn weights_are_upper_bounds() {
     for problem in problems() {
-        let (slab, batch) = (problem.slab(), problem.batches(3).first());
+        let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
         let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
         let fallback = problem.fallback(slab, &batch, takes);
         let weights = Weights::new(problem.bands(), slab, &batch, &fallback);
@@ -132,7 +132,7 @@ fn few_pairs_need_double_without_gamma() {
                 header.sig_gamma = gamma;
                 header.e_lk += far;
             });
-            let (slab, batch) = (problem.slab(), problem.batches(3).first());
+            let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
             let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
             let found = batch.plan.fallback_in_single(slab, takes, true);
             let with = found.with_heavy(problem.bands(), slab, &batch, 1.0, LOST);
@@ -208,7 +208,7 @@ fn a_wrong_sample_is_incorrect() {
 #[test]
 fn heavy_pairs_are_few_and_lower_the_bound() {
     let problem = adversarial().nth(1).unwrap();
-    let (slab, batch) = (problem.slab(), problem.batches(3).first());
+    let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
     let fallback = || problem.fallback(slab, &batch, Poles::Real);
     let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance, LOST);
     // All that FP32 may lose is LOST of the weights.

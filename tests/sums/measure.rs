@@ -26,8 +26,8 @@ impl Device for Named {
         &self.0
     }
 
-    fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
-        Ok(KernelInfo { symbol: entry.symbol.into(), registers: Some(77), ..KernelInfo::default() })
+    fn kernel(&self, _: &Kernel, _: &Entry) -> Result<KernelInfo> {
+        Ok(KernelInfo { registers: Some(77), ..KernelInfo::default() })
     }
 
     fn worker<'a>(&'a self, _: &'a Problem) -> Result<Box<dyn Worker + 'a>> {

@@ -2,7 +2,7 @@
 
 use gpp::problem::Source;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{EnergyGrid, Header, Matrices, Origin, Problem, Sums, System, synthesis};
+use gpp::problem::{Even, Header, Matrices, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::{self, Golden, GoldenEnergies, Outcome, Reference, ReferenceSource, Terms};
 use gpp::reference::{evaluate, verify};
 use num_complex::Complex64;
@@ -99,7 +99,10 @@ fn golden_sums_are_made() {
     let energies = std::env::var("ENERGIES").ok().map(|text| text.parse().unwrap());
     let made = |name: &str| {
         let mut source = Synthesis::new(System::find(name).unwrap(), 214, QUIET);
-        energies.iter().for_each(|even| source.set_energies(&EnergyGrid::Even(*even)));
+        if let Some(even) = energies {
+            let header = Even::apply_to(even, source.header());
+            source.set_header(header);
+        }
         let problem = source.load().unwrap();
         let at = energies.map(|_| GoldenEnergies::from_header(problem.header()));
         Golden { system: name.into(), seed: 214, at, sums: golden_sums(&problem) }

@@ -2,13 +2,13 @@
 
 use gpp::catalogue::BackEnd;
 use gpp::devices::cpu::CpuDevice;
-use gpp::problem::{EnergyGrid, Problem};
+use gpp::problem::Problem;
 use num_complex::Complex64;
 
 use crate::common::arrays::{Own, formula, screening, synthesised};
 use crate::common::families::{FAMILIES, family};
 use crate::common::on_device::{assert_of_bands, bits, by_formula, compare, of_bands, rounding};
-use crate::common::{FIXTURES, KINDS, Kind, fixture, hard, made};
+use crate::common::{EnergyGrid, FIXTURES, KINDS, Kind, fixture, hard, made};
 
 const KERNELS: [BackEnd; 2] = [BackEnd::Cpu, BackEnd::Gpu];
 

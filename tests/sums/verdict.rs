@@ -89,7 +89,7 @@ fn rounding_decides_at_a_bound_and_not_beside_it() {
                 [(problem, 0), (other, 1)].map(|(p, at)| MatrixTask::new(p, &elements[at]));
             let sample = sample_of_all(&task);
             let expected = matrix::evaluate(&task, &sample, QUIET);
-            let on_cpu = |task| on_cpu(task).unwrap().sums;
+            let on_cpu = |task| on_cpu(task).unwrap();
             let (right, off_matrix) = (on_cpu(&task), on_cpu(&of_other));
             for part in 0..2 {
                 // Of the last three bounds `sch` does not know.
@@ -134,7 +134,7 @@ fn an_error_of_1e_12_of_a_single_term_is_incorrect() {
     let task = MatrixTask::new(&problem, &elements);
     let sample = sample_of_all(&task);
     let expected = matrix::evaluate(&task, &sample, QUIET);
-    let mut found = on_cpu(&task).unwrap().sums;
+    let mut found = on_cpu(&task).unwrap();
     found.sx.iter_mut().for_each(|element| *element *= 1.0 + 1e-12);
     assert_eq!(matrix::compare(&task, &found, &sample, &expected).outcome, Outcome::Incorrect);
 }

@@ -71,7 +71,7 @@ fn static_pairs_and_pairs_without_terms() {
             }
         };
         let problem = changed(made([9, 530, 70, nw], kind, 21), apart).unwrap();
-        assert!(v14.batches(&problem).first().plan.has_static());
+        assert!(v14.batches(&problem).get(0).plan.has_static());
         check(&problem);
     }
 }
@@ -89,7 +89,7 @@ fn static_pairs_at_energies_of_other_differences() {
             }
         };
         let problem = changed(made([9, 40, 70, 2], Kind::Real, 21), shifted).unwrap();
-        assert_eq!(v14.batches(&problem).first().plan.has_static(), has_static, "{shift}");
+        assert_eq!(v14.batches(&problem).get(0).plan.has_static(), has_static, "{shift}");
         check(&problem);
     }
 }

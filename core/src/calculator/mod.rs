@@ -43,7 +43,7 @@ use num_complex::Complex64;
 pub use crate::calculator::arrays::{Bands, Formula, MatrixRef, Screening};
 pub use crate::calculator::states::State;
 use crate::catalogue;
-use crate::catalogue::Version;
+use crate::catalogue::{BEST, Version};
 use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
@@ -110,8 +110,6 @@ pub struct Found {
     /// Seconds of the whole call: with checks, lists of pairs and copies, and for [`Calculator::sums`] its placing.
     pub call_seconds: f64,
 }
-
-const BEST: &str = "best";
 
 impl Calculator {
     /// Opens `auto`, `cpu`, `gpu` (the first GPU), `gpu:N`, `gpu:N,M,…` or `gpu:all`. `auto` is
@@ -387,15 +385,7 @@ impl Session<'_> {
         self.called_on(self.cpu().map(|_| self.pool()).transpose()?, callback, work)
     }
 
-    /// The same on a thread of its own, which may wait for the CPU's.
-    fn called_apart<R: Send>(
-        &self,
-        callback: Option<&Callback>,
-        work: impl FnOnce(Control) -> Result<R> + Send,
-    ) -> Result<R> {
-        self.called_on(None, callback, work)
-    }
-
+    /// The same on a pool, or without one on a thread of its own, which may wait for the CPU's.
     fn called_on<R: Send>(
         &self,
         pool: Option<Arc<Pool>>,

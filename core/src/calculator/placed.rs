@@ -26,7 +26,7 @@ use crate::offdiag::{
 use crate::os::memory::require;
 use crate::problem;
 use crate::problem::arrays::{AQSN, OCC};
-use crate::problem::layout::preparation;
+use crate::problem::layout::Preparation;
 use crate::problem::{CheckedPairs, ComplexMatrix, Extents, Header, Id, Outline, Problem, Sums};
 use crate::ranks::Alone;
 use crate::session::Session;
@@ -51,9 +51,6 @@ pub struct Placed<'a> {
     session: Arc<Session<'static>>,
     borrowed: PhantomData<&'a [Complex64]>,
 }
-
-/// Matrix elements on the host: `aqsn`, `aqsm`, and whether that has the rows of G′ alone.
-pub type HostElements<'a> = (&'a [Complex64], &'a [Complex64], bool);
 
 impl Calculator {
     /// Places a screening for calls of [`Calculator::sums_at`] and [`Calculator::matrix_at`].
@@ -162,7 +159,14 @@ impl Calculator {
             let what = format!("{needs}; found {found}");
             return Err(invalid("iw of ach_of_bands", what));
         }
-        self.check_derivative()?;
+        let others = self.version.filter(|version| !["v15", "cpu:alone"].contains(&version.id()));
+        let single = (self.precision == Precision::Single).then(|| "in single precision".into());
+        let why = single.or(others.map(|version| format!("by {}", version.id())));
+        if let Some(why) = why.filter(|_| self.derivative) {
+            let what =
+                format!("is not summed {why}: v15 and cpu:alone sum it, in double precision");
+            return Err(invalid("derivative", what));
+        }
         if self.precision == Precision::Single {
             if let Some(double) = self.version.filter(|version| !version.is_single()) {
                 let what = format!("is single, but {} sums in double", double.id());
@@ -180,51 +184,37 @@ impl Calculator {
         Ok(())
     }
 
-    fn check_derivative(&self) -> Result<()> {
-        let others = self.version.filter(|version| !["v15", "cpu:alone"].contains(&version.id()));
-        let why = match others {
-            _ if !self.derivative => return Ok(()),
-            _ if self.precision == Precision::Single => "in single precision".into(),
-            Some(version) => format!("by {}", version.id()),
-            None => return Ok(()),
-        };
-        let what = format!("is not summed {why}: v15 and cpu:alone sum it, in double precision");
-        Err(invalid("derivative", what))
-    }
-
     /// The sums of a rank without columns, bands or G; none if it has all of them.
     pub(super) fn nothing(&self, placed: &Placed, state: &State) -> Option<Result<Found>> {
         let (Bands { e, occ, aqsn, .. }, [ncouls, ngpown]) = (state.bands, placed.dimensions());
-        let extents = Extents { nbands: e.len(), ngpown, ncouls, nw: state.omega.len() };
-        let is_nothing = [e.len(), ncouls, ngpown].contains(&0);
-        is_nothing.then(|| self.nothing_of(extents, occ, aqsn))
-    }
-
-    fn nothing_of(&self, extents: Extents, occ: &[f64], aqsn: MatrixRef) -> Result<Found> {
+        let (nbands, nw) = (e.len(), state.omega.len());
+        let extents = Extents { nbands, ngpown, ncouls, nw };
+        if ![nbands, ncouls, ngpown].contains(&0) {
+            return None;
+        }
         let check = || {
-            check_omega(extents.nw)?;
+            check_omega(nw)?;
             OCC.check(extents, occ.len())?;
             match aqsn {
                 MatrixRef::Host(aqsn) => AQSN.check(extents, aqsn.len()),
                 _ => Ok(()),
             }
         };
-        check().map_err(|error| self.in_words_of_caller(error, None))?;
         let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
         let outline = Outline { extents, cut_bands: 0, poles, keeps_order, lists_once };
-        let Extents { nbands, nw, .. } = extents;
-        let zeros = || vec![Complex64::ZERO; nbands];
-        Ok(Found {
+        let zeros = |count| vec![Complex64::ZERO; count];
+        let nothing = |()| Found {
             sums: Sums::zero(nw),
-            derivative: self.derivative.then(|| vec![Complex64::ZERO; nw]),
-            static_ch: self.static_ch.then(zeros),
-            ach_of_bands: self.ach_of_bands.map(|_| zeros()),
+            derivative: self.derivative.then(|| zeros(nw)),
+            static_ch: self.static_ch.then(|| zeros(nbands)),
+            ach_of_bands: self.ach_of_bands.map(|_| zeros(nbands)),
             error_bound: 0.0,
             error_found: 0.0,
             version: self.version_for(outline).id(),
             seconds: 0.0,
             call_seconds: 0.0,
-        })
+        };
+        Some(check().map(nothing).map_err(|error| self.in_words_of_caller(error, None)))
     }
 
     pub(super) fn require_own(&self, placed: &Placed) -> Result<()> {
@@ -254,7 +244,9 @@ impl Calculator {
             *resident = None;
         }
         if let Some(there) = resident.as_mut().filter(|_| parts.pairs.are_of(problem.slab())) {
-            match self.in_place(there, problem, on_gpu.as_ref(), control) {
+            let slot = there.slot(self.session.gpu().expect("what stays is on a GPU").0);
+            let found = slot.and_then(|slot| self.in_slot(slot, problem, on_gpu.as_ref(), control));
+            match found.inspect_err(|_| there.forget()) {
                 // The host has all of it: it goes to the GPU in slabs.
                 Err(error) if error.is_of_device_memory() && !is_there => *resident = None,
                 found => return found,
@@ -305,20 +297,7 @@ impl Calculator {
         Ok(Prepared { problem, on_gpu: None, _elements: elements })
     }
 
-    /// The sums of a problem whose pairs are on the GPU, and with `on_gpu` its matrix elements too.
-    fn in_place(
-        &self,
-        resident: &mut Resident,
-        problem: &Problem,
-        on_gpu: Option<&GpuElements>,
-        control: Control,
-    ) -> Result<Found> {
-        let slot = resident.slot(self.session.gpu().expect("what stays is on a GPU").0);
-        let found = slot.and_then(|slot| self.in_slot(slot, problem, on_gpu, control));
-        found.inspect_err(|_| resident.forget())
-    }
-
-    /// The same in one of the slots of what stays.
+    /// The sums of a problem whose pairs are in a slot of the GPU, and with `on_gpu` its matrix elements too.
     pub(super) fn in_slot(
         &self,
         slot: &mut StateSlot,
@@ -329,7 +308,7 @@ impl Calculator {
         let (gpu, _) = self.session.gpu().expect("what stays is on a GPU");
         let kernels = self.kernels_for(problem.outline())?;
         let igp = problem.extents().ngpown;
-        let sorts = |(kernel, _): (&GpuKernel, usize)| preparation(kernel.layout).replaces();
+        let sorts = |(kernel, _): (&GpuKernel, usize)| Preparation(kernel.layout).replaces();
         if on_gpu.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
             require("what versions lay out", self.session.host_bytes(problem, &kernels, igp))?;
         }
@@ -429,17 +408,6 @@ impl Placed<'_> {
         (self.eta, self.resident) = (eta, self.session.gpu().map(|_| Resident::default()));
         Ok(())
     }
-
-    /// The problem of these energies and occupations, with matrix elements that are elsewhere.
-    ///
-    /// # Safety
-    /// It refers to the placed arrays, and is dropped before them.
-    unsafe fn problem_elsewhere(&mut self, state: &State, formula: Formula) -> Result<Problem> {
-        let id = self.id_of(state, formula);
-        self.prepare(state, formula)?;
-        // SAFETY: this function's own contract.
-        unsafe { self.parts().0.problem(state, None, formula, id) }
-    }
 }
 
 impl Parts<'_> {
@@ -453,14 +421,14 @@ impl Parts<'_> {
         Ok(header)
     }
 
-    /// The problem of a state with these matrix elements, which are elsewhere if none are given.
+    /// The problem of a state with `aqsn`, `aqsm`, and whether that has the rows of G′ alone; elsewhere if not given.
     ///
     /// # Safety
     /// It refers to the state's and the placed arrays, and is dropped before them.
     unsafe fn problem(
         self,
         state: &State,
-        elements: Option<HostElements>,
+        elements: Option<(&[Complex64], &[Complex64], bool)>,
         formula: Formula,
         (id, are_new): (Id, bool),
     ) -> Result<Problem> {
@@ -580,8 +548,11 @@ impl Calculator {
             let MatrixBands { e, occ, .. } = *bands;
             let bands_n = Bands { aqsn: none, aqsm: none, aqsm_local: true, e, occ };
             let state = State { bands: bands_n, omega: each };
+            let id = placed.id_of(&state, formula);
+            let prepared = placed.prepare(&state, formula);
             // SAFETY: the problem is dropped at the end of this call, which the borrows outlast.
-            let problem = unsafe { placed.problem_elsewhere(&state, formula) };
+            let made = |()| unsafe { placed.parts().0.problem(&state, None, formula, id) };
+            let problem = prepared.and_then(made);
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             let numbers = of_bands.as_ref().map(|(_, numbers)| &numbers[..]);
             let energies = numbers.map_or(MatrixEnergies::Energies, MatrixEnergies::Bands);
@@ -596,8 +567,7 @@ impl Calculator {
                     Ok((MatrixWorkers::new(task, workers, &Alone).sum(advance)?, version))
                 });
             elements.check()?;
-            let (summed, version) = summed?;
-            let (sums, seconds) = (summed.sums, summed.seconds);
+            let ((sums, seconds), version) = summed?;
             Ok(FoundMatrix { sums, version, seconds, call_seconds: call_seconds() })
         })
     }

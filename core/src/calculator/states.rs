@@ -13,7 +13,7 @@ use crate::devices::gpu::worker::StateSlot;
 use crate::devices::{Advance, Control};
 use crate::error::{Error, Result};
 use crate::os::memory;
-use crate::problem::layout::preparation;
+use crate::problem::layout::Preparation;
 use crate::problem::{Extents, Id};
 use crate::schedule::{Affinity, Dispatch, StepPipeline, each};
 
@@ -50,7 +50,7 @@ impl Calculator {
     ) -> Result<Vec<Found>> {
         self.require_own(placed)?;
         let begin = Instant::now();
-        let mut found = self.session.called_apart(self.progress.as_ref(), |control| {
+        let mut found = self.session.called_on(None, self.progress.as_ref(), |control| {
             let (mut found, mut ids) = (Vec::new(), Vec::new());
             for (number, state) in states.iter().enumerate() {
                 let requests = self.check_requests(state.omega, formula);
@@ -77,7 +77,6 @@ impl Calculator {
     }
 }
 
-/// The states of a call, with the identities of their energies.
 struct Asked<'c> {
     calculator: &'c Calculator,
     states: &'c [State<'c>],
@@ -175,7 +174,7 @@ impl Asked<'_> {
         let kernels = self.calculator.kernels_for(problem.outline())?;
         let firsts = kernels.iter().filter_map(|kernel| kernel.first(problem.outline()));
         let is_replaced =
-            firsts.into_iter().any(|(kernel, _)| preparation(kernel.layout).replaces());
+            firsts.into_iter().any(|(kernel, _)| Preparation(kernel.layout).replaces());
         if is_replaced || !parts.pairs.are_of(problem.slab()) {
             return Ok(None);
         }
@@ -201,7 +200,6 @@ impl Asked<'_> {
     }
 }
 
-/// The sums of states, as far as they are there.
 struct AllStates<'c> {
     found: Vec<Option<Found>>,
     /// The number of the first state in errors.

@@ -40,7 +40,6 @@ pub struct Series {
     pub condition: &'static str,
 }
 
-/// The versions of a series, as the crate of their kernels lists them.
 #[derive(Clone, Copy)]
 pub enum Versions {
     Gpu(&'static [&'static GpuVersion]),
@@ -321,12 +320,10 @@ impl Version {
         Err(invalid(self.id(), what))
     }
 
-    /// The batches of a problem's energies, one at least.
     pub fn batches(self, problem: &Problem) -> Batches<'_> {
         problem.batches(self.holds(problem.poles()))
     }
 
-    /// The energies of the batches.
     pub fn energies(self, problem: Outline) -> impl Iterator<Item = Range<usize>> {
         batches(problem.extents.nw, self.holds(problem.poles))
     }
@@ -436,7 +433,6 @@ pub fn before(id: &str) -> Option<&'static str> {
     }
 }
 
-/// The version that speed-ups are over.
 pub fn baseline(id: &str) -> Option<&'static str> {
     series_of(id).map(Series::baseline)
 }
@@ -445,13 +441,6 @@ pub fn baseline(id: &str) -> Option<&'static str> {
 pub fn first_series_of(id: &str) -> Option<&'static Series> {
     let continued = |current: &&'static Series| current.continues.and_then(series);
     std::iter::successors(series_of(id), continued).last()
-}
-
-/// The nearest of these versions that another builds on.
-pub fn nearest_before<'a>(id: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let among: Vec<&str> = among.into_iter().collect();
-    let earlier = std::iter::successors(before(id), |id| before(id));
-    earlier.into_iter().find_map(|id| among.iter().find(|other| **other == id).copied())
 }
 
 /// The series that run if no version is named.
@@ -556,7 +545,6 @@ fn one(name: &str, back_end: BackEnd) -> Result<Version> {
     })
 }
 
-/// All names of versions: ids, series, `best` and `all`.
 fn known() -> Vec<&'static str> {
     let ids = versions().map(|listed| listed.id());
     let series = SERIES.iter().map(|series| series.id);

@@ -14,23 +14,21 @@ use gpp_cpu::problem::{
 use gpp_cpu::simd::Level;
 use gpp_cpu::versions::CpuVersion;
 use gpp_kernels::arrays::Layout;
-use gpp_kernels::kernel::{Entry, GpuVersion, Kernel};
+use gpp_kernels::kernel::GpuVersion;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::second_stage;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::catalogue;
-use crate::devices::device::{
-    Control, Device, DeviceInfo, HOST, KernelInfo, SlabSums, Worker, entry, grid,
-};
+use crate::devices::{Control, Device, DeviceInfo, HOST, SlabSums, Worker, entry, grid};
 use crate::error::{Error, Result};
+use crate::os::memory;
 use crate::problem::arrays::{AQSM_LOCAL, AQSN};
 use crate::problem::heavy::LOST;
-use crate::problem::layout::{self, Laid, SortedSlab, preparation};
-use crate::problem::{Batch, FallbackPairs, Id, Problem, SlabView};
+use crate::problem::layout::{Laid, Preparation, SortedSlab};
+use crate::problem::{Batch, FallbackPairs, Header, Id, Problem, SlabView};
 
-/// The CPU with its threads and vectors.
 pub struct CpuDevice {
     info: DeviceInfo,
     level: Level,
@@ -38,18 +36,15 @@ pub struct CpuDevice {
 }
 
 impl CpuDevice {
-    /// The CPU at its widest SIMD level.
     #[expect(clippy::new_without_default, reason = "it asks the system for threads and memory")]
     pub fn new() -> CpuDevice {
         CpuDevice::at(Level::best())
     }
 
-    /// The CPU at a SIMD level.
     pub fn at(level: Level) -> CpuDevice {
         CpuDevice::with_team(level, Arc::new(CpuTeam::new(Room::here())))
     }
 
-    /// The CPU at a SIMD level, with these threads.
     pub fn with_team(level: Level, team: Arc<CpuTeam>) -> CpuDevice {
         assert!(level.is_available(), "this CPU has no {level}");
         CpuDevice { info: info(team.count(DefaultThreads::All)), level, team }
@@ -96,10 +91,6 @@ fn info(threads: usize) -> DeviceInfo {
 impl Device for CpuDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
-    }
-
-    fn kernel(&self, _: &Kernel, entry: &Entry) -> Result<KernelInfo> {
-        Ok(KernelInfo { symbol: entry.symbol.into(), ..KernelInfo::default() })
     }
 
     fn cpu(&self) -> Option<(Level, &CpuTeam)> {
@@ -186,7 +177,7 @@ impl CpuWorker<'_> {
     ) -> Result<SlabSums> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
         let kernel = batch.plan.kernel(gpu);
-        let prepared = preparation(kernel.layout);
+        let prepared = Preparation(kernel.layout);
         let aqsn = &prepared.aqsn(bands, order)?.whole(&AQSN)?;
         let occ = &prepared.occ(bands, order);
         let wx = &prepared.energies(bands, batch);
@@ -300,20 +291,26 @@ impl CpuWorker<'_> {
         let (problem, made) = (self.problem, &mut self.slab);
         let (needs, is_sigma_alone) = (cpu.needs, cpu.is_sigma_alone);
         let planned = needs.plan && !problem.order().is_kept();
+        let Header { ncouls, nbands, .. } = *problem.header();
         // There is room for the matrix elements of G in one order only.
         if let Some(lanes) = needs.panels {
             let is_it = |(of, panels): &(bool, IgPanels)| *of == planned && panels.lanes == lanes;
             if !self.panels.as_ref().is_some_and(is_it) {
                 (self.panels, self.chunks) = (None, None);
-                self.panels = Some((planned, layout::ig_panels(problem, planned, lanes)?));
+                let what = format!("{} in blocks for vectors", AQSN.name());
+                memory::require(&what, IgPanels::bytes(ncouls, nbands, lanes))?;
+                let order = planned.then(|| problem.order().bands());
+                let panels = IgPanels::from_aqsn(problem.aqsn(), ncouls, order, lanes);
+                self.panels = Some((planned, panels));
             }
         }
         if needs.clusters && self.chunks.is_none() {
             self.panels = None;
-            self.chunks = Some(layout::band_panels(problem));
+            let columns: Vec<_> = problem.aqsn().chunks_exact(ncouls).collect();
+            self.chunks = Some(BandPanels::from_columns(&columns, ncouls));
         }
         if needs.aqsm && made.aqsm.is_none() {
-            let swapped = preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
+            let swapped = Preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
             made.aqsm = Some(swapped.whole(&AQSM_LOCAL)?.into_owned());
         }
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
@@ -331,7 +328,8 @@ impl CpuWorker<'_> {
                 let single = batch.plan.fallback_in_single(slab, poles, true);
                 let (bands, tolerance) = (problem.bands(), problem.tolerance());
                 let single = single.with_heavy(bands, slab, batch, tolerance, LOST);
-                (single.mask_beside(fallback), single.bound)
+                let both = single.mask.iter().zip(&fallback.mask);
+                (both.map(|(all, regular)| all & !regular).collect(), single.bound)
             });
         }
         let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;

@@ -25,11 +25,9 @@ pub struct Reading {
     pub temperature_c: Option<f64>,
     /// Energy in joules since some moment.
     pub energy_j: Option<f64>,
-    /// The reasons that lower the clock.
     pub clock_limited_by: Option<Vec<&'static str>>,
 }
 
-/// A reading and when it was taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaugeSample {
     pub begin: Instant,

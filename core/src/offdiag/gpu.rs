@@ -308,7 +308,6 @@ impl PartAtEnergy {
     }
 }
 
-/// The launches of a batch, in their order.
 pub struct Launches {
     pub first: ProductU,
     pub fallback: Vec<FallbackPairs>,
@@ -478,7 +477,7 @@ impl MatrixWorker for MatrixOnGpu<'_> {
         (self.next, self.sums, self.seconds, self.until) = ((0, 0), None, 0.0, 0.0);
         for slot in &self.slots {
             // An earlier calculation may have failed within a step.
-            slot.sums.clear(&slot.stream)?;
+            slot.sums.fill(0, slot.sums.len(), &slot.stream)?;
         }
         self.begin.record(&self.slots[0].stream)
     }

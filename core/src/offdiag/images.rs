@@ -18,7 +18,6 @@ const SECOND_BLOCKS: usize = 288;
 /// Bytes of the sums of energies that are summed together, unless one alone takes more.
 const MOST: usize = 1 << 30;
 
-/// Dimensions of the packed operands of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageShape {
     pub version: &'static MatrixVersion,
@@ -56,7 +55,6 @@ impl ImageShape {
         }
     }
 
-    /// Words of the image of poles.
     pub fn words(&self) -> u32 {
         WORDS[usize::from(!self.real)]
     }

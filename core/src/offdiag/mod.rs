@@ -22,9 +22,8 @@ use std::sync::OnceLock;
 use gpp_cpu::work::{NEVER, Stop};
 use num_complex::Complex64;
 
-use crate::devices::device::HOST;
 use crate::devices::gpu::Gpu;
-use crate::devices::{Advance, Control};
+use crate::devices::{Advance, Control, HOST};
 use crate::error::{Error, Fault, Owner, Quantity, Result, invalid};
 use crate::offdiag::cpu::MatrixOnCpu;
 use crate::offdiag::gpu::{MatrixOnGpu, MatrixVersion, host_bytes, version_for};
@@ -72,7 +71,6 @@ impl MatrixEnergies<'_> {
 }
 
 impl<'a> MatrixTask<'a> {
-    /// All elements at all energies of a problem.
     pub fn new(problem: &'a Problem, elements: &'a dyn Elements) -> MatrixTask<'a> {
         let at = MatrixEnergies::Energies;
         MatrixTask { problem, elements, at, sigma_alone: false, stop: &NEVER }
@@ -85,7 +83,6 @@ impl<'a> MatrixTask<'a> {
         }
     }
 
-    /// Bands l and m.
     pub fn bands(&self) -> usize {
         self.elements.bands()
     }
@@ -207,41 +204,28 @@ pub fn once_each(of_bands: &[f64]) -> (Vec<f64>, Vec<usize>) {
     (each, numbers)
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct SummedMatrix {
-    pub sums: MatrixSums,
-    /// Seconds of the products, by the device's clock if it has one; with several devices, of the slowest.
-    pub seconds: f64,
-}
-
-/// The elements of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
+/// The elements of some bands of a built-in system: any l and n by the seed alone, falling with |G| as `aqsn` does.
 pub struct Synthesised<'a> {
     system: &'a System,
     seed: u64,
     rows: Vec<f64>,
-    bands: usize,
+    bands: Range<usize>,
 }
 
 impl<'a> Synthesised<'a> {
-    pub fn new(system: &'a System, seed: u64, bands: usize) -> Synthesised<'a> {
+    pub fn new(system: &'a System, seed: u64, bands: Range<usize>) -> Synthesised<'a> {
         Synthesised { system, seed, rows: synthesis::rows(system), bands }
     }
 }
 
 impl Elements for Synthesised<'_> {
     fn bands(&self) -> usize {
-        self.bands
+        self.bands.len()
     }
 
     fn column(&self, l: usize, n: usize, column: &mut [Complex64]) {
-        let column_index = l * self.system.nbands + n;
-        synthesis::matrix_elements(
-            self.seed,
-            RandomStream::Bands,
-            column_index,
-            &self.rows,
-            column,
-        );
+        let (stream, at) = (RandomStream::Bands, (self.bands.start + l) * self.system.nbands + n);
+        synthesis::matrix_elements(self.seed, stream, at, &self.rows, column);
     }
 }
 
@@ -331,8 +315,9 @@ impl<'a> MatrixWorkers<'a> {
         self
     }
 
-    /// Sums all parts, dealt to ranks one after the other; rank 0 adds them in order and has the sums. Collective.
-    pub fn sum(&mut self, advance: Advance) -> Result<SummedMatrix> {
+    /// Sums all parts, dealt to ranks one after the other; rank 0 adds them in order and has the sums. Seconds of the products,
+    /// by the device's clock if it has one; with several devices, of the slowest. Collective.
+    pub fn sum(&mut self, advance: Advance) -> Result<(MatrixSums, f64)> {
         let MatrixWorkers { task, workers, ranks, homes } = self;
         let (total, ranks) = (task.parts(), *ranks);
         let items: Vec<usize> = (ranks.rank()..total).step_by(ranks.size()).collect();
@@ -369,7 +354,7 @@ impl<'a> MatrixWorkers<'a> {
         let seconds = ranks.gather(&longest.to_ne_bytes()).unwrap_or_default();
         let read = |bytes: Vec<u8>| bytes.try_into().map_or(longest, f64::from_ne_bytes);
         let seconds = seconds.into_iter().map(read).fold(longest, f64::max);
-        Ok(SummedMatrix { sums, seconds })
+        Ok((sums, seconds))
     }
 }
 

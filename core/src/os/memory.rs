@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use crate::error::{Error, MemoryPlace, Result, shown};
 
-/// Free memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
     pub bytes: u64,
@@ -44,10 +43,7 @@ pub fn free() -> Option<Free> {
     // Zero means that /proc/meminfo cannot be read.
     let system = system.filter(|system| system.total_memory() > 0);
     let of_machine = system.map(|system| Free { bytes: system.available_memory(), limit: None });
-    let of_group = group_limit(Path::new("/proc/self"), Path::new("/")).map(|limit| Free {
-        bytes: limit.free,
-        limit: Some(format!("{} allows {}", limit.file.display(), shown(limit.bytes))),
-    });
+    let of_group = group_limit(Path::new("/proc/self"), Path::new("/"));
     of_machine.into_iter().chain(of_group).reduce(Free::or_less)
 }
 
@@ -94,16 +90,6 @@ pub fn collected<T: Send>(
     Ok(all)
 }
 
-/// The limit of a control group. sysinfo's `Process::cgroup_limits` counts the page cache as taken, finds no limit if a
-/// group has no files for memory, and does not say which group sets the limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Limit {
-    file: PathBuf,
-    bytes: u64,
-    /// The page cache of files counts as free.
-    free: u64,
-}
-
 /// The files of a group that limit memory and say what is taken, and its page cache in `memory.stat`. Above `memory.high`
 /// a process is slowed down until it hardly moves; version 1 has no such limit.
 const V2: [&str; 5] =
@@ -116,12 +102,14 @@ const V1: [&str; 5] = [
     "total_active_file",
 ];
 
-/// The tightest limit of a process (its folder in `/proc`) and of its groups' parents, mounted below `root`.
-fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
+/// What the tightest limit of a process (its folder in `/proc`) and of its groups' parents, mounted below `root`, leaves. The
+/// page cache of files counts as free. sysinfo's `Process::cgroup_limits` counts it as taken, finds no limit if a group has no
+/// files for memory, and does not say which group sets the limit.
+fn group_limit(proc: &Path, root: &Path) -> Option<Free> {
     let read = |name| fs::read_to_string(proc.join(name)).unwrap_or_default();
     let (mounts, groups) = (read("mountinfo"), read("cgroup"));
     let has = |list: &str, name: &str| list.split(',').any(|one| one == name);
-    let limit = |mount: &str| -> Option<Limit> {
+    let limit = |mount: &str| -> Option<Free> {
         let (mount, system) = mount.split_once(" - ")?;
         let mut system = system.split(' ');
         let (controller, files) = match (system.next()?, system.next_back()?) {
@@ -141,12 +129,12 @@ fn group_limit(proc: &Path, root: &Path) -> Option<Limit> {
         let below = if is_mounted { below } else { Path::new("") };
         let top = root.join(point.trim_start_matches('/'));
         let levels = below.ancestors().filter_map(|level| limit_at(&top.join(level), files));
-        levels.min_by_key(|limit| limit.free)
+        levels.min_by_key(|free| free.bytes)
     };
-    mounts.lines().filter_map(limit).min_by_key(|limit| limit.free)
+    mounts.lines().filter_map(limit).min_by_key(|free| free.bytes)
 }
 
-fn limit_at(group: &Path, [max, high, usage, inactive, active]: [&str; 5]) -> Option<Limit> {
+fn limit_at(group: &Path, [max, high, usage, inactive, active]: [&str; 5]) -> Option<Free> {
     let number = |name: &str| -> Option<(PathBuf, u64)> {
         let file = group.join(name);
         // `max` means no limit.
@@ -162,7 +150,8 @@ fn limit_at(group: &Path, [max, high, usage, inactive, active]: [&str; 5]) -> Op
         [inactive, active].contains(&name).then(|| bytes.trim().parse::<u64>().ok())?
     };
     let taken = usage.saturating_sub(stat.lines().filter_map(cached).sum());
-    Some(Limit { file, bytes, free: bytes.saturating_sub(taken) })
+    let limit = Some(format!("{} allows {}", file.display(), shown(bytes)));
+    Some(Free { bytes: bytes.saturating_sub(taken), limit })
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
 }
 
 /// The path that symbolic links lead to, whether it exists or not.
-pub fn target(path: &Path) -> PathBuf {
+fn target(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // As many as Linux follows.
     for _ in 0..40 {
@@ -77,14 +77,9 @@ pub fn target(path: &Path) -> PathBuf {
     path
 }
 
-/// The folder that a path is in.
-pub fn folder(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// A temporary file in the folder of `path`, with the usual permissions.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let parent = folder(path);
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::metadata(parent)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".gpp");
@@ -121,7 +116,6 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, bytes))
 }
 
-/// The text of a regular file.
 pub fn text(path: &Path) -> io::Result<String> {
     let (file, bytes) = open(path)?;
     if bytes > MOST_TEXT {

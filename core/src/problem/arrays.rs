@@ -19,7 +19,6 @@ pub struct ArraySpec {
     extents: fn(Extents, ArraySizes) -> [u64; 2],
 }
 
-/// What an array belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Bands,
@@ -82,7 +81,6 @@ const MOST_ELEMENTS: u64 = u32::MAX as u64;
 /// Energies of a batch at most, of any version.
 pub const MOST_TOGETHER: usize = 512;
 
-/// The dimensions that the sizes of arrays depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
     pub nbands: usize,
@@ -177,15 +175,11 @@ impl ComplexMatrix {
         columns: &[usize],
     ) -> Result<ComplexMatrix> {
         self.to_mut(name)?;
-        let mut elements = self.into_vec();
+        let mut elements = self.0.into_owned();
         let from = |column: usize| column * rows..(column + 1) * rows;
         columns.iter().enumerate().for_each(|(to, &k)| elements.copy_within(from(k), to * rows));
         elements.truncate(columns.len() * rows);
         Ok(elements.into())
-    }
-
-    pub fn into_vec(self) -> Vec<Complex64> {
-        self.0.into_owned()
     }
 }
 

@@ -93,13 +93,11 @@ impl Header {
         (self.nend + 1).saturating_sub(self.nstart)
     }
 
-    /// What the sizes of the arrays depend on.
     pub fn extents(&self) -> Extents {
         let Header { nbands, ngpown, ncouls, .. } = *self;
         Extents { nbands, ngpown, ncouls, nw: self.nw() }
     }
 
-    /// Checks dimensions, indices and values against each other.
     pub fn validate(&self) -> Result<()> {
         for (of, found) in [
             (Quantity::SigNtband, self.sig_ntband),
@@ -250,7 +248,6 @@ impl Header {
 
 const FINITE: [f64; 2] = [-f64::MAX, f64::MAX];
 
-/// Fails if a dimension is not within bounds.
 pub(crate) fn dimension(quantity: Quantity, found: i64, [least, most]: [usize; 2]) -> Result<()> {
     let [least, most] = [least as i64, most as i64];
     if (least..=most).contains(&found) {
@@ -259,7 +256,6 @@ pub(crate) fn dimension(quantity: Quantity, found: i64, [least, most]: [usize; 2
     Err(Error::data(quantity, Fault::Dimension { found, least, most }))
 }
 
-/// Fails if the first dimension is larger than the second.
 pub(super) fn at_most(
     (of, found): (Quantity, usize),
     (limit, most): (Quantity, usize),
@@ -359,20 +355,7 @@ impl Header {
     }
 }
 
-/// The energies that a problem is evaluated at instead of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EnergyGrid {
-    Even(Even),
-    /// A number of energies with the problem's own spacing, from its first one on.
-    Count(usize),
-    /// Those of [`EnergyGrid::Even`] as a file holds them, apart by rounding: the first one is iw = 1, and `e_lk`
-    /// is the second one; if it is alone, it is iw = 2 and `e_lk`.
-    Spaced(Even),
-    /// In eV above `e_lk`.
-    Listed(Vec<f64>),
-}
-
-/// Energies at equal distances: `FROM:TO:COUNT`, or one alone.
+/// Energies that replace a problem's own, at equal distances: `FROM:TO:COUNT`, or one alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Even {
     from: f64,
@@ -398,6 +381,14 @@ impl Even {
             )),
             _ => Err(no_count(count)),
         }
+    }
+
+    /// A header with these energies, which relative to no state are ω.
+    #[must_use]
+    pub fn apply_to(self, header: &Header) -> Header {
+        let (energies, e_lk) = (self.above_state(), header.state().unwrap_or(0.0));
+        let (nstart, nend, energies) = (1, energies.len(), Some(energies));
+        Header { nstart, nend, energies, e_lk, ..header.clone() }
     }
 
     /// In eV above `e_lk`, ascending; both ends are exact, and the others the doubles nearest to the decimal numbers.
@@ -448,47 +439,6 @@ impl FromStr for Even {
                 Even::new(from, to, count)
             }
             _ => Err(invalid("", "needs FROM:TO:COUNT or one energy, in eV above the state's")),
-        }
-    }
-}
-
-impl EnergyGrid {
-    pub fn nw(&self) -> usize {
-        match self {
-            EnergyGrid::Even(even) | EnergyGrid::Spaced(even) => even.count,
-            EnergyGrid::Count(count) => *count,
-            EnergyGrid::Listed(energies) => energies.len(),
-        }
-    }
-
-    /// A header with these energies.
-    #[must_use]
-    pub fn apply_to(&self, header: &Header) -> Header {
-        let header = Header { energies: None, ..header.clone() };
-        let listed = |energies: Vec<f64>| Header {
-            nstart: 1,
-            nend: energies.len(),
-            energies: Some(energies),
-            ..header.clone()
-        };
-        match self {
-            EnergyGrid::Even(even) if header.state().is_none() => {
-                // Relative to no state, they are ω.
-                Header { e_lk: 0.0, ..listed(even.above_state()) }
-            }
-            EnergyGrid::Even(even) => listed(even.above_state()),
-            EnergyGrid::Listed(energies) => listed(energies.clone()),
-            EnergyGrid::Spaced(Even { from, count: 1, .. }) => {
-                Header { nstart: 2, nend: 2, e_lk: header.e_lk + from, ..header }
-            }
-            EnergyGrid::Spaced(Even { from, to, count }) => {
-                let sig_dw = (to - from) / (count - 1) as f64;
-                let e_lk = header.e_lk + (from + sig_dw);
-                Header { nstart: 1, nend: *count, sig_dw, e_lk, ..header }
-            }
-            EnergyGrid::Count(count) => {
-                Header { nend: (header.nstart + count).saturating_sub(1), ..header }
-            }
         }
     }
 }

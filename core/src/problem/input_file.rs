@@ -19,6 +19,7 @@ use crate::os::memory::{self, zeros};
 use crate::os::output::{self, replace};
 use crate::problem::arrays::Of;
 use crate::problem::header::{Header, at_most, dimension};
+use crate::problem::synthesis::RandomStream;
 use crate::problem::{
     CheckedBands, Origin, Problem, Slab, Source, Sums, check_slab, range, synthesis,
 };
@@ -106,7 +107,12 @@ impl Reader {
                 let length = u64::from(opening.unsigned_abs());
                 let first = FIRST_RECORD;
                 if next == 0 && (length > first || opening >= 0 && length < first) {
-                    return Err(reader.not_first(opening));
+                    let why = match opening.swap_bytes() == first as i32 {
+                        true => "the file is big-endian",
+                        false => "gpp's docs/berkeleygw.md describes the format",
+                    };
+                    let needs = format!("needs a length marker of {first}, found {opening}");
+                    return Err(error(format!("{needs}: {why}")));
                 }
                 let closing = reader.marker(next + 4 + length).map_err(error)?;
                 let sign = if subrecords.is_empty() { 1 } else { -1 };
@@ -133,15 +139,6 @@ impl Reader {
             ));
         }
         Ok(reader)
-    }
-
-    fn not_first(&self, found: i32) -> Error {
-        let why = match found.swap_bytes() == FIRST_RECORD as i32 {
-            true => "the file is big-endian",
-            false => "gpp's docs/berkeleygw.md describes the format",
-        };
-        let fault = format!("needs a length marker of {FIRST_RECORD}, found {found}: {why}");
-        of_record(&self.path, 1, 0, fault)
     }
 
     fn exact(&self, offset: u64, bytes: &mut [u8]) -> std::result::Result<(), String> {
@@ -228,18 +225,18 @@ impl InputFile {
         let ([nbands, ipe, ispin, ngpown, ncouls], ()) = file.values::<[i32; 5], ()>(2)?;
         let name = path.display().to_string();
         let of_file = |error: Error| error.owned_by(Owner::File(name.clone()));
-        let at_least = |least: usize, of, found: i32| -> Result<usize> {
-            dimension(of, found.into(), [least, i32::MAX as usize]).map_err(of_file)?;
+        let positive = |of, found: i32| -> Result<usize> {
+            dimension(of, found.into(), [1, i32::MAX as usize]).map_err(of_file)?;
             Ok(found as usize)
         };
-        let sig_ntband = at_least(1, Quantity::SigNtband, sig_ntband)?;
-        let gvec_ng = at_least(1, Quantity::GvecNg, gvec_ng)?;
-        let ncoul = at_least(1, Quantity::Ncoul, ncoul)?;
-        let epsmpi_ngpown_max = at_least(1, Quantity::EpsmpiNgpownMax, ngpown_max)?;
-        let peinf_ntband_max = at_least(1, Quantity::PeinfNtbandMax, ntband_max)?;
-        let nbands = at_least(1, Quantity::PeinfNtbandDist, nbands)?;
-        let ngpown = at_least(1, Quantity::Ngpown, ngpown)?;
-        let ncouls = at_least(1, Quantity::Ncouls, ncouls)?;
+        let sig_ntband = positive(Quantity::SigNtband, sig_ntband)?;
+        let gvec_ng = positive(Quantity::GvecNg, gvec_ng)?;
+        let ncoul = positive(Quantity::Ncoul, ncoul)?;
+        let epsmpi_ngpown_max = positive(Quantity::EpsmpiNgpownMax, ngpown_max)?;
+        let peinf_ntband_max = positive(Quantity::PeinfNtbandMax, ntband_max)?;
+        let nbands = positive(Quantity::PeinfNtbandDist, nbands)?;
+        let ngpown = positive(Quantity::Ngpown, ngpown)?;
+        let ncouls = positive(Quantity::Ncouls, ncouls)?;
         at_most((Quantity::Ncouls, ncouls), (Quantity::Ncoul, ncoul)).map_err(of_file)?;
         let peinf_indext_dist = file.array(3, peinf_ntband_max)?;
         let wfnkq_ekq = file.array(4, sig_ntband)?;
@@ -456,8 +453,8 @@ pub fn write_with_subrecords(
 /// Column `n` (0-based) of `aqsmtemp(ncouls, nbands)`; if not synthesised, zero but for rows of `aqsm_local`.
 pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
     if let Origin::System(system, seed) = problem.origin() {
-        synthesis::aqsmtemp_column(system, *seed, n, column);
-        return;
+        let rows = synthesis::rows(system);
+        return synthesis::matrix_elements(*seed, RandomStream::Aqsm, n, &rows, column);
     }
     column.fill(Complex64::ZERO);
     let aqsm_local = problem.slab().aqsm_local().column(n);

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use gpp_cpu::problem as cpu;
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, Planned, PlannedArguments};
 use gpp_kernels::kernel::{self, Kernel, Precision};
-use gpp_kernels::plan::{Plan, Poles};
+use gpp_kernels::plan::Poles;
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use gpp_kernels::single;
 use num_complex::{Complex32, Complex64};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::os::memory::{self, zeros};
+use crate::os::memory::zeros;
 use crate::problem::arrays::{
     AQSM_LOCAL, AQSN, ArraySpec, EPS, Extents, MatrixRows, OCC, WTILDE, WX,
 };
@@ -34,11 +34,7 @@ use crate::problem::{CheckedBands, Id, Problem, SlabView, range};
 /// - [`Layout::Single`]: as planned, and matrix elements in FP32 too
 /// - [`Layout::Clusters`]: bands fastest, pairs sorted by their poles
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preparation(Layout);
-
-pub fn preparation(layout: Layout) -> Preparation {
-    Preparation(layout)
-}
+pub struct Preparation(pub Layout);
 
 impl Preparation {
     /// The arrays of the bands not shared with the original layout; `keeps_order`: the plan's order is the problem's.
@@ -52,7 +48,6 @@ impl Preparation {
         }
     }
 
-    /// Matrix elements of G.
     pub fn aqsn<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Result<LaidElements<'a>> {
         let ncouls = bands.header().ncouls;
         let matrix = MatrixRows::new(bands.aqsn(), ncouls);
@@ -68,7 +63,6 @@ impl Preparation {
         }))
     }
 
-    /// Occupations.
     pub fn occ<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Cow<'a, [f64]> {
         if self.is_planned() && !order.is_kept() {
             return order.bands().iter().map(|&n| bands.occ()[n]).collect();
@@ -76,12 +70,10 @@ impl Preparation {
         bands.occ().into()
     }
 
-    /// Whether bands are in the plan's order.
     fn is_planned(self) -> bool {
         matches!(self.0, Layout::Planned | Layout::Listed | Layout::Single)
     }
 
-    /// Whether bands are fastest in an array of matrix elements.
     pub fn has_bands_fastest(self, array: &'static ArraySpec) -> bool {
         match self.0 {
             Layout::Original | Layout::Planned | Layout::Listed | Layout::Single => false,
@@ -90,7 +82,6 @@ impl Preparation {
         }
     }
 
-    /// The bands (0-based) of matrix elements in their order.
     pub fn bands(self, order: &BandOrder) -> Vec<usize> {
         match self.is_planned() {
             true => order.bands().to_vec(),
@@ -98,7 +89,6 @@ impl Preparation {
         }
     }
 
-    /// The energies of a batch.
     pub fn energies<'a>(self, bands: &CheckedBands, batch: &'a Batch) -> Cow<'a, [f64]> {
         match self.0 {
             Layout::Original | Layout::Clusters => batch.wx[..].into(),
@@ -117,7 +107,6 @@ impl Preparation {
         }
     }
 
-    /// A slab's matrix elements of G′.
     pub fn aqsm_local<'a>(self, slab: SlabView<'a>, order: &BandOrder) -> Result<LaidElements<'a>> {
         let elements = slab.aqsm_local();
         let (nbands, columns) = (slab.nbands(), || elements.columns().collect());
@@ -186,7 +175,6 @@ pub type PairsAt = ((Id, Range<usize>), Poles, Precision);
 
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum PreparedPairs {
-    /// Nothing.
     Original,
     Fallback(FallbackPairs),
     /// The pairs of lists, and the others.
@@ -194,17 +182,10 @@ pub enum PreparedPairs {
     Sorted(SortedCells),
 }
 
-/// An array as it is copied to a device.
-#[derive(Clone, Copy)]
-pub struct Words<'a> {
-    pub name: &'static str,
-    pub words: &'a [u32],
-    /// Words that the next slab may have more.
-    pub spare: usize,
-}
+/// An array as it is copied to a device: its name, its words, and how many more the next slab may have.
+pub type Words<'a> = (&'static str, &'a [u32], usize);
 
 impl PreparedPairs {
-    /// See [`FallbackPairs::bound`].
     pub fn bound(&self) -> f64 {
         match self {
             PreparedPairs::Fallback(fallback) => fallback.bound,
@@ -213,26 +194,25 @@ impl PreparedPairs {
     }
 
     pub fn arrays(&self) -> Vec<Words<'_>> {
-        let array = |name, words, spare| Words { name, words, spare };
         match self {
             PreparedPairs::Original => Vec::new(),
             PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins, .. }) => vec![
-                array("mask of fallback pairs", mask, 0),
-                array("fallback pairs", pairs, pairs.len() / 8),
-                array("begins of fallback pairs", begins, 0),
+                ("mask of fallback pairs", &mask[..], 0),
+                ("fallback pairs", &pairs[..], pairs.len() / 8),
+                ("begins of fallback pairs", &begins[..], 0),
             ],
             PreparedPairs::Listed(Lists { words, .. }, FallbackPairs { pairs, begins, .. }) => {
                 vec![
-                    array("lists of pairs", words, words.len() / 8),
-                    array("fallback pairs", pairs, pairs.len() / 8),
-                    array("begins of fallback pairs", begins, 0),
+                    ("lists of pairs", &words[..], words.len() / 8),
+                    ("fallback pairs", &pairs[..], pairs.len() / 8),
+                    ("begins of fallback pairs", &begins[..], 0),
                 ]
             }
             PreparedPairs::Sorted(cells) => {
                 let (poles, parts) = cells.words();
                 vec![
-                    array("sorted pairs", poles, poles.len() / 64),
-                    array("parts of sorted pairs", parts, parts.len() / 8),
+                    ("sorted pairs", poles, poles.len() / 64),
+                    ("parts of sorted pairs", parts, parts.len() / 8),
                 ]
             }
         }
@@ -268,12 +248,7 @@ impl PreparedPairs {
             PreparedPairs::Original => Box::new(common),
             PreparedPairs::Fallback(fallback) | PreparedPairs::Listed(_, fallback) => {
                 assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
-                let plan = Plan {
-                    fallback_mask: arrays[0].cast(),
-                    fallback_pairs: arrays[1].cast(),
-                    fallback_begins: arrays[2].cast(),
-                    ..batch.plan.view(kernel, fallback)
-                };
+                let plan = batch.plan.view(kernel, &fallback.begins, arrays);
                 Box::new(PlannedArguments::new(common, plan))
             }
             PreparedPairs::Sorted(cells) => {
@@ -358,7 +333,7 @@ impl<'a> Laid<'a> {
             sexcut: limits.sexcut,
         };
         let pointers: Vec<_> =
-            pairs.arrays().iter().map(|array| array.words.as_ptr().cast()).collect();
+            pairs.arrays().iter().map(|(_, words, _)| words.as_ptr().cast()).collect();
         let arguments = pairs.arguments(common, (batch, kernel), &pointers);
         SharedArguments { arguments, borrowed: PhantomData }
     }
@@ -380,7 +355,6 @@ impl SharedArguments<'_> {
     }
 }
 
-/// Matrix elements in a layout.
 pub enum LaidElements<'a> {
     /// The columns of a matrix in the order of these bands, each with zeros added up to so many rows.
     Columns(MatrixRows<'a>, Vec<usize>, usize),
@@ -493,28 +467,7 @@ fn bands_fastest(
     Ok(transposed)
 }
 
-// Arrays for versions made for CPUs; see [`gpp_cpu::problem`].
-
-/// Packs the matrix elements of G, their bands in the plan's order or in their own.
-pub fn ig_panels(
-    problem: &Problem,
-    planned: bool,
-    lanes: cpu::LaneLayout,
-) -> Result<cpu::IgPanels> {
-    let h = problem.header();
-    let what = format!("{} in blocks for vectors", AQSN.name());
-    memory::require(&what, cpu::IgPanels::bytes(h.ncouls, h.nbands, lanes))?;
-    let order = planned.then(|| problem.order().bands());
-    Ok(cpu::IgPanels::from_aqsn(problem.aqsn(), h.ncouls, order, lanes))
-}
-
-/// The matrix elements of G in chunks of bands.
-pub fn band_panels(problem: &Problem) -> cpu::BandPanels {
-    let ncouls = problem.header().ncouls;
-    cpu::BandPanels::from_columns(&problem.aqsn().chunks_exact(ncouls).collect::<Vec<_>>(), ncouls)
-}
-
-/// A slab for kernels of sorted pairs.
+/// A slab for kernels of sorted pairs of CPUs.
 pub struct SortedSlab {
     cells: Arc<SortedCells>,
     aqsm: cpu::BandPanels,
@@ -527,7 +480,6 @@ impl SortedSlab {
         Ok(SortedSlab { cells: problem.cells_kept(slab, is_sigma_alone)?, aqsm })
     }
 
-    /// With [`band_panels`] of the same problem.
     pub fn clusters<'a>(&'a self, aqsn: &'a cpu::BandPanels) -> cpu::Clusters<'a> {
         cpu::Clusters { pairs: self.cells.pairs(), aqsn, aqsm: &self.aqsm }
     }

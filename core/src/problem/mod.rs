@@ -30,7 +30,7 @@ use crate::error::{Error, Owner, Result, invalid};
 use crate::os::memory;
 use crate::problem::arrays::{ArraySpec, EPS, Of, WTILDE, copied};
 pub use crate::problem::arrays::{ComplexMatrix, Extents};
-pub use crate::problem::header::{EnergyGrid, Even, Header, Unmasked};
+pub use crate::problem::header::{Even, Header, Unmasked};
 pub use crate::problem::plan::heavy;
 pub use crate::problem::plan::{
     BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
@@ -83,19 +83,9 @@ pub trait Source: Send + Sync {
         self.header().extents()
     }
 
-    /// Replaces the energies.
-    fn set_energies(&mut self, grid: &EnergyGrid) {
-        self.set_header(grid.apply_to(self.header()));
-    }
-
     /// Keeps so many columns, [`Header::sampled`].
     fn sample(&mut self, columns: usize) {
         self.set_header(self.header().clone().sampled(columns));
-    }
-
-    /// Takes the time-ordered formula with this broadening and window in eV.
-    fn set_time_ordered(&mut self, eta: f64, window: f64) {
-        self.set_header(Header { eta: Some(eta), window, ..self.header().clone() });
     }
 
     /// `asxtemp` and `achtemp` before the kernel adds to them.
@@ -117,16 +107,6 @@ pub trait Source: Send + Sync {
     /// What poles of some `igp` (0-based) with `eps` not zero have in common; real if none. Few columns' memory.
     fn poles(&self, igp: Range<usize>) -> Result<Poles>;
 
-    #[must_use]
-    fn at(mut self, grid: &EnergyGrid) -> Self
-    where
-        Self: Sized,
-    {
-        self.set_energies(grid);
-        self
-    }
-
-    /// The whole problem in memory.
     fn load(&self) -> Result<Problem> {
         memory::require(self.name(), self.extents().bytes())?;
         let bands = self.bands()?;
@@ -169,7 +149,6 @@ pub struct Problem {
     source: Option<Streamed>,
     kept: Option<Arc<Kept>>,
     lists_once: bool,
-    /// See [`Problem::with_tolerance`].
     tolerance: f64,
 }
 
@@ -343,10 +322,6 @@ impl Problem {
 
     pub fn eps(&self) -> &[Complex64] {
         self.slab().eps()
-    }
-
-    pub fn aqsm_local(&self) -> &[Complex64] {
-        self.slab().aqsm_local().whole().expect("the slab is all igp")
     }
 
     pub fn vcoul_loc(&self) -> &[f64] {
@@ -621,11 +596,6 @@ impl CheckedPairs {
         self.kept = None;
     }
 
-    /// `wtilde` and `eps`.
-    pub fn matrices(&self) -> [&Arc<ComplexMatrix>; 2] {
-        [&self.wtilde, &self.eps]
-    }
-
     /// Whether a slab has these, not resolved copies of them.
     pub fn are_of(&self, slab: SlabView) -> bool {
         slab.pairs_id().0 == self.id
@@ -640,20 +610,12 @@ impl CheckedPairs {
         (bands, are_new): (CheckedBands, bool),
         aqsm_local: Option<ComplexMatrix>,
     ) -> Result<Problem> {
-        let slab = self.slab(&bands, aqsm_local)?;
-        let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
-        let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles)?;
-        let lists_once = are_new || kept.is_none();
-        Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
-    }
-
-    fn slab(&self, bands: &CheckedBands, aqsm_local: Option<ComplexMatrix>) -> Result<Slab> {
         let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
         assert_eq!((extents.ncouls, extents.ngpown), (ncouls, ngpown), "of the same screening");
         let column = |k: usize| bands.header().column(k);
         let pair = |offset: usize| [offset % ncouls, column(offset / ncouls)];
         let elements = match aqsm_local {
-            Some(elements) => Slab::checked_elements(bands, 0..ngpown, elements)?,
+            Some(elements) => Slab::checked_elements(&bands, 0..ngpown, elements)?,
             None => Vec::new().into(),
         };
         let (mut id, mut wtilde) = (self.id, self.wtilde.clone());
@@ -663,7 +625,11 @@ impl CheckedPairs {
         {
             (id, wtilde) = (Id::unique(), Arc::new(resolved));
         }
-        Ok(Slab::of_pairs(bands, 0..ngpown, id, [wtilde, self.eps.clone()], elements))
+        let slab = Slab::of_pairs(&bands, 0..ngpown, id, [wtilde, self.eps.clone()], elements);
+        let kept = self.kept.clone().filter(|_| self.are_of(slab.view()));
+        let problem = Problem::without_slabs(name, Origin::Made, bands.into(), self.poles)?;
+        let lists_once = are_new || kept.is_none();
+        Ok(Problem { slab: Some(slab), kept, lists_once, ..problem })
     }
 }
 
@@ -765,7 +731,6 @@ pub fn digest(problem: &Problem) -> Result<u64> {
     Ok(hash(&digests))
 }
 
-/// A hash of these numbers.
 pub fn hash(numbers: &[impl bytemuck::NoUninit]) -> u64 {
     XxHash64::oneshot(0, bytemuck::cast_slice(numbers))
 }

@@ -84,7 +84,7 @@ fn remains(z: &Complex64) -> bool {
 pub(super) fn check_energies(header: &Header, wx: &[f64]) -> Result<()> {
     let is_wrong = |w: &f64| !(0.0..=LARGEST_ENERGY).contains(&w.abs());
     let Some(at) = wx.iter().position(is_wrong) else { return Ok(()) };
-    let EnergyAt { index, w } = energy(header, wx, at);
+    let (index, w) = energy(header, wx, at);
     let bounds = [-LARGEST_ENERGY, LARGEST_ENERGY];
     Err(Error::data(Quantity::Wx, Fault::value(&index, w, bounds)))
 }
@@ -227,7 +227,7 @@ pub(super) fn within(
 
 /// Energy `at` of `wx(nw, nbands)`.
 fn energy(header: &Header, wx: &[f64], index: usize) -> EnergyAt {
-    EnergyAt { index: [index % header.nw() + header.nstart - 1, index / header.nw()], w: wx[index] }
+    ([index % header.nw() + header.nstart - 1, index / header.nw()], wx[index])
 }
 
 fn is_thin(z: &Complex64) -> bool {

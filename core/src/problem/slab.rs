@@ -69,12 +69,11 @@ impl CheckedBands {
     }
 
     fn with_elements(header: Arc<Header>, aqsn: ComplexMatrix) -> Result<CheckedBands> {
-        let (wx, occ) = (header.wx(), header.occ());
-        let (id, elements) = (Id::unique(), Id::unique());
-        let (no_wx, no_occ) = (Vec::new(), Vec::new());
-        let are_checked = true;
-        CheckedBands { id, elements, header, aqsn, are_checked, wx: no_wx, occ: no_occ }
-            .with_energies(wx, occ)
+        let (header_wx, header_occ) = (header.wx(), header.occ());
+        let (id, elements, are_checked) = (Id::unique(), Id::unique(), true);
+        let (wx, occ) = Default::default();
+        let bands = CheckedBands { id, elements, header, aqsn, are_checked, wx, occ };
+        bands.with_energies(header_wx, header_occ)
     }
 
     /// These bands with energies `wx(nw, nbands)` and occupations `occ(nbands)` in place of the header's.
@@ -146,7 +145,6 @@ impl CheckedBands {
         self.header.extents()
     }
 
-    /// Terms of the sum: (n, igp, ig, iw).
     pub fn terms(&self) -> u64 {
         self.extents().terms()
     }

@@ -59,7 +59,6 @@ impl System {
     }
 }
 
-/// A built-in system, made whole or slab by slab.
 pub struct Synthesis {
     system: System,
     seed: u64,
@@ -168,11 +167,6 @@ pub(crate) fn rows(system: &System) -> Vec<f64> {
     (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
 }
 
-/// Column `n` of `aqsmtemp`, of which `aqsm_local` holds this rank's rows.
-pub fn aqsmtemp_column(system: &System, seed: u64, n: usize, column: &mut [Complex64]) {
-    matrix_elements(seed, RandomStream::Aqsm, n, &rows(system), column);
-}
-
 /// Ranks that share the G′ columns.
 const POOL: usize = 8;
 /// `|G|²` of the last G vector, in Ry.
@@ -265,7 +259,6 @@ fn row(system: &System, seed: u64, k: usize) -> Option<usize> {
     (!is_masked).then(|| vector(k, system.ncouls))
 }
 
-/// `wtilde` and `eps` of one pair.
 fn mode(
     diagonal: bool,
     complex: bool,

@@ -49,7 +49,6 @@ pub struct ReferenceTerm {
 }
 
 impl Energy {
-    /// An energy under the limits of the formula.
     pub fn new(w: f64, limits: Limits) -> Energy {
         let Limits { limittwo, limitone, sexcut } = limits;
         let cutoff = if w < 0.0 { sexcut } else { f64::INFINITY };
@@ -235,7 +234,6 @@ impl<'a> Terms<'a> {
         Terms { energies: energies.to_vec(), ..self }
     }
 
-    /// Their derivatives with respect to ω.
     #[must_use]
     pub fn derivatives(self) -> Terms<'a> {
         Terms { are_derivatives: true, ..self }
@@ -316,10 +314,8 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A sum, how large its terms are, and what rounding may decide of it.
 #[derive(Clone, Copy, Default)]
 pub struct BoundedSum {
-    /// The sum itself.
     pub sum: ComplexSum,
     /// Σ|terms| by the 1-norm, with what products below the smallest normal number may lose.
     pub magnitude: f64,
@@ -328,7 +324,6 @@ pub struct BoundedSum {
 }
 
 impl BoundedSum {
-    /// Adds another sum and its bounds.
     pub fn merge(&mut self, other: &BoundedSum) {
         self.sum.merge(&other.sum);
         self.magnitude += other.magnitude;
@@ -336,7 +331,6 @@ impl BoundedSum {
     }
 }
 
-/// The sums of a problem and how large their terms are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// Sums that the kernels must find, without the starting sums.

@@ -19,7 +19,7 @@ use crate::reference::definition::{UNDERFLOW, VANISHING, growth, size};
 // How far sums may be from exact ones.
 //
 // A term loses a few roundings, with partial fractions up to 128 ([`crate::problem::plan`]); a sum loses at most
-// one for each addition that follows another, since a partial sum is at most Σ|terms|: see `chain`. To that comes
+// one for each addition that follows another, since a partial sum is at most Σ|terms|: see [`roundings`]. To that comes
 // what rounding decides of a branch or the cutoff, where v3 itself cannot tell.
 
 /// Roundings that one term may lose.
@@ -40,23 +40,19 @@ pub fn single(version: Version) -> Option<f64> {
     version.is_single().then_some(if is_plain { SINGLE_DIFFERENCES } else { SINGLE })
 }
 
-/// Roundings relative to Σ|terms| that a sum of any version may lose.
-pub fn roundings(header: &Header) -> f64 {
-    TERM + chain(header)
-}
-
-/// Additions that follow each other on the way of a term to its sum, in any version: at most all; in a
+/// Roundings relative to Σ|terms| that a sum of any version may lose: those of a term, and as many as additions
+/// follow each other on the way of a term to its sum, in any version: at most all; in a
 /// thread all bands, or a share of the collapsed loops of a grid of 65535 · 128 threads, where v6 to v8
 /// may have twice the average; in the second stage a 512th of the blocks, of at most 65535 or of one for
 /// 32 · 8 pairs; and a tree over the lanes and warps of a block in both stages. Versions for CPUs have fewer: 64 bands or
 /// `ig`, 64 blocks of `ig` in a piece of work, and a tree of eight; what goes on is compensated.
-fn chain(header: &Header) -> f64 {
+pub fn roundings(header: &Header) -> f64 {
     let Header { nbands, ngpown, ncouls, .. } = *header;
     let pairs = ngpown as f64 * ncouls as f64;
     let terms = nbands as f64 * pairs;
     let blocks = (pairs / 256.0).max(65_535.0);
     let thread = nbands as f64 + 2.0 * terms / (65_535.0 * 128.0);
-    (thread + blocks / 512.0 + 2.0 * (5.0 + 16.0)).min(terms)
+    TERM + (thread + blocks / 512.0 + 2.0 * (5.0 + 16.0)).min(terms)
 }
 
 /// Interleaved sums, as many as the widest vectors hold.
@@ -206,7 +202,6 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
-/// Compensated sums, side by side.
 #[derive(Clone, Copy)]
 pub struct CompensatedSums<const N: usize> {
     sums: [f64; N],
@@ -233,7 +228,6 @@ impl<const N: usize> CompensatedSums<N> {
         std::array::from_fn(|sum| self.sums[sum] + self.lost[sum])
     }
 
-    /// All sums together.
     fn total(self) -> f64 {
         let mut total = CompensatedSums::<1>::default();
         for parts in self.sums.into_iter().zip(self.lost) {
@@ -248,13 +242,11 @@ impl<const N: usize> CompensatedSums<N> {
 pub type ComplexSum = CompensatedSums<2>;
 
 impl ComplexSum {
-    /// Adds another sum.
     pub fn merge(&mut self, other: &ComplexSum) {
         self.add(&other.sums);
         self.add(&other.lost);
     }
 
-    /// The sum, rounded.
     pub fn value(&self) -> Complex64 {
         let [re, im] = self.values();
         Complex64::new(re, im)

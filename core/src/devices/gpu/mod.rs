@@ -17,7 +17,6 @@ use gpp_kernels::peaks::{
 };
 use gpp_kernels::versions;
 
-use crate::devices::device::{ComputeCapability, DeviceInfo};
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::nvml::NvmlGauge;
 use crate::devices::gpu::driver::{
@@ -26,6 +25,7 @@ use crate::devices::gpu::driver::{
 use crate::devices::gpu::modules::Loaded;
 pub use crate::devices::gpu::modules::Ptx;
 use crate::devices::gpu::uploads::FreeChunks;
+use crate::devices::{ComputeCapability, DeviceInfo};
 use crate::error::{Error, Result, invalid};
 use crate::os::output;
 
@@ -71,10 +71,6 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    pub fn open(index: usize) -> Result<Gpu> {
-        Gpu::limited(index, None)
-    }
-
     /// Opens GPU `index`, and takes at most `most` bytes of its memory for arrays.
     pub fn limited(index: usize, most: Option<u64>) -> Result<Gpu> {
         Gpu::with_kernels(index, most, kernels()?)
@@ -90,7 +86,10 @@ impl Gpu {
         }
         let context = Context::open(index)?;
         let context = most.map_or(context.clone(), |most| context.limited(most));
-        let capability = compute_capability(&context)?;
+        let capability = ComputeCapability {
+            major: context.attribute(Attribute::ComputeCapabilityMajor)?,
+            minor: context.attribute(Attribute::ComputeCapabilityMinor)?,
+        };
         let info = DeviceInfo {
             id: format!("gpu:{index}"),
             name: context.name()?,
@@ -123,11 +122,6 @@ impl Gpu {
         let (free, _) = self.context.memory()?;
         let context = self.context.clone().limited(free / processes as u64);
         Ok(Gpu { context, ..self })
-    }
-
-    /// Bytes that are free for arrays.
-    pub fn free_memory(&self) -> Result<u64> {
-        Ok(self.context.memory()?.0)
     }
 
     pub fn count() -> Result<usize> {
@@ -230,12 +224,13 @@ impl Gpu {
         let arguments = FmaArguments { factor: 0.5, term: 1.0, sink: sink.pointer() };
         let arguments = &arguments.pointers();
         let once = fastest(fma, arguments, 1)?;
-        let burst = fastest(fma, arguments, in_row(BURST, once))?;
+        let launches = (BURST / once).clamp(1.0, LAUNCHES).ceil() as u32;
+        let burst = fastest(fma, arguments, launches)?;
 
         let (free, _) = context.memory()?;
         let bytes = MEMORY_BYTES.min(free / 2);
         let memory = context.buffer::<u8>("buffer of the peaks", bytes as usize)?;
-        memory.clear(&stream)?;
+        memory.fill(0, memory.len(), &stream)?;
         let read = |symbol: &str, bytes: u64, passes: u32| -> Result<f64> {
             let (buffer, count) = (memory.pointer().cast(), (bytes / 16) as u32);
             let arguments = ReadArguments { buffer, count, passes, sink: sink.pointer() };
@@ -259,16 +254,4 @@ impl Gpu {
                 * f64::from(attribute(Attribute::ClockRate)?),
         })
     }
-}
-
-fn compute_capability(context: &Context) -> Result<ComputeCapability> {
-    Ok(ComputeCapability {
-        major: context.attribute(Attribute::ComputeCapabilityMajor)?,
-        minor: context.attribute(Attribute::ComputeCapabilityMinor)?,
-    })
-}
-
-/// Launches that take so many seconds, one of which takes `once`.
-fn in_row(seconds: f64, once: f64) -> u32 {
-    (seconds / once).clamp(1.0, LAUNCHES).ceil() as u32
 }

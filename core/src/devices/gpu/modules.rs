@@ -73,7 +73,6 @@ const NEEDED: [(&str, [&str; 2]); 4] = [
     ("mma.sync.aligned.m8n8k4.", [".version 7.0\n", ".target sm_80\n"]),
 ];
 
-/// PTX of many kernels.
 pub struct Ptx {
     /// What every module begins with: version, target, source files.
     head: String,
@@ -130,7 +129,6 @@ impl Ptx {
         Ptx { entries: entries.collect(), ..Ptx::new(shared) }
     }
 
-    /// The kernels' symbols in alphabetical order.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }

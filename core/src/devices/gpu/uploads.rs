@@ -19,7 +19,7 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Tra
 use crate::devices::gpu::modules::Loaded;
 use crate::error::Result;
 use crate::problem::arrays::{AQSN, ArraySpec, Extents};
-use crate::problem::layout::{LaidElements, PairsAt, PreparedPairs, preparation};
+use crate::problem::layout::{LaidElements, PairsAt, Preparation, PreparedPairs};
 use crate::problem::{Batch, Id, Problem, SlabView};
 
 pub struct Uploads<'a> {
@@ -206,7 +206,7 @@ impl BandBuffers {
     ) -> Result<()> {
         let (before, layout) = (to.bytes, kernel.layout);
         let (bands, order) = (to.problem.bands(), to.problem.order());
-        let prepared = preparation(layout);
+        let prepared = Preparation(layout);
         let wanted = (bands.id(), bands.elements_id(), layout);
         // The matrix of the single layout begins with that of the planned one.
         let has_more =
@@ -257,7 +257,7 @@ type PairsOf = (Id, Layout, bool, Option<PairsAt>);
 impl KernelBatch<'_> {
     fn pairs(self) -> PairsOf {
         let Kernel { layout, is_sigma_alone, .. } = *self.kernel;
-        let pairs_at = preparation(layout).pairs_at(self.batch, self.kernel);
+        let pairs_at = Preparation(layout).pairs_at(self.batch, self.kernel);
         (self.batch.id().0, layout, is_sigma_alone, pairs_at)
     }
 }
@@ -280,7 +280,6 @@ impl PairsCache {
         self.made.retain(|(_, of), _| !is_single(of));
     }
 
-    /// Most bytes.
     pub const MOST: u64 = 1 << 30;
 
     pub fn get_or_make(
@@ -290,13 +289,13 @@ impl PairsCache {
         run: KernelBatch,
     ) -> Result<Arc<PreparedPairs>> {
         let KernelBatch { batch, kernel } = run;
-        let prepared = preparation(kernel.layout);
+        let prepared = Preparation(kernel.layout);
         let key = (slab.pairs_id(), run.pairs());
         if let Some(made) = self.made.get(&key) {
             return Ok(made.clone());
         }
         let made = prepared.pairs(problem, slab, batch, kernel)?;
-        let bytes: usize = made.arrays().iter().map(|array| size_of_val(array.words)).sum();
+        let bytes: usize = made.arrays().iter().map(|(_, words, _)| size_of_val(*words)).sum();
         // Sorted pairs are as large as the slab.
         if !prepared.replaces() && self.bytes + bytes as u64 <= PairsCache::MOST {
             self.bytes += bytes as u64;
@@ -306,7 +305,6 @@ impl PairsCache {
     }
 }
 
-/// A slab's pairs on a GPU, as a layout prepares them.
 #[derive(Default)]
 pub struct PairBuffers {
     made: Option<(PairsOf, Arc<PreparedPairs>)>,
@@ -335,8 +333,8 @@ impl PairBuffers {
         self.made = None;
         let arrays = made.arrays();
         self.arrays.resize_with(arrays.len(), || None);
-        for (array, room) in arrays.into_iter().zip(&mut self.arrays) {
-            to.fill(array.name, room, array.words, array.spare)?;
+        for ((name, words, spare), room) in arrays.into_iter().zip(&mut self.arrays) {
+            to.fill(name, room, words, spare)?;
         }
         self.made = Some((run.pairs(), made));
         Ok(())
@@ -397,9 +395,8 @@ pub type RowMap = Arc<Vec<u32>>;
 
 #[derive(Default)]
 pub struct Repack {
-    pub kernel: Option<Arc<Loaded>>,
-    /// Makes the copies of [`Layout::Single`].
-    pub copy: Option<Arc<Loaded>>,
+    /// What reorders, and what makes the copies of [`Layout::Single`].
+    pub kernels: Option<[Arc<Loaded>; 2]>,
     /// For the matrix elements of G and of G′.
     maps: [RepackMap; 2],
 }
@@ -420,7 +417,7 @@ impl GpuElements {
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<Option<u64>> {
-        let laid_out = preparation(layout).own_of_bands(to.problem.order().is_kept());
+        let laid_out = Preparation(layout).own_of_bands(to.problem.order().is_kept());
         let is_own = laid_out.iter().any(|array| ptr::eq(*array, &AQSN));
         if !is_own && self.aqsn.ld == to.problem.extents().ncouls {
             return Ok(Some(self.aqsn.at));
@@ -442,7 +439,7 @@ impl GpuElements {
             false => (1, self.aqsm, Some(&self.rows)),
         };
         let extents = to.problem.extents();
-        let prepared = preparation(layout);
+        let prepared = Preparation(layout);
         let [first, second] = array.extents(extents, layout).map(|count| count as usize);
         let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
@@ -479,7 +476,8 @@ impl GpuElements {
             to: out,
         };
         to.repack.maps[which] = map;
-        let kernel = to.repack.kernel.clone().expect("it was loaded with the matrix elements");
+        let kernels = to.repack.kernels.clone();
+        let [kernel, copy] = kernels.expect("they were loaded with the matrix elements");
         let grid = [blocks((height * width) as u64, REPACK_THREADS), REPACK_THREADS, 0];
         // SAFETY: the numbers were uploaded in this stream and are within the caller's matrix by the contract of
         // `Resident::sums`. `to` has an element for each pair of them, fewer than 2³², and only this stream accesses it.
@@ -494,9 +492,8 @@ impl GpuElements {
             of: if which == 0 { ncouls } else { ngpown } as u32,
             nbands: nbands as u32,
         };
-        let kernel = to.repack.copy.clone().expect("it was loaded with the matrix elements");
         let grid = [blocks(height as u64, COPY_THREADS), COPY_THREADS, 0];
         // SAFETY: the layout has room for the copy behind the matrix, which the launch before makes in the same stream.
-        unsafe { kernel.function.launch(to.stream, grid, &arguments.pointers()) }
+        unsafe { copy.function.launch(to.stream, grid, &arguments.pointers()) }
     }
 }

@@ -16,9 +16,6 @@ use gpp_kernels::{plan, reduction};
 use num_complex::Complex64;
 
 use crate::catalogue;
-use crate::devices::device::{
-    Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid,
-};
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::{Gauge, nvml::NvmlGauge};
 use crate::devices::gpu::Gpu;
@@ -29,10 +26,12 @@ use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
     BandBuffers, GpuElements, KernelBatch, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
 };
-use crate::devices::spawned;
+use crate::devices::{
+    Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid, spawned,
+};
 use crate::error::Result;
 use crate::problem::arrays::AQSM_LOCAL;
-use crate::problem::layout::preparation;
+use crate::problem::layout::Preparation;
 use crate::problem::{Batch, Id, Problem, SlabView};
 
 impl Device for Gpu {
@@ -45,7 +44,6 @@ impl Device for Gpu {
         let attribute = |attribute| loaded.function.attribute(attribute).map(Some);
         let blocks = loaded.function.blocks_per_multiprocessor(kernel.threads)?;
         Ok(KernelInfo {
-            symbol: entry.symbol.into(),
             registers: attribute(FunctionAttribute::NumRegisters)?,
             local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
             shared_bytes: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
@@ -248,7 +246,7 @@ impl<'a> GpuWorker<'a> {
         let second = SecondStageArguments {
             partials: slot.partials(),
             count: grid.per_group(),
-            sums: slot.sums(),
+            sums: slot.room.pointer(),
         };
         let launch_all = || -> Result<()> {
             let stream = &slot.stream;
@@ -275,14 +273,14 @@ impl<'a> GpuWorker<'a> {
         // After a failure too, no kernel may still run when the table is released.
         launch_all().inspect_err(|_| _ = slot.stream.synchronize())?;
         let slot = &mut self.arrays.slots[at];
+        let (groups, blocks) = (grid.groups as usize, Some(grid.blocks()));
+        let found = SlabSums { groups, blocks, bound, ..SlabSums::default() };
         let results = slot.results.take().expect("there is room for the sums");
         slot.in_flight = Some(LaunchInFlight {
             version: gpu.id(),
-            groups: grid.groups as usize,
-            blocks: grid.blocks(),
             uploaded,
             sums,
-            bound,
+            found,
             results: results.download(sums, &slot.room, &slot.stream)?,
             _holding: holding,
         });
@@ -301,7 +299,7 @@ impl<'a> GpuWorker<'a> {
         let (_, igp) = slab.which.as_ref().expect("a slab is in place");
         let [wtilde, eps] = match slab.on_gpu {
             // Other arrays take their place.
-            _ if preparation(kernel.layout).replaces() => [ptr::null(); 2],
+            _ if Preparation(kernel.layout).replaces() => [ptr::null(); 2],
             Some(on_gpu) => on_gpu.map(|at| ptr::without_provenance(at as usize)),
             None => [pointer(&slab.wtilde), pointer(&slab.eps)],
         };
@@ -414,11 +412,10 @@ struct StreamSlot {
 
 struct LaunchInFlight {
     version: &'static str,
-    groups: usize,
-    blocks: u32,
     uploaded: u64,
     sums: usize,
-    bound: f64,
+    /// But for values and times.
+    found: SlabSums,
     results: Transfer<f64>,
     _holding: Option<Holding>,
 }
@@ -438,7 +435,6 @@ impl StreamSlot {
         })
     }
 
-    /// Frees the memory on the device.
     fn clear(&mut self, context: &Context) -> Result<()> {
         self.slab = SlabBuffers { on_gpu: self.slab.on_gpu, ..SlabBuffers::default() };
         self.room = context.buffer("partial sums", 0)?;
@@ -457,19 +453,15 @@ impl StreamSlot {
         if self.results.as_ref().is_none_or(|results| results.len() < sums) {
             self.results = Some(context.pinned("sums", sums)?);
         }
-        self.room.poison(length, &self.stream)
-    }
-
-    fn sums(&self) -> *mut f64 {
-        self.room.pointer()
+        self.room.fill(0xff, length, &self.stream)
     }
 
     fn partials(&self) -> *mut f64 {
-        self.sums().wrapping_add(self.partials)
+        self.room.pointer().wrapping_add(self.partials)
     }
 
     fn finish(&mut self) -> Result<SlabSums> {
-        let LaunchInFlight { version, groups, blocks, uploaded, sums, bound, results, _holding } =
+        let LaunchInFlight { version, uploaded, sums, found, results, _holding } =
             self.in_flight.take().expect("launched");
         let results = results.wait_for(version).inspect_err(|_| _ = self.stream.synchronize())?;
         let seconds = |events: &[Event; 2], what| events[1].seconds_since(&events[0], what);
@@ -477,10 +469,9 @@ impl StreamSlot {
             0 => Upload::default(),
             bytes => Upload { bytes, seconds: seconds(&self.uploads, "the uploads")? },
         };
-        let (values, blocks) = (results[..sums].to_vec(), Some(blocks));
+        let values = results[..sums].to_vec();
         self.results = Some(results);
-        let seconds = seconds(&self.kernels, version)?;
-        Ok(SlabSums { values, groups, seconds, blocks, upload, bound, ..SlabSums::default() })
+        Ok(SlabSums { values, seconds: seconds(&self.kernels, version)?, upload, ..found })
     }
 }
 
@@ -528,7 +519,7 @@ impl SlabBuffers {
 
     /// Enqueues what a kernel at a batch lacks of the slab in place, except pairs.
     fn want(&mut self, to: &mut Uploads, slab: SlabView, run: KernelBatch) -> Result<()> {
-        let (layout, prepared) = (run.kernel.layout, preparation(run.kernel.layout));
+        let (layout, prepared) = (run.kernel.layout, Preparation(run.kernel.layout));
         if self.layout.replace(layout) != Some(layout) {
             // Sorted pairs and `wtilde` with `eps` take each other's room.
             (self.elements, self.pairs) = Default::default();
@@ -671,9 +662,8 @@ impl StateSlot {
         // Heavy pairs are of the last problem's matrix elements.
         arrays.pairs.forget_single();
         arrays.slots.iter_mut().for_each(|slot| slot.slab.pairs.forget_single());
-        if on_gpu.is_some() && arrays.repack.kernel.is_none() {
-            arrays.repack.kernel = Some(gpu.load(REPACK_SYMBOL)?);
-            arrays.repack.copy = Some(gpu.load(COPY_SYMBOL)?);
+        if on_gpu.is_some() && arrays.repack.kernels.is_none() {
+            arrays.repack.kernels = Some([gpu.load(REPACK_SYMBOL)?, gpu.load(COPY_SYMBOL)?]);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
         Ok(Box::new(GpuWorker { on_gpu, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))

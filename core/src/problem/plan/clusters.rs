@@ -209,7 +209,6 @@ impl Weighed {
     }
 }
 
-/// The sorted pairs of a slab.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SortedCells {
     Real(Sorted<f64, Interval>),

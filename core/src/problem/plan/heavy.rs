@@ -67,10 +67,8 @@ const VANISHING: f64 = 1.0 / (1u128 << 80) as f64;
 /// Of one row smallest and largest element: with a smaller quotient products of two leave the range of FP32.
 const SPAN: f64 = (1u64 << 60) as f64;
 
-/// Most groups of bands.
 const GROUPS: usize = 16;
 
-/// Pairs whose weights are computed at once.
 const BLOCK: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -369,11 +367,6 @@ impl FallbackPairs {
         let (heavy, left) = Weights::new(bands, slab, batch, &self).heavy(tolerance, lost);
         let heavy: Vec<_> = heavy.into_iter().map(|pair| (pair, PairClass::Fallback)).collect();
         FallbackPairs { bound: lost * left, ..self.with(&heavy, slab.ncouls()) }
-    }
-
-    /// A mask of the pairs that these have and others, which they include, do not: see [`FallbackPairs::mask`].
-    pub fn mask_beside(&self, others: &FallbackPairs) -> Vec<u32> {
-        self.mask.iter().zip(&others.mask).map(|(all, some)| all & !some).collect()
     }
 }
 

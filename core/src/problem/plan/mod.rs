@@ -5,6 +5,7 @@ mod fallback;
 pub mod heavy;
 
 use std::borrow::Cow;
+use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,7 +52,6 @@ impl BandOrder {
         BandOrder { bands: order, full, occupied }
     }
 
-    /// Bands (0-based) in this order.
     pub fn bands(&self) -> &[usize] {
         &self.bands
     }
@@ -74,14 +74,6 @@ fn half_of(w: &[f64]) -> f64 {
     0.5 * (w[1] - w[0])
 }
 
-/// The median of the bands' halves, zero without bands or with one energy.
-fn half_of_most<'a>(bands: impl Iterator<Item = &'a [f64]>) -> f64 {
-    let mut halves: Vec<f64> = bands.filter(|w| w.len() > 1).map(half_of).collect();
-    halves.sort_by(f64::total_cmp);
-    halves.get(halves.len() / 2).copied().unwrap_or_default()
-}
-
-/// The plan of a problem's bands at some of its energies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPlan {
     order: Arc<BandOrder>,
@@ -114,7 +106,11 @@ impl BandPlan {
         let empty = &rest[order.occupied - order.full..];
         let limits = bands.limits();
         let most = if empty.is_empty() { full } else { empty };
-        let half = half_of_most(most.iter().map(|&n| wx_of(n)));
+        let several = most.iter().map(|&n| wx_of(n)).filter(|w| w.len() > 1);
+        let mut halves: Vec<f64> = several.map(half_of).collect();
+        halves.sort_by(f64::total_cmp);
+        // That of most bands; zero without bands or with one energy.
+        let half = halves.get(halves.len() / 2).copied().unwrap_or_default();
         let is_halved = |w: &[f64]| {
             w.len() < 2
                 || (half_of(w) - half).abs() <= HALVED * f64::EPSILON * w[0].abs().min(w[1].abs())
@@ -153,12 +149,10 @@ impl BandPlan {
         BandPlan { order: order.clone(), plain, far_begin, poles, wx, half, alone, limits, nw }
     }
 
-    /// Bands (0-based) in the plan's order.
     pub fn order(&self) -> &[usize] {
         &self.order.bands
     }
 
-    /// Bands of an occupation that is not zero.
     pub fn occupied(&self) -> usize {
         self.order.occupied
     }
@@ -230,17 +224,18 @@ impl BandPlan {
         if is_sigma_alone { self.alone } else { [0, self.plain, self.far_begin] }
     }
 
-    /// What a kernel on the host reads; the pointers are valid as long as the plan and the fallback pairs are.
-    pub fn view(&self, kernel: &Kernel, fallback: &FallbackPairs) -> Plan {
+    /// What a kernel reads, with the begins of a slab's fallback pairs, and where mask or lists, pairs and begins are. Energies
+    /// are valid on the host, as long as the plan is.
+    pub fn view(&self, kernel: &Kernel, begins: &[u32], arrays: &[*const c_void]) -> Plan {
         let [plain_far, full, far_begin] = self.classes(kernel.is_sigma_alone);
         Plan {
             plain: self.plain as u32,
             occupied: self.occupied() as u32,
             far_begin: far_begin as u32,
-            fallback_mask: fallback.mask.as_ptr(),
-            fallback_pairs: fallback.pairs.as_ptr(),
-            fallback_begins: fallback.begins.as_ptr(),
-            fallback_blocks: kernel.fallback_blocks(&fallback.begins),
+            fallback_mask: arrays[0].cast(),
+            fallback_pairs: arrays[1].cast(),
+            fallback_begins: arrays[2].cast(),
+            fallback_blocks: kernel.fallback_blocks(begins),
             energies: self.wx.as_ptr(),
             half: self.half,
             square: self.half * self.half,
@@ -304,7 +299,6 @@ impl Batch {
     }
 }
 
-/// Batches of a problem, each made when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Batches<'a> {
     pub(super) bands: &'a CheckedBands,
@@ -332,11 +326,6 @@ impl Batches<'_> {
         Batch { of: bands.id(), energies, wx, plan }
     }
 
-    pub fn first(&self) -> Batch {
-        self.get(0)
-    }
-
-    /// [`Batch::id`] of a batch.
     pub fn id(&self, number: usize) -> (Id, Range<usize>) {
         (self.bands.id(), self.ranges[number].clone())
     }
@@ -356,7 +345,6 @@ const SORTED: usize = 32 * LANES;
 pub struct Lists {
     /// As kernels read them.
     pub words: Vec<u32>,
-    /// Records.
     pub records: u32,
 }
 

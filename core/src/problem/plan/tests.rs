@@ -8,7 +8,8 @@ use crate::progress::Bars;
 
 pub(super) fn with_poles(made: &Problem, wtilde: Vec<Complex64>) -> Problem {
     let eps = vec![Complex64::ONE; wtilde.len()];
-    let (aqsn, aqsm_local) = (made.aqsn().to_vec(), made.aqsm_local().to_vec());
+    let (aqsn, aqsm_local) =
+        (made.aqsn().to_vec(), made.slab().aqsm_local().whole().unwrap().to_vec());
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
     Problem::new("other poles", Origin::Made, made.header().clone(), matrices).unwrap()
 }
@@ -54,7 +55,7 @@ fn every_regular_pair_is_listed_once() {
             (true, _) => pole,
         });
         let problem = with_poles(&made, poles.collect());
-        let (slab, batch) = (problem.slab(), problem.batches(3).first());
+        let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
         let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Real);
         assert!(batch.plan.has_static());
         let poles = slab.wtilde();

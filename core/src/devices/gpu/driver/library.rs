@@ -16,6 +16,7 @@ static LIBRARY: LazyLock<Result<Library, String>> = LazyLock::new(|| {
         .map_err(|error| error.source().unwrap_or(&error).to_string())
 });
 
+/// Why the library cannot be opened, if it cannot.
 pub fn missing() -> Option<&'static str> {
     LIBRARY.as_ref().err().map(String::as_str)
 }

@@ -70,7 +70,6 @@ impl Context {
         Ok(Buffer { memory, length, what, elements: PhantomData, _taken: taken })
     }
 
-    /// Memory of the device with a copy of `values`.
     pub fn upload<T: Pod>(
         &self,
         what: &'static str,
@@ -119,16 +118,8 @@ impl<T: Pod> Buffer<T> {
         self.memory.handle + begin * size_of::<T>()
     }
 
-    /// Enqueues a fill of the first `length` elements with one bits, which as `f64` are NaN.
-    pub fn poison(&self, length: usize, stream: &GpuStream) -> Result<()> {
-        self.fill(0xff, length, stream)
-    }
-
-    pub fn clear(&self, stream: &GpuStream) -> Result<()> {
-        self.fill(0, self.length, stream)
-    }
-
-    fn fill(&self, byte: u8, length: usize, stream: &GpuStream) -> Result<()> {
+    /// Enqueues a fill of the first `length` elements; with one bits, `0xff`, an `f64` is NaN.
+    pub fn fill(&self, byte: u8, length: usize, stream: &GpuStream) -> Result<()> {
         let (at, bytes) = (self.at(0, length), length * size_of::<T>());
         // SAFETY: the memory is freed after the device's work, and any bytes are a `T`.
         let fill = || unsafe { cuMemsetD8Async(at, byte, bytes, stream.get()?) };
@@ -146,7 +137,6 @@ impl<T: Pod> Buffer<T> {
 
 /// Page-locked memory of the host. A transfer owns it until the copy is done; one that is forgotten leaks it.
 pub struct Pinned<T> {
-    /// At least one byte.
     memory: Object,
     done: Event,
     length: usize,
@@ -220,7 +210,6 @@ impl<T> Transfer<T> {
         Ok(Transfer { pinned: Some(pinned) })
     }
 
-    /// Waits for the copy and returns the memory.
     pub fn wait(self) -> Result<Pinned<T>> {
         let what = self.pinned.as_ref().expect("taken below only").what;
         self.wait_for(what)

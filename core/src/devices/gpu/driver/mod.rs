@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 
+pub use crate::devices::gpu::driver::library::missing;
 use crate::devices::gpu::driver::library::*;
 use crate::devices::gpu::driver::memory::Budget;
 pub use crate::devices::gpu::driver::memory::{
@@ -21,7 +22,7 @@ use crate::error::{Error, Result};
 /// Initializes the driver. The number of devices, one at least.
 pub fn devices() -> Result<usize> {
     let no_gpu = |why: String| Err(Error::NoGpu { why });
-    if let Some(why) = library::missing() {
+    if let Some(why) = missing() {
         return no_gpu(format!("no NVIDIA driver (libcuda) on this machine: {why}"));
     }
     let visible = std::env::var("CUDA_VISIBLE_DEVICES")
@@ -41,11 +42,6 @@ pub fn devices() -> Result<usize> {
         0 => no_gpu(format!("the driver found no device{visible}")),
         count => Ok(count as usize),
     }
-}
-
-/// Whether the driver's library can be opened.
-pub fn is_there() -> bool {
-    library::missing().is_none()
 }
 
 /// The driver's version of CUDA, as `12.9`.
@@ -257,7 +253,6 @@ pub enum FunctionAttribute {
     NumRegisters = 4,
 }
 
-/// A kernel and its module.
 pub struct Function {
     kernel: Handle,
     module: Object,
@@ -426,7 +421,6 @@ impl GpuStream {
         unsafe { cuStreamSynchronize(self.get()?) }.and(enqueued)
     }
 
-    /// Waits until all that was enqueued is done.
     pub fn synchronize(&self) -> Result<()> {
         self.done(Ok(())).named(|| format!("work of {}", self.what))
     }

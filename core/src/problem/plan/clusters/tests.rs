@@ -4,7 +4,7 @@ use gpp_kernels::sigma::real::far_field as way;
 
 use super::*;
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{EnergyGrid, Even, Id, Source, System, range};
+use crate::problem::{Even, Id, Source, System, range};
 use crate::progress::Bars;
 
 /// Where a sample shows no pole there may still be some, and many energies to sum them one by one.
@@ -64,9 +64,12 @@ fn most_terms_are_told_by_discs_that_hold_their_poles() {
 /// Of every kind of work, in instructions: moments, the far field, the near field.
 #[test]
 fn shares_of_sorted_pairs_have_equal_work() {
-    let grid = EnergyGrid::Even(Even::new(-10.0, 10.0, 501).unwrap());
+    let even = Even::new(-10.0, 10.0, 501).unwrap();
     let synthesis = || Synthesis::new(System::find("demo").unwrap(), 1, Bars::NONE);
-    let problem = synthesis().at(&grid).load().unwrap();
+    let mut source = synthesis();
+    let header = even.apply_to(source.header());
+    source.set_header(header);
+    let problem = source.load().unwrap();
     let (limits, nw, devices) = (problem.limits(), problem.nw(), 2);
     let work = |device: usize| {
         let share = problem.slab().shared(Id::unique(), [device, devices]);
