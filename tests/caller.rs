@@ -134,7 +134,8 @@ fn signals_go_to_the_callers_threads_alone() {
     let of_caller = locale();
     // SAFETY: a signal of the system's, of which there is no handler.
     unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-    all(versions(), &Calculator::open("cpu").unwrap().with_threads(3).unwrap(), &arrays()).unwrap();
+    let calculator = Calculator::open("cpu").unwrap().with_threads(3).unwrap();
+    all(versions(), &calculator, &arrays()).unwrap();
     // Those of tests that run beside this one are not gpp's.
     let is_new = |(id, (name, _)): &(String, (String, String))| {
         !before.1.contains_key(id) && name.starts_with("gpp-")
