@@ -75,14 +75,7 @@ pub fn fallback_blocks(fallback_begins: &[u32]) -> u32 {
 /// The grid for these records and blocks of fallback pairs: one group, the slab.
 #[inline(always)]
 pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
-    Grid {
-        threads: SHAPE.threads(),
-        groups: 1,
-        ig_blocks: records,
-        fallback_blocks,
-        take_turns: true,
-        band_blocks: 1,
-    }
+    Grid { fallback_blocks, take_turns: true, ..Grid::ungrouped(records, SHAPE.threads()) }
 }
 
 #[inline(always)]
@@ -268,7 +261,7 @@ impl<const T: usize> PairSource<T> for ListedPairs<T> {
                     // Past the last band, that of the last.
                     let from = (n + band as u32).min(a.nbands - 1) * stride + element;
                     let to = base + index + band as u32 * BAND + thread * ELEMENT;
-                    copy_to_shared(to, array, from);
+                    copy_to_shared(to, array.add(from as usize));
                 });
             }
             commit_copies();

@@ -4,7 +4,7 @@
 use crate::arrays::arguments;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use cpu::{BlockBody, run_block, second_stage};
+pub use cpu::{BlockBody, run_block, second_stage, warp_sum};
 #[cfg(target_arch = "nvptx64")]
 pub use gpu::store_block_sums;
 
@@ -43,8 +43,7 @@ mod gpu {
     use super::{SecondStageArguments, THREADS, strided_sum};
     use crate::formula::{MAX_VALUES, ThreadSums, VALUES};
     use crate::intrinsics::{
-        WARP, barrier, block, blocks, load_shared, shuffle_down, store_shared, thread_in_block,
-        threads,
+        WARP, barrier, block, blocks, load_shared, store_shared, thread_in_block, threads, warp_sum,
     };
     use crate::threads::each;
 
@@ -96,12 +95,7 @@ mod gpu {
     /// Sums `x` over the warp as a tree; its first lane stores the sum at `index` of the scratch.
     #[inline(always)]
     unsafe fn store_warp_sum(index: u32, x: f64) {
-        let mut sum = x;
-        let mut width = WARP / 2;
-        while width > 0 {
-            sum += shuffle_down(sum, width);
-            width /= 2;
-        }
+        let sum = warp_sum(x);
         if thread_in_block() % WARP == 0 {
             store_shared(scratch(index), sum)
         }
@@ -135,11 +129,12 @@ mod cpu {
     use crate::threads::Thread;
     use crate::tiling::Grid;
 
-    pub fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
+    fn block_sum(threads: impl Iterator<Item = f64>) -> f64 {
         let mut threads: Vec<f64> = threads.collect();
         threads.chunks_mut(WARP as usize).map(warp_sum).sum()
     }
 
+    /// The sum over the lanes of a warp, as a tree.
     pub fn warp_sum(lanes: &mut [f64]) -> f64 {
         let mut width = lanes.len() / 2;
         while width > 0 {

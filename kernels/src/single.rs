@@ -159,25 +159,16 @@ pub trait BandStep {
 
 /// Writes a block once for each `igp` of a tile.
 macro_rules! unrolled {
-    ($t:ident => $block:block) => {{
+    ($t:ident => $block:block) => {
         const { assert!($crate::single::TILE == 4) };
-        {
-            let $t = 0;
+        $crate::single::unrolled! { [0 1 2 3] $t => $block }
+    };
+    ([$($at:literal)+] $t:ident => $block:block) => {
+        $({
+            let $t = $at;
             $block
-        }
-        {
-            let $t = 1;
-            $block
-        }
-        {
-            let $t = 2;
-            $block
-        }
-        {
-            let $t = 3;
-            $block
-        }
-    }};
+        })+
+    };
 }
 pub(crate) use unrolled;
 
@@ -212,8 +203,8 @@ impl SinglePairs {
     #[inline(always)]
     pub unsafe fn bands<S: BandStep>(self, a: &Arrays, range: Range<u32>, step: &mut S) {
         use crate::intrinsics::{
-            barrier, commit_copies, copied, copy_singles, load_shared_single, load_shared_singles,
-            thread_in_block,
+            barrier, commit_copies, copied, copy_to_shared, load_shared_single,
+            load_shared_singles, thread_in_block,
         };
 
         let (begin, end) = (range.start, range.end);
@@ -233,7 +224,7 @@ impl SinglePairs {
             let n = n + warp;
             if n < end {
                 let from = copy.elements.add((n * copy.rows + row) as usize);
-                copy_singles(base + stage + thread * PIECE, from);
+                copy_to_shared(base + stage + thread * PIECE, from);
             }
             commit_copies();
         };

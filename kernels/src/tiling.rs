@@ -119,10 +119,8 @@ pub mod per_band {
     pub const STAGE: u32 = 8;
 
     pub const fn grid(nbands: u32, ngpown: u32, ncouls: u32) -> Grid {
-        let (groups, ig_blocks) = (ngpown.div_ceil(IGP), ncouls.div_ceil(CHUNK));
-        let band_blocks = nbands.div_ceil(BANDS);
-        let (threads, fallback_blocks, take_turns) = (THREADS, 0, false);
-        Grid { threads, groups, ig_blocks, fallback_blocks, take_turns, band_blocks }
+        let (groups, band_blocks) = (ngpown.div_ceil(IGP), nbands.div_ceil(BANDS));
+        Grid { groups, band_blocks, ..Grid::ungrouped(ncouls.div_ceil(CHUNK), THREADS) }
     }
 }
 
@@ -158,13 +156,11 @@ impl TileShape {
     #[inline(always)]
     pub const fn grid(self, ngpown: u32, ncouls: u32, fallback_blocks: u32) -> Grid {
         Grid {
-            threads: self.threads(),
             groups: ngpown.div_ceil(self.igp()),
-            ig_blocks: ncouls.div_ceil(WARP),
             fallback_blocks,
             // Fallback pairs wait for memory, tiles of several igp for arithmetic; those of one wait too.
             take_turns: self.tile > 1,
-            band_blocks: 1,
+            ..Grid::ungrouped(ncouls.div_ceil(WARP), self.threads())
         }
     }
 

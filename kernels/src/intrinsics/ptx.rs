@@ -78,6 +78,18 @@ shuffles! {
     shuffle: "idx", lane;
 }
 
+/// The sum over the lanes of the warp, as a tree, for the first lane.
+#[inline(always)]
+pub unsafe fn warp_sum(x: f64) -> f64 {
+    let mut sum = x;
+    let mut width = WARP / 2;
+    while width > 0 {
+        sum += shuffle_down(sum, width);
+        width /= 2;
+    }
+    sum
+}
+
 /// A bit of each lane of the warp.
 #[inline(always)]
 pub unsafe fn vote(holds: bool) -> u32 {
@@ -216,14 +228,13 @@ pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
          options(nostack, preserves_flags));
 }
 
-/// Begins to copy an element to shared memory, without a register for it.
+/// Begins to copy 16 bytes to shared memory, without a register for them.
 ///
 /// # Safety
 /// As [`store_shared_pair`] and [`load`]; what is there is read after [`copied`] of the thread that copies.
 #[inline(always)]
-pub unsafe fn copy_to_shared(address: u32, array: *const Complex64, index: u32) {
-    asm!("cp.async.cg.shared.global [{}], [{}], 16;",
-         in(reg32) address, in(reg64) array.add(index as usize),
+pub unsafe fn copy_to_shared<T>(address: u32, from: *const T) {
+    asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address, in(reg64) from,
          options(nostack, preserves_flags));
 }
 
@@ -269,16 +280,6 @@ pub unsafe fn load_const_single(address: u32) -> f32 {
     asm!("ld.const.f32 {}, [{}];", out(reg32) number, in(reg32) address,
          options(pure, readonly, nostack, preserves_flags));
     number
-}
-
-/// As [`copy_to_shared`], two elements of single precision.
-///
-/// # Safety
-/// As there, and both addresses are multiples of 16.
-#[inline(always)]
-pub unsafe fn copy_singles(address: u32, from: *const Complex32) {
-    asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address, in(reg64) from,
-         options(nostack, preserves_flags));
 }
 
 #[inline(always)]

@@ -27,7 +27,7 @@ use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
     ALONE, BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, PREFETCH, Pole,
-    STAGE, Target, Team, add, moment_at, numbers_of_sums,
+    STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -183,11 +183,13 @@ impl DiscExpansion {
 /// Adds a pair with these factors and this `M` to the moments. A function that is called for each pair of a prefetch: the
 /// compiler would keep a loop over so much, and arrays that it indexes go to local memory.
 #[inline(always)]
-fn add_pair<T: Team>(team: &T, factors: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]) {
-    let factor = |which: usize| {
-        let [re, im] = team.pair(factors + 2 * which as u32);
-        Complex::new(re, im)
-    };
+unsafe fn add_pair<T: Team>(
+    team: &T,
+    factors: u32,
+    m: Complex64,
+    moments: &mut [Complex64; MOMENTS],
+) {
+    let factor = |which: usize| complex_at(team, factors + 2 * which as u32);
     let even = m * factor(0);
     let odd = even * factor(1);
     moments[0] = moments[0] + even;
@@ -208,11 +210,6 @@ impl Cluster for Disc {
     #[inline(always)]
     fn shared_memory<const N: usize>() -> u32 {
         if N == ALONE { gpp_discs_alone() } else { gpp_discs() }
-    }
-
-    #[inline(always)]
-    unsafe fn load(a: &ClusterArguments, index: u32) -> Disc {
-        *a.clusters.cast::<Disc>().add(index as usize)
     }
 
     #[inline(always)]
@@ -253,10 +250,6 @@ impl Cluster for Disc {
             (pole, *a.vcoul_loc.add(pole.igp as usize))
         };
         let set = |offset: u32, value: Complex64| team.set_pair(offset, [value.re, value.im]);
-        let get = |offset: u32| {
-            let [re, im] = team.pair(offset);
-            Complex::new(re, im)
-        };
         let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
             let scaled = if pair < end { 0.5 * vcoul } else { 0.0 };
             let wtilde = pole.wtilde;
@@ -301,7 +294,7 @@ impl Cluster for Disc {
                 }
                 for (k, &moment) in moments.iter().enumerate() {
                     let offset = moment_at(thread, k);
-                    set(offset, get(offset) + moment);
+                    set(offset, complex_at(team, offset) + moment);
                 }
                 if ahead {
                     put(buffer ^ 1, thread, next + thread, fetched);
@@ -330,10 +323,7 @@ impl Cluster for Disc {
         while b < bands {
             let (w, occ) = (a.wx(iw, first + b), a.occ(first + b));
             if let Some(far) = acceptance.far_field(w, occ != 0.0) {
-                let moment = |k: usize| {
-                    let [re, im] = team.pair(moment_at(b, k));
-                    Complex::new(re, im)
-                };
+                let moment = |k: usize| complex_at(team, moment_at(b, k));
                 let mut ssx = zero;
                 let q = self.expansion(w);
                 if far.q {
@@ -355,11 +345,8 @@ impl Cluster for Disc {
     }
 
     #[inline(always)]
-    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
-        let moment = |k: usize| {
-            let [re, im] = team.pair(moment_at(b, k));
-            Complex::new(re, im)
-        };
+    unsafe fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
+        let moment = |k: usize| complex_at(team, moment_at(b, k));
         let expansion = self.expansion(w);
         expansion.first * (moment(0) + expansion.tail(moment))
     }

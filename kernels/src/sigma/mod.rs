@@ -192,8 +192,6 @@ pub trait Cluster: Copy {
     #[cfg(target_arch = "nvptx64")]
     fn shared_memory<const N: usize>() -> u32;
 
-    unsafe fn load(a: &ClusterArguments, index: u32) -> Self;
-
     unsafe fn pole(a: &ClusterArguments, index: u32) -> Pole<Complex64>;
 
     fn pairs(&self) -> Range<u32>;
@@ -221,7 +219,7 @@ pub trait Cluster: Copy {
     );
 
     /// The sum of `c·M/(w − ω̃)` of the block's band `b`, from its moments.
-    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64;
+    unsafe fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64;
 }
 
 /// What all threads of a block do together: their share of the clusters, whose sums they store. `team` has [`BANDS`]
@@ -246,7 +244,7 @@ pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
             break;
         }
         let (chunk, at) = split(unit, a.count);
-        let (cluster, first) = (C::load(a, at), chunk * BANDS);
+        let (cluster, first) = (*a.clusters.cast::<C>().add(at as usize), chunk * BANDS);
         cluster.sum_moments::<N>(a, team, first);
         team.warps(|warp| {
             let mut targets = warp * WARP;
@@ -322,7 +320,7 @@ const fn sums_of<C: Cluster, const N: usize>(target: u32) -> u32 {
 }
 
 #[inline(always)]
-fn add<C: Cluster, T: Team, const N: usize>(team: &T, target: u32, values: [f64; N]) {
+unsafe fn add<C: Cluster, T: Team, const N: usize>(team: &T, target: u32, values: [f64; N]) {
     let offset = sums_of::<C, N>(target);
     let [a, b] = team.pair(offset);
     let [c, d] = if N == ALONE { [0.0; 2] } else { team.pair(offset + 2) };
@@ -330,6 +328,13 @@ fn add<C: Cluster, T: Team, const N: usize>(team: &T, target: u32, values: [f64;
     if N != ALONE {
         team.set_pair(offset + 2, [c + values[N - 2], d + values[N - 1]]);
     }
+}
+
+/// A complex number of the shared ones.
+#[inline(always)]
+unsafe fn complex_at(team: &impl Team, offset: u32) -> Complex64 {
+    let [re, im] = team.pair(offset);
+    Complex64::new(re, im)
 }
 
 /// Adds the far field of Σ alone to a target. Returns whether a band of it needs the near field.
@@ -478,31 +483,31 @@ unsafe fn add_term<W, const N: usize>(
 /// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the CPU.
 pub trait Team {
     /// Runs `each` for each thread, then a barrier.
-    fn all(&self, each: impl FnMut(u32));
+    unsafe fn all(&self, each: impl FnMut(u32));
 
     /// Runs `each` for each warp, then a barrier.
-    fn warps(&self, each: impl FnMut(u32));
+    unsafe fn warps(&self, each: impl FnMut(u32));
 
     /// Runs `each` for each thread of a warp, then a barrier of the warp; within [`Team::warps`].
-    fn lanes(&self, each: impl FnMut(u32));
+    unsafe fn lanes(&self, each: impl FnMut(u32));
 
     /// A bit of each thread of a warp; within [`Team::warps`].
-    fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
+    unsafe fn ballot(&self, each: impl FnMut(u32) -> bool) -> u32;
 
     /// Sums over the threads of a warp, as a tree, for [`Team::first`]; within [`Team::warps`].
-    fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N];
+    unsafe fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N];
 
     /// Runs `once` for the first thread of a warp, which alone reads what it stores; within [`Team::warps`].
-    fn first(&self, once: impl FnMut());
+    unsafe fn first(&self, once: impl FnMut());
 
-    fn get(&self, offset: u32) -> f64;
+    unsafe fn get(&self, offset: u32) -> f64;
 
-    fn set(&self, offset: u32, value: f64);
+    unsafe fn set(&self, offset: u32, value: f64);
 
     /// Two shared numbers, the first of them even.
-    fn pair(&self, offset: u32) -> [f64; 2];
+    unsafe fn pair(&self, offset: u32) -> [f64; 2];
 
-    fn set_pair(&self, offset: u32, values: [f64; 2]);
+    unsafe fn set_pair(&self, offset: u32, values: [f64; 2]);
 }
 
 #[cfg(target_arch = "nvptx64")]
@@ -511,8 +516,8 @@ mod gpu {
 
     use super::Team;
     use crate::intrinsics::{
-        WARP, barrier, load_shared, load_shared_pair, shuffle_down, store_shared,
-        store_shared_pair, thread_in_block, vote, warp_barrier,
+        WARP, barrier, load_shared, load_shared_pair, store_shared, store_shared_pair,
+        thread_in_block, vote, warp_barrier, warp_sum,
     };
 
     /// The block of the calling thread, all of whose threads do the same with it, and its shared numbers.
@@ -535,75 +540,59 @@ mod gpu {
 
     impl Team for BlockOnGpu {
         #[inline(always)]
-        fn all(&self, mut each: impl FnMut(u32)) {
+        unsafe fn all(&self, mut each: impl FnMut(u32)) {
             each(thread_in_block());
-            // SAFETY: all threads are here, by `BlockOnGpu::at`.
-            unsafe { barrier() }
+            barrier()
         }
 
         #[inline(always)]
-        fn warps(&self, mut each: impl FnMut(u32)) {
+        unsafe fn warps(&self, mut each: impl FnMut(u32)) {
             each(thread_in_block() / WARP);
-            // SAFETY: all threads are here, by `BlockOnGpu::at`.
-            unsafe { barrier() }
+            barrier()
         }
 
         #[inline(always)]
-        fn lanes(&self, mut each: impl FnMut(u32)) {
+        unsafe fn lanes(&self, mut each: impl FnMut(u32)) {
             each(thread_in_block() % WARP);
-            // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
-            unsafe { warp_barrier() }
+            warp_barrier()
         }
 
         #[inline(always)]
-        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
-            // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
-            unsafe { vote(each(thread_in_block() % WARP)) }
+        unsafe fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+            vote(each(thread_in_block() % WARP))
         }
 
         #[inline(always)]
-        fn sum<const N: usize>(&self, mut each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
-            each(thread_in_block() % WARP).map(|mut sum| {
-                let mut width = WARP / 2;
-                while width > 0 {
-                    // SAFETY: the whole warp is here, by `BlockOnGpu::at`.
-                    sum += unsafe { shuffle_down(sum, width) };
-                    width /= 2;
-                }
-                sum
-            })
+        unsafe fn sum<const N: usize>(&self, mut each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
+            each(thread_in_block() % WARP).map(|x| warp_sum(x))
         }
 
         #[inline(always)]
-        fn first(&self, mut once: impl FnMut()) {
+        unsafe fn first(&self, mut once: impl FnMut()) {
             if thread_in_block() % WARP == 0 {
                 once();
             }
         }
 
         #[inline(always)]
-        fn get(&self, offset: u32) -> f64 {
-            // SAFETY: within the shared numbers of a cluster.
-            unsafe { load_shared(self.address(offset)) }
+        unsafe fn get(&self, offset: u32) -> f64 {
+            load_shared(self.address(offset))
         }
 
         #[inline(always)]
-        fn set(&self, offset: u32, value: f64) {
-            // SAFETY: within the shared numbers of a cluster.
-            unsafe { store_shared(self.address(offset), value) }
+        unsafe fn set(&self, offset: u32, value: f64) {
+            store_shared(self.address(offset), value)
         }
 
         #[inline(always)]
-        fn pair(&self, offset: u32) -> [f64; 2] {
-            // SAFETY: within the shared numbers of a cluster, aligned.
-            let pair = unsafe { load_shared_pair(self.address(offset)) };
+        unsafe fn pair(&self, offset: u32) -> [f64; 2] {
+            let pair = load_shared_pair(self.address(offset));
             [pair.re, pair.im]
         }
 
         #[inline(always)]
-        fn set_pair(&self, offset: u32, [re, im]: [f64; 2]) {
-            // SAFETY: within the shared numbers of a cluster, aligned.
-            unsafe { store_shared_pair(self.address(offset), Complex64::new(re, im)) }
+        unsafe fn set_pair(&self, offset: u32, [re, im]: [f64; 2]) {
+            store_shared_pair(self.address(offset), Complex64::new(re, im))
         }
     }
 }
@@ -616,6 +605,7 @@ mod cpu {
 
     use super::{BANDS, Team};
     use crate::intrinsics::WARP;
+    use crate::reduction::warp_sum;
 
     /// A block whose threads run in turn, forwards and backwards, so that a missing barrier shows.
     pub struct Emulated {
@@ -638,53 +628,47 @@ mod cpu {
     }
 
     impl Team for Emulated {
-        fn all(&self, each: impl FnMut(u32)) {
+        unsafe fn all(&self, each: impl FnMut(u32)) {
             self.in_turn(BANDS, each);
         }
 
-        fn warps(&self, each: impl FnMut(u32)) {
+        unsafe fn warps(&self, each: impl FnMut(u32)) {
             self.in_turn(BANDS / WARP, each);
         }
 
-        fn lanes(&self, each: impl FnMut(u32)) {
+        unsafe fn lanes(&self, each: impl FnMut(u32)) {
             self.in_turn(WARP, each);
         }
 
-        fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
+        unsafe fn ballot(&self, mut each: impl FnMut(u32) -> bool) -> u32 {
             (0..WARP).fold(0, |bits, lane| bits | u32::from(each(lane)) << lane)
         }
 
-        fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
-            let mut lanes: Vec<[f64; N]> = (0..WARP).map(each).collect();
-            let mut width = WARP as usize / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    let other = lanes[lane + width];
-                    lanes[lane].iter_mut().zip(other).for_each(|(sum, x)| *sum = *sum + x);
-                }
-                width /= 2;
-            }
-            lanes[0]
+        unsafe fn sum<const N: usize>(&self, each: impl FnMut(u32) -> [f64; N]) -> [f64; N] {
+            let lanes: Vec<[f64; N]> = (0..WARP).map(each).collect();
+            core::array::from_fn(|value| {
+                warp_sum(&mut lanes.iter().map(|values| values[value]).collect::<Vec<_>>())
+            })
         }
 
-        fn first(&self, mut once: impl FnMut()) {
+        unsafe fn first(&self, mut once: impl FnMut()) {
             once();
         }
 
-        fn get(&self, offset: u32) -> f64 {
+        unsafe fn get(&self, offset: u32) -> f64 {
             self.shared[offset as usize].get()
         }
 
-        fn set(&self, offset: u32, value: f64) {
+        unsafe fn set(&self, offset: u32, value: f64) {
             self.shared[offset as usize].set(value);
         }
 
-        fn pair(&self, offset: u32) -> [f64; 2] {
+        unsafe fn pair(&self, offset: u32) -> [f64; 2] {
             assert!(offset.is_multiple_of(2), "pairs are aligned");
             [self.get(offset), self.get(offset + 1)]
         }
 
-        fn set_pair(&self, offset: u32, [one, other]: [f64; 2]) {
+        unsafe fn set_pair(&self, offset: u32, [one, other]: [f64; 2]) {
             assert!(offset.is_multiple_of(2), "pairs are aligned");
             self.set(offset, one);
             self.set(offset + 1, other);

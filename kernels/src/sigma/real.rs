@@ -22,7 +22,7 @@ use crate::formula::{VALUES, reciprocal_unless};
 use crate::intrinsics::{load, sqrt};
 use crate::sigma::{
     ALONE, BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, PREFETCH,
-    Pole, STAGE, Target, Team, add, moment_at, numbers_of_sums,
+    Pole, STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -194,11 +194,6 @@ impl Cluster for Interval {
     }
 
     #[inline(always)]
-    unsafe fn load(a: &ClusterArguments, index: u32) -> Interval {
-        *a.clusters.add(index as usize)
-    }
-
-    #[inline(always)]
     unsafe fn pole(a: &ClusterArguments, index: u32) -> Pole<Complex64> {
         let Pole { wtilde, ig, igp, eps } = Pole::load(a.poles, index);
         Pole { wtilde: Complex::new(wtilde, 0.0), ig, igp, eps }
@@ -319,8 +314,7 @@ impl Cluster for Interval {
                 let weighted = |weights: &[f64; MOMENTS]| {
                     let mut sum = zero;
                     for (k, &weight) in weights.iter().enumerate() {
-                        let [re, im] = team.pair(moment_at(b, k));
-                        sum = sum + Complex::new(re, im) * weight;
+                        sum = sum + complex_at(team, moment_at(b, k)) * weight;
                     }
                     sum
                 };
@@ -341,11 +335,10 @@ impl Cluster for Interval {
     }
 
     #[inline(always)]
-    fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
+    unsafe fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64 {
         let mut sum = Complex::new(0.0, 0.0);
         for (k, weight) in IntervalExpansion::at_energy(w, self).weights.into_iter().enumerate() {
-            let [re, im] = team.pair(moment_at(b, k));
-            sum = sum + Complex::new(re, im) * weight;
+            sum = sum + complex_at(team, moment_at(b, k)) * weight;
         }
         sum
     }
