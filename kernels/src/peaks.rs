@@ -2,6 +2,7 @@
 //! bandwidth of memory, L2 and L1.
 
 use crate::arrays::arguments;
+#[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::{load_from_l1, load_from_l2};
 use crate::threads::Thread;
 
@@ -60,29 +61,15 @@ pub fn fma_chains(thread: Thread, factor: f64, term: f64) -> f64 {
     chains.iter().sum()
 }
 
-/// The level of the memory hierarchy that serves reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheLevel {
-    /// L2, and memory if the buffer is larger.
-    L2,
-    /// L1, for a tile that fits.
-    L1,
-}
-
-/// Sums `count` 16-byte pairs of `tile`, every `stride`-th from `first` on, `passes` times.
+/// Sums `count` pairs that are read, every `stride`-th from `first` on, `passes` times.
 #[inline(always)]
 pub unsafe fn read_passes(
-    tile: *const [f64; 2],
+    read: impl Fn(u32) -> [f64; 2],
     count: u32,
     first: u32,
     stride: u32,
     passes: u32,
-    level: CacheLevel,
 ) -> f64 {
-    let read = |index: u32| match level {
-        CacheLevel::L2 => load_from_l2(tile, index),
-        CacheLevel::L1 => load_from_l1(tile, index),
-    };
     let mut sums = [0.0; 4];
     let mut pass = 0;
     while pass < passes {
@@ -131,7 +118,7 @@ unsafe fn fma(arguments: FmaArguments) {
 #[inline(always)]
 unsafe fn read_l2(arguments: ReadArguments) {
     let Thread { index, count, .. } = Thread::calling();
-    read(arguments, index, count, CacheLevel::L2)
+    read(arguments, index, count, |at| load_from_l2(arguments.buffer, at))
 }
 
 /// The peak of L1: every block reads the same pairs again and again.
@@ -139,14 +126,15 @@ unsafe fn read_l2(arguments: ReadArguments) {
 #[inline(always)]
 unsafe fn read_l1(arguments: ReadArguments) {
     let threads = crate::intrinsics::threads();
-    read(arguments, crate::intrinsics::thread_in_block(), threads, CacheLevel::L1)
+    let load = |at| load_from_l1(arguments.buffer, at);
+    read(arguments, crate::intrinsics::thread_in_block(), threads, load)
 }
 
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
-unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, level: CacheLevel) {
-    let ReadArguments { buffer, count, passes, sink } = arguments;
-    let sum = read_passes(buffer, count, first, stride, passes, level);
+unsafe fn read(arguments: ReadArguments, first: u32, stride: u32, load: impl Fn(u32) -> [f64; 2]) {
+    let ReadArguments { count, passes, sink, .. } = arguments;
+    let sum = read_passes(load, count, first, stride, passes);
     if sum.is_nan() {
         *sink = sum;
     }

@@ -45,11 +45,6 @@ pub unsafe fn load(array: *const Complex64, index: u32) -> Complex64 {
 
 /// Reads pair `index`; the CPU has no say in the cache.
 #[inline(always)]
-pub unsafe fn load_from_l2(tile: *const [f64; 2], index: u32) -> [f64; 2] {
-    *tile.add(index as usize)
-}
-
-#[inline(always)]
 pub unsafe fn load_from_l1(tile: *const [f64; 2], index: u32) -> [f64; 2] {
     *tile.add(index as usize)
 }
