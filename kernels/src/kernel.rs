@@ -383,13 +383,13 @@ impl Layout {
     }
 }
 
-/// The entries of a body: `entries!(body: symbol = energies, …)` with a function of `(&Arrays, iw, Thread)`
-/// generic over the number of energies, for the arguments of the paper's kernels;
-/// `entries!(tiled tile, SHAPE, term: symbol = energies, …)` with a function that sums a thread's tile, for planned
-/// arguments; `entries!(listed pairs: symbol = energies, …)` for [lists](crate::lists), with a function that sums a thread's
-/// pairs; `entries!(derivative tile, SHAPE, terms: symbol)` for
-/// one energy and the derivatives in the place of a second one. An entry has its kernel's cap on registers unless it
-/// says `registers …`.
+/// The entries of a body: `entries!(body: symbol)` with a function of `(&Arrays, iw, Thread)` generic over the number of
+/// energies, for the arguments of the paper's kernels; `entries!(tiled tile, SHAPE, term: symbol)` with a function that sums
+/// a thread's tile, for planned arguments, `tile::<NW, …>` if it is generic over more; `entries!(listed pairs: symbol)` for
+/// [lists](crate::lists), with a function that sums a thread's pairs. The entries for one, two and three energies are
+/// `symbol_nw1`, `symbol_nw2` and `symbol_nw3`; others are listed, `symbol = energies`, with a cap on registers,
+/// `registers …`, if it is not the kernel's. `entries!(derivative tile, SHAPE, terms: symbol)` is for one energy and the
+/// derivatives in the place of a second one.
 /// `entries!(clusters Cluster, values: symbol)` is the one entry of a kernel of [`crate::sigma`], with so many values of
 /// each target.
 macro_rules! entries {
@@ -421,26 +421,16 @@ macro_rules! entries {
                 },
         }]
     }};
-    (derivative $tile:ident, $shape:ident, $terms:path: $symbol:ident) => {{
-        const TILES: $crate::tiling::TileShape = $shape;
-
-        #[inline(always)]
-        unsafe fn tiled<const NW: usize>(
-            a: &$crate::arrays::Arrays,
-            _: u32,
-            thread: $crate::threads::Thread,
-        ) -> $crate::formula::ThreadSums<NW> {
-            if TILES.grid_of(a).is_fallback(thread.block) {
-                return $crate::tiling::fallback_derivatives(a, thread, TILES, $terms);
-            }
-            $tile(a, TILES.place(a, thread))
-        }
-
-        const BOTH: &[$crate::kernel::Entry] =
-            $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $symbol = 2);
+    (derivative $tile:expr, $shape:ident, $terms:path: $symbol:ident) => {{
+        const BOTH: &[$crate::kernel::Entry] = $crate::kernel::entries!(
+            @ tiled $tile, $shape, fallback_derivatives, $terms: $symbol = 2
+        );
         &[$crate::kernel::Entry { energies: 1, ..BOTH[0] }]
     }};
-    (tiled $tile:ident, $shape:ident, $term:path: $($entries:tt)+) => {{
+    (tiled $tile:expr, $shape:ident, $term:path: $($entries:tt)+) => {
+        $crate::kernel::entries!(@ tiled $tile, $shape, fallback_sums, $term: $($entries)+)
+    };
+    (@ tiled $tile:expr, $shape:ident, $fallback:ident, $term:path: $($entries:tt)+) => {{
         const TILES: $crate::tiling::TileShape = $shape;
 
         #[inline(always)]
@@ -451,9 +441,9 @@ macro_rules! entries {
         ) -> $crate::formula::ThreadSums<NW> {
             // All threads of a block go the same way.
             if TILES.grid_of(a).is_fallback(thread.block) {
-                return $crate::tiling::fallback_sums(a, thread, TILES, $term);
+                return $crate::tiling::$fallback(a, thread, TILES, $term);
             }
-            $tile(a, TILES.place(a, thread))
+            ($tile)(a, TILES.place(a, thread))
         }
 
         $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
@@ -472,18 +462,37 @@ macro_rules! entries {
             @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
         )
     }};
-    (@ $list:ident $slot:tt $arguments:ident, $body:ident:
-     $($symbol:ident = $nw:literal $(registers $registers:literal)?),+ $(,)?) => {{
+    (@ $list:ident $shape:tt $arguments:ident, $body:ident: $kernel:ident) => {
+        $crate::kernel::entries!(
+            @ $list $shape $arguments, $body:
+            nw1 [concat!(stringify!($kernel), "_nw1")] = 1,
+            nw2 [concat!(stringify!($kernel), "_nw2")] = 2,
+            nw3 [concat!(stringify!($kernel), "_nw3")] = 3
+        )
+    };
+    (@ $list:ident $shape:tt $arguments:ident, $body:ident:
+     $($symbol:ident = $nw:literal $(registers $registers:literal)?),+ $(,)?) => {
+        $crate::kernel::entries!(
+            @ $list $shape $arguments, $body:
+            $($symbol [stringify!($symbol)] = $nw $(registers $registers)?),+
+        )
+    };
+    (@ $list:ident $shape:tt $arguments:ident, $body:ident:
+     $($function:ident [$($symbol:tt)+] = $nw:literal $(registers $registers:literal)?),+) => {{
         $(
             $crate::arrays::list! { $list: entry [
-                $symbol $crate::arrays::$arguments, |arguments| {
-                    $crate::kernel::$list!($slot, $body, $nw, arguments)
+                $function $($symbol)+, $crate::arrays::$arguments, |arguments| {
+                    let arrays = arguments.arrays(core::ptr::null());
+                    let thread = $crate::threads::Thread::calling();
+                    let sums = $body::<$nw>(&arrays, arguments.iw, thread);
+                    let slot = $crate::kernel::slot!($shape, arrays, thread);
+                    $crate::reduction::store_block_sums(&sums, arguments.iw, slot, arguments.partials)
                 }
             ] }
         )+
         &[$($crate::kernel::Entry {
             energies: $nw,
-            symbol: stringify!($symbol),
+            symbol: $($symbol)+,
             max_registers: [$(Some($registers),)? None][0],
             #[cfg(not(target_arch = "nvptx64"))]
             body: |arguments, constant, block, grid| {
@@ -503,29 +512,15 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// What an entry of the paper's arguments runs; each block has its own slot.
+/// The slot of a block's sum, which is its number unless there are groups.
 #[cfg(target_arch = "nvptx64")]
-macro_rules! paper {
-    ((), $body:ident, $nw:literal, $arguments:ident) => {{
-        let thread = $crate::threads::Thread::calling();
-        let sums = $body::<$nw>(&$arguments.arrays(core::ptr::null()), $arguments.iw, thread);
-        let (iw, partials) = ($arguments.iw, $arguments.partials);
-        $crate::reduction::store_block_sums(&sums, iw, thread.block, partials);
-    }};
+macro_rules! slot {
+    ((), $arrays:ident, $thread:ident) => {
+        $thread.block
+    };
+    (($shape:expr), $arrays:ident, $thread:ident) => {
+        $shape.grid_of(&$arrays).slot($crate::intrinsics::opt_barrier_u32($thread.block))
+    };
 }
 #[cfg(target_arch = "nvptx64")]
-pub(crate) use paper;
-
-/// What an entry of planned arguments runs.
-#[cfg(target_arch = "nvptx64")]
-macro_rules! planned {
-    (($shape:expr), $body:ident, $nw:literal, $arguments:ident) => {{
-        let arrays = $arguments.arrays(core::ptr::null());
-        let thread = $crate::threads::Thread::calling();
-        let sums = $body::<$nw>(&arrays, $arguments.iw, thread);
-        let slot = $shape.grid_of(&arrays).slot($crate::intrinsics::opt_barrier_u32(thread.block));
-        $crate::reduction::store_block_sums(&sums, $arguments.iw, slot, $arguments.partials);
-    }};
-}
-#[cfg(target_arch = "nvptx64")]
-pub(crate) use planned;
+pub(crate) use slot;

@@ -51,7 +51,7 @@ pub mod v9 {
     pub const SHAPE: TileShape = TileShape { tile: 1, warps: 8 };
 
     pub const ANY: Kernel = Kernel {
-        entries: entries!(tiled tile, SHAPE, term: gpp_v9_nw1 = 1, gpp_v9_nw2 = 2, gpp_v9_nw3 = 3),
+        entries: entries!(tiled tile, SHAPE, term: gpp_v9),
         poles: Poles::AnySize,
         ..Kernel::tiled(SHAPE)
     };
@@ -130,7 +130,7 @@ pub mod v10 {
 
     pub const ANY: Kernel = Kernel {
         poles: Poles::Any,
-        entries: entries!(tiled tile, SHAPE, term: gpp_v10_nw1 = 1, gpp_v10_nw2 = 2, gpp_v10_nw3 = 3),
+        entries: entries!(tiled tile, SHAPE, term: gpp_v10),
         ..super::v9::ANY
     };
 
@@ -154,12 +154,6 @@ pub mod v10 {
             ComplexPole { re: wtilde.re, im2: wtilde.im * wtilde.im, near: upper(near2(a, wtilde)) }
         }
 
-        /// Whether the second branch takes `|w − ω̃|²`.
-        #[inline(always)]
-        pub fn is_near(&self, d2: f64) -> bool {
-            upper(d2) <= self.near
-        }
-
         /// `q` and `q − p` of an energy that nothing cuts off.
         #[inline(always)]
         pub fn quotients(&self, w: f64) -> [Factor; 2] {
@@ -171,9 +165,9 @@ pub mod v10 {
             [[one_q, re], [one_q + one_p, re - s * one_p]]
         }
 
-        /// The same of an energy that may be cut off, and whether it is.
+        /// `w ∓ Re ω̃`, each with `|w ∓ ω̃|²`; whether the second branch takes it, and whether the cutoff takes `ssx`.
         #[inline(always)]
-        pub fn cut_quotients(&self, a: &Arrays, w: f64) -> ([Factor; 2], bool) {
+        pub fn denominators(&self, a: &Arrays, w: f64) -> ([f64; 2], [f64; 2], bool, bool) {
             let size2 = self.re * self.re + self.im2;
             let bound = size2 / a.limits.sexcut;
             let (d, s) = (w - self.re, w + self.re);
@@ -181,6 +175,13 @@ pub mod v10 {
             let near = upper(d2) <= self.near;
             let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
             let cut = w < 0.0 && z2 < bound * bound;
+            ([d, d2], [s, s2], near, cut)
+        }
+
+        /// The same of an energy that may be cut off, and whether it is.
+        #[inline(always)]
+        pub fn cut_quotients(&self, a: &Arrays, w: f64) -> ([Factor; 2], bool) {
+            let ([d, d2], [s, s2], near, cut) = self.denominators(a, w);
             let one_q = reciprocal_unless(near, d2);
             let one_p = reciprocal_unless(cut, s2);
             let re = d * one_q;
@@ -282,10 +283,8 @@ pub mod v11 {
         source: "docs/versions.md", kernels: [ANY]
     }
 
-    pub const ANY: Kernel = Kernel {
-        entries: entries!(tiled tile, SHAPE, term: gpp_v11_nw1 = 1, gpp_v11_nw2 = 2, gpp_v11_nw3 = 3),
-        ..super::v10::ANY
-    };
+    pub const ANY: Kernel =
+        Kernel { entries: entries!(tiled tile, SHAPE, term: gpp_v11), ..super::v10::ANY };
 
     #[inline(always)]
     pub unsafe fn tile<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
@@ -318,18 +317,13 @@ pub mod v12 {
 
     pub const REAL: Kernel = Kernel {
         poles: Poles::Real,
-        entries: entries!(
-            tiled real, SHAPE, term:
-            gpp_v12_real_nw1 = 1, gpp_v12_real_nw2 = 2, gpp_v12_real_nw3 = 3,
-        ),
+        entries: entries!(tiled real, SHAPE, term: gpp_v12_real),
         ..Kernel::tiled(SHAPE)
     };
 
     /// For any poles: v11's loops.
-    pub const ANY: Kernel = Kernel {
-        entries: entries!(tiled any, SINGLE, term: gpp_v12_nw1 = 1, gpp_v12_nw2 = 2, gpp_v12_nw3 = 3),
-        ..super::v11::ANY
-    };
+    pub const ANY: Kernel =
+        Kernel { entries: entries!(tiled any, SINGLE, term: gpp_v12), ..super::v11::ANY };
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
@@ -398,6 +392,13 @@ pub mod v12 {
             (d, s, select_unpredictable(near, self.wtilde * -2.0, d) * s, near)
         }
 
+        /// Whether the cutoff takes `ssx`.
+        #[inline(always)]
+        pub fn is_cut(&self, a: &Arrays, w: f64, z: f64) -> bool {
+            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
+            w < 0.0 && z * z < bound * bound
+        }
+
         /// `y` and `q` of an energy without cutoff; near the pole `q` is tiny, not zero, which saves a
         /// selection.
         #[inline(always)]
@@ -411,8 +412,7 @@ pub mod v12 {
         #[inline(always)]
         pub fn cut_quotients(&self, a: &Arrays, w: f64) -> (f64, f64) {
             let (d, _, z, near) = self.denominators(w);
-            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
-            let cut = w < 0.0 && z * z < bound * bound;
+            let cut = self.is_cut(a, w, z);
             (reciprocal_unless(cut, z), reciprocal_unless(near, d))
         }
 
@@ -465,26 +465,13 @@ pub mod v13 {
 
     pub const REAL: Kernel = Kernel {
         energies_from: EnergiesFrom::ConstantMemory,
-        entries: entries!(
-            tiled real, SHAPE, term:
-            gpp_v13_real_nw1 = 1,
-            gpp_v13_real_nw2 = 2,
-            gpp_v13_real_nw3 = 3,
-        ),
+        entries: entries!(tiled real, SHAPE, term: gpp_v13_real),
         ..v12::REAL
     };
 
     /// For any poles, by v10's formulas.
-    pub const ANY: Kernel = Kernel {
-        poles: Poles::Any,
-        entries: entries!(
-            tiled any, SHAPE, term:
-            gpp_v13_nw1 = 1,
-            gpp_v13_nw2 = 2,
-            gpp_v13_nw3 = 3,
-        ),
-        ..REAL
-    };
+    pub const ANY: Kernel =
+        Kernel { poles: Poles::Any, entries: entries!(tiled any, SHAPE, term: gpp_v13), ..REAL };
 
     #[inline(always)]
     unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
@@ -674,22 +661,10 @@ pub mod v14 {
     pub const REAL: Kernel = Kernel {
         loops: Loops::Listed,
         layout: Layout::Listed,
-        entries: entries!(
-            listed sums:
-            gpp_v14_real_nw1 = 1,
-            gpp_v14_real_nw2 = 2,
-            gpp_v14_real_nw3 = 3,
-        ),
+        entries: entries!(listed sums: gpp_v14_real),
         ..v13::REAL
     };
 
-    pub const ANY: Kernel = Kernel {
-        entries: entries!(
-            tiled any, SHAPE, term:
-            gpp_v14_nw1 = 1,
-            gpp_v14_nw2 = 2,
-            gpp_v14_nw3 = 3,
-        ),
-        ..v13::ANY
-    };
+    pub const ANY: Kernel =
+        Kernel { entries: entries!(tiled any, SHAPE, term: gpp_v14), ..v13::ANY };
 }

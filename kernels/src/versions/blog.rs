@@ -20,15 +20,10 @@ pub mod baseline {
 
     version! {
         id: "blog:baseline", change: "baseline: loops over n, G′ and G collapsed into one",
-        source: "NVIDIA blog, baseline", kernels: [KERNEL]
+        source: "NVIDIA blog, baseline"
     }
 
-    pub const KERNEL: Kernel = Kernel {
-        entries: entries!(
-            body: gpp_blog_baseline_nw1 = 1, gpp_blog_baseline_nw2 = 2, gpp_blog_baseline_nw3 = 3,
-        ),
-        ..v0::KERNEL
-    };
+    pub const KERNEL: Kernel = Kernel { entries: entries!(body: gpp_blog_baseline), ..v0::KERNEL };
 }
 
 pub mod step1 {
@@ -42,16 +37,11 @@ pub mod step1 {
 
     use super::*;
 
-    version! {
-        id: "blog:step1", change: "loop over bands inside the thread",
-        source: "NVIDIA blog, step 1", kernels: [KERNEL]
-    }
+    version! { id: "blog:step1", change: "loop over bands inside the thread", source: "NVIDIA blog, step 1" }
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
-        entries: entries!(
-            body: gpp_blog_step1_nw1 = 1, gpp_blog_step1_nw2 = 2, gpp_blog_step1_nw3 = 3,
-        ),
+        entries: entries!(body: gpp_blog_step1),
         ..super::baseline::KERNEL
     };
 
@@ -75,7 +65,7 @@ pub mod step2 {
 
     version! {
         id: "blog:step2", change: "one launch for each energy",
-        source: "the blog's repository, step 2", kernels: [KERNEL]
+        source: "the blog's repository, step 2"
     }
 
     pub const KERNEL: Kernel = Kernel {
@@ -98,7 +88,7 @@ pub mod step3 {
 
     version! {
         id: "blog:step3", change: "reciprocals instead of divisions, squares instead of absolute values",
-        source: "NVIDIA blog, step 3", kernels: [KERNEL]
+        source: "NVIDIA blog, step 3"
     }
 
     pub const KERNEL: Kernel =
@@ -129,10 +119,7 @@ pub mod step4 {
     use super::step3::body;
     use super::*;
 
-    version! {
-        id: "blog:step4", change: "512 threads a block",
-        source: "the blog's repository, step 4", kernels: [KERNEL]
-    }
+    version! { id: "blog:step4", change: "512 threads a block", source: "the blog's repository, step 4" }
 
     pub const KERNEL: Kernel = Kernel {
         threads: 512,

@@ -2,8 +2,11 @@
 
 use crate::kernel::{Entry, GpuVersion, Kernel};
 
-/// What a version is, and how a GPU does it: `VERSION` and `GPU`.
+/// What a version is, and how a GPU does it: `VERSION` and `GPU`. Its kernel is `KERNEL` if it names none.
 macro_rules! version {
+    (id: $id:literal, change: $change:literal, source: $source:literal) => {
+        version! { id: $id, change: $change, source: $source, kernels: [KERNEL] }
+    };
     (id: $id:literal, change: $change:literal, source: $source:literal, kernels: $kernels:expr
      $(, beyond: $beyond:expr, capability: $capability:expr)?) => {
         pub static VERSION: $crate::kernel::Label =
@@ -40,54 +43,18 @@ macro_rules! series {
 
 series! {
     /// The paper's, from the port of the reference to its fastest.
-    PAPER:
-        v0,
-        v1,
-        v2,
-        v3,
-        v4,
-        v5,
-        v6,
-        v7,
-        v8;
+    PAPER: v0, v1, v2, v3, v4, v5, v6, v7, v8;
     /// After the paper.
-    NEW:
-        v9,
-        v10,
-        v11,
-        v12,
-        v13,
-        v14,
-        v15;
+    NEW: v9, v10, v11, v12, v13, v14, v15;
     /// The blog's steps.
-    BLOG:
-        blog::baseline,
-        blog::step1,
-        blog::step2,
-        blog::step3,
-        blog::step4;
+    BLOG: blog::baseline, blog::step1, blog::step2, blog::step3, blog::step4;
     /// The talk's steps, and what they became in BerkeleyGW.
     TALK:
-        talk::v1,
-        talk::v2,
-        talk::v3,
-        talk::v4,
-        talk::v5,
-        talk::v6,
-        talk::v7,
-        talk::v8,
-        talk::v9,
-        talk::bgw;
+        talk::v1, talk::v2, talk::v3, talk::v4, talk::v5, talk::v6, talk::v7, talk::v8, talk::v9, talk::bgw;
     /// Σ alone in single precision.
-    SINGLE:
-        single::s1,
-        single::s2,
-        single::s3,
-        single::s4;
+    SINGLE: single::s1, single::s2, single::s3, single::s4;
     /// Any number of energies.
-    SIGMA:
-        blocks,
-        blocks_alone;
+    SIGMA: blocks, blocks_alone;
 }
 
 pub mod blocks {

@@ -7,7 +7,7 @@
 use crate::arrays::{Arrays, Layout, Limits, Order, Original, Swapped};
 use crate::formula::{
     Pair, TOL_ZERO, Term, ThreadSums, abs, branches, first_denominator, reciprocal,
-    second_denominator, wdiff,
+    second_denominator, term, wdiff,
 };
 use crate::intrinsics::{opt_barrier, opt_barrier_u32};
 use crate::kernel::{Energies, Kernel, Loops, entries};
@@ -25,10 +25,13 @@ pub mod v0 {
 
     use super::*;
 
-    version! { id: "v0", change: "baseline: loops over n, G′ and G collapsed into one", source: "paper III, v0", kernels: [KERNEL] }
+    version! {
+        id: "v0", change: "baseline: loops over n, G′ and G collapsed into one",
+        source: "paper III, v0"
+    }
 
     pub const KERNEL: Kernel = Kernel {
-        entries: entries!(body: gpp_v0_nw1 = 1, gpp_v0_nw2 = 2, gpp_v0_nw3 = 3),
+        entries: entries!(body: gpp_v0),
         ..Kernel::new(Loops::Collapse3, Layout::Original, 128)
     };
 
@@ -97,12 +100,9 @@ pub mod v1 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v1", change: "reciprocals instead of divisions", source: "paper III, v1", kernels: [KERNEL] }
+    version! { id: "v1", change: "reciprocals instead of divisions", source: "paper III, v1" }
 
-    pub const KERNEL: Kernel = Kernel {
-        entries: entries!(body: gpp_v1_nw1 = 1, gpp_v1_nw2 = 2, gpp_v1_nw3 = 3),
-        ..super::v0::KERNEL
-    };
+    pub const KERNEL: Kernel = Kernel { entries: entries!(body: gpp_v1), ..super::v0::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
@@ -148,12 +148,9 @@ pub mod v2 {
     use super::v0::collapse3;
     use super::*;
 
-    version! { id: "v2", change: "a two-way instead of a three-way branch", source: "paper III, v2", kernels: [KERNEL] }
+    version! { id: "v2", change: "a two-way instead of a three-way branch", source: "paper III, v2" }
 
-    pub const KERNEL: Kernel = Kernel {
-        entries: entries!(body: gpp_v2_nw1 = 1, gpp_v2_nw2 = 2, gpp_v2_nw3 = 3),
-        ..super::v1::KERNEL
-    };
+    pub const KERNEL: Kernel = Kernel { entries: entries!(body: gpp_v2), ..super::v1::KERNEL };
 
     #[inline(always)]
     pub unsafe fn body<const NW: usize>(a: &Arrays, iw: u32, thread: Thread) -> ThreadSums<NW> {
@@ -178,17 +175,11 @@ pub mod v3 {
 
     use super::v0::collapse3;
     use super::*;
-    use crate::formula::term;
 
-    version! { id: "v3", change: "squares instead of absolute values; 72 registers", source: "paper III, v3", kernels: [KERNEL] }
+    version! { id: "v3", change: "squares instead of absolute values; 72 registers", source: "paper III, v3" }
 
     pub const KERNEL: Kernel = Kernel {
-        entries: entries!(
-            body:
-            gpp_v3_nw1 = 1,
-            gpp_v3_nw2 = 2 registers 72,
-            gpp_v3_nw3 = 3,
-        ),
+        entries: entries!(body: gpp_v3_nw1 = 1, gpp_v3_nw2 = 2 registers 72, gpp_v3_nw3 = 3),
         ..super::v2::KERNEL
     };
 
@@ -208,22 +199,13 @@ pub mod v4 {
     //! Lines of the nest: 1.
 
     use super::*;
-    use crate::formula::term;
 
-    version! {
-        id: "v4", change: "loop over bands inside the thread",
-        source: "paper III, v4", kernels: [KERNEL]
-    }
+    version! { id: "v4", change: "loop over bands inside the thread", source: "paper III, v4" }
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
         max_registers: Some(80),
-        entries: entries!(
-            body:
-            gpp_v4_nw1 = 1,
-            gpp_v4_nw2 = 2 registers 72,
-            gpp_v4_nw3 = 3,
-        ),
+        entries: entries!(body: gpp_v4_nw1 = 1, gpp_v4_nw2 = 2 registers 72, gpp_v4_nw3 = 3),
         ..super::v3::KERNEL
     };
 
@@ -270,7 +252,7 @@ pub mod v5 {
     use super::v4::body;
     use super::*;
 
-    version! { id: "v5", change: "one launch for each energy", source: "paper III, v5", kernels: [KERNEL] }
+    version! { id: "v5", change: "one launch for each energy", source: "paper III, v5" }
 
     pub const KERNEL: Kernel = Kernel {
         energies: Energies::OneLaunchEach,
@@ -291,7 +273,6 @@ pub mod v6 {
     //! Lines of the nest: 1, 3.
 
     use super::*;
-    use crate::formula::term;
 
     /// Band blocks, the stride of the band loop.
     pub const BAND_BLOCKS: u32 = 64;
@@ -299,10 +280,7 @@ pub mod v6 {
     /// Blocks of `ig`, the stride of the `ig` loop.
     pub const IG_BLOCKS: u32 = 128;
 
-    version! {
-        id: "v6", change: "cache blocking over bands and G; 64 registers",
-        source: "paper III, v6", kernels: [KERNEL]
-    }
+    version! { id: "v6", change: "cache blocking over bands and G; 64 registers", source: "paper III, v6" }
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Blocked { band_blocks: BAND_BLOCKS, ig_blocks: IG_BLOCKS },
@@ -369,9 +347,8 @@ pub mod v7 {
 
     use super::v6::{BAND_BLOCKS, IG_BLOCKS, blocked};
     use super::*;
-    use crate::formula::term;
 
-    version! { id: "v7", change: "bands contiguous in wx and aqsm", source: "paper III, v7", kernels: [KERNEL] }
+    version! { id: "v7", change: "bands contiguous in wx and aqsm", source: "paper III, v7" }
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,
@@ -398,10 +375,7 @@ pub mod v8 {
     use super::v7::body;
     use super::*;
 
-    version! {
-        id: "v8", change: "512 threads a block",
-        source: "paper III, v8", kernels: [KERNEL]
-    }
+    version! { id: "v8", change: "512 threads a block", source: "paper III, v8" }
 
     pub const KERNEL: Kernel = Kernel {
         threads: 512,

@@ -46,7 +46,7 @@ pub mod v15 {
         threads: SHAPE.threads(),
         max_registers: Some(168),
         entries: entries!(
-            tiled real, SHAPE, term:
+            tiled real_sums::<NW, NW>, SHAPE, term:
             gpp_v15_real_nw1 = 1 registers 128,
             gpp_v15_real_nw2 = 2,
             gpp_v15_real_nw3 = 3 registers 128,
@@ -58,7 +58,7 @@ pub mod v15 {
     pub const WINDOWED: Kernel = Kernel {
         poles: Poles::Windowed,
         entries: entries!(
-            tiled real, SHAPE, windowed:
+            tiled real_sums::<NW, NW>, SHAPE, windowed:
             gpp_v15_real_windowed_nw1 = 1 registers 128,
             gpp_v15_real_windowed_nw2 = 2,
             gpp_v15_real_windowed_nw3 = 3 registers 128,
@@ -69,12 +69,7 @@ pub mod v15 {
     pub const ANY: Kernel = Kernel {
         is_sigma_alone: true,
         poles: Poles::AnySize,
-        entries: entries!(
-            tiled any, OF_TWO, term:
-            gpp_v15_nw1 = 1,
-            gpp_v15_nw2 = 2,
-            gpp_v15_nw3 = 3,
-        ),
+        entries: entries!(tiled any_sums::<NW, NW>, OF_TWO, term: gpp_v15),
         ..v13::REAL
     };
 
@@ -86,35 +81,25 @@ pub mod v15 {
 
     const DERIVATIVE_REAL: Kernel = Kernel {
         has_derivative: true,
-        entries: entries!(derivative real_derivative, SHAPE, term_and_derivative: gpp_v15_derivative_real),
+        entries: entries!(derivative real_sums::<1, NW>, SHAPE, term_and_derivative: gpp_v15_derivative_real),
         ..REAL
     };
 
     const DERIVATIVE_WINDOWED: Kernel = Kernel {
         has_derivative: true,
         entries: entries!(
-            derivative real_derivative, SHAPE, windowed_and_derivative: gpp_v15_derivative_real_windowed
+            derivative real_sums::<1, NW>, SHAPE, windowed_and_derivative: gpp_v15_derivative_real_windowed
         ),
         ..WINDOWED
     };
 
     const DERIVATIVE_ANY: Kernel = Kernel {
         has_derivative: true,
-        entries: entries!(derivative any_derivative, OF_TWO, term_and_derivative: gpp_v15_derivative),
+        entries: entries!(derivative any_sums::<1, NW>, OF_TWO, term_and_derivative: gpp_v15_derivative),
         ..ANY
     };
 
     const ZERO: Complex64 = Complex64::new(0.0, 0.0);
-
-    #[inline(always)]
-    unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        real_sums::<NW, NW>(a, place)
-    }
-
-    #[inline(always)]
-    unsafe fn real_derivative<const SUMS: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<SUMS> {
-        real_sums::<1, SUMS>(a, place)
-    }
 
     /// The sums of `NW` energies; if `SUMS` are more, of one energy and the derivative.
     #[inline(always)]
@@ -240,16 +225,6 @@ pub mod v15 {
                 _ => square - x * d,
             }),
         }
-    }
-
-    #[inline(always)]
-    unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-        any_sums::<NW, NW>(a, place)
-    }
-
-    #[inline(always)]
-    unsafe fn any_derivative<const SUMS: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<SUMS> {
-        any_sums::<1, SUMS>(a, place)
     }
 
     /// As [`real_sums`]. The factor `[one, re]` of a quotient is followed by its [`square`].
@@ -411,8 +386,7 @@ pub mod v15 {
         #[inline(always)]
         fn of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> f64 {
             let (d, s, z, near) = self.denominators(w);
-            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
-            let cut = w < 0.0 && z * z < bound * bound;
+            let cut = self.is_cut(a, w, z);
             let share = select_unpredictable(cut, 0.0, occ);
             let both = select_unpredictable(cut, 1.0, (1.0 - occ) * s + occ * d);
             let (numerator, denominator) =
@@ -424,8 +398,7 @@ pub mod v15 {
         #[inline(always)]
         fn square_of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> f64 {
             let (d, s, z, near) = self.denominators(w);
-            let bound = self.wtilde * self.wtilde / a.limits.sexcut;
-            let cut = w < 0.0 && z * z < bound * bound;
+            let cut = self.is_cut(a, w, z);
             let share = select_unpredictable(cut, 0.0, occ);
             let q = reciprocal_unless(near, select_unpredictable(near, 1.0, d));
             let p = reciprocal_unless(cut, select_unpredictable(cut, 1.0, s));
@@ -437,13 +410,7 @@ pub mod v15 {
         /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`, with the sign of `p`'s imaginary part.
         #[inline(always)]
         fn of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> Factor {
-            let size2 = self.re * self.re + self.im2;
-            let bound = size2 / a.limits.sexcut;
-            let (d, s) = (w - self.re, w + self.re);
-            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
-            let near = self.is_near(d2);
-            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
-            let cut = w < 0.0 && z2 < bound * bound;
+            let ([d, d2], [s, s2], near, cut) = self.denominators(a, w);
             let share = select_unpredictable(cut, 0.0, occ);
             let q = (1.0 - share) * reciprocal_unless(near, d2);
             let p = share * reciprocal_unless(cut, s2);
@@ -453,13 +420,7 @@ pub mod v15 {
         /// The [`square`] of both, `q` zero near the pole.
         #[inline(always)]
         fn square_of_occupied(&self, a: &Arrays, w: f64, occ: f64) -> Factor {
-            let size2 = self.re * self.re + self.im2;
-            let bound = size2 / a.limits.sexcut;
-            let (d, s) = (w - self.re, w + self.re);
-            let (d2, s2) = (d * d + self.im2, s * s + self.im2);
-            let near = self.is_near(d2);
-            let z2 = select_unpredictable(near, size2 * 4.0, d2) * s2;
-            let cut = w < 0.0 && z2 < bound * bound;
+            let ([d, d2], [s, s2], near, cut) = self.denominators(a, w);
             let share = select_unpredictable(cut, 0.0, occ);
             let (q, p) = (reciprocal_unless(near, d2), reciprocal_unless(cut, s2));
             let ([q_im, q_re], [p_im, p_re]) = (square([q, d * q]), square([p, s * p]));

@@ -21,16 +21,6 @@ use crate::threads::each;
 use crate::tiling::TilePlace;
 use crate::versions::{v12, v13};
 
-/// How a version adds up the bands of a pair.
-pub trait Adding {
-    /// Bands whose sum is in FP32, before it is added to that of all.
-    const BANDS: u32;
-    /// Whether `w ∓ ω̃` is of two floats each.
-    const IS_EXACT: bool;
-    /// The sum of all.
-    type Total: Total;
-}
-
 /// A sum of sums in FP32.
 pub trait Total: Copy {
     const ZERO: Self;
@@ -157,8 +147,8 @@ pub trait Pole<const NW: usize>: Copy {
 
     fn new(a: &Arrays, wtilde: Complex64) -> Self;
 
-    /// Adds band `n`, of the energies `w` of two floats each.
-    unsafe fn add<A: Adding, C: OfClass>(
+    /// Adds band `n`, of the energies `w` of two floats each, of which the second ones count if it `IS_EXACT`.
+    unsafe fn add<C: OfClass, const IS_EXACT: bool>(
         &self,
         of: (&Arrays, u32),
         w: [[f32; 2]; NW],
@@ -170,25 +160,30 @@ pub trait Pole<const NW: usize>: Copy {
     fn joined<C: OfClass>(&self, sums: Self::Sums) -> [Complex32; NW];
 }
 
+/// Bands whose sum is in FP32 before it is added to that of all, if the differences are exact.
+pub const BANDS: u32 = 64;
+
 /// A thread's tile, and the sums of its pairs over bands of a class.
-struct Tile<'a, const NW: usize, P: Pole<NW>, A: Adding, C> {
+struct Tile<'a, const NW: usize, P: Pole<NW>, T, C, const IS_EXACT: bool> {
     a: &'a Arrays,
     poles: &'a [P; TILE],
-    totals: &'a mut [[A::Total; NW]; TILE],
+    totals: &'a mut [[T; NW]; TILE],
     /// Of a part.
     sums: [P::Sums; TILE],
     of: PhantomData<C>,
 }
 
-impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Tile<'_, NW, P, A, C> {
-    const PART: u32 = A::BANDS;
+impl<const NW: usize, P: Pole<NW>, T: Total, C: OfClass, const IS_EXACT: bool> BandStep
+    for Tile<'_, NW, P, T, C, IS_EXACT>
+{
+    const PART: u32 = if IS_EXACT { BANDS } else { 1 << 31 };
 
     #[inline(always)]
     unsafe fn step(&mut self, n: u32, band: &SingleElements) {
         let w = self.a.plan.single_energies(n);
         unrolled! { t => {
             let m = band.matngmatmgp(t);
-            self.poles[t].add::<A, C>((self.a, n), w, m, &mut self.sums[t]);
+            self.poles[t].add::<C, IS_EXACT>((self.a, n), w, m, &mut self.sums[t]);
         } }
     }
 
@@ -204,19 +199,20 @@ impl<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass> BandStep for Tile<'_, 
 
 /// Adds the bands of a class to the sums of a thread's tile.
 #[inline(always)]
-unsafe fn add_class<const NW: usize, P: Pole<NW>, A: Adding, C: OfClass>(
+unsafe fn add_class<const NW: usize, P: Pole<NW>, T: Total, C: OfClass, const IS_EXACT: bool>(
     a: &Arrays,
     place: TilePlace,
     range: Range<u32>,
-    (poles, totals): (&[P; TILE], &mut [[A::Total; NW]; TILE]),
+    (poles, totals): (&[P; TILE], &mut [[T; NW]; TILE]),
 ) {
     let sums = [P::ZERO; TILE];
-    let mut tile = Tile::<NW, P, A, C> { a, poles, totals, sums, of: PhantomData };
+    let mut tile = Tile::<NW, P, T, C, IS_EXACT> { a, poles, totals, sums, of: PhantomData };
     SinglePairs(place).bands(a, range, &mut tile);
 }
 
+/// The sums of a thread's tile. It `IS_EXACT` if `w ∓ ω̃` is of two floats each.
 #[inline(always)]
-unsafe fn tile<const NW: usize, P: Pole<NW>, A: Adding>(
+unsafe fn tile<const NW: usize, P: Pole<NW>, T: Total, const IS_EXACT: bool>(
     a: &Arrays,
     place: TilePlace,
 ) -> ThreadSums<NW> {
@@ -226,12 +222,17 @@ unsafe fn tile<const NW: usize, P: Pole<NW>, A: Adding>(
         Some((ig, igp)) => P::new(a, a.wtilde(ig, igp)),
         None => P::new(a, Complex64::new(LARGEST_SINGLE, 0.0)),
     });
-    let mut totals = [[A::Total::ZERO; NW]; TILE];
-    add_class::<NW, P, A, PlainFar>(a, place, 0..plan.plain_far, (&poles, &mut totals));
-    add_class::<NW, P, A, Plain>(a, place, plan.plain_far..plan.plain, (&poles, &mut totals));
-    add_class::<NW, P, A, Occupied>(a, place, plan.plain..plan.occupied, (&poles, &mut totals));
-    add_class::<NW, P, A, Empty>(a, place, plan.occupied..plan.far_begin, (&poles, &mut totals));
-    add_class::<NW, P, A, Far>(a, place, plan.far_begin..a.nbands, (&poles, &mut totals));
+    let mut totals = [[T::ZERO; NW]; TILE];
+    macro_rules! add_class {
+        ($class:ident, $range:expr) => {
+            add_class::<NW, P, T, $class, IS_EXACT>(a, place, $range, (&poles, &mut totals));
+        };
+    }
+    add_class!(PlainFar, 0..plan.plain_far);
+    add_class!(Plain, plan.plain_far..plan.plain);
+    add_class!(Occupied, plan.plain..plan.occupied);
+    add_class!(Empty, plan.occupied..plan.far_begin);
+    add_class!(Far, plan.far_begin..a.nbands);
 
     let mut sums = ThreadSums::zero();
     let [of_aqsn, of_aqsm] = [SingleCopy::of_aqsn(a), SingleCopy::of_aqsm_local(a)];
@@ -259,29 +260,29 @@ pub struct RealPole {
 impl RealPole {
     /// `w − ω̃`.
     #[inline(always)]
-    fn difference<A: Adding>(&self, w: [f32; 2]) -> f32 {
+    fn difference<const IS_EXACT: bool>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] - self.wtilde[0];
-        if A::IS_EXACT { upper + (w[1] - self.wtilde[1]) } else { upper }
+        if IS_EXACT { upper + (w[1] - self.wtilde[1]) } else { upper }
     }
 
     /// `w + ω̃`.
     #[inline(always)]
-    fn sum<A: Adding>(&self, w: [f32; 2]) -> f32 {
+    fn sum<const IS_EXACT: bool>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] + self.wtilde[0];
-        if A::IS_EXACT { upper + (w[1] + self.wtilde[1]) } else { upper }
+        if IS_EXACT { upper + (w[1] + self.wtilde[1]) } else { upper }
     }
 
     /// `q`, zero near the pole.
     #[inline(always)]
-    fn quotient<A: Adding>(&self, w: [f32; 2]) -> f32 {
-        let d = self.difference::<A>(w);
+    fn quotient<const IS_EXACT: bool>(&self, w: [f32; 2]) -> f32 {
+        let d = self.difference::<IS_EXACT>(w);
         reciprocal_unless(d.abs() <= self.near, d)
     }
 
     /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`: `((1 − occ)·s + occ·d)/(d·s)`, near the pole `occ/s`.
     #[inline(always)]
-    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32) -> f32 {
-        let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
+    fn of_occupied<const IS_EXACT: bool>(&self, w: [f32; 2], occ: f32) -> f32 {
+        let (d, s) = (self.difference::<IS_EXACT>(w), self.sum::<IS_EXACT>(w));
         let (z, near) = (d * s, d.abs() <= self.near);
         let bound = self.wtilde[0] * self.wtilde[0] * self.inverse_sexcut;
         let cut = w[0] < 0.0 && z.abs() < bound;
@@ -328,7 +329,7 @@ impl<const NW: usize> Pole<NW> for RealPole {
     }
 
     #[inline(always)]
-    unsafe fn add<A: Adding, C: OfClass>(
+    unsafe fn add<C: OfClass, const IS_EXACT: bool>(
         &self,
         (a, n): (&Arrays, u32),
         w: [[f32; 2]; NW],
@@ -337,12 +338,12 @@ impl<const NW: usize> Pole<NW> for RealPole {
     ) {
         let factors = match C::CLASS {
             Class::PlainFar => self.far(w, self.wtilde[0]),
-            Class::Plain => w.map(|w| single_reciprocal(self.sum::<A>(w))),
+            Class::Plain => w.map(|w| single_reciprocal(self.sum::<IS_EXACT>(w))),
             Class::Occupied => {
                 let occ = occupation(a, n);
-                w.map(|w| self.of_occupied::<A>(w, occ))
+                w.map(|w| self.of_occupied::<IS_EXACT>(w, occ))
             }
-            Class::Empty => w.map(|w| self.quotient::<A>(w)),
+            Class::Empty => w.map(|w| self.quotient::<IS_EXACT>(w)),
             Class::Far => self.far(w, -self.wtilde[0]),
         };
         add(sums, m, factors);
@@ -387,16 +388,16 @@ type Factor = [f32; 2];
 impl ComplexPole {
     /// `w − Re ω̃`.
     #[inline(always)]
-    fn difference<A: Adding>(&self, w: [f32; 2]) -> f32 {
+    fn difference<const IS_EXACT: bool>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] * self.scale - self.re[0];
-        if A::IS_EXACT { upper + (w[1] * self.scale - self.re[1]) } else { upper }
+        if IS_EXACT { upper + (w[1] * self.scale - self.re[1]) } else { upper }
     }
 
     /// `w + Re ω̃`.
     #[inline(always)]
-    fn sum<A: Adding>(&self, w: [f32; 2]) -> f32 {
+    fn sum<const IS_EXACT: bool>(&self, w: [f32; 2]) -> f32 {
         let upper = w[0] * self.scale + self.re[0];
-        if A::IS_EXACT { upper + (w[1] * self.scale + self.re[1]) } else { upper }
+        if IS_EXACT { upper + (w[1] * self.scale + self.re[1]) } else { upper }
     }
 
     /// Of `1/(x ± i·Im ω̃)`, zero if it is `near`.
@@ -409,11 +410,11 @@ impl ComplexPole {
 
     /// `(1 − occ)·q + occ·p`, or `q` if the cutoff takes `ssx`, with the sign of `p`'s imaginary part.
     #[inline(always)]
-    fn of_occupied<A: Adding>(&self, w: [f32; 2], occ: f32) -> Factor {
+    fn of_occupied<const IS_EXACT: bool>(&self, w: [f32; 2], occ: f32) -> Factor {
         let im2 = self.im * self.im;
         let size2 = self.re[0] * self.re[0] + im2;
         let bound = size2 * self.inverse_sexcut;
-        let (d, s) = (self.difference::<A>(w), self.sum::<A>(w));
+        let (d, s) = (self.difference::<IS_EXACT>(w), self.sum::<IS_EXACT>(w));
         let (d2, s2) = (d * d + im2, s * s + im2);
         let near = d2 <= self.near2;
         let cut = w[0] < 0.0 && d2 * s2 < bound * bound;
@@ -482,7 +483,7 @@ impl<const NW: usize> Pole<NW> for ComplexPole {
     }
 
     #[inline(always)]
-    unsafe fn add<A: Adding, C: OfClass>(
+    unsafe fn add<C: OfClass, const IS_EXACT: bool>(
         &self,
         (a, n): (&Arrays, u32),
         w: [[f32; 2]; NW],
@@ -491,12 +492,12 @@ impl<const NW: usize> Pole<NW> for ComplexPole {
     ) {
         let factors = match C::CLASS {
             Class::PlainFar => self.far(w, 1.0),
-            Class::Plain => w.map(|w| self.factor(self.sum::<A>(w), -1.0)),
+            Class::Plain => w.map(|w| self.factor(self.sum::<IS_EXACT>(w), -1.0)),
             Class::Occupied => {
                 let occ = occupation(a, n);
-                w.map(|w| self.of_occupied::<A>(w, occ))
+                w.map(|w| self.of_occupied::<IS_EXACT>(w, occ))
             }
-            Class::Empty => w.map(|w| self.factor(self.difference::<A>(w), self.near2)),
+            Class::Empty => w.map(|w| self.factor(self.difference::<IS_EXACT>(w), self.near2)),
             Class::Far => self.far(w, -1.0),
         };
         each::<NW>(|e| add(&mut sums[e], m, factors[e]));
@@ -515,42 +516,34 @@ impl<const NW: usize> Pole<NW> for ComplexPole {
     }
 }
 
-/// The kernels of a version: `kernels!(Adding, real poles' symbols, any poles' symbols)`.
+/// The kernels of a version: how it adds up, then the symbols for real poles and for any.
 macro_rules! kernels {
-    ($adding:ty, $base:expr, [$real1:ident $real2:ident $real3:ident] [$any1:ident $any2:ident $any3:ident]) => {
+    (
+        is_exact: $is_exact:literal, has_heavy: $has_heavy:literal, total: $total:ty,
+        real: $real:ident, any: $any:ident
+    ) => {
         pub const REAL: Kernel = Kernel {
-    entries: entries!(tiled real, SHAPE, term: $real1 = 1, $real2 = 2, $real3 = 3),
-            ..$base
+            precision: Precision::Single { is_exact: $is_exact, has_heavy: $has_heavy },
+            is_sigma_alone: true,
+            layout: Layout::Single,
+            loops: Loops::Tiled(SHAPE),
+            threads: SHAPE.threads(),
+            max_registers: Some(128),
+            entries: entries!(
+                tiled super::tile::<NW, RealPole, $total, $is_exact>, SHAPE, term: $real
+            ),
+            ..v13::REAL
         };
 
         pub const ANY: Kernel = Kernel {
             poles: Poles::AnySize,
-    entries: entries!(tiled any, SHAPE, term: $any1 = 1, $any2 = 2, $any3 = 3),
-            ..$base
+            entries: entries!(
+                tiled super::tile::<NW, ComplexPole, $total, $is_exact>, SHAPE, term: $any
+            ),
+            ..REAL
         };
-
-        #[inline(always)]
-        unsafe fn real<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-            super::tile::<NW, RealPole, $adding>(a, place)
-        }
-
-        #[inline(always)]
-        unsafe fn any<const NW: usize>(a: &Arrays, place: TilePlace) -> ThreadSums<NW> {
-            super::tile::<NW, ComplexPole, $adding>(a, place)
-        }
     };
 }
-
-/// The kernels' fields that versions share.
-const BASE: Kernel = Kernel {
-    precision: Precision::Single { is_exact: false, has_heavy: false },
-    is_sigma_alone: true,
-    layout: Layout::Single,
-    loops: Loops::Tiled(SHAPE),
-    threads: SHAPE.threads(),
-    max_registers: Some(128),
-    ..v13::REAL
-};
 
 pub mod s1 {
     //! s1: v15 in single precision.
@@ -573,23 +566,11 @@ pub mod s1 {
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
-    /// All in FP32.
-    pub struct Simple;
-
-    impl Adding for Simple {
-        const BANDS: u32 = 1 << 31;
-        const IS_EXACT: bool = false;
-        type Total = Complex64;
+    kernels! {
+        is_exact: false, has_heavy: false, total: Complex64,
+        real: gpp_s1_real, any: gpp_s1
     }
-
-    kernels!(
-        Simple, BASE, [gpp_s1_real_nw1 gpp_s1_real_nw2 gpp_s1_real_nw3]
-        [gpp_s1_nw1 gpp_s1_nw2 gpp_s1_nw3]
-    );
 }
-
-/// Bands whose sum is in FP32 before it is added to that of all.
-pub const BANDS: u32 = 64;
 
 pub mod s2 {
     //! s2: w and ω̃ as two floats each, sums in FP64 every 64 bands.
@@ -610,22 +591,10 @@ pub mod s2 {
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
-    /// Differences of two floats, sums of FP64.
-    pub struct Exact;
-
-    impl Adding for Exact {
-        const BANDS: u32 = BANDS;
-        const IS_EXACT: bool = true;
-        type Total = Complex64;
+    kernels! {
+        is_exact: true, has_heavy: false, total: Complex64,
+        real: gpp_s2_real, any: gpp_s2
     }
-
-    const BASE: Kernel =
-        Kernel { precision: Precision::Single { is_exact: true, has_heavy: false }, ..super::BASE };
-
-    kernels!(
-        Exact, BASE, [gpp_s2_real_nw1 gpp_s2_real_nw2 gpp_s2_real_nw3]
-        [gpp_s2_nw1 gpp_s2_nw2 gpp_s2_nw3]
-    );
 }
 
 pub mod s3 {
@@ -637,7 +606,6 @@ pub mod s3 {
     //!
     //! Lines of the nest: 2, 3.
 
-    use super::s2::Exact;
     use super::*;
 
     version! {
@@ -645,14 +613,10 @@ pub mod s3 {
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
-    /// s2's, with heavy pairs.
-    pub const BASE: Kernel =
-        Kernel { precision: Precision::Single { is_exact: true, has_heavy: true }, ..super::BASE };
-
-    kernels!(
-        Exact, BASE, [gpp_s3_real_nw1 gpp_s3_real_nw2 gpp_s3_real_nw3]
-        [gpp_s3_nw1 gpp_s3_nw2 gpp_s3_nw3]
-    );
+    kernels! {
+        is_exact: true, has_heavy: true, total: Complex64,
+        real: gpp_s3_real, any: gpp_s3
+    }
 }
 
 pub mod s4 {
@@ -672,17 +636,8 @@ pub mod s4 {
         source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
     }
 
-    /// Differences and sums of two floats.
-    pub struct Floats;
-
-    impl Adding for Floats {
-        const BANDS: u32 = BANDS;
-        const IS_EXACT: bool = true;
-        type Total = Compensated;
+    kernels! {
+        is_exact: true, has_heavy: true, total: Compensated,
+        real: gpp_s4_real, any: gpp_s4
     }
-
-    kernels!(
-        Floats, s3::BASE, [gpp_s4_real_nw1 gpp_s4_real_nw2 gpp_s4_real_nw3]
-        [gpp_s4_nw1 gpp_s4_nw2 gpp_s4_nw3]
-    );
 }

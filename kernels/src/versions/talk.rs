@@ -8,6 +8,7 @@ use crate::formula::{
 use crate::intrinsics::opt_barrier;
 use crate::kernel::{Energies, Kernel, Loops, entries};
 use crate::threads::Thread;
+use crate::versions::blog::step1::body;
 use crate::versions::paper::v0;
 use crate::versions::paper::v4::collapse2;
 use crate::versions::paper::v6::blocked as in_blocks;
@@ -56,12 +57,12 @@ pub mod v1 {
     use super::v0::body;
     use super::*;
 
-    version! { id: "talk:V1", change: "baseline: loops over n, G′ and G collapsed into one", source: "talk, V1", kernels: [KERNEL] }
+    version! {
+        id: "talk:V1", change: "baseline: loops over n, G′ and G collapsed into one",
+        source: "talk, V1"
+    }
 
-    pub const KERNEL: Kernel = Kernel {
-        entries: entries!(body: gpp_talk_v1_nw1 = 1, gpp_talk_v1_nw2 = 2, gpp_talk_v1_nw3 = 3),
-        ..super::v0::KERNEL
-    };
+    pub const KERNEL: Kernel = Kernel { entries: entries!(body: gpp_talk_v1), ..super::v0::KERNEL };
 }
 
 pub mod v2 {
@@ -73,16 +74,12 @@ pub mod v2 {
     //! Lines of the nest: 1.
 
     use super::*;
-    use crate::versions::blog::step1::body;
 
-    version! {
-        id: "talk:V2", change: "loop over bands inside the thread",
-        source: "talk, V2", kernels: [KERNEL]
-    }
+    version! { id: "talk:V2", change: "loop over bands inside the thread", source: "talk, V2" }
 
     pub const KERNEL: Kernel = Kernel {
         loops: Loops::Collapse2,
-        entries: entries!(body: gpp_talk_v2_nw1 = 1, gpp_talk_v2_nw2 = 2, gpp_talk_v2_nw3 = 3),
+        entries: entries!(body: gpp_talk_v2),
         ..super::v1::KERNEL
     };
 }
@@ -96,17 +93,13 @@ pub mod v3 {
     //! Lines of the nest: none, the launch changes.
 
     use super::*;
-    use crate::versions::blog::step1::body;
 
-    version! {
-        id: "talk:V3", change: "512 threads a block, at most 128 registers",
-        source: "talk, V3", kernels: [KERNEL]
-    }
+    version! { id: "talk:V3", change: "512 threads a block, at most 128 registers", source: "talk, V3" }
 
     pub const KERNEL: Kernel = Kernel {
         threads: 512,
         max_registers: Some(128),
-        entries: entries!(body: gpp_talk_v3_nw1 = 1, gpp_talk_v3_nw2 = 2, gpp_talk_v3_nw3 = 3),
+        entries: entries!(body: gpp_talk_v3),
         ..super::v2::KERNEL
     };
 }
@@ -120,9 +113,8 @@ pub mod v4 {
     //! Lines of the nest: 4.
 
     use super::*;
-    use crate::versions::blog::step1::body;
 
-    version! { id: "talk:V4", change: "one launch for each energy", source: "talk, V4", kernels: [KERNEL] }
+    version! { id: "talk:V4", change: "one launch for each energy", source: "talk, V4" }
 
     pub const KERNEL: Kernel = Kernel {
         energies: Energies::OneLaunchEach,
@@ -141,7 +133,7 @@ pub mod v5 {
 
     use super::*;
 
-    version! { id: "talk:V5", change: "bands contiguous in wx and aqsm", source: "talk, V5", kernels: [KERNEL] }
+    version! { id: "talk:V5", change: "bands contiguous in wx and aqsm", source: "talk, V5" }
 
     pub const KERNEL: Kernel = Kernel {
         layout: Layout::Swapped,
@@ -168,7 +160,7 @@ pub mod v6 {
 
     version! {
         id: "talk:V6", change: "the cutoff out of the band loop, a two-way branch",
-        source: "talk, V6", kernels: [KERNEL]
+        source: "talk, V6"
     }
 
     pub const KERNEL: Kernel =
@@ -192,7 +184,7 @@ pub mod v7 {
 
     use super::*;
 
-    version! { id: "talk:V7", change: "reciprocals instead of divisions", source: "talk, V7", kernels: [KERNEL] }
+    version! { id: "talk:V7", change: "reciprocals instead of divisions", source: "talk, V7" }
 
     pub const KERNEL: Kernel =
         Kernel { entries: entries!(body: gpp_talk_v7 = 1), ..super::v6::KERNEL };
@@ -215,7 +207,7 @@ pub mod v8 {
 
     use super::*;
 
-    version! { id: "talk:V8", change: "squares instead of absolute values", source: "talk, V8", kernels: [KERNEL] }
+    version! { id: "talk:V8", change: "squares instead of absolute values", source: "talk, V8" }
 
     pub const KERNEL: Kernel =
         Kernel { entries: entries!(body: gpp_talk_v8 = 1), ..super::v7::KERNEL };
@@ -242,7 +234,7 @@ pub mod v9 {
 
     version! {
         id: "talk:V9", change: "cache blocking: 16 blocks of bands, 256 of G",
-        source: "talk, V9; BerkeleyGW, sigma_gpp_openacc", kernels: [KERNEL]
+        source: "talk, V9; BerkeleyGW, sigma_gpp_openacc"
     }
 
     pub const KERNEL: Kernel = Kernel {
@@ -270,7 +262,7 @@ pub mod bgw {
 
     version! {
         id: "talk:bgw", change: "BerkeleyGW's loops of 2023: 16 blocks of bands, 512 of G",
-        source: "BerkeleyGW, sources of 2023", kernels: [KERNEL]
+        source: "BerkeleyGW, sources of 2023"
     }
 
     pub const KERNEL: Kernel = Kernel {
