@@ -139,7 +139,10 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
                     self.sch_ssx(pair, splat(token, band.w))
                 };
                 let aqsn = ComplexVector::load(token, &aqsn[ig..end]);
-                let terms = self.scaled([sch, ssx], aqsn, band);
+                let m = ComplexVector::splat(token, band.aqsm).conj_mul(aqsn);
+                let asx = m * ssx * (-band.vcoul * band.occ);
+                let ach = m * sch * (0.5 * band.vcoul);
+                let terms = [asx.re, asx.im, ach.re, ach.im];
                 for value in 0..VALUES {
                     sums[value] += terms[value];
                 }
@@ -150,20 +153,6 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         }
     }
 
-    /// What a term adds to `asx` and `ach`.
-    #[inline(always)]
-    fn scaled(
-        &self,
-        [sch, ssx]: [ComplexVector<S>; 2],
-        aqsn: ComplexVector<S>,
-        band: BandFactors,
-    ) -> [S::f64s; VALUES] {
-        let m = ComplexVector::splat(self.token, band.aqsm).conj_mul(aqsn);
-        let asx = m * ssx * (-band.vcoul * band.occ);
-        let ach = m * sch * (0.5 * band.vcoul);
-        [asx.re, asx.im, ach.re, ach.im]
-    }
-
     /// `sch` and `ssx` of pairs with these ω̃ and eps at these energies.
     #[inline(always)]
     pub fn sch_ssx(
@@ -172,7 +161,9 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         w: S::f64s,
     ) -> [ComplexVector<S>; 2] {
         if self.limits.has_window() {
-            return self.windowed([wtilde, eps], w);
+            let (q, p) = self.window_quotients(wtilde, w);
+            let half = (wtilde * eps).scale(splat(self.token, 0.5));
+            return [half * q * 2.0, half * (q - p)];
         }
         let token = self.token;
         let wtilde2 = wtilde * wtilde;
@@ -234,14 +225,6 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         };
         let window = self.limits.limittwo.sqrt();
         (quotient(w - wtilde.re, -window), quotient(w + wtilde.re, window))
-    }
-
-    /// The same by [`gpp_kernels::formula::windowed`].
-    #[inline(always)]
-    fn windowed(&self, [wtilde, eps]: [ComplexVector<S>; 2], w: S::f64s) -> [ComplexVector<S>; 2] {
-        let (q, p) = self.window_quotients(wtilde, w);
-        let half = (wtilde * eps).scale(splat(self.token, 0.5));
-        [half * q * 2.0, half * ComplexVector::new(q.re - p.re, q.im - p.im)]
     }
 }
 

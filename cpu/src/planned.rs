@@ -106,19 +106,9 @@ pub fn sum<F: Fraction, R: PerBand, S: Simd>(
     }
 }
 
-/// The same at one energy, and the derivatives in the place of a second one.
+/// The same of `NW` energies; if `SUMS` are more, of one energy and the derivative.
 #[inline(always)]
-pub fn sum_and_derivative<F: Fraction, R: PerBand, S: Simd>(
-    token: S,
-    task: &SlabTask,
-    tile: &SlabTile,
-    totals: &mut [CompensatedSum],
-) {
-    sum_energies::<F, R, S, 1, 2>(token, task, tile, totals);
-}
-
-#[inline(always)]
-fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize, const SUMS: usize>(
+pub fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize, const SUMS: usize>(
     token: S,
     task: &SlabTask,
     tile: &SlabTile,
@@ -600,28 +590,6 @@ impl<S: Simd> RealPoleLanes<S> {
         let above = (splat(self.token, largest) - self.wtilde).simd_lt(-self.largest);
         (below | above).all_true()
     }
-
-    /// Adds a band that nothing cuts off: `w ≥ 0`, so `z` is not zero.
-    #[inline(always)]
-    fn plain<const NW: usize>(
-        &self,
-        is_clear: bool,
-        m: ComplexVector<S>,
-        w: [S::f64s; NW],
-        q: &mut BandSums<S, NW>,
-        y: &mut BandSums<S, NW>,
-    ) {
-        let denominators = array!(NW, e => self.denominator(w[e], is_clear));
-        // With few registers the values of a pair of denominators would be spilled, which costs more than it saves.
-        let one =
-            reciprocals(self.token, array!(NW, e => denominators[e].1), registers::<S>() >= 32);
-        for e in 0..NW {
-            let (s, _, near) = denominators[e];
-            y.add(e, m, one[e]);
-            let s = if is_clear { s } else { near.select(splat(self.token, 0.0), s) };
-            q.add(e, m, s * one[e]);
-        }
-    }
 }
 
 impl Fraction for RealPoles {
@@ -640,7 +608,17 @@ impl Fraction for RealPoles {
             pairs, of_plain, 0, bands.plain, [q, y],
             span => pole.is_clear(*span),
             (CLEAR, band) => {
-                pole.plain(CLEAR, band.m, band.w, &mut q, &mut y);
+                // As nothing is cut off, `w ≥ 0`, no denominator is zero.
+                let denominators = array!(NW, e => pole.denominator(band.w[e], CLEAR));
+                let z = array!(NW, e => denominators[e].1);
+                // With few registers the values of a pair would be spilled, which costs more than it saves.
+                let one = reciprocals(token, z, registers::<S>() >= 32);
+                for e in 0..NW {
+                    let (s, _, near) = denominators[e];
+                    y.add(e, band.m, one[e]);
+                    let s = if CLEAR { s } else { near.select(zero, s) };
+                    q.add(e, band.m, s * one[e]);
+                }
             }
         );
         over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {

@@ -164,7 +164,7 @@ pub struct IgPanels {
     rows: Vec<Lines>,
     pub lanes: LaneLayout,
     of_panel: usize,
-    rounded: Rounded,
+    pub(crate) rounded: Rounded,
 }
 
 impl IgPanels {
@@ -216,10 +216,6 @@ impl IgPanels {
         let in_single = lanes == LaneLayout::BandsTwice;
         let rounded = if in_single { Rounded::bytes(panels, of_panel) } else { 0 };
         (panels * of_panel * size_of::<Lines>()) as u64 + rounded
-    }
-
-    pub(crate) fn rounded(&self) -> &Rounded {
-        &self.rounded
     }
 }
 

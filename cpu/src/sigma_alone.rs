@@ -289,90 +289,84 @@ pub struct AnyAlone;
 impl Fraction for AnyAlone {
     const IS_SIGMA_ALONE: bool = true;
 
+    /// As [`real_sums`]. With `q = re + i·im·one`, `q² = 2re² − one + 2i·im·re·one`; of `p` the imaginary part has the other
+    /// sign.
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
         pairs: &PairVector<S, R>,
     ) -> PairSums<S, SUMS> {
-        any_sums::<S, R, NW, SUMS>(pairs)
+        let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
+        let one = splat(token, 1.0);
+        let sexcut = pairs.block.task.bands.limits.sexcut;
+        let largest2 = pairs.largest2();
+        let ComplexVector { re, im } = pairs.wtilde;
+        let im2 = im * im;
+
+        let mut sum = Split::<S, SUMS>::zero(token);
+        over_bands!(pairs, 0, bands.plain, [sum], band => {
+            let s = array!(NW, e => band.w[e] + re);
+            let p = reciprocals(token, array!(NW, e => s[e].mul_add(s[e], im2)), true);
+            for e in 0..NW {
+                sum.add(e, band.m, -p[e], s[e] * p[e]);
+            }
+            if NW < SUMS {
+                let re = s[0] * p[0];
+                sum.add(NW, band.m, -re * p[0], re.mul_add(re, -p[0]));
+            }
+        });
+        over_bands!(pairs, bands.plain, bands.occupied, [sum], band => {
+            let size2 = re.mul_add(re, im2);
+            let bound = size2 / sexcut;
+            for e in 0..NW {
+                let (d, s) = (band.w[e] - re, band.w[e] + re);
+                let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
+                let near = d2.simd_le(largest2);
+                let z2 = near.select(size2 * 4.0, d2) * s2;
+                let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
+                // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
+                let cut = cut | band.occ.simd_le(0.0);
+                let share = cut.select(zero, band.occ);
+                let q = near.select(zero, (one - share) * reciprocal(token, d2));
+                let p = share * cut.select(zero, reciprocal(token, s2));
+                sum.add(e, band.m, q - p, d.mul_add(q, s * p));
+                if NW < SUMS {
+                    let q = near.select(zero, reciprocal(token, d2));
+                    let of_p = cut.select(zero, reciprocal(token, s2));
+                    let (re, re_of_p) = (d * q, s * of_p);
+                    let im = (one - share) * re * q - share * re_of_p * of_p;
+                    let re = (one - share) * re * re + share * (re_of_p * re_of_p - of_p);
+                    sum.add(NW, band.m, im, re);
+                }
+            }
+        });
+        over_bands!(pairs, bands.occupied, bands.far_begin, [sum], band => {
+            for e in 0..NW {
+                let d = band.w[e] - re;
+                let d2 = d.mul_add(d, im2);
+                let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
+                sum.add(e, band.m, q, d * q);
+                if NW < SUMS {
+                    sum.add(NW, band.m, d * q * q, d * q * (d * q));
+                }
+            }
+        });
+        // Of no two energies is a pole near.
+        over_bands!(pairs, bands.far_begin, bands.occ.len(), [sum], band => {
+            let d = array!(NW, e => band.w[e] - re);
+            let q = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), true);
+            for e in 0..NW {
+                sum.add(e, band.m, q[e], d[e] * q[e]);
+            }
+            if NW < SUMS {
+                let re = d[0] * q[0];
+                sum.add(NW, band.m, re * q[0], re * re);
+            }
+        });
+        let half = pairs.weight * pairs.wtilde * 0.5;
+        let ach = array!(SUMS, e => match e {
+            e if e < NW => half * sum.sum(e, im),
+            e => half * sum.sum_of_squares(e, im) * -1.0,
+        });
+        PairSums { asx: None, ach }
     }
-}
-
-/// As [`real_sums`]. With `q = re + i·im·one`, `q² = 2re² − one + 2i·im·re·one`; of `p` the imaginary part has the other sign.
-#[inline(always)]
-fn any_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
-    pairs: &PairVector<S, R>,
-) -> PairSums<S, SUMS> {
-    let (token, bands, zero) = (pairs.token, pairs.block.bands, splat(pairs.token, 0.0));
-    let one = splat(token, 1.0);
-    let sexcut = pairs.block.task.bands.limits.sexcut;
-    let largest2 = pairs.largest2();
-    let ComplexVector { re, im } = pairs.wtilde;
-    let im2 = im * im;
-
-    let mut sum = Split::<S, SUMS>::zero(token);
-    over_bands!(pairs, 0, bands.plain, [sum], band => {
-        let s = array!(NW, e => band.w[e] + re);
-        let p = reciprocals(token, array!(NW, e => s[e].mul_add(s[e], im2)), true);
-        for e in 0..NW {
-            sum.add(e, band.m, -p[e], s[e] * p[e]);
-        }
-        if NW < SUMS {
-            let re = s[0] * p[0];
-            sum.add(NW, band.m, -re * p[0], re.mul_add(re, -p[0]));
-        }
-    });
-    over_bands!(pairs, bands.plain, bands.occupied, [sum], band => {
-        let size2 = re.mul_add(re, im2);
-        let bound = size2 / sexcut;
-        for e in 0..NW {
-            let (d, s) = (band.w[e] - re, band.w[e] + re);
-            let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
-            let near = d2.simd_le(largest2);
-            let z2 = near.select(size2 * 4.0, d2) * s2;
-            let cut = band.w[e].simd_lt(0.0) & z2.simd_lt(bound * bound);
-            // Of an empty band nothing needs `p`, which is infinite where its energy is −ω̃.
-            let cut = cut | band.occ.simd_le(0.0);
-            let share = cut.select(zero, band.occ);
-            let q = near.select(zero, (one - share) * reciprocal(token, d2));
-            let p = share * cut.select(zero, reciprocal(token, s2));
-            sum.add(e, band.m, q - p, d.mul_add(q, s * p));
-            if NW < SUMS {
-                let q = near.select(zero, reciprocal(token, d2));
-                let of_p = cut.select(zero, reciprocal(token, s2));
-                let (re, re_of_p) = (d * q, s * of_p);
-                let im = (one - share) * re * q - share * re_of_p * of_p;
-                let re = (one - share) * re * re + share * (re_of_p * re_of_p - of_p);
-                sum.add(NW, band.m, im, re);
-            }
-        }
-    });
-    over_bands!(pairs, bands.occupied, bands.far_begin, [sum], band => {
-        for e in 0..NW {
-            let d = band.w[e] - re;
-            let d2 = d.mul_add(d, im2);
-            let q = d2.simd_le(largest2).select(zero, reciprocal(token, d2));
-            sum.add(e, band.m, q, d * q);
-            if NW < SUMS {
-                sum.add(NW, band.m, d * q * q, d * q * (d * q));
-            }
-        }
-    });
-    // Of no two energies is a pole near.
-    over_bands!(pairs, bands.far_begin, bands.occ.len(), [sum], band => {
-        let d = array!(NW, e => band.w[e] - re);
-        let q = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), true);
-        for e in 0..NW {
-            sum.add(e, band.m, q[e], d[e] * q[e]);
-        }
-        if NW < SUMS {
-            let re = d[0] * q[0];
-            sum.add(NW, band.m, re * q[0], re * re);
-        }
-    });
-    let half = pairs.weight * pairs.wtilde * 0.5;
-    let ach = array!(SUMS, e => match e {
-        e if e < NW => half * sum.sum(e, im),
-        e => half * sum.sum_of_squares(e, im) * -1.0,
-    });
-    PairSums { asx: None, ach }
 }

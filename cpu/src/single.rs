@@ -392,7 +392,7 @@ fn sum_energies<S: Simd, const NW: usize>(
     let mut rounded_aqsm = vec![[Row::default(); 2]; rows * aqsm.len()];
     let columns = rounded_aqsm.chunks_mut(rows).zip(&aqsm);
     let of_gp: Vec<f64> = columns.map(|(to, from)| round(from, to)).collect();
-    let aqsn = panels.rounded();
+    let aqsn = &panels.rounded;
     // The sums of each chain, value and igp.
     let mut lanes = vec![[0.0; WIDTH]; tile.igp.len() * NW * VALUES];
     for first in tile.ig.clone().step_by(Line::BLOCK) {
@@ -407,8 +407,14 @@ fn sum_energies<S: Simd, const NW: usize>(
             let of_static = StaticPairs::new(&block, aqsn, &of_static, is_heavy, &mut others);
             for ig in others {
                 if is_heavy(ig) {
-                    let is_real = plan.poles == Poles::Real;
-                    add_heavy::<S, NW>(token, &block, ig, is_real, lanes);
+                    for lane in (0..WIDTH).step_by(S::f64s::LEN) {
+                        let pair = PairVector::from_ig(token, &block, ig, lane);
+                        let sums = match plan.poles {
+                            Poles::Real => RealAlone::sums::<S, Line, NW, NW>(&pair),
+                            _ => AnyAlone::sums::<S, Line, NW, NW>(&pair),
+                        };
+                        sums.add_to(token, lane, lanes);
+                    }
                     continue;
                 }
                 let pair = igp * task.bands.ncouls + ig;
@@ -554,25 +560,5 @@ impl<'a> StaticPairs<'a> {
                 }
             }
         }
-    }
-}
-
-/// Adds a pair in FP64.
-#[inline(always)]
-fn add_heavy<S: Simd, const NW: usize>(
-    token: S,
-    block: &PlannedBlock<Line>,
-    ig: usize,
-    is_real: bool,
-    lanes: &mut [[f64; WIDTH]],
-) {
-    for lane in (0..WIDTH).step_by(S::f64s::LEN) {
-        let pair = PairVector::from_ig(token, block, ig, lane);
-        let sums = if is_real {
-            RealAlone::sums::<S, Line, NW, NW>(&pair)
-        } else {
-            AnyAlone::sums::<S, Line, NW, NW>(&pair)
-        };
-        sums.add_to(token, lane, lanes);
     }
 }

@@ -302,7 +302,7 @@ pub mod alone {
         has_derivative: true,
         holds: 1,
         otherwise: Some((MANY_BANDS, &DERIVATIVE_IN_PANELS)),
-        kernels: &[kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, Line, _>, 2)],
+        kernels: &[kernel!(Poles::Real, planned::sum_energies::<RealAlone, Line, _, 1, 2>, 2)],
         ..CPU
     };
 
@@ -312,13 +312,13 @@ pub mod alone {
         kernels: &[
             REAL_DERIVATIVE,
             CpuKernel { poles: Poles::Windowed, ..REAL_DERIVATIVE },
-            kernel!(Poles::AnySize, planned::sum_and_derivative::<AnyAlone, f64, _>, 2),
+            kernel!(Poles::AnySize, planned::sum_energies::<AnyAlone, f64, _, 1, 2>, 2),
         ],
         ..DERIVATIVE
     };
 
     const REAL_DERIVATIVE: CpuKernel =
-        kernel!(Poles::Real, planned::sum_and_derivative::<RealAlone, f64, _>, 2);
+        kernel!(Poles::Real, planned::sum_energies::<RealAlone, f64, _, 1, 2>, 2);
 }
 
 pub mod single {
