@@ -223,15 +223,14 @@ impl Kernel {
     /// The grid of each launch, for dimensions in which nothing is [`Kernel::exceeded`].
     pub fn grid(&self, dimensions: &Dimensions) -> Grid {
         let Dimensions { nbands, ngpown, ncouls, fallback_begins, .. } = *dimensions;
+        let fallback_blocks = self.fallback_blocks(fallback_begins);
         match self.loops {
-            Loops::Tiled(shape) => {
-                shape.grid(ngpown, ncouls, shape.fallback_blocks(fallback_begins))
-            }
+            Loops::Tiled(shape) => shape.grid(ngpown, ncouls, fallback_blocks),
             Loops::PerBand => per_band::grid(nbands, ngpown, ncouls),
             Loops::Listed => {
                 let most = lists::records(ngpown.into(), ncouls.into());
                 let records = u64::from(dimensions.clusters).min(most) as u32;
-                lists::grid(records, lists::fallback_blocks(fallback_begins))
+                lists::grid(records, fallback_blocks)
             }
             Loops::Clusters(blocks) => {
                 let clusters = self.items(dimensions) / u64::from(self.threads);

@@ -166,18 +166,14 @@ mod cpu {
             })
             .collect();
         for at in 0..NW {
-            let sum = |value_of: fn(&ThreadSums<NW>, usize) -> f64| {
-                block_sum(threads.iter().map(|sums| value_of(sums, at)))
+            let values = |sums: &ThreadSums<NW>| -> [f64; VALUES] {
+                let (asx, ach) = (sums.asx[at], sums.ach[at]);
+                [asx.re, asx.im, ach.re, ach.im]
             };
-            let values: [f64; VALUES] = [
-                sum(|sums, at| sums.asx[at].re),
-                sum(|sums, at| sums.asx[at].im),
-                sum(|sums, at| sums.ach[at].re),
-                sum(|sums, at| sums.ach[at].im),
-            ];
-            let first = (iw as usize + at) * VALUES;
-            for (value, sum) in (first..).zip(values) {
-                *partials.add(value * grid.blocks() as usize + grid.slot(block) as usize) = sum;
+            for part in 0..VALUES {
+                let value = (iw as usize + at) * VALUES + part;
+                *partials.add(value * grid.blocks() as usize + grid.slot(block) as usize) =
+                    block_sum(threads.iter().map(|sums| values(sums)[part]));
             }
         }
     }
