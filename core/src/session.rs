@@ -277,8 +277,10 @@ impl<'r> Session<'r> {
             Extents { nbands: padded_bands, ngpown: padded_igp, ncouls: padded_ncouls, nw };
         let [aqsn, aqsm, wx] =
             [&AQSN, &AQSM_LOCAL, &WX].map(|array| array.bytes(padded, Layout::Original));
+        let has_single = kernels.iter().any(|version| version.is_single());
+        let rounded = if has_single { (aqsn + aqsm) / 2 } else { 0 };
         // Plans of all energies, and those of a batch in a layout.
-        let layouts = [aqsn, aqsm.saturating_mul(2), wx.saturating_mul(4)];
+        let layouts = [aqsn, aqsm.saturating_mul(2), wx.saturating_mul(4), rounded];
         let of_device = layouts.into_iter().fold(of_versions, u64::saturating_add);
         // Each device's next slab is made while one is summed.
         let slabs = if in_memory == ngpown { 0 } else { 2 };

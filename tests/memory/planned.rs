@@ -31,6 +31,7 @@ fn versions_take_beside_the_arrays_no_more_than_is_said() {
         (&many, &["sigma:cells"][..]),
         (&many, &["sigma:blocks"]),
         (&few, &["cpu:paired"]),
+        (&few, &["cpu:single"]),
         // A plan that reorders the bands has all their matrix elements twice.
         (&few, &["v13"]),
         (&few, &["v14"]),

@@ -231,7 +231,8 @@ pub unsafe fn store_shared_pair(address: u32, value: Complex64) {
 /// Begins to copy 16 bytes to shared memory, without a register for them.
 ///
 /// # Safety
-/// As [`store_shared_pair`] and [`load`]; what is there is read after [`copied`] of the thread that copies.
+/// As [`store_shared_pair`] and [`load`]; both addresses are multiples of 16, and 16 bytes are there. They are read after
+/// [`copied`] of the thread that copies.
 #[inline(always)]
 pub unsafe fn copy_to_shared<T>(address: u32, from: *const T) {
     asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address, in(reg64) from,

@@ -480,7 +480,8 @@ unsafe fn add_term<W, const N: usize>(
     (sums[N - 2], sums[N - 1]) = (sums[N - 2] + ach.re, sums[N - 1] + ach.im);
 }
 
-/// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the CPU.
+/// The threads of a block and the numbers that they share: at once on the GPU, one after the other on the CPU. All threads of
+/// a block, or within [`Team::warps`] of a warp, call its functions; numbers are shared within the bounds of a cluster.
 pub trait Team {
     /// Runs `each` for each thread, then a barrier.
     unsafe fn all(&self, each: impl FnMut(u32));
