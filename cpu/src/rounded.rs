@@ -1,4 +1,5 @@
-//! Matrix elements in single precision, for [`crate::single`].
+//! Matrix elements `aqsn` and `aqsm` rounded to single precision, sixteen bands of one `ig` or `igp` in a row, for
+//! cpu:single.
 
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
@@ -72,7 +73,7 @@ pub struct Rounded {
 }
 
 impl Rounded {
-    /// Of columns of `of_column` lines.
+    /// Rounds columns of `of_column` lines each.
     pub fn new(lines: &[Lines], of_column: usize) -> Rounded {
         let (columns, of_row) = (lines.len() / of_column.max(1), of_column.div_ceil(2));
         let mut rounded = Rounded {
