@@ -293,22 +293,23 @@ impl Fault {
     }
 
     fn text(&self, quantity: Quantity, owner: Option<&Owner>) -> String {
-        let prefix = match (owner, quantity.record()) {
+        let (names, record) = quantity.table();
+        let prefix = match (owner, record) {
             (None, _) => String::new(),
-            (Some(Owner::File(path)), 1..) => format!("{path}: record {}: ", quantity.record()),
+            (Some(Owner::File(path)), 1..) => format!("{path}: record {record}: "),
             (Some(Owner::File(name) | Owner::Problem(name)), _) => format!("{name}: "),
             (Some(Owner::Caller { .. }), _) => "the caller's arrays: ".into(),
         };
-        let is_caller = matches!(owner, Some(Owner::Caller { .. }));
-        let (name, array) = (quantity.name(is_caller), quantity.array(is_caller));
-        let name_of = |other: &Quantity| other.name(is_caller);
+        let whose = usize::from(matches!(owner, Some(Owner::Caller { .. })));
+        let [name, array] = names[whose];
+        let name_of = |other: &Quantity| other.table().0[whose][0];
         let place = |index: &[usize]| {
             let base = if let Some(Owner::Caller { index_base }) = owner { *index_base } else { 1 };
             let index = index.iter().map(|index| (index + base).to_string());
             index.collect::<Vec<_>>().join(",")
         };
         let energy = |(index, w): EnergyAt| {
-            format!("{} is {w:e} eV at ({})", Quantity::Wx.array(is_caller), place(&index))
+            format!("{} is {w:e} eV at ({})", Quantity::Wx.table().0[whose][1], place(&index))
         };
         let what = match self {
             Fault::Length { needed, found } => {
@@ -375,24 +376,19 @@ macro_rules! quantities {
         }
 
         impl Quantity {
-            const fn name(self, is_caller: bool) -> &'static str {
+            /// Its names in a file and of a caller's argument, each alone and with those of its indices, and its record.
+            const fn table(self) -> ([[&'static str; 2]; 2], u8) {
                 match self {
-                    $(Quantity::$id => if is_caller { $caller } else { $file },)*
+                    $(Quantity::$id => (
+                        [[$file, concat!($file, $indices)], [$caller, concat!($caller, $indices)]],
+                        $record,
+                    ),)*
                 }
             }
 
-            /// Its name with those of its indices.
-            pub(crate) const fn array(self, is_caller: bool) -> &'static str {
-                match self {
-                    $(Quantity::$id if is_caller => concat!($caller, $indices),)*
-                    $(Quantity::$id => concat!($file, $indices),)*
-                }
-            }
-
-            const fn record(self) -> u8 {
-                match self {
-                    $(Quantity::$id => $record,)*
-                }
+            /// Its name with those of its indices, in a file.
+            pub(crate) fn array(self) -> &'static str {
+                self.table().0[0][1]
             }
         }
     };

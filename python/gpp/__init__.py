@@ -250,7 +250,7 @@ class Calculator:
         of_g: dict[str, Array] = dict(wtilde=wtilde, eps=eps, vcoul=vcoul, igp_to_ig=igp_to_ig)
         arrays = CallArrays(self, stream, static_ch, ach_of_bands, sigma_alone, derivative, **of_g, **bands)
         screening, rest = arrays.screening(), (*arrays.bands(arrays.shape), (gamma, sexcut, eta, window), arrays.call)
-        return Sums(*self._core.place(screening, True, arrays.call).sums(self._core, *rest))
+        return _sums(self._core.place(screening, True, arrays.call).sums(self._core, *rest))
 
     def matrix(
         self,
@@ -344,7 +344,7 @@ class Placed:
         )
         with self._turn:
             rest = (*arrays.bands(self._shape), (gamma, sexcut, eta, window), arrays.call)
-            return Sums(*self._core.sums(self._calculator._core, *rest))
+            return _sums(self._core.sums(self._calculator._core, *rest))
 
     def sums_of_states(
         self,
@@ -386,7 +386,7 @@ class Placed:
         with self._turn:
             limits = gamma, sexcut, eta, window
             found = self._core.sums_of_states(self._calculator._core, bands, limits, given[0].call)
-        return [Sums(*of) for of in found]
+        return [_sums(of) for of in found]
 
     def matrix(
         self,
@@ -408,6 +408,11 @@ class Placed:
         with self._turn:
             place = self._calculator._core, self._core
             return _matrix(place, arrays, self._shape, (gamma, sexcut, eta, window), at_bands)
+
+
+def _sums(found: Any) -> Sums:
+    (asx, ach), (static_ch, ach_of_bands, derivative), version, (seconds, whole, bound, lost) = found
+    return Sums(asx, ach, static_ch, ach_of_bands, version, seconds, whole, bound, lost, derivative)
 
 
 def _matrix(

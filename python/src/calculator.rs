@@ -22,20 +22,9 @@ pub struct PyPlaced {
     _arrays: Py<PyAny>,
 }
 
-/// asx and ach, the static CH and CH of each band, the version, seconds of the kernels and of the call, and the error
-/// of single precision: its bound, and that of a sample; then the derivative of Σ.
-type Sums<'py> = (
-    Array<'py>,
-    Array<'py>,
-    Option<Array<'py>>,
-    Option<Array<'py>>,
-    &'static str,
-    f64,
-    f64,
-    f64,
-    f64,
-    Option<Array<'py>>,
-);
+/// asx and ach; the static CH, CH of each band and the derivative of Σ; the version; seconds of the kernels and of the
+/// call, and the error of single precision: its bound, and that of a sample.
+type Sums<'py> = ([Array<'py>; 2], [Option<Array<'py>>; 3], &'static str, [f64; 4]);
 /// sx and ch, `(bands, bands, nw)` with the first index fastest, the version, seconds of the products and of the call.
 type Matrices<'py> = (Array<'py>, Array<'py>, &'static str, f64, f64);
 
@@ -51,21 +40,12 @@ fn formula((gamma, sexcut, eta, window): Limits) -> Formula {
 
 fn sums_of(py: Python<'_>, found: Found) -> Sums<'_> {
     let array = |sums| PyArray1::from_vec(py, sums);
-    let [asx, ach] = [found.sums.asx, found.sums.ach].map(array);
-    let [static_ch, ach_of_bands, derivative] =
-        [found.static_ch, found.ach_of_bands, found.derivative].map(|sums| sums.map(array));
-    let Found { version, seconds, call_seconds, error_bound, error_found, .. } = found;
+    let Found { sums, static_ch, ach_of_bands, derivative, version, .. } = found;
     (
-        asx,
-        ach,
-        static_ch,
-        ach_of_bands,
+        [sums.asx, sums.ach].map(array),
+        [static_ch, ach_of_bands, derivative].map(|sums| sums.map(array)),
         version,
-        seconds,
-        call_seconds,
-        error_bound,
-        error_found,
-        derivative,
+        [found.seconds, found.call_seconds, found.error_bound, found.error_found],
     )
 }
 

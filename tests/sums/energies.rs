@@ -5,7 +5,9 @@ use gpp::kernels::plan::Poles;
 use gpp::kernels::sigma::real::far_field;
 use gpp::kernels::sigma::{FarField, Interval as Part};
 use gpp::problem::synthesis::{self, Synthesis};
-use gpp::problem::{Evaluator, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System};
+use gpp::problem::{
+    EVEN_ON_GPU, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System,
+};
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::{record, reference};
 
@@ -144,7 +146,7 @@ fn ends_of_a_grid_are_what_was_given() {
 fn one_by_one(problem: &Problem, alone: bool) -> (f64, usize) {
     let nw = problem.nw();
     let SortedCells::Real(cells) =
-        SortedCells::for_slab(problem, problem.slab(), Evaluator::Gpu, alone).unwrap()
+        SortedCells::for_slab(problem, problem.slab(), EVEN_ON_GPU, alone).unwrap()
     else {
         panic!("the poles are real")
     };

@@ -44,12 +44,10 @@ pub use crate::calculator::arrays::{Bands, Formula, MatrixRef, Screening};
 pub use crate::calculator::states::State;
 use crate::catalogue;
 use crate::catalogue::{BEST, Version};
-use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result, invalid};
-use crate::os::memory;
 use crate::problem::heavy::TOLERANCE;
 use crate::problem::{Outline, Problem, Sums};
 use crate::ranks::Alone;
@@ -84,7 +82,7 @@ pub enum Precision {
 }
 
 /// The result of a calculation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
     /// Screened exchange and Coulomb hole at each energy, summed over bands, G′ and G; to be summed over ranks. Of
@@ -273,14 +271,6 @@ impl Calculator {
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
-    /// The same on a device of its own.
-    fn summed_on(&self, device: &CpuDevice, problem: &Problem, control: Control) -> Result<Found> {
-        let kernels = self.kernels_for(problem.outline())?;
-        let igp = problem.extents().ngpown;
-        memory::require(problem.name(), self.session.host_bytes(problem, &kernels, igp))?;
-        self.found(&mut Engine::whole(device, problem)?, control)
-    }
-
     /// The version for a problem, and the kernels of bands that are asked for.
     fn kernels_for(&self, problem: Outline) -> Result<Vec<Version>> {
         let of_bands = self.of_bands().into_iter().flatten().map(|(kernel, _)| kernel);
@@ -334,7 +324,7 @@ impl Calculator {
         let [static_ch, ach_of_bands] =
             of_bands.map(|kernel| kernel.map(|kernel| run(Some(kernel)).map(|sums| sums.ach)));
         let (static_ch, ach_of_bands) = (static_ch.transpose()?, ach_of_bands.transpose()?);
-        let (version, call_seconds) = (version.id(), 0.0);
+        let version = version.id();
         Ok(Found {
             sums,
             derivative,
@@ -344,7 +334,7 @@ impl Calculator {
             error_found,
             version,
             seconds,
-            call_seconds,
+            ..Found::default()
         })
     }
 

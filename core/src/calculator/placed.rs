@@ -208,11 +208,8 @@ impl Calculator {
             derivative: self.derivative.then(|| zeros(nw)),
             static_ch: self.static_ch.then(|| zeros(nbands)),
             ach_of_bands: self.ach_of_bands.map(|_| zeros(nbands)),
-            error_bound: 0.0,
-            error_found: 0.0,
             version: self.version_for(outline).id(),
-            seconds: 0.0,
-            call_seconds: 0.0,
+            ..Found::default()
         };
         Some(check().map(nothing).map_err(|error| self.in_words_of_caller(error, None)))
     }
@@ -240,7 +237,7 @@ impl Calculator {
         let prepared = unsafe { self.prepared(parts, state, formula, id, stays)? };
         let Prepared { problem, on_gpu, .. } = &prepared;
         let is_there = on_gpu.is_some();
-        if is_once && !is_there && resident.as_ref().is_some_and(|there| !there.is_on_gpu()) {
+        if is_once && !is_there && resident.as_ref().is_some_and(|there| there.on_gpu.is_none()) {
             *resident = None;
         }
         if let Some(there) = resident.as_mut().filter(|_| parts.pairs.are_of(problem.slab())) {

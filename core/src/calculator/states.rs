@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use gpp_cpu::pool::{CpuTeam, Room};
 
-use crate::calculator::placed::{Parts, Placed, Prepared};
+use crate::calculator::placed::{Parts, Placed};
 use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef};
 use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::worker::StateSlot;
 use crate::devices::{Advance, Control};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::os::memory;
 use crate::problem::layout::Preparation;
@@ -117,10 +118,7 @@ impl Asked<'_> {
             let in_slot = |slot: &'s mut StateSlot| -> SumState<'s> {
                 Box::new(move |number, control| {
                     let mut sum = |checks| {
-                        let parts = Parts { checks, ..parts };
-                        let found = self.prepared(parts, number, true, |prepared| {
-                            self.in_slot(slot, parts, prepared, control)
-                        });
+                        let found = self.in_slot(slot, Parts { checks, ..parts }, number, control);
                         (found, slot.were_fit())
                     };
                     // Heavy pairs of single precision follow from matrix elements.
@@ -141,44 +139,41 @@ impl Asked<'_> {
         let devices = self.single_threads(left.iter().map(extents)).into_iter();
         let on_thread = |device: CpuDevice| -> SumState<'s> {
             Box::new(move |number, control| {
-                self.prepared(parts, number, false, |prepared| {
-                    let calculator = self.calculator;
-                    calculator.summed_on(&device, &prepared.problem, control).map(Some)
-                })
+                let (calculator, state) = (self.calculator, &self.states[number]);
+                let id = self.id(number);
+                // SAFETY: it is dropped at the end of this closure, which the borrows outlast.
+                let prepared =
+                    unsafe { calculator.prepared(parts, state, self.formula, id, false)? };
+                let problem = &prepared.problem;
+                let (kernels, igp) =
+                    (calculator.kernels_for(problem.outline())?, problem.extents().ngpown);
+                let needed = calculator.session.host_bytes(problem, &kernels, igp);
+                memory::require(problem.name(), needed)?;
+                calculator.found(&mut Engine::whole(&device, problem)?, control).map(Some)
             })
         };
         devices.map(on_thread).collect()
     }
 
-    fn prepared(
-        &self,
-        parts: Parts,
-        number: usize,
-        stay: bool,
-        sum: impl FnOnce(&Prepared) -> Result<Option<Found>>,
-    ) -> Result<Option<Found>> {
-        let (state, id) = (&self.states[number], self.id(number));
-        // SAFETY: it is dropped at the end of this function, which the borrows outlast.
-        let prepared = unsafe { self.calculator.prepared(parts, state, self.formula, id, stay)? };
-        sum(&prepared)
-    }
-
-    /// None if not all of the slab's pairs are those in place, or a layout replaces them.
+    /// The sums of a state by a slot; none if not all of the slab's pairs are those in place, or a layout replaces them.
     fn in_slot(
         &self,
         slot: &mut StateSlot,
         parts: Parts,
-        Prepared { problem, on_gpu, .. }: &Prepared,
+        number: usize,
         control: Control,
     ) -> Result<Option<Found>> {
+        let (state, id) = (&self.states[number], self.id(number));
+        // SAFETY: it is dropped at the end of this function, which the borrows outlast.
+        let prepared = unsafe { self.calculator.prepared(parts, state, self.formula, id, true)? };
+        let problem = &prepared.problem;
         let kernels = self.calculator.kernels_for(problem.outline())?;
-        let firsts = kernels.iter().filter_map(|kernel| kernel.first(problem.outline()));
-        let is_replaced =
-            firsts.into_iter().any(|(kernel, _)| Preparation(kernel.layout).replaces());
+        let mut firsts = kernels.iter().filter_map(|kernel| kernel.first(problem.outline()));
+        let is_replaced = firsts.any(|(kernel, _)| Preparation(kernel.layout).replaces());
         if is_replaced || !parts.pairs.are_of(problem.slab()) {
             return Ok(None);
         }
-        self.calculator.in_slot(slot, problem, on_gpu.as_ref(), control).map(Some)
+        self.calculator.in_slot(slot, problem, prepared.on_gpu.as_ref(), control).map(Some)
     }
 
     /// CPUs of one thread each for states of these extents; none if some are large.

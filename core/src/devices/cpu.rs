@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use gpp_cpu::pool::{CpuTeam, DefaultThreads, Pool, Room};
 use gpp_cpu::problem::{
-    BandPanels, BandSlices, FallbackSlices, IgPanels, PlanSlices, SlabSlices, SlabTask,
+    BandPanels, BandSlices, Clusters, FallbackSlices, IgPanels, PlanSlices, SlabSlices, SlabTask,
 };
 use gpp_cpu::simd::Level;
 use gpp_cpu::versions::CpuVersion;
-use gpp_kernels::arrays::Layout;
+use gpp_kernels::arrays::{Arguments, Layout, PaperArguments};
 use gpp_kernels::kernel::GpuVersion;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::second_stage;
@@ -24,10 +24,10 @@ use crate::catalogue;
 use crate::devices::{Control, Device, DeviceInfo, HOST, SlabSums, Worker, entry, grid};
 use crate::error::{Error, Result};
 use crate::os::memory;
-use crate::problem::arrays::{AQSM_LOCAL, AQSN};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN, EPS, Extents, OCC, WTILDE, WX};
 use crate::problem::heavy::LOST;
-use crate::problem::layout::{Laid, Preparation, SortedSlab};
-use crate::problem::{Batch, FallbackPairs, Header, Id, Problem, SlabView};
+use crate::problem::layout::Preparation;
+use crate::problem::{Batch, FallbackPairs, Header, Id, Problem, SlabView, SortedCells};
 
 pub struct CpuDevice {
     info: DeviceInfo,
@@ -130,8 +130,20 @@ struct SlabArrays {
     fallback: Option<((Id, Range<usize>), Poles, Arc<FallbackPairs>)>,
     /// The mask of the heavy pairs there, and the bound of the others.
     heavy: Option<(Vec<u32>, f64)>,
-    /// For Σ alone or not.
-    sorted: Option<(bool, SortedSlab)>,
+    /// For Σ alone or not, with the matrix elements of G′ as their kernels read them.
+    sorted: Option<(bool, Arc<SortedCells>, BandPanels)>,
+}
+
+/// The arguments of a kernel, for threads to share.
+struct Shared(Box<dyn Arguments>);
+
+// SAFETY: each block writes its own sums; the other pointers are only read through.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn address(&self) -> *const () {
+        self.0.address()
+    }
 }
 
 impl Worker for CpuWorker<'_> {
@@ -185,7 +197,21 @@ impl CpuWorker<'_> {
         let pairs = &prepared.pairs(problem, slab, batch, kernel)?;
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
-        let laid = Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local };
+        let extents = Extents { ngpown: slab.len(), nw: batch.nw(), ..bands.extents() };
+        for (array, length) in [
+            (&WTILDE, slab.wtilde().len()),
+            (&EPS, slab.eps().len()),
+            (&AQSN, aqsn.len()),
+            (&AQSM_LOCAL, aqsm_local.len()),
+            (&WX, wx.len()),
+            (&OCC, occ.len()),
+        ] {
+            let needed = array.elements(extents, kernel.layout);
+            assert_eq!(length as u64, needed, "{}", array.name());
+        }
+        let arrays = pairs.arrays();
+        let arrays: Vec<_> = arrays.iter().map(|(_, words, _)| words.as_ptr().cast()).collect();
+        let limits = bands.limits();
         let constant = batch.plan.constants(kernel);
 
         let begin = Instant::now();
@@ -195,14 +221,32 @@ impl CpuWorker<'_> {
         let launches = kernel.launches(batch.nw());
         let (all, ran) = (launches.len() * blocks as usize, AtomicUsize::new(0));
         for iw in launches {
-            let arguments = laid.arguments(kernel, pairs, iw, &mut partials);
+            let common = PaperArguments {
+                wtilde: slab.wtilde().as_ptr(),
+                eps: slab.eps().as_ptr(),
+                aqsn: aqsn.as_ptr(),
+                aqsm_local: aqsm_local.as_ptr(),
+                wx: wx.as_ptr(),
+                vcoul_loc: slab.vcoul_loc().as_ptr(),
+                occ: occ.as_ptr(),
+                partials: partials.as_mut_ptr(),
+                nbands: extents.nbands as u32,
+                ngpown: extents.ngpown as u32,
+                ncouls: extents.ncouls as u32,
+                nw: extents.nw as u32,
+                iw,
+                limittwo: limits.limittwo,
+                limitone: limits.limitone,
+                sexcut: limits.sexcut,
+            };
+            let arguments = Shared(pairs.arguments(common, (batch, kernel), &arrays));
             (0..blocks).into_par_iter().for_each(|block| {
                 if control.stop.is_asked() {
                     return;
                 }
-                // SAFETY: the launch contract. Bands and slab checked their arrays; `arguments` checked that they have the
-                // kernel's layout, and borrows them; `grid` checked the dimensions; the launches keep the entry's
-                // energies within nw; there is room for the sums of all blocks.
+                // SAFETY: the launch contract. Bands and slab checked their arrays, which have the kernel's layout, as
+                // asserted, and outlive this; `grid` checked the dimensions; the launches keep the entry's energies
+                // within nw; there is room for the sums of all blocks.
                 unsafe { (entry.body)(arguments.address(), constant.as_ptr(), block, grid) };
                 (control.advance)((ran.fetch_add(1, Ordering::Relaxed) + 1) as f64 / all as f64);
             });
@@ -270,7 +314,10 @@ impl CpuWorker<'_> {
                 )
             }),
             heavy: heavy.map(|(mask, _)| &mask[..]),
-            clusters: sorted.map(|((_, sorted), aqsn)| sorted.clusters(aqsn)),
+            clusters: sorted.map(|((_, cells, aqsm), aqsn)| {
+                let pairs = cells.pairs();
+                Clusters { pairs, aqsn, aqsm }
+            }),
             stop: control.stop,
         };
         let begin = Instant::now();
@@ -332,11 +379,12 @@ impl CpuWorker<'_> {
                 (both.map(|(all, regular)| all & !regular).collect(), single.bound)
             });
         }
-        let is_sorted = |(is_alone, _): &(bool, SortedSlab)| *is_alone == is_sigma_alone;
-        if needs.clusters && !made.sorted.as_ref().is_some_and(is_sorted) {
+        if needs.clusters && made.sorted.as_ref().is_none_or(|of| of.0 != is_sigma_alone) {
             made.sorted = None;
-            let sorted = SortedSlab::new(problem, slab, is_sigma_alone)?;
-            made.sorted = Some((is_sigma_alone, sorted));
+            let columns: Vec<_> = slab.aqsm_local().columns().collect();
+            let aqsm = BandPanels::from_columns(&columns, slab.len());
+            let cells = problem.cells_kept(slab, is_sigma_alone)?;
+            made.sorted = Some((is_sigma_alone, cells, aqsm));
         }
         Ok(())
     }

@@ -254,14 +254,15 @@ pub fn grid(
         "the slab is part of the problem"
     );
     assert_eq!(batch.id().0, problem.bands().id(), "the batch is of the problem");
-    let extents = pairs.counted(Dimensions {
+    let (fallback_begins, clusters) = pairs.counts();
+    let extents = Dimensions {
         nbands: header.nbands as u32,
         ngpown: slab.len() as u32,
         ncouls: slab.ncouls() as u32,
         nw: batch.nw() as u32,
-        fallback_begins: &[],
-        clusters: 0,
-    });
+        fallback_begins,
+        clusters,
+    };
     if let Some(Exceeded { what, count }) = kernel.exceeded(&extents) {
         let origin = format!("{} on {}", gpu.id(), problem.name());
         let what = format!("the kernel takes fewer than {BELOW} {what}, found {count}");

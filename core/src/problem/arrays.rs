@@ -42,12 +42,8 @@ pub static AQSN: ArraySpec = ArraySpec {
     extents: |_, sizes| sizes.aqsn,
 };
 
-pub static AQSM_LOCAL: ArraySpec = ArraySpec {
-    quantity: Quantity::AqsmLocal,
-    element: 16,
-    belongs_to: Of::Slab,
-    extents: |_, sizes| sizes.aqsm_local,
-};
+pub static AQSM_LOCAL: ArraySpec =
+    ArraySpec { quantity: Quantity::AqsmLocal, extents: |_, sizes| sizes.aqsm_local, ..WTILDE };
 
 pub static WX: ArraySpec = ArraySpec {
     quantity: Quantity::Wx,
@@ -63,12 +59,8 @@ pub static VCOUL_LOC: ArraySpec = ArraySpec {
     extents: |e, _| [e.ngpown as u64, 1],
 };
 
-pub static OCC: ArraySpec = ArraySpec {
-    quantity: Quantity::Occ,
-    element: 8,
-    belongs_to: Of::Bands,
-    extents: |e, _| [e.nbands as u64, 1],
-};
+pub static OCC: ArraySpec =
+    ArraySpec { quantity: Quantity::Occ, extents: |e, _| [e.nbands as u64, 1], ..WX };
 
 /// What `aqsm_local` is taken from; no kernel reads it.
 pub static AQSMTEMP: ArraySpec = ArraySpec { quantity: Quantity::Aqsmtemp, ..AQSN };
@@ -93,7 +85,7 @@ pub struct Extents {
 impl ArraySpec {
     /// Its name in a file with the names of its indices, the fastest first.
     pub fn name(&self) -> &'static str {
-        self.quantity.array(false)
+        self.quantity.array()
     }
 
     pub fn extents(&self, extents: Extents, layout: Layout) -> [u64; 2] {

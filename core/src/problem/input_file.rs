@@ -465,13 +465,6 @@ pub fn aqsmtemp_column(problem: &Problem, n: usize, column: &mut [Complex64]) {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Subrecord {
-    length: u64,
-    left: u64,
-    first: bool,
-}
-
 struct Writer<W: Write> {
     to: W,
     max_subrecord: u64,
@@ -532,37 +525,30 @@ impl<W: Write> Writer<W> {
         length: u64,
         parts: impl IntoIterator<Item = P>,
     ) -> io::Result<()> {
-        let mut left = length;
-        let mut subrecord = self.open(left, true)?;
+        let most = self.max_subrecord;
+        let mut at = 0;
+        self.marker(length.min(most), length > most)?;
         for part in parts {
             let mut part = part.as_ref();
             while !part.is_empty() {
-                if subrecord.left == 0 {
-                    self.close(subrecord)?;
-                    subrecord = self.open(left, false)?;
+                if at > 0 && at % most == 0 {
+                    self.marker(most, at > most)?;
+                    self.marker((length - at).min(most), length - at > most)?;
                 }
-                let n = part.len().min(usize::try_from(subrecord.left).unwrap_or(usize::MAX));
-                self.to.write_all(&part[..n])?;
-                subrecord.left -= n as u64;
-                left -= n as u64;
-                part = &part[n..];
+                let here = usize::try_from(most - at % most).unwrap_or(usize::MAX);
+                let (now, later) = part.split_at(part.len().min(here));
+                self.to.write_all(now)?;
+                (at, part) = (at + now.len() as u64, later);
             }
         }
-        debug_assert_eq!(left, 0, "the caller writes what it announced");
-        self.close(subrecord)
+        debug_assert_eq!(at, length, "the caller writes what it announced");
+        let before = at.saturating_sub(1) / most * most;
+        self.marker(at - before, before > 0)
     }
 
-    fn open(&mut self, left: u64, first: bool) -> io::Result<Subrecord> {
-        let length = left.min(self.max_subrecord);
-        let last = length == left;
-        let marker = if last { length as i32 } else { -(length as i32) };
-        self.to.write_all(&marker.to_le_bytes())?;
-        Ok(Subrecord { length, left: length, first })
-    }
-
-    fn close(&mut self, subrecord: Subrecord) -> io::Result<()> {
-        let length = subrecord.length as i32;
-        let marker = if subrecord.first { length } else { -length };
+    /// The length of a subrecord: in front of it negative if another one follows, behind it if it follows another one.
+    fn marker(&mut self, length: u64, has_other: bool) -> io::Result<()> {
+        let marker = if has_other { -(length as i32) } else { length as i32 };
         self.to.write_all(&marker.to_le_bytes())
     }
 }

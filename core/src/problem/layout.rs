@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 use std::ffi::c_void;
 use std::iter::repeat_n;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_cpu::problem as cpu;
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, Planned, PlannedArguments};
-use gpp_kernels::kernel::{self, Kernel, Precision};
+use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use gpp_kernels::single;
@@ -19,10 +17,8 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::os::memory::zeros;
-use crate::problem::arrays::{
-    AQSM_LOCAL, AQSN, ArraySpec, EPS, Extents, MatrixRows, OCC, WTILDE, WX,
-};
-use crate::problem::plan::{BandOrder, Batch, Evaluator, FallbackPairs, Lists, SortedCells};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, Extents, MatrixRows, WX};
+use crate::problem::plan::{BandOrder, Batch, EVEN_ON_GPU, FallbackPairs, Lists, SortedCells};
 use crate::problem::{CheckedBands, Id, Problem, SlabView, range};
 
 /// How a problem is prepared for the kernels of a layout.
@@ -37,14 +33,12 @@ use crate::problem::{CheckedBands, Id, Problem, SlabView, range};
 pub struct Preparation(pub Layout);
 
 impl Preparation {
-    /// The arrays of the bands not shared with the original layout; `keeps_order`: the plan's order is the problem's.
-    pub fn own_of_bands(self, keeps_order: bool) -> Vec<&'static ArraySpec> {
+    /// Whether `aqsn` is another than in the original layout; `keeps_order`: the plan's order is the problem's.
+    pub fn has_own_aqsn(self, keeps_order: bool) -> bool {
         match self.0 {
-            Layout::Original => Vec::new(),
-            Layout::Planned | Layout::Listed if !keeps_order => vec![&WX, &AQSN, &OCC],
-            Layout::Swapped | Layout::Planned | Layout::Listed => vec![&WX],
-            Layout::Single => vec![&WX, &AQSN, &OCC],
-            Layout::Clusters => vec![&AQSN],
+            Layout::Original | Layout::Swapped => false,
+            Layout::Planned | Layout::Listed => !keeps_order,
+            Layout::Single | Layout::Clusters => true,
         }
     }
 
@@ -152,8 +146,8 @@ impl Preparation {
                 )
             }
             Layout::Clusters => {
-                let (by, is_alone) = (Evaluator::Gpu, kernel.is_sigma_alone);
-                PreparedPairs::Sorted(SortedCells::for_slab(problem, slab, by, is_alone)?)
+                let is_alone = kernel.is_sigma_alone;
+                PreparedPairs::Sorted(SortedCells::for_slab(problem, slab, EVEN_ON_GPU, is_alone)?)
             }
         }))
     }
@@ -218,19 +212,13 @@ impl PreparedPairs {
         }
     }
 
-    /// Dimensions of a grid, with those that depend on the pairs.
-    pub fn counted<'a>(&'a self, grid: kernel::Dimensions<'a>) -> kernel::Dimensions<'a> {
+    /// Where the fallback pairs of each igp begin, and how many records or parts there are.
+    pub fn counts(&self) -> (&[u32], u32) {
         match self {
-            PreparedPairs::Original => grid,
-            PreparedPairs::Fallback(fallback) => {
-                kernel::Dimensions { fallback_begins: &fallback.begins, ..grid }
-            }
-            PreparedPairs::Listed(lists, fallback) => kernel::Dimensions {
-                fallback_begins: &fallback.begins,
-                clusters: lists.records,
-                ..grid
-            },
-            PreparedPairs::Sorted(cells) => kernel::Dimensions { clusters: cells.count(), ..grid },
+            PreparedPairs::Original => (&[], 0),
+            PreparedPairs::Fallback(fallback) => (&fallback.begins, 0),
+            PreparedPairs::Listed(lists, fallback) => (&fallback.begins, lists.records),
+            PreparedPairs::Sorted(cells) => (&[], cells.count()),
         }
     }
 
@@ -273,85 +261,6 @@ impl PreparedPairs {
                 })
             }
         }
-    }
-}
-
-/// All that the kernels of one layout read of a slab at some energies, in that layout.
-#[derive(Clone, Copy)]
-pub struct Laid<'a> {
-    pub bands: &'a CheckedBands,
-    pub batch: &'a Batch,
-    pub slab: SlabView<'a>,
-    pub aqsn: &'a [Complex64],
-    pub occ: &'a [f64],
-    pub wx: &'a [f64],
-    pub aqsm_local: &'a [Complex64],
-}
-
-impl<'a> Laid<'a> {
-    /// The arguments of a kernel of the layout from energy `iw` on; `partials` has room for the sums of all blocks.
-    ///
-    /// # Panics
-    /// If an array has not the size that the layout gives it, or the pairs are of another slab.
-    pub fn arguments(
-        self,
-        kernel: &Kernel,
-        pairs: &'a PreparedPairs,
-        iw: u32,
-        partials: &'a mut [f64],
-    ) -> SharedArguments<'a> {
-        let Laid { bands, batch, slab, aqsn, occ, wx, aqsm_local } = self;
-        let extents = Extents { ngpown: slab.len(), nw: batch.nw(), ..bands.extents() };
-        for (array, length) in [
-            (&WTILDE, slab.wtilde().len()),
-            (&EPS, slab.eps().len()),
-            (&AQSN, aqsn.len()),
-            (&AQSM_LOCAL, aqsm_local.len()),
-            (&WX, wx.len()),
-            (&OCC, occ.len()),
-        ] {
-            let needed = array.elements(extents, kernel.layout);
-            assert_eq!(length as u64, needed, "{}", array.name());
-        }
-        let limits = bands.limits();
-        let common = PaperArguments {
-            wtilde: slab.wtilde().as_ptr(),
-            eps: slab.eps().as_ptr(),
-            aqsn: aqsn.as_ptr(),
-            aqsm_local: aqsm_local.as_ptr(),
-            wx: wx.as_ptr(),
-            vcoul_loc: slab.vcoul_loc().as_ptr(),
-            occ: occ.as_ptr(),
-            partials: partials.as_mut_ptr(),
-            nbands: extents.nbands as u32,
-            ngpown: extents.ngpown as u32,
-            ncouls: extents.ncouls as u32,
-            nw: extents.nw as u32,
-            iw,
-            limittwo: limits.limittwo,
-            limitone: limits.limitone,
-            sexcut: limits.sexcut,
-        };
-        let pointers: Vec<_> =
-            pairs.arrays().iter().map(|(_, words, _)| words.as_ptr().cast()).collect();
-        let arguments = pairs.arguments(common, (batch, kernel), &pointers);
-        SharedArguments { arguments, borrowed: PhantomData }
-    }
-}
-
-/// The arguments of a kernel, for threads to share, while what they point to is borrowed.
-pub struct SharedArguments<'a> {
-    arguments: Box<dyn Arguments>,
-    borrowed: PhantomData<&'a [Complex64]>,
-}
-
-// SAFETY: each block writes its own sums; the other pointers are only read through, and what they point to is
-// borrowed for `'a`.
-unsafe impl Sync for SharedArguments<'_> {}
-
-impl SharedArguments<'_> {
-    pub fn address(&self) -> *const () {
-        self.arguments.address()
     }
 }
 
@@ -465,24 +374,6 @@ fn bands_fastest(
         }
     });
     Ok(transposed)
-}
-
-/// A slab for kernels of sorted pairs of CPUs.
-pub struct SortedSlab {
-    cells: Arc<SortedCells>,
-    aqsm: cpu::BandPanels,
-}
-
-impl SortedSlab {
-    pub fn new(problem: &Problem, slab: SlabView, is_sigma_alone: bool) -> Result<SortedSlab> {
-        let columns: Vec<_> = slab.aqsm_local().columns().collect();
-        let aqsm = cpu::BandPanels::from_columns(&columns, slab.len());
-        Ok(SortedSlab { cells: problem.cells_kept(slab, is_sigma_alone)?, aqsm })
-    }
-
-    pub fn clusters<'a>(&'a self, aqsn: &'a cpu::BandPanels) -> cpu::Clusters<'a> {
-        cpu::Clusters { pairs: self.cells.pairs(), aqsn, aqsm: &self.aqsm }
-    }
 }
 
 #[cfg(test)]

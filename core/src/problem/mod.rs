@@ -33,7 +33,8 @@ pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{Even, Header, Unmasked};
 pub use crate::problem::plan::heavy;
 pub use crate::problem::plan::{
-    BandOrder, BandPlan, Batch, Batches, Evaluator, FallbackPairs, Lists, SortedCells,
+    BandOrder, BandPlan, Batch, Batches, EVEN_ON_CPU, EVEN_ON_GPU, FallbackPairs, Lists,
+    SortedCells,
 };
 use crate::problem::plan::{BySize, SortedOnce, batches};
 use crate::problem::slab::assert_part;
@@ -429,8 +430,7 @@ impl Problem {
 
     /// The pairs of a slab sorted by their poles for a CPU, kept if the screening is placed.
     pub fn cells_kept(&self, slab: SlabView, is_sigma_alone: bool) -> Result<Arc<SortedCells>> {
-        let sort =
-            || SortedCells::for_slab(self, slab, Evaluator::Cpu, is_sigma_alone).map(Arc::new);
+        let sort = || SortedCells::for_slab(self, slab, EVEN_ON_CPU, is_sigma_alone).map(Arc::new);
         let Some(kept) = self.kept(slab) else { return sort() };
         let cells = &mut self.made(kept).cells[usize::from(is_sigma_alone)];
         if cells.is_none() {
@@ -634,7 +634,7 @@ impl CheckedPairs {
 }
 
 /// SX − X and CH, one element for each energy ω, in the unit of `vcoul`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// Screened exchange without bare exchange, SX − X.
     #[serde(with = "pairs")]

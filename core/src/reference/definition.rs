@@ -2,11 +2,8 @@
 
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::problem::{CheckedBands, Problem, SlabView, Slabs, Sums};
-use crate::progress::Bars;
+use crate::problem::{Extents, Problem, Slabs, Sums};
 use crate::reference::ComplexSum;
 
 // One term by the definition, with what rounding may decide about it: `ssx` and `sch` are products of
@@ -202,10 +199,10 @@ fn select(condition: bool, a: Complex64, b: Complex64) -> Complex64 {
 /// All bands and `ig` of a problem, at some energies, of some `igp`.
 #[derive(Clone)]
 pub struct Terms<'a> {
-    slabs: Slabs<'a>,
+    pub(super) slabs: Slabs<'a>,
     energies: Vec<usize>,
     /// One `igp` of so many.
-    every: usize,
+    pub(super) every: usize,
     /// Whether they are derivatives of terms.
     pub(super) are_derivatives: bool,
 }
@@ -257,60 +254,8 @@ impl<'a> Terms<'a> {
     }
 
     pub fn count(&self) -> u64 {
-        let problem_extents = self.slabs.problem().extents();
-        let extents =
-            [problem_extents.nbands, self.igp(), problem_extents.ncouls, self.energies.len()];
-        extents.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul)
-    }
-
-    /// The result of `column` for each `igp`, in order; it is called with the number within the slab.
-    pub(super) fn columns<T: Send>(
-        &self,
-        column: impl Fn(&CheckedBands, SlabView, usize) -> T + Sync,
-    ) -> Result<Vec<T>> {
-        let (bands, mut columns) = (self.slabs.problem().bands(), Vec::new());
-        for igp in self.slabs.ranges() {
-            // Those of a slab begin where those of the last one would go on.
-            let first = igp.start.next_multiple_of(self.every) - igp.start;
-            if first >= igp.len() {
-                continue;
-            }
-            let part = self.slabs.problem().part(igp)?;
-            let slab = part.view();
-            let some = (first..slab.len()).into_par_iter().step_by(self.every);
-            columns.par_extend(some.map(|igp| column(bands, slab, igp)));
-        }
-        Ok(columns)
-    }
-
-    /// All sums, from the sums of `ssx` and `sch` that `column` returns for an `igp`, energy by energy.
-    pub(super) fn total(
-        &self,
-        column: impl Fn(&CheckedBands, SlabView, usize, &Terms) -> Vec<[BoundedSum; 2]> + Sync,
-        progress: Bars,
-    ) -> Result<Evaluation> {
-        let bar = progress.bar("serial reference", self.igp() as u64);
-        let columns = self.columns(|bands, slab, igp| {
-            let column = column(bands, slab, igp, self);
-            bar();
-            column
-        })?;
-        drop(bar);
-        let mut totals = vec![[BoundedSum::default(); 2]; self.energies.len()];
-        for column in &columns {
-            for (total, parts) in totals.iter_mut().zip(column) {
-                total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
-            }
-        }
-        let sums = Sums {
-            asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
-            ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
-        };
-        let sizes = |size_of_sum: fn(&BoundedSum) -> f64| {
-            totals.iter().map(|[ssx, sch]| [size_of_sum(ssx), 0.5 * size_of_sum(sch)]).collect()
-        };
-        let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
-        Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
+        let (ngpown, nw) = (self.igp(), self.energies.len());
+        Extents { ngpown, nw, ..self.slabs.problem().extents() }.terms()
     }
 }
 

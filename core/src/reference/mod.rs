@@ -5,11 +5,12 @@ mod definition;
 
 use gpp_kernels::kernel::Precision;
 use num_complex::Complex64;
+use rayon::prelude::*;
 
 use crate::catalogue::Version;
 use crate::error::Result;
 use crate::problem::heavy::widest;
-use crate::problem::{CheckedBands, Extents, Header, SlabView};
+use crate::problem::{CheckedBands, Extents, Header, SlabView, Sums};
 use crate::progress::Bars;
 pub use crate::reference::definition::{
     BoundedSum, Energy, Evaluation, ReferenceTerm, Scale, Terms,
@@ -66,7 +67,40 @@ const LANES: usize = 8;
 /// # Errors
 /// Those of [`Problem::part`](crate::problem::Problem::part): none for a problem in memory.
 pub fn evaluate<'a>(terms: impl Into<Terms<'a>>, progress: impl Into<Bars>) -> Result<Evaluation> {
-    terms.into().total(column, progress.into())
+    let terms = terms.into();
+    let (problem, mut columns) = (terms.slabs.problem(), Vec::new());
+    let bar = progress.into().bar("serial reference", terms.igp() as u64);
+    for igp in terms.slabs.ranges() {
+        // Those of a slab begin where those of the last one would go on.
+        let first = igp.start.next_multiple_of(terms.every) - igp.start;
+        if first >= igp.len() {
+            continue;
+        }
+        let part = problem.part(igp)?;
+        let slab = part.view();
+        let some = (first..slab.len()).into_par_iter().step_by(terms.every);
+        columns.par_extend(some.map(|igp| {
+            let sums = column(problem.bands(), slab, igp, &terms);
+            bar();
+            sums
+        }));
+    }
+    drop(bar);
+    let mut totals = vec![[BoundedSum::default(); 2]; terms.energies().len()];
+    for column in &columns {
+        for (total, parts) in totals.iter_mut().zip(column) {
+            total.iter_mut().zip(parts).for_each(|(total, part)| total.merge(part));
+        }
+    }
+    let sums = Sums {
+        asx: totals.iter().map(|[ssx, _]| -ssx.sum.value()).collect(),
+        ach: totals.iter().map(|[_, sch]| sch.sum.value() * 0.5).collect(),
+    };
+    let sizes = |size_of_sum: fn(&BoundedSum) -> f64| {
+        totals.iter().map(|[ssx, sch]| [size_of_sum(ssx), 0.5 * size_of_sum(sch)]).collect()
+    };
+    let (magnitudes, undecided) = (sizes(|part| part.magnitude), sizes(|part| part.undecided));
+    Ok(Evaluation { sums, scale: Scale { magnitudes, undecided } })
 }
 
 /// The sums over `n` and `ig` for one `igp` of a slab, energy by energy: of `ssx` and of `sch`.

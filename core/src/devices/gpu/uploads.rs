@@ -212,10 +212,8 @@ impl BandBuffers {
         let has_more =
             layout == Layout::Planned && self.of == Some((wanted.0, wanted.1, Layout::Single));
         if self.of != Some(wanted) && !has_more {
-            let is_same = |(energies, _, in_layout): (Id, Id, Layout)| {
-                (energies, in_layout) == (wanted.0, wanted.2)
-            };
-            let has_occ = self.of.take().is_some_and(is_same);
+            let of = self.of.take();
+            let has_occ = of.is_some_and(|of| (of.0, of.2) == (wanted.0, wanted.2));
             self.aqsn_on_gpu = match to.on_gpu {
                 Some(on_gpu) => on_gpu.lay_aqsn(to, layout, &mut self.aqsn)?,
                 None => {
@@ -417,8 +415,7 @@ impl GpuElements {
         layout: Layout,
         room: &mut Option<Buffer<Complex64>>,
     ) -> Result<Option<u64>> {
-        let laid_out = Preparation(layout).own_of_bands(to.problem.order().is_kept());
-        let is_own = laid_out.iter().any(|array| ptr::eq(*array, &AQSN));
+        let is_own = Preparation(layout).has_own_aqsn(to.problem.order().is_kept());
         if !is_own && self.aqsn.ld == to.problem.extents().ncouls {
             return Ok(Some(self.aqsn.at));
         }

@@ -549,7 +549,7 @@ impl SlabBuffers {
 /// A slab of all igp that stays, with memory for the rest, for one state and for others at the same time.
 #[derive(Default)]
 pub struct Resident {
-    on_gpu: Option<[u64; 2]>,
+    pub on_gpu: Option<[u64; 2]>,
     /// Those after the first one read its `wtilde` and `eps`. None before the first calculation, and after a failure.
     slots: Vec<StateSlot>,
 }
@@ -576,10 +576,6 @@ impl Resident {
     /// They are on the device with the values of the problems that are summed, and nobody writes them while this is used.
     pub unsafe fn on_gpu(pairs: [u64; 2]) -> Resident {
         Resident { on_gpu: Some(pairs), slots: Vec::new() }
-    }
-
-    pub fn is_on_gpu(&self) -> bool {
-        self.on_gpu.is_some()
     }
 
     /// The slot of a single state.

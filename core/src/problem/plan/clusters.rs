@@ -97,23 +97,9 @@ const WIDEST: f64 = 1.0 / 32.0;
 /// No cell is narrower than one of so many parts of what energies come near to.
 const MOST: f64 = 16384.0;
 
-/// What evaluates moments and sums terms one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evaluator {
-    Gpu,
-    /// The versions for CPUs.
-    Cpu,
-}
-
-impl Evaluator {
-    /// So many terms one by one take as long as a cell's moments at an energy, as measured.
-    fn even(self) -> f64 {
-        match self {
-            Evaluator::Gpu => 0.12,
-            Evaluator::Cpu => 0.5,
-        }
-    }
-}
+/// So many terms one by one take as long as a cell's moments at an energy, as measured on a GPU and on a CPU.
+pub const EVEN_ON_GPU: f64 = 0.12;
+pub const EVEN_ON_CPU: f64 = 0.5;
 
 /// What is summed one by one costs as much as so many terms more, however few pairs a cell has.
 const BEGUN_CELL: f64 = 32.0;
@@ -193,14 +179,14 @@ impl Weighed {
     /// Bounds of cells, ascending. Moments of a cell take as long however many pairs it has. So cells are as wide as
     /// can be until what energies sum of them one by one, near some bound or the energy itself, takes as long as their
     /// moments: then neither narrower nor wider ones would be faster, for any number of energies.
-    fn bounds(&self, by: Evaluator) -> Vec<f64> {
+    fn bounds(&self, even: f64) -> Vec<f64> {
         let gamma = self.limits.limittwo.sqrt();
         let reach = self.energies.sorted.last().map_or(0.0, |largest| largest.max(0.0) + gamma);
         let mut bounds = vec![(SMALLEST * gamma).max(1.0 / LARGEST)];
         let mut width = f64::INFINITY;
         while let Some(&low) = bounds.last().filter(|&&low| low < LARGEST) {
             width = (2.0 * width).min(WIDEST * low);
-            while width > reach / MOST && self.one_by_one(low, width) > by.even() {
+            while width > reach / MOST && self.one_by_one(low, width) > even {
                 width *= 0.85;
             }
             bounds.push(low + width);
@@ -216,11 +202,11 @@ pub enum SortedCells {
 }
 
 impl SortedCells {
-    /// The cells of a slab for all energies of its problem, to sum both parts or Σ alone.
+    /// The cells of a slab for all energies of its problem, to sum both parts or Σ alone; `even` is of the device.
     pub fn for_slab(
         problem: &Problem,
         slab: SlabView,
-        by: Evaluator,
+        even: f64,
         is_sigma_alone: bool,
     ) -> Result<SortedCells> {
         let (wx, occ, limits) = (problem.wx(), problem.occ(), problem.limits());
@@ -235,7 +221,7 @@ impl SortedCells {
         let empty = Lookup::from_energies(empty);
         Ok(match problem.poles() {
             Poles::Real => {
-                let bounds = Weighed::new(slab, wx.len(), energy, limits).bounds(by);
+                let bounds = Weighed::new(slab, wx.len(), energy, limits).bounds(even);
                 SortedCells::Real(intervals(slab, bounds, &empty)?)
             }
             Poles::Any | Poles::AnySize | Poles::Unread | Poles::Windowed => {

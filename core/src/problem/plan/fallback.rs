@@ -191,7 +191,7 @@ pub struct Regular {
     /// The occupied bands' energies below zero, which the cutoff is for.
     cut: Lookup,
     /// With a window, the energies of bands that are not full.
-    open: Option<Lookup>,
+    pub open: Option<Lookup>,
     limits: Limits,
     possible: bool,
     rooms: Rooms,
@@ -243,11 +243,6 @@ impl Regular {
             rooms: Rooms::DOUBLE,
             marks: None,
         }
-    }
-
-    /// The same for a window, with the energies of bands that are not full.
-    pub fn with_window(self, open: &[f64]) -> Regular {
-        Regular { open: Some(Lookup::from_energies(open.iter().copied())), ..self }
     }
 
     /// The same for loops of FP32, with differences of two floats each if it `is_exact`.

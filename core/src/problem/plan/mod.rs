@@ -17,10 +17,10 @@ use gpp_kernels::plan::{Plan, Poles, in_two_floats};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
-pub use crate::problem::plan::clusters::{Evaluator, SortedCells};
+pub use crate::problem::plan::clusters::{EVEN_ON_CPU, EVEN_ON_GPU, SortedCells};
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 use crate::problem::plan::fallback::{LARGEST, Regular};
-use crate::problem::range::LARGEST_CUTOFF;
+use crate::problem::range::{LARGEST_CUTOFF, Lookup};
 use crate::problem::slab::{CheckedBands, Id, SlabView};
 
 /// An order of a problem's bands in which those of one class of [`gpp_kernels::plan`] are neighbours at any energy, so
@@ -164,11 +164,13 @@ impl BandPlan {
 
     /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
-        let regular = Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes));
-        match self.poles {
-            Poles::Windowed => regular.with_window(&self.wx[self.order.full * self.nw..]),
-            _ => regular,
+        let mut regular =
+            Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes));
+        if self.poles == Poles::Windowed {
+            let open = &self.wx[self.order.full * self.nw..];
+            regular.open = Some(Lookup::from_energies(open.iter().copied()));
         }
+        regular
     }
 
     fn takes(&self, takes: Poles) -> Poles {

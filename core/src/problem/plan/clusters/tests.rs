@@ -18,8 +18,8 @@ fn cells_of_poles_that_no_sample_shows_are_told_by_moments() {
         energies: WeightedSample::new(energies.clone(), 1e-3),
         limits,
     };
-    for by in [Evaluator::Gpu, Evaluator::Cpu] {
-        let bounds = weighed.bounds(by);
+    for even in [EVEN_ON_GPU, EVEN_ON_CPU] {
+        let bounds = weighed.bounds(even);
         let mut seen = 0;
         for cell in bounds.windows(2).filter(|cell| cell[0] >= 50.0) {
             let part = Interval { low: cell[0], high: cell[1], begin: 0, end: 1 };
@@ -73,7 +73,7 @@ fn shares_of_sorted_pairs_have_equal_work() {
     let (limits, nw, devices) = (problem.limits(), problem.nw(), 2);
     let work = |device: usize| {
         let share = problem.slab().shared(Id::unique(), [device, devices]);
-        let sorted = SortedCells::for_slab(&problem, share, Evaluator::Gpu, true).unwrap();
+        let sorted = SortedCells::for_slab(&problem, share, EVEN_ON_GPU, true).unwrap();
         let ClusterPairs::Real(poles, parts) = sorted.pairs() else { panic!("poles are real") };
         let of_part = |part: &Interval| {
             let far = |at: usize| {
@@ -88,7 +88,7 @@ fn shares_of_sorted_pairs_have_equal_work() {
         (poles.len(), moments + parts.iter().map(of_part).sum::<usize>())
     };
     let (pairs, work): (Vec<_>, Vec<_>) = (0..devices).map(work).unzip();
-    let sorted = SortedCells::for_slab(&problem, problem.slab(), Evaluator::Gpu, true).unwrap();
+    let sorted = SortedCells::for_slab(&problem, problem.slab(), EVEN_ON_GPU, true).unwrap();
     let ClusterPairs::Real(poles, _) = sorted.pairs() else { panic!("poles are real") };
     assert_eq!(pairs.iter().sum::<usize>(), poles.len());
     let mean = work.iter().sum::<usize>() as f64 / devices as f64;

@@ -5,7 +5,7 @@ use super::super::tests::with_poles;
 use super::*;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{
-    CheckedBands, CheckedPairs, Evaluator, Header, Origin, Problem, Slab, SortedCells, Source,
+    CheckedBands, CheckedPairs, EVEN_ON_CPU, Header, Origin, Problem, Slab, SortedCells, Source,
     System,
 };
 use crate::progress::Bars;
@@ -76,7 +76,7 @@ fn pairs_without_terms_are_neither_fallback_nor_sorted() {
             }
         }
         let sorted =
-            match SortedCells::for_slab(&problem, slab, Evaluator::Cpu, false).unwrap().pairs() {
+            match SortedCells::for_slab(&problem, slab, EVEN_ON_CPU, false).unwrap().pairs() {
                 gpp_cpu::problem::ClusterPairs::Real(poles, _) => poles.len(),
                 gpp_cpu::problem::ClusterPairs::Any(poles, _) => poles.len(),
             };
