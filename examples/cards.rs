@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gpp::problem::synthesis::{DEFAULT_SEED, Synthesis};
-use gpp::problem::{Source as _, System};
+use gpp::problem::{Batch, Source as _, System};
 use gpp::record::run::RunRecord;
 use gpp::record::{self, Profile};
 
@@ -176,7 +176,7 @@ fn bands(system: &System, id: &str) -> Vec<usize> {
     let few = System { ngpown: 8, ncouls: 64, ..system.clone() };
     let problem = Synthesis::new(&few, DEFAULT_SEED, gpp::output::Progress { shown: false });
     let problem = problem.load().expect("a small problem");
-    let plan = problem.batches(2).get(0).plan;
+    let plan = Batch::new(&problem, 0..problem.nw().min(2)).plan;
     let (plain, occupied, all) = (plan.plain, plan.occupied(), system.nbands);
     let [plain_far, full, far] = plan.classes(id != "v13");
     let (empty, far_empty) = (far - occupied, all - far);

@@ -132,7 +132,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
         let first = placed.run(Version::Gpu(version))?;
         let again = placed.run(Version::Gpu(version))?;
         let uploaded = |of: &Calculation| of.workers.iter().map(|one| one.uploaded).sum::<u64>();
-        let is_one = Version::Gpu(version).batches(problem).count() == 1;
+        let is_one = Version::Gpu(version).energies(problem.outline()).count() == 1;
         let of_batches = if is_one { 0 } else { problem.extents().bytes_of(Of::Slab) / 2 };
         assert!(uploaded(&again) <= of_batches, "{id}: {} bytes uploaded again", uploaded(&again));
         for _ in 0..3 {

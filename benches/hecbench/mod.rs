@@ -1,7 +1,7 @@
 //! The problem of HeCBench's gpp (src/gpp-cuda of <https://github.com/zjin-lcf/HeCBench>).
 
 use gpp::error::Result;
-use gpp::problem::{Header, Matrices, Origin, Problem, Sums, System, synthesis};
+use gpp::problem::{CheckedBands, Header, Origin, Problem, Slab, Sums, System, synthesis};
 use num_complex::Complex64;
 
 /// The problem with so many G, and its sums: terms differ by vcoul alone.
@@ -27,6 +27,7 @@ pub fn problem(ncouls: usize) -> Result<(Problem, Sums)> {
     let (asx, ach) = w.map(|w| (sx(w), ch(w))).unzip();
     let [pairs, aqsn, aqsm_local] =
         [ncouls * ngpown, ncouls * nbands, ngpown * nbands].map(|count| vec![z; count]);
-    let matrices = Matrices { wtilde: pairs.clone(), eps: pairs, aqsn, aqsm_local };
-    Ok((Problem::new("hecbench", Origin::Made, header, matrices)?, Sums { asx, ach }))
+    let bands = CheckedBands::new(header, aqsn)?;
+    let slab = Slab::new(&bands, 0..ngpown, pairs.clone(), pairs, aqsm_local)?;
+    Ok((Problem::from_slab("hecbench", Origin::Made, bands.into(), slab)?, Sums { asx, ach }))
 }

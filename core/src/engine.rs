@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Version;
 use crate::devices::{Advance, Control, Device, GroupSample, SlabSums, Worker};
 use crate::error::{Error, Result, invalid};
-use crate::problem::{Batch, Batches, Id, Problem, SlabRef, Slabs, Sums};
+use crate::problem::{Batch, Id, Problem, SlabRef, Slabs, Sums};
 use crate::ranks::{Alone, Ranks};
 use crate::schedule::{self, Affinity, Dispatch, StepPipeline};
 
@@ -169,15 +169,18 @@ impl<'a> Engine<'a> {
     /// Places all that a version's kernels read, if it stays there, so that the first calculation takes as long as the
     /// next one.
     pub fn ready(&mut self, kernel: Version, control: Control) -> Result<()> {
-        let slabs = self.slabs;
-        let (Some(slab), [only]) = (slabs.problem().in_memory(), &mut self.workers[..]) else {
+        let (slabs, problem) = (self.slabs, self.problem());
+        let (Some(slab), [only]) = (problem.in_memory(), &mut self.workers[..]) else {
             return Ok(());
         };
         let (1, 1) = (slabs.count(), self.ranks.size()) else { return Ok(()) };
         // In the order of a calculation, which leaves the last batch on the device, and what it made of others here.
-        let batches = kernel.batches(slabs.problem());
-        let mut order = batches.iter().take_while(|_| !control.stop.is_asked());
-        match order.try_for_each(|batch| only.ready(slab.view(), &batch, kernel)) {
+        let mut batches = kernel.energies(problem.outline());
+        let placed = batches.try_for_each(|energies| match control.stop.is_asked() {
+            true => Ok(()),
+            false => only.ready(slab.view(), &Batch::new(problem, energies), kernel),
+        });
+        match placed {
             // The calculation halves the slab.
             Err(error) if error.is_of_device_memory() && slabs.igp() > self.least => Ok(()),
             placed => placed,
@@ -198,9 +201,9 @@ impl<'a> Engine<'a> {
     ) -> Result<Calculation> {
         let problem = self.problem();
         kernel.require_for(problem.outline())?;
-        let batches = match energies {
-            Some(energies) => problem.batches_at(energies),
-            None => kernel.batches(problem),
+        let batches: Vec<Range<usize>> = match energies {
+            Some(energies) => energies.iter().map(|&at| at..at + 1).collect(),
+            None => kernel.energies(problem.outline()).collect(),
         };
         loop {
             if let Some(found) = self.run_slabs(kernel, &batches, control)? {
@@ -212,33 +215,35 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// One calculation; none if a device has no room for a slab that may be halved. Collective.
+    /// One calculation at the energies of these batches; none if a device has no room for a slab that may be halved. Collective.
     fn run_slabs(
         &mut self,
         kernel: Version,
-        batches: &Batches,
+        batches: &[Range<usize>],
         control: Control,
     ) -> Result<Option<Calculation>> {
-        let (count, igp) = (self.slabs.count(), self.slabs.igp());
-        let group = kernel.igp_of_group(self.problem().outline());
+        let (slabs, problem) = (self.slabs, self.problem());
+        let (count, igp) = (slabs.count(), slabs.igp());
+        let group = kernel.igp_of_group(problem.outline());
         if let Some(group) = group.filter(|group| count > 1 && !igp.is_multiple_of(*group)) {
             let id = kernel.id();
             let what =
                 format!("{id} needs slabs of whole groups, {group} igp each; they have {igp} igp");
-            return Err(invalid(self.problem().name(), what));
+            return Err(invalid(problem.name(), what));
         }
-        let sorts = kernel.sorts(self.problem().poles()) && self.shares.len() > 1;
+        let sorts = kernel.sorts(problem.poles()) && self.shares.len() > 1;
         let shares = if sorts { &self.shares[..] } else { &[] };
         let share = self.ranks.share(count.max(shares.len()));
-        if batches.count() == 1 && self.batch.as_ref().map(Batch::id) != Some(batches.id(0)) {
-            self.batch = Some(batches.get(0));
+        if let [only] = batches
+            && self.batch.as_ref().map(Batch::id) != Some((problem.bands().id(), only.clone()))
+        {
+            self.batch = Some(Batch::new(problem, only.clone()));
         }
-        let batch = self.batch.as_ref().filter(|_| batches.count() == 1);
+        let batch = self.batch.as_ref().filter(|_| batches.len() == 1);
         self.ranks.barrier();
         let begin = Instant::now();
-        let sampled = kernel.igp_of_sums(self.problem().outline());
+        let sampled = kernel.igp_of_sums(problem.outline());
         let sampled = sampled.filter(|_| self.samples && kernel.is_single());
-        let slabs = self.slabs;
         let run = SlabRun { slabs, shares, kernel, batches, batch, control, begin, sampled };
         let workers = self.workers.iter_mut();
         let mut pipelines: Vec<_> =
@@ -272,8 +277,9 @@ impl<'a> Engine<'a> {
         };
         let blocks = sums.first().and_then(|first| first.blocks);
         let bound = sums.iter().map(|slab| slab.bound).sum();
-        let sample = Sample::new(&sums, self.problem().extents().ngpown);
-        let mut sums = ordered_sum(&sums, kernel, self.problem(), batches.nw());
+        let sample = Sample::new(&sums, problem.extents().ngpown);
+        let nw = batches.iter().map(Range::len).sum();
+        let mut sums = ordered_sum(&sums, kernel, problem, nw);
         if kernel.is_sigma_alone() {
             sums = sums.alone();
         }
@@ -291,7 +297,7 @@ struct SlabRun<'r> {
     /// If there are any, items are these.
     shares: &'r [Id],
     kernel: Version,
-    batches: &'r Batches<'r>,
+    batches: &'r [Range<usize>],
     /// The only batch, made once.
     batch: Option<&'r Batch>,
     control: Control<'r>,
@@ -344,7 +350,7 @@ struct SlabInFlight<'r> {
 
 impl<'r> SlabPipeline<'r> {
     fn new(run: &'r SlabRun<'r>, worker: &'r mut dyn Worker) -> SlabPipeline<'r> {
-        let order = (0..run.batches.count()).rev().collect();
+        let order = (0..run.batches.len()).rev().collect();
         let (in_flight, begun, unfinished, stats) = Default::default();
         SlabPipeline { run, worker, order, in_flight, begun, unfinished, stats }
     }
@@ -382,7 +388,7 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
             }
         };
         let finished = slab.sums.len();
-        let of_batch = |part: f64| advance((finished as f64 + part) / batches.count() as f64);
+        let of_batch = |part: f64| advance((finished as f64 + part) / batches.len() as f64);
         if finished > 0 {
             of_batch(0.0);
         }
@@ -394,7 +400,8 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
             Some(&id) => data.view().shared(id, [slab.slab, shares.len()]),
             None => data.view(),
         };
-        let batch = batch.map_or_else(|| Cow::Owned(batches.get(slab.batch)), Cow::Borrowed);
+        let make = || Cow::Owned(Batch::new(slabs.problem(), batches[slab.batch].clone()));
+        let batch = batch.map_or_else(make, Cow::Borrowed);
         self.worker.begin(view, &batch, kernel, control)?;
         self.unfinished += 1;
         let control = Control { advance: &|_| (), ..control };

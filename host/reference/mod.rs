@@ -177,7 +177,7 @@ pub fn golden_of(
 /// The terms that are evaluated for a reference of a problem without one: all, or those of as many energies as take
 /// seconds, at least three, with both ends; none if that is too much.
 pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
-    let terms = Terms::from(problem.into());
+    let terms = Terms::from(problem);
     let nw = terms.energies().len();
     if nw <= MINI_APPS_ENERGIES {
         return Some(terms).filter(|terms| terms.count() <= MAX_SERIAL_TERMS);
@@ -374,7 +374,7 @@ pub fn derivatives<'a>(
     problem: impl Into<Slabs<'a>>,
     progress: Progress,
 ) -> Result<Option<Evaluation>> {
-    let terms = Terms::from(problem.into()).derivatives();
+    let terms = Terms::from(problem).derivatives();
     if terms.count() > MAX_SERIAL_TERMS { Ok(None) } else { evaluate(terms, progress).map(Some) }
 }
 

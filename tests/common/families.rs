@@ -1,7 +1,7 @@
 //! Families of problems that are hard to sum: each draws its poles and energies at and around the edges
 //! of the formula and of the plan. A seed makes the same problems everywhere.
 
-use gpp::problem::{Header, Matrices, Origin, Problem};
+use gpp::problem::{Header, Origin, Problem};
 use num_complex::Complex64;
 use rand_chacha::rand_core::Rng;
 
@@ -195,7 +195,7 @@ fn drawn(family: Family, seed: u64, r: &mut Random) -> Option<Problem> {
         "{family:?} {seed}: {nbands} × {ngpown} × {ncouls} × {nw}, gamma {gamma}, sexcut {sexcut}, dw {sig_dw}, top {top}, {}",
         if real { "real" } else { "any" }
     );
-    let problem = Problem::new(&name, Origin::Made, header, matrices).ok()?;
+    let problem = matrices.problem(&name, Origin::Made, header).ok()?;
     if family != Family::Spacings {
         return Some(problem);
     }

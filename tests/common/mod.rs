@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpp::output::Progress;
-use gpp::problem::{Even, Header, Matrices, Origin, Problem, Slab};
+use gpp::problem::plan::batches;
+use gpp::problem::{Batch, CheckedBands, Even, Header, Origin, Problem, Slab};
 use num_complex::Complex64;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -167,7 +168,7 @@ pub fn made(extents: [usize; 4], kind: Kind, seed: u64) -> Problem {
         ..header(nbands, ngpown, ncouls)
     };
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new(&format!("{kind:?} {extents:?} {seed}"), Origin::Made, header, matrices).unwrap()
+    matrices.problem(&format!("{kind:?} {extents:?} {seed}"), Origin::Made, header).unwrap()
 }
 
 /// The sizes of a header, the places of its rows, and what most calls have for the formula.
@@ -194,6 +195,29 @@ pub fn header(nbands: usize, ngpown: usize, ncouls: usize) -> Header {
     }
 }
 
+/// The large arrays: `wtilde`, `eps` `(ncouls, ngpown)`, `aqsn` `(ncouls, nbands)`, `aqsm_local` `(ngpown, nbands)`.
+#[derive(Clone, Debug)]
+pub struct Matrices {
+    pub wtilde: Vec<Complex64>,
+    pub eps: Vec<Complex64>,
+    pub aqsn: Vec<Complex64>,
+    pub aqsm_local: Vec<Complex64>,
+}
+
+impl Matrices {
+    pub fn problem(
+        self,
+        name: &str,
+        origin: Origin,
+        header: Header,
+    ) -> gpp::error::Result<Problem> {
+        let Matrices { wtilde, eps, aqsn, aqsm_local } = self;
+        let bands = CheckedBands::new(header, aqsn)?;
+        let slab = Slab::new(&bands, 0..bands.header().ngpown, wtilde, eps, aqsm_local)?;
+        Problem::from_slab(name, origin, bands.into(), slab)
+    }
+}
+
 pub fn matrices(problem: &Problem) -> Matrices {
     Matrices {
         wtilde: problem.wtilde().to_vec(),
@@ -203,10 +227,15 @@ pub fn matrices(problem: &Problem) -> Matrices {
     }
 }
 
+/// The first batch of energies for a kernel that holds so many.
+pub fn first_batch(problem: &Problem, holds: usize) -> Batch {
+    Batch::new(problem, batches(problem.nw(), holds).next().unwrap())
+}
+
 pub fn remade(problem: &Problem, change: impl FnOnce(&mut Header, &mut Matrices)) -> Problem {
     let (mut header, mut matrices) = (problem.header().clone(), matrices(problem));
     change(&mut header, &mut matrices);
-    Problem::new(problem.name(), problem.origin().clone(), header, matrices).unwrap()
+    matrices.problem(problem.name(), problem.origin().clone(), header).unwrap()
 }
 
 /// The energies of a problem instead of its own.
@@ -237,7 +266,7 @@ impl EnergyGrid {
 
 pub fn at(problem: &Problem, grid: &EnergyGrid) -> gpp::error::Result<Problem> {
     let (header, matrices) = (grid.apply_to(problem.header()), matrices(problem));
-    Problem::new(problem.name(), problem.origin().clone(), header, matrices)
+    matrices.problem(problem.name(), problem.origin().clone(), header)
 }
 
 /// A problem at so many other energies, not at equal distances.

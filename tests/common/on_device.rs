@@ -10,13 +10,13 @@ use gpp::kernels::kernel::{Dimensions, Kernel};
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::{ARRAYS, ArraySpec, Of};
-use gpp::problem::{Extents, Matrices, Problem, Slab, Sums};
+use gpp::problem::{Extents, Problem, Slab, Sums};
 use gpp::reference::{self, Outcome, verify_version};
 use gpp_core::offdiag::gpu::{MatrixOnGpu, MatrixVersion, version_for};
 use gpp_core::offdiag::{MatrixSums, MatrixTask, MatrixWorker, MatrixWorkers};
 use num_complex::Complex64;
 
-use super::{Kind, QUIET, made, matrices};
+use super::{Kind, Matrices, QUIET, first_batch, made, matrices};
 
 fn engine<'a>(
     device: &'a dyn Device,
@@ -218,7 +218,7 @@ pub fn two_problems(device: &dyn Device) -> Result<()> {
         };
         let mut both = device.worker(&first)?;
         for kernel in versions().filter(of_device) {
-            let batch = &kernel.batches(&first).get(0);
+            let batch = &first_batch(&first, kernel.holds(first.poles()));
             let mut own = device.worker(&second)?;
             let of = |worker: &mut dyn Worker, problem: &Problem| {
                 worker.begin(problem.slab(), batch, kernel, Control::none())?;

@@ -117,7 +117,8 @@ fn there_is_one_other_layout_at_a_time() {
 #[test]
 fn a_matrix_takes_what_is_said() {
     let _turn = alone();
-    let host = CpuDevice::new().with_threads(2);
+    let host = CpuDevice::new();
+    host.team().set(2);
     for (name, bands) in [("tiny", 600), ("demo", 200)] {
         let problem = synthesised(name, EnergyGrid::Count(2));
         let given = Given::of(&problem, bands, 1);

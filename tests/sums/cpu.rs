@@ -25,7 +25,13 @@ fn files() -> impl Iterator<Item = Problem> {
 
 #[test]
 fn each_level_passes_and_threads_change_no_bit() {
-    let others = |level| [1, 3, 5].map(|n| CpuDevice::at(level).with_threads(n));
+    let others = |level| {
+        [1, 3, 5].map(|threads| {
+            let host = CpuDevice::at(level);
+            host.team().set(threads);
+            host
+        })
+    };
     let of_level = |level| (CpuDevice::at(level), others(level));
     let hosts: Vec<_> = Level::available().into_iter().map(of_level).collect();
     assert!(hosts.iter().any(|(host, _)| host.level() == Level::Scalar));

@@ -6,7 +6,7 @@ use gpp::kernels::sigma::real::far_field;
 use gpp::kernels::sigma::{FarField, Interval as Part};
 use gpp::problem::synthesis::{self, Synthesis};
 use gpp::problem::{
-    EVEN_ON_GPU, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System,
+    Batch, EVEN_ON_GPU, Even, Extents, Outline, Problem, SortedCells, Source, Sums, System,
 };
 use gpp::record::run::{Measurement, RunRecord};
 use gpp::{record, reference};
@@ -68,7 +68,8 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
         let above = problem.header().above_state();
         for version in catalogue::versions() {
             let all = sums(&problem, version);
-            for batch in version.batches(&problem).iter() {
+            for energies in version.energies(problem.outline()) {
+                let batch = Batch::new(&problem, energies);
                 let energies = batch.energies();
                 assert!(energies.len() <= version.holds(problem.poles()));
                 let alone = at(kind, EnergyGrid::Listed(above[energies.clone()].to_vec()));

@@ -12,7 +12,9 @@ use gpp_core::reference::Energy;
 use gpp_kernels::plan::Poles;
 
 use crate::common::families::{FAMILIES, family};
-use crate::common::{FIXTURES, Kind, assorted, at_energies, changed, fixture, made, remade};
+use crate::common::{
+    FIXTURES, Kind, assorted, at_energies, changed, first_batch, fixture, made, remade,
+};
 use crate::engine::hooked::Hooked;
 
 /// The largest Σ|terms| over bands of Σ alone at any energy, of a pair, less what rounding may add to it.
@@ -47,7 +49,7 @@ fn problems() -> impl Iterator<Item = Problem> {
 #[test]
 fn weights_are_upper_bounds() {
     for problem in problems() {
-        let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
+        let (slab, batch) = (problem.slab(), first_batch(&problem, 3));
         let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
         let fallback = problem.fallback(slab, &batch, takes);
         let weights = Weights::new(problem.bands(), slab, &batch, &fallback);
@@ -132,7 +134,7 @@ fn few_pairs_need_double_without_gamma() {
                 header.sig_gamma = gamma;
                 header.e_lk += far;
             });
-            let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
+            let (slab, batch) = (problem.slab(), first_batch(&problem, 3));
             let takes = if problem.poles() == Poles::Real { Poles::Real } else { Poles::AnySize };
             let found = batch.plan.fallback_in_single(slab, takes, true);
             let with = found.with_heavy(problem.bands(), slab, &batch, 1.0, LOST);
@@ -208,7 +210,7 @@ fn a_wrong_sample_is_incorrect() {
 #[test]
 fn heavy_pairs_are_few_and_lower_the_bound() {
     let problem = adversarial().nth(1).unwrap();
-    let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
+    let (slab, batch) = (problem.slab(), first_batch(&problem, 3));
     let fallback = || problem.fallback(slab, &batch, Poles::Real);
     let with = |tolerance| fallback().with_heavy(problem.bands(), slab, &batch, tolerance, LOST);
     // All that FP32 may lose is LOST of the weights.

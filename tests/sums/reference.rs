@@ -2,12 +2,12 @@
 
 use gpp::problem::Source;
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Even, Header, Matrices, Origin, Problem, Sums, System, synthesis};
+use gpp::problem::{Even, Header, Origin, Problem, Sums, System, synthesis};
 use gpp::reference::{self, Golden, GoldenEnergies, Outcome, Reference, ReferenceSource, Terms};
 use gpp::reference::{evaluate, verify};
 use num_complex::Complex64;
 
-use crate::common::{FIXTURES, Kind, QUIET, fixture, header, made, remade};
+use crate::common::{FIXTURES, Kind, Matrices, QUIET, fixture, header, made, remade};
 
 /// One term with `vcoul` = 3, `M` = conj(1 + i)·2 = 2 − 2i, `eps` = ½ and energy `w`.
 pub fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Problem {
@@ -17,7 +17,7 @@ pub fn one_term(w: f64, wtilde: Complex64, occupied: bool) -> Problem {
     let [eps, aqsn] = [0.5, 2.0].map(|re| vec![Complex64::from(re)]);
     let (wtilde, aqsm_local) = (vec![wtilde], vec![Complex64::new(1.0, 1.0)]);
     let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new("one term", Origin::Made, header, matrices).unwrap()
+    matrices.problem("one term", Origin::Made, header).unwrap()
 }
 
 /// Of energies, poles and occupations: `ssx` and `sch`.

@@ -48,7 +48,9 @@ fn slabs_workers_and_threads_change_no_bit() {
         let on = |host: CpuDevice| of_bands(&host, (&problem, at), BackEnd::Cpu, 85, 1).unwrap();
         let whole = on(CpuDevice::new());
         for threads in [1, 3] {
-            assert_eq!(bits(&on(CpuDevice::new().with_threads(threads))), bits(&whole));
+            let host = CpuDevice::new();
+            host.team().set(threads);
+            assert_eq!(bits(&on(host)), bits(&whole));
         }
         for level in gpp_cpu::simd::Level::available() {
             assert_of_bands(level.name(), (&problem, at), &on(CpuDevice::at(level)));

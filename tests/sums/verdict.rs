@@ -1,10 +1,10 @@
 //! What a verdict says beside the outcome: terms that rounding decides, and real parts alone.
 
 use crate::common::matrices::{Given, on_cpu, sample_of_all};
-use crate::common::{QUIET, fixture, remade};
+use crate::common::{Matrices, QUIET, fixture, remade};
 use crate::reference::one_term;
 use crate::{check, referenced, sums};
-use gpp::problem::{Matrices, Problem, Sums};
+use gpp::problem::{Problem, Sums};
 use gpp::reference::{Outcome, Reference, ReferenceSource, Verification, matrix, verify};
 use gpp::summary::reservations;
 use gpp_core::offdiag::MatrixTask;

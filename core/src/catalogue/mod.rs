@@ -15,8 +15,8 @@ use gpp_kernels::versions::{BLOG, NEW, PAPER, SIGMA, SINGLE, TALK};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, invalid};
-use crate::problem::plan::{Batches, batches};
-use crate::problem::{Extents, Outline, Problem};
+use crate::problem::plan::batches;
+use crate::problem::{Extents, Outline};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -320,10 +320,7 @@ impl Version {
         Err(invalid(self.id(), what))
     }
 
-    pub fn batches(self, problem: &Problem) -> Batches<'_> {
-        problem.batches(self.holds(problem.poles()))
-    }
-
+    /// The energies (0-based) of each batch.
     pub fn energies(self, problem: Outline) -> impl Iterator<Item = Range<usize>> {
         batches(problem.extents.nw, self.holds(problem.poles))
     }

@@ -50,13 +50,6 @@ impl CpuDevice {
         CpuDevice { info: info(team.count(DefaultThreads::All)), level, team }
     }
 
-    /// This CPU with `threads` threads, 1 to [`MOST`](gpp_cpu::pool::MOST).
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> CpuDevice {
-        self.team.set(threads);
-        CpuDevice::with_team(self.level, self.team)
-    }
-
     pub fn level(&self) -> Level {
         self.level
     }

@@ -33,10 +33,9 @@ pub use crate::problem::arrays::{ComplexMatrix, Extents};
 pub use crate::problem::header::{Even, Header, Unmasked};
 pub use crate::problem::plan::heavy;
 pub use crate::problem::plan::{
-    BandOrder, BandPlan, Batch, Batches, EVEN_ON_CPU, EVEN_ON_GPU, FallbackPairs, Lists,
-    SortedCells,
+    BandOrder, BandPlan, Batch, EVEN_ON_CPU, EVEN_ON_GPU, FallbackPairs, Lists, SortedCells,
 };
-use crate::problem::plan::{BySize, SortedOnce, batches};
+use crate::problem::plan::{BySize, SortedOnce};
 use crate::problem::slab::assert_part;
 pub use crate::problem::slab::{CheckedBands, Id, Slab, SlabView};
 use crate::ranks::Ranks;
@@ -182,15 +181,6 @@ struct Streamed {
     has_share: bool,
 }
 
-/// The large arrays: `wtilde`, `eps` `(ncouls, ngpown)`, `aqsn` `(ncouls, nbands)`, `aqsm_local` `(ngpown, nbands)`.
-#[derive(Clone, Debug)]
-pub struct Matrices {
-    pub wtilde: Vec<Complex64>,
-    pub eps: Vec<Complex64>,
-    pub aqsn: Vec<Complex64>,
-    pub aqsm_local: Vec<Complex64>,
-}
-
 pub enum SlabRef<'a> {
     Owned(Slab),
     Borrowed(SlabView<'a>),
@@ -206,15 +196,6 @@ impl SlabRef<'_> {
 }
 
 impl Problem {
-    pub fn new(name: &str, origin: Origin, header: Header, matrices: Matrices) -> Result<Problem> {
-        let Matrices { wtilde, eps, aqsn, aqsm_local } = matrices;
-        let of_name = |what| wrong(name, what);
-        let bands = CheckedBands::new(header, aqsn).map_err(of_name)?;
-        let igp = 0..bands.header().ngpown;
-        let slab = Slab::new(&bands, igp, wtilde, eps, aqsm_local).map_err(of_name)?;
-        Problem::from_slab(name, origin, bands.into(), slab)
-    }
-
     /// A problem from its bands and the slab of all igp that was made with them.
     pub fn from_slab(
         name: &str,
@@ -347,21 +328,6 @@ impl Problem {
 
     pub fn order(&self) -> &BandOrder {
         &self.order
-    }
-
-    /// Its energies in batches for kernels that hold so many, at least one batch.
-    pub fn batches(&self, holds: usize) -> Batches<'_> {
-        self.batches_of(batches(self.nw(), holds))
-    }
-
-    /// Some of its energies (0-based), each a batch of its own.
-    pub fn batches_at(&self, energies: &[usize]) -> Batches<'_> {
-        self.batches_of(energies.iter().map(|&at| at..at + 1))
-    }
-
-    fn batches_of(&self, ranges: impl Iterator<Item = Range<usize>>) -> Batches<'_> {
-        let Problem { bands, order, poles, .. } = self;
-        Batches { bands, order, poles: *poles, ranges: ranges.collect() }
     }
 
     /// The fallback pairs of a slab at a batch of its energies, for kernels that take these poles for regular.

@@ -3,7 +3,7 @@
 use gpp_kernels::arrays::Limits;
 use num_complex::Complex64;
 
-use crate::problem::{Extents, Problem, Slabs, Sums};
+use crate::problem::{Extents, Slabs, Sums};
 use crate::reference::ComplexSum;
 
 // One term by the definition, with what rounding may decide about it: `ssx` and `sch` are products of
@@ -207,20 +207,11 @@ pub struct Terms<'a> {
     pub(super) are_derivatives: bool,
 }
 
-impl<'a> From<Slabs<'a>> for Terms<'a> {
-    fn from(slabs: Slabs<'a>) -> Terms<'a> {
-        Terms {
-            slabs,
-            energies: (0..slabs.problem().nw()).collect(),
-            every: 1,
-            are_derivatives: false,
-        }
-    }
-}
-
-impl<'a> From<&'a Problem> for Terms<'a> {
-    fn from(problem: &'a Problem) -> Terms<'a> {
-        Slabs::from(problem).into()
+impl<'a, P: Into<Slabs<'a>>> From<P> for Terms<'a> {
+    fn from(problem: P) -> Terms<'a> {
+        let slabs = problem.into();
+        let energies = (0..slabs.problem().nw()).collect();
+        Terms { slabs, energies, every: 1, are_derivatives: false }
     }
 }
 

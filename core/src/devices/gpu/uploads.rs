@@ -365,11 +365,6 @@ impl DeviceMatrix {
         DeviceMatrix { at: address, ld }
     }
 
-    /// Its address as a pointer.
-    pub fn pointer(self) -> *const Complex64 {
-        std::ptr::without_provenance(self.at as usize)
-    }
-
     /// Bytes from its first element to its last one.
     pub fn bytes(self, [rows, columns]: [usize; 2]) -> u64 {
         let before = columns.saturating_sub(1).saturating_mul(self.ld);

@@ -17,6 +17,7 @@ use gpp_kernels::plan::{Plan, Poles, in_two_floats};
 use num_complex::Complex64;
 use rayon::prelude::*;
 
+use crate::problem::Problem;
 pub use crate::problem::plan::clusters::{EVEN_ON_CPU, EVEN_ON_GPU, SortedCells};
 pub use crate::problem::plan::fallback::{BySize, FallbackPairs, SortedOnce};
 use crate::problem::plan::fallback::{LARGEST, Regular};
@@ -95,12 +96,8 @@ pub struct BandPlan {
 }
 
 impl BandPlan {
-    fn new(
-        bands: &CheckedBands,
-        order: &Arc<BandOrder>,
-        energies: Range<usize>,
-        poles: Poles,
-    ) -> BandPlan {
+    fn new(problem: &Problem, energies: Range<usize>) -> BandPlan {
+        let Problem { bands, order, poles, .. } = problem;
         let wx_of = |n: usize| &bands.energies(n)[energies.clone()];
         let (full, rest) = order.bands.split_at(order.full);
         let empty = &rest[order.occupied - order.full..];
@@ -146,7 +143,17 @@ impl BandPlan {
         let alone = [plain_far, full, order.bands.len() - far_alone];
         let wx = order.bands.iter().flat_map(|&n| wx_of(n)).copied().collect();
         let (far_begin, nw) = (order.bands.len() - far, energies.len());
-        BandPlan { order: order.clone(), plain, far_begin, poles, wx, half, alone, limits, nw }
+        BandPlan {
+            order: order.clone(),
+            plain,
+            far_begin,
+            poles: *poles,
+            wx,
+            half,
+            alone,
+            limits,
+            nw,
+        }
     }
 
     pub fn order(&self) -> &[usize] {
@@ -281,6 +288,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Of these energies (0-based) of a problem, one at least.
+    pub fn new(problem: &Problem, energies: Range<usize>) -> Batch {
+        let of_band = |n| &problem.energies(n)[energies.clone()];
+        let wx = (0..problem.header().nbands).flat_map(of_band).copied().collect();
+        let plan = BandPlan::new(problem, energies.clone());
+        Batch { of: problem.bands().id(), energies, wx, plan }
+    }
+
     /// Which energies (0-based) of the problem.
     pub fn energies(&self) -> Range<usize> {
         self.energies.clone()
@@ -298,42 +313,6 @@ impl Batch {
     /// `wx(:,n)` of band `n` (0-based).
     pub fn of_band(&self, n: usize) -> &[f64] {
         &self.wx[n * self.nw()..(n + 1) * self.nw()]
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Batches<'a> {
-    pub(super) bands: &'a CheckedBands,
-    pub(super) order: &'a Arc<BandOrder>,
-    pub(super) poles: Poles,
-    /// The energies (0-based) of each, at least one.
-    pub(super) ranges: Vec<Range<usize>>,
-}
-
-impl Batches<'_> {
-    pub fn count(&self) -> usize {
-        self.ranges.len()
-    }
-
-    pub fn nw(&self) -> usize {
-        self.ranges.iter().map(Range::len).sum()
-    }
-
-    pub fn get(&self, number: usize) -> Batch {
-        let Batches { bands, order, poles, .. } = *self;
-        let energies = self.ranges[number].clone();
-        let of_band = |n| &bands.energies(n)[energies.clone()];
-        let wx = (0..bands.header().nbands).flat_map(of_band).copied().collect();
-        let plan = BandPlan::new(bands, order, energies.clone(), poles);
-        Batch { of: bands.id(), energies, wx, plan }
-    }
-
-    pub fn id(&self, number: usize) -> (Id, Range<usize>) {
-        (self.bands.id(), self.ranges[number].clone())
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = Batch> {
-        (0..self.count()).map(move |at| self.get(at))
     }
 }
 

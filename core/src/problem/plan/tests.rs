@@ -3,15 +3,20 @@ use gpp_kernels::lists::HEAD;
 
 use super::*;
 use crate::problem::synthesis::Synthesis;
-use crate::problem::{Matrices, Origin, Problem, Source, System};
+use crate::problem::{Origin, Slab, Source, System};
 use crate::progress::Bars;
 
 pub(super) fn with_poles(made: &Problem, wtilde: Vec<Complex64>) -> Problem {
     let eps = vec![Complex64::ONE; wtilde.len()];
     let (aqsn, aqsm_local) =
         (made.aqsn().to_vec(), made.slab().aqsm_local().whole().unwrap().to_vec());
-    let matrices = Matrices { wtilde, eps, aqsn, aqsm_local };
-    Problem::new("other poles", Origin::Made, made.header().clone(), matrices).unwrap()
+    let bands = CheckedBands::new(made.header().clone(), aqsn).unwrap();
+    let slab = Slab::new(&bands, made.slab().igp(), wtilde, eps, aqsm_local).unwrap();
+    Problem::from_slab("other poles", Origin::Made, bands.into(), slab).unwrap()
+}
+
+pub(super) fn first_batch(problem: &Problem, holds: usize) -> Batch {
+    Batch::new(problem, batches(problem.nw(), holds).next().unwrap())
 }
 
 /// Pairs of the records, static ones last.
@@ -55,7 +60,7 @@ fn every_regular_pair_is_listed_once() {
             (true, _) => pole,
         });
         let problem = with_poles(&made, poles.collect());
-        let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
+        let (slab, batch) = (problem.slab(), first_batch(&problem, 3));
         let fallback = problem.fallback(slab, &batch, gpp_kernels::plan::Poles::Real);
         assert!(batch.plan.has_static());
         let poles = slab.wtilde();

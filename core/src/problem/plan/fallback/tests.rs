@@ -1,7 +1,7 @@
 use gpp_kernels::formula::LIMITONE;
 use proptest::prelude::*;
 
-use super::super::tests::with_poles;
+use super::super::tests::{first_batch, with_poles};
 use super::*;
 use crate::problem::synthesis::Synthesis;
 use crate::problem::{
@@ -43,7 +43,7 @@ fn poles_are_sorted_once() {
         let wx = made.wx().iter().map(|w| w + shift).collect();
         let bands = made.bands().clone().with_energies(wx, made.occ().to_vec()).unwrap();
         let problem = pairs.problem("demo", (bands, false), None).unwrap();
-        let (batch, slab) = (problem.batches(3).get(0), problem.slab());
+        let (batch, slab) = (first_batch(&problem, 3), problem.slab());
         let by_plan = |slab, poles| batch.plan.fallback(slab, poles, None);
         assert_eq!(problem.fallback(slab, &batch, Poles::Real), by_plan(slab, Poles::Real));
         sorted.push(std::ptr::from_ref(problem.sorted_poles(slab).unwrap()));
@@ -65,7 +65,7 @@ fn pairs_without_terms_are_neither_fallback_nor_sorted() {
             false => pole + Complex64::new(1.0, off_axis),
         });
         let problem = with_poles(&made, poles.collect());
-        let (slab, batch) = (problem.slab(), problem.batches(3).get(0));
+        let (slab, batch) = (problem.slab(), first_batch(&problem, 3));
         for takes in [Poles::Real, Poles::Any] {
             let found = problem.fallback(slab, &batch, takes);
             assert!(found.pairs.iter().all(|&pair| !is_zero(pair as usize)));
@@ -120,7 +120,7 @@ fn problem(wtilde: &[Complex64], energies: &[f64], [gamma, sexcut]: [f64; 2]) ->
 
 /// What a look at all poles finds, one at marks, and one at sorted ones; none if it leaves that to the first.
 fn ways(problem: &Problem, takes: Poles) -> (FallbackPairs, Option<[FallbackPairs; 2]>) {
-    let (batch, slab) = (problem.batches(1).get(0), problem.slab());
+    let (batch, slab) = (first_batch(problem, 1), problem.slab());
     let plan = &batch.plan;
     let marked = plan.regular(takes).for_poles(usize::MAX);
     let by_marks = FallbackPairs::find(slab, |pole| marked.class(pole));
