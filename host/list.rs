@@ -41,7 +41,7 @@ pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
 
 fn kernels(gpu: &dyn Device) -> Result<TextTable> {
     let mut rows = Vec::new();
-    for listed in catalogue::for_gpus() {
+    for listed in catalogue::versions().filter_map(catalogue::Version::gpu) {
         for kernel in listed.kernels {
             for entry in kernel.entries {
                 let (change, known) = (listed.version.change, gpu.kernel(kernel, entry)?);

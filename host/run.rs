@@ -100,7 +100,8 @@ pub fn measured(
             opened.sample(columns);
         }
     }
-    let problem = session.load(opened)?.with_tolerance(args.tolerance);
+    let mut problem = session.load(opened)?;
+    problem.tolerance = args.tolerance;
     let header = problem.header();
     let counted = |n: &usize| problem.occ()[*n] == 1.0 && header.e(*n) > header.efermi + header.tol;
     if let Some(n) = (0..header.nbands).find(counted) {

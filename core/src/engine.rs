@@ -116,19 +116,11 @@ pub struct WorkerStats {
 impl<'a> Engine<'a> {
     /// The whole problem as one slab on one device.
     pub fn whole(device: &'a dyn Device, problem: &'a Problem) -> Result<Self> {
-        Self::new(problem, problem.header().ngpown, vec![device.worker(problem)?])
+        Self::new(&Alone, problem, problem.header().ngpown, vec![device.worker(problem)?])
     }
 
+    /// The engine of one of several processes, each of which sums a part of the slabs, or of one alone.
     pub fn new(
-        problem: &'a Problem,
-        igp: usize,
-        workers: Vec<Box<dyn Worker + 'a>>,
-    ) -> Result<Self> {
-        Self::among(&Alone, problem, igp, workers)
-    }
-
-    /// The engine of one of several processes, each of which sums a part of the slabs.
-    pub fn among(
         ranks: &'a dyn Ranks,
         problem: &'a Problem,
         igp: usize,
@@ -255,8 +247,7 @@ impl<'a> Engine<'a> {
             sums.push(of_slab);
             Ok(())
         };
-        let workers = pipelines.iter_mut().map(|one| one as &mut dyn StepPipeline<_>).collect();
-        let ended = schedule::each(workers, queue, &mut take);
+        let ended = schedule::each(pipelines.iter_mut().collect(), queue, &mut take);
         let workers = pipelines.iter().map(|pipeline| pipeline.stats.clone()).collect();
         drop(pipelines);
         if igp > self.least {
@@ -491,12 +482,7 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
 /// The sums of `nw` energies over slabs in the order of `igp`, by Neumaier's compensated summation (ZAMM 54, 39,
 /// 1974), one group after the other: bits depend neither on workers nor on the number of slabs. Of a kernel of
 /// [`ch_of_bands`](crate::catalogue::ch_of_bands) `ach` is that of each band, in the problem's order.
-pub fn ordered_sum<'a>(
-    slabs: impl IntoIterator<Item = &'a SlabSums>,
-    kernel: Version,
-    problem: &Problem,
-    nw: usize,
-) -> Sums {
+fn ordered_sum(slabs: &[SlabSums], kernel: Version, problem: &Problem, nw: usize) -> Sums {
     let nbands = problem.header().nbands;
     let mut totals = vec![CompensatedSum::default(); kernel.values([nbands, nw])];
     for slab in slabs {

@@ -46,8 +46,8 @@ pub struct Affinity {
 
 /// Runs all items, and calls `take` with the sums of each on this thread, in the order of items. A single worker runs on
 /// this thread, several on a thread each. Returns the code of the stop that ended the run, if one did.
-pub fn each<S: Send>(
-    mut workers: Vec<&mut dyn StepPipeline<S>>,
+pub fn each<S: Send, W: StepPipeline<S> + ?Sized>(
+    mut workers: Vec<&mut W>,
     run: Dispatch,
     take: &mut dyn FnMut(S) -> Result<()>,
 ) -> Result<Option<i32>> {
@@ -98,8 +98,8 @@ pub fn each<S: Send>(
     }
 }
 
-fn worker_loop<S>(
-    worker: &mut dyn StepPipeline<S>,
+fn worker_loop<S, W: StepPipeline<S> + ?Sized>(
+    worker: &mut W,
     who: usize,
     queue: &WorkQueue,
     give: &mut dyn FnMut(usize, S) -> Result<()>,

@@ -35,8 +35,7 @@ pub struct MemoryLimits {
 /// The CPU or GPUs, all of one process, and the ranks that share its calculations.
 pub struct Session<'r> {
     cpu: Option<CpuDevice>,
-    /// With their indices.
-    gpus: Vec<(Gpu, usize)>,
+    gpus: Vec<Gpu>,
     pub team: Arc<CpuTeam>,
     pub ranks: &'r dyn Ranks,
     pub limits: MemoryLimits,
@@ -64,8 +63,8 @@ impl<'r> Session<'r> {
     /// Opens devices, for all processes together within these limits. Processes of a host take one GPU after the other.
     /// Collective.
     pub fn open(choice: &Choice, limits: MemoryLimits, ranks: &'r dyn Ranks) -> Result<Self> {
-        let open = |index: usize| Ok((Gpu::limited(index, limits.device)?, index));
-        let open_gpus = || -> Result<Vec<(Gpu, usize)>> {
+        let open = |index: usize| Gpu::limited(index, limits.device);
+        let open_gpus = || -> Result<Vec<Gpu>> {
             match choice {
                 Choice::Cpu => Ok(Vec::new()),
                 // All ranks of a host count the same GPUs.
@@ -81,10 +80,9 @@ impl<'r> Session<'r> {
                 gpus => (gpus?, None),
             },
         };
-        let uuid = |(gpu, _): &(Gpu, usize)| gpu.info().uuid.clone().unwrap_or_default();
+        let uuid = |gpu: &Gpu| gpu.info().uuid.clone().unwrap_or_default();
         let processes = ranks.having(&gpus.iter().map(uuid).collect::<Vec<_>>());
-        let shared = gpus.into_iter().zip(processes);
-        let shared = shared.map(|((gpu, index), count)| Ok((gpu.shared(count)?, index)));
+        let shared = gpus.into_iter().zip(processes).map(|(gpu, count)| gpu.shared(count));
         let gpus = shared.collect::<Result<Vec<_>>>()?;
         let team = Arc::new(CpuTeam::new(Room::here()));
         let cpu = gpus.is_empty().then(|| CpuDevice::with_team(Level::best(), team.clone()));
@@ -108,7 +106,7 @@ impl<'r> Session<'r> {
         let count = self.gpus.len().max(1);
         (0..count).map(|index| match &self.cpu {
             Some(cpu) => cpu as &dyn Device,
-            None => &self.gpus[index].0,
+            None => &self.gpus[index],
         })
     }
 
@@ -120,16 +118,13 @@ impl<'r> Session<'r> {
         self.cpu.as_ref()
     }
 
-    pub fn gpus(&self) -> impl ExactSizeIterator<Item = &Gpu> {
-        self.gpus.iter().map(|(gpu, _)| gpu)
+    pub fn gpus(&self) -> &[Gpu] {
+        &self.gpus
     }
 
-    /// The only GPU, with its index.
-    pub fn gpu(&self) -> Option<(&Gpu, usize)> {
-        match &self.gpus[..] {
-            [(gpu, index)] => Some((gpu, *index)),
-            _ => None,
-        }
+    /// The only GPU.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        self.gpus.first().filter(|_| self.gpus.len() == 1)
     }
 
     pub fn workers(&self) -> usize {
@@ -156,7 +151,7 @@ impl<'r> Session<'r> {
         let workers = self.devices().map(|device| device.worker(problem));
         let workers = workers.collect::<Result<_>>()?;
         let least = self.limits.slab.map_or_else(|| group(problem, kernels), |_| igp);
-        let mut engine = Engine::among(self.ranks, problem, igp, workers)?;
+        let mut engine = Engine::new(self.ranks, problem, igp, workers)?;
         engine.least = least;
         Ok(engine)
     }

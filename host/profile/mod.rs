@@ -25,7 +25,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
     let folder = args.output.as_path();
     let ncu = Ncu::find(&args.ncu)?;
     let session = Session::open(&args.device.parse()?, MemoryLimits::default(), &Alone)?;
-    let Some((gpu, _)) = session.gpu() else {
+    let Some(gpu) = session.gpu() else {
         return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into());
     };
     let problem = source.load(progress)?;

@@ -198,7 +198,7 @@ pub fn for_problem<'a>(
     let problem = slabs.problem();
     let (nw, golden) = (problem.nw(), golden(problem));
     let at_all = golden.as_ref().filter(|(energies, _)| energies.len() == nw).map(|(_, all)| all);
-    let stored = problem.stored().map(|sums| (sums, ReferenceSource::File));
+    let stored = problem.stored.as_ref().map(|sums| (sums, ReferenceSource::File));
     if let Some((sums, source)) = stored.or(at_all.map(|sums| (sums, ReferenceSource::Golden))) {
         return Ok(Some(Reference::new(sums.clone(), source, progress)));
     }

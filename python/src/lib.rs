@@ -106,7 +106,7 @@ type Array<'py> = Bound<'py, PyArray1<Complex64>>;
 #[pyfunction]
 fn read(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, [Array<'_>; 4])> {
     let problem = detached(py, || input_file::read(&path, Bars::NONE))?;
-    let stored = problem.stored().cloned().unwrap_or_else(|| Sums::zero(problem.nw()));
+    let stored = problem.stored.clone().unwrap_or_else(|| Sums::zero(problem.nw()));
     let start = problem.start();
     let sums = [&stored.asx, &stored.ach, &start.asx, &start.ach];
     Ok((arguments(py, &problem)?, sums.map(|sums| PyArray1::from_slice(py, sums))))

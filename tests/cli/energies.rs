@@ -56,7 +56,7 @@ fn occupations_are_those_of_the_sums() {
     run(&fixture_path("edge")).stdout(shown).stderr(noted.clone().not());
     let (_dir, path) = place("lower.dat");
     let lower = remade(&problem, |header, _| header.efermi = 0.1);
-    write(&path, &lower, problem.stored().unwrap(), QUIET).unwrap();
+    write(&path, &lower, problem.stored.as_ref().unwrap(), QUIET).unwrap();
     run(&path).stderr(noted.and(contains("above efermi, 0.1 eV, and counts as occupied")));
 }
 

@@ -25,7 +25,7 @@ fn engine<'a>(
     workers: usize,
 ) -> Result<Engine<'a>> {
     let workers = (0..workers).map(|_| device.worker(problem)).collect::<Result<_>>()?;
-    Engine::new(problem, igp, workers)
+    Engine::new(&gpp_core::ranks::Alone, problem, igp, workers)
 }
 
 /// The sums of two runs, which have the same bits.

@@ -127,7 +127,7 @@ pub fn single_run() -> Outcome {
 fn sums(device: &dyn Device, problem: &Problem, igp: usize) -> gpp::error::Result<Vec<Sums>> {
     let mut engine = match igp == problem.header().ngpown {
         true => Engine::whole(device, problem)?,
-        false => Engine::new(problem, igp, vec![device.worker(problem)?])?,
+        false => Engine::new(&gpp_core::ranks::Alone, problem, igp, vec![device.worker(problem)?])?,
     };
     let runs = ALL.iter().chain(ALL.iter().rev()).map(|gpu| Version::Gpu(gpu));
     runs.map(|kernel| Ok(engine.run(kernel)?.sums)).collect()
@@ -160,7 +160,12 @@ pub fn samples() -> Outcome {
         for (igp, most) in [(1700, None), (320, Some(device_bytes(slab, 3)))] {
             let gpu = Gpu::limited(0, most)?;
             let run = |device: &dyn Device| {
-                let mut engine = Engine::new(&problem, igp, vec![device.worker(&problem)?])?;
+                let mut engine = Engine::new(
+                    &gpp_core::ranks::Alone,
+                    &problem,
+                    igp,
+                    vec![device.worker(&problem)?],
+                )?;
                 engine.samples = true;
                 let run = |id: &str| engine.run(catalogue::find(id).expect("one of ours"));
                 let found = ["s3", "v15", "s4", "s4"].map(run).into_iter();

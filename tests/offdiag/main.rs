@@ -216,7 +216,7 @@ fn elements_at_the_bands_energies_are_those_of_all_energies() {
 fn elements_are_berkeleygw_s() {
     for name in real() {
         let problem = fixture(name);
-        let (stored, elements) = (problem.stored().unwrap(), Given::own(&problem));
+        let (stored, elements) = (problem.stored.as_ref().unwrap(), Given::own(&problem));
         let task = MatrixTask::new(&problem, &elements);
         let scale = evaluate(&task, &sample_of_all(&task), QUIET);
         for (way, sum) in ways(problem.nw() < 3) {

@@ -67,7 +67,9 @@ fn after_a_step_that_fails_the_next_run_has_the_same_bits() {
         let finishes = next.clone();
         worker.finishes = Box::new(move |sums| finishes().map(|()| sums));
         worker.begins = Box::new(move |_| next());
-        let mut engine = gpp::engine::Engine::new(problem, 16, vec![Box::new(worker)]).unwrap();
+        let mut engine =
+            gpp::engine::Engine::new(&gpp_core::ranks::Alone, problem, 16, vec![Box::new(worker)])
+                .unwrap();
         let right = engine.run(v9).unwrap().sums;
         left.store(step, Relaxed);
         let ran = panic::catch_unwind(AssertUnwindSafe(|| engine.run(v9)));

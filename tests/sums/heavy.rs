@@ -100,7 +100,8 @@ fn adversarial() -> impl Iterator<Item = Problem> {
 #[test]
 fn errors_are_below_their_bounds() {
     let single = catalogue::find("cpu:single").unwrap();
-    for problem in problems().chain(adversarial()).map(Problem::without_stored) {
+    for mut problem in problems().chain(adversarial()) {
+        problem.stored = None;
         let reference = crate::referenced(&problem);
         for host in gpp_cpu::simd::Level::available().into_iter().map(CpuDevice::at) {
             let mut engine = Engine::whole(&host, &problem).unwrap();
@@ -171,7 +172,13 @@ fn samples_tell_what_is_lost() {
     }
     let problem = made([20, 100, 33, 2], Kind::Mixed, 4);
     for slab in [100, 7] {
-        let mut engine = Engine::new(&problem, slab, vec![host.worker(&problem).unwrap()]).unwrap();
+        let mut engine = Engine::new(
+            &gpp_core::ranks::Alone,
+            &problem,
+            slab,
+            vec![host.worker(&problem).unwrap()],
+        )
+        .unwrap();
         engine.samples = true;
         let found = engine.run(catalogue::find("cpu:single").unwrap()).unwrap();
         let sample = found.sample.unwrap();
@@ -183,7 +190,7 @@ fn samples_tell_what_is_lost() {
 /// Sums of single precision that are off by more than the bound, or no numbers.
 #[test]
 fn a_wrong_sample_is_incorrect() {
-    let problem = made([70, 9, 70, 2], Kind::Real, 11).without_stored();
+    let problem = made([70, 9, 70, 2], Kind::Real, 11);
     let (host, version) = (CpuDevice::new(), catalogue::find("cpu:single").unwrap());
     for (off, outcome) in
         [(0.0, Outcome::NotVerified), (1.0, Outcome::Incorrect), (f64::NAN, Outcome::Incorrect)]
@@ -198,7 +205,8 @@ fn a_wrong_sample_is_incorrect() {
             }
             Ok(sums)
         });
-        let mut engine = Engine::new(&problem, 9, vec![Box::new(worker)]).unwrap();
+        let mut engine =
+            Engine::new(&gpp_core::ranks::Alone, &problem, 9, vec![Box::new(worker)]).unwrap();
         let once = gpp::record::Repetition::exactly(0, 1);
         let found = measure(version, &host, &mut engine, None, once, &|_| ()).unwrap();
         assert_eq!(found.verification.outcome, outcome, "{off}: {:?}", found.sample);
@@ -229,11 +237,17 @@ fn heavy_pairs_are_few_and_lower_the_bound() {
 /// Without heavy pairs: twice as much on GPUs, the sum of the slabs, the largest of the batches of energies.
 #[test]
 fn bounds_of_slabs_and_energies() {
-    let made = at_energies(&made([70, 64, 40, 2], Kind::Real, 11), 5);
-    let problem = made.with_tolerance(f64::INFINITY);
+    let mut problem = at_energies(&made([70, 64, 40, 2], Kind::Real, 11), 5);
+    problem.tolerance = f64::INFINITY;
     let host = CpuDevice::new();
     let bound = |id: &str, igp, energies: Option<&[usize]>| {
-        let mut engine = Engine::new(&problem, igp, vec![host.worker(&problem).unwrap()]).unwrap();
+        let mut engine = Engine::new(
+            &gpp_core::ranks::Alone,
+            &problem,
+            igp,
+            vec![host.worker(&problem).unwrap()],
+        )
+        .unwrap();
         engine.run_with(catalogue::find(id).unwrap(), energies, Control::none()).unwrap().bound
     };
     for (id, times) in [("cpu:single", 1.0), ("s2", 2.0), ("s3", 2.0)] {

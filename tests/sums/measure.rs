@@ -53,7 +53,8 @@ fn measured(warmup: usize, script: &[Option<(f64, f64)>]) -> (Result<Measurement
     let record = measure(
         catalogue::Version::Gpu(ALL[8]),
         &Named(info),
-        &mut gpp::engine::Engine::new(&problem, 3, vec![Box::new(worker)]).unwrap(),
+        &mut gpp::engine::Engine::new(&gpp_core::ranks::Alone, &problem, 3, vec![Box::new(worker)])
+            .unwrap(),
         Some(&reference),
         gpp::record::Repetition::exactly(warmup, script.len() - warmup),
         &|calculations| {

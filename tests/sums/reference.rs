@@ -61,7 +61,7 @@ fn terms_by_hand() {
 fn fixtures() {
     for name in FIXTURES {
         let problem = fixture(name);
-        let stored = problem.stored().cloned().unwrap();
+        let stored = problem.stored.clone().unwrap();
         let found = problem.start().plus(&evaluate(&problem, QUIET).unwrap().sums);
         for ((what, found), (_, expected)) in found.named(1).zip(stored.named(1)) {
             let error = (found - expected).norm() / expected.norm();
@@ -154,7 +154,7 @@ fn golden_sums_are_of_a_systems_own_header() {
 #[test]
 fn sums_that_are_not_all_there_do_not_pass() {
     let problem = fixture("edge");
-    let sums = problem.stored().cloned().unwrap();
+    let sums = problem.stored.clone().unwrap();
     let reference = Reference::new(sums.clone(), ReferenceSource::File, QUIET);
     let outcome = |sums, reference| verify(&problem, sums, reference).unwrap().outcome;
     assert_eq!(outcome(&sums, Some(&reference)), Outcome::Passed);

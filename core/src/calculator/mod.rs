@@ -366,17 +366,9 @@ impl Session<'_> {
         self.pool()?.install(work)
     }
 
-    /// Does a call's work on the CPU's threads, or for GPUs on one of its own; the caller's reports progress.
+    /// Does a call's work on these threads of the CPU, or without any on one of its own, which may wait for the CPU's; the
+    /// caller's reports progress.
     fn called<R: Send>(
-        &self,
-        callback: Option<&Callback>,
-        work: impl FnOnce(Control) -> Result<R> + Send,
-    ) -> Result<R> {
-        self.called_on(self.cpu().map(|_| self.pool()).transpose()?, callback, work)
-    }
-
-    /// The same on a pool, or without one on a thread of its own, which may wait for the CPU's.
-    fn called_on<R: Send>(
         &self,
         pool: Option<Arc<Pool>>,
         callback: Option<&Callback>,

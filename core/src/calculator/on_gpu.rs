@@ -49,7 +49,7 @@ impl Calculator {
 
     fn index_of_gpu(&self, name: &str) -> Result<usize> {
         let found = match self.session.gpu() {
-            Some((_, index)) => return Ok(index),
+            Some(gpu) => return Ok(gpu.index),
             None if self.session.cpu().is_some() => "the CPU",
             None => "several GPUs",
         };
@@ -138,7 +138,7 @@ impl Calculator {
         if shape.contains(&0) {
             return Ok(Vec::new());
         }
-        let (gpu, _) = self.session.gpu().expect("the array is on a GPU");
+        let gpu = self.session.gpu().expect("the array is on a GPU");
         self.session.here(|| {
             let stream = gpu.context.stream("arrays of a caller's")?;
             stream.wait_for_foreign(self.stream)?;

@@ -147,7 +147,10 @@ impl Calculator {
         match &self.progress {
             // The caller's own thread is the fastest.
             None if is_resident => self.session.here(|| sums(Control::none())),
-            progress => self.session.called(progress.as_ref(), sums),
+            progress => {
+                let pool = self.session.cpu().map(|_| self.session.pool()).transpose()?;
+                self.session.called(pool, progress.as_ref(), sums)
+            }
         }
     }
 
@@ -200,8 +203,7 @@ impl Calculator {
                 _ => Ok(()),
             }
         };
-        let (poles, keeps_order, lists_once) = (Poles::Real, false, false);
-        let outline = Outline { extents, cut_bands: 0, poles, keeps_order, lists_once };
+        let outline = Outline { extents, cut_bands: 0, poles: Poles::Real, lists_once: false };
         let zeros = |count| vec![Complex64::ZERO; count];
         let nothing = |()| Found {
             sums: Sums::zero(nw),
@@ -241,7 +243,7 @@ impl Calculator {
             *resident = None;
         }
         if let Some(there) = resident.as_mut().filter(|_| parts.pairs.are_of(problem.slab())) {
-            let slot = there.slot(self.session.gpu().expect("what stays is on a GPU").0);
+            let slot = there.slot(self.session.gpu().expect("what stays is on a GPU"));
             let found = slot.and_then(|slot| self.in_slot(slot, problem, on_gpu.as_ref(), control));
             match found.inspect_err(|_| there.forget()) {
                 // The host has all of it: it goes to the GPU in slabs.
@@ -289,8 +291,8 @@ impl Calculator {
         // SAFETY: this function's own contract; what was copied to the host is dropped after the problem.
         let problem = unsafe { parts.problem(state, on_host, formula, id) };
         let all_rows = (!aqsm_local).then_some(parts.header);
-        let problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
-        let problem = problem.with_tolerance(self.tolerance);
+        let mut problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
+        problem.tolerance = self.tolerance;
         Ok(Prepared { problem, on_gpu: None, _elements: elements })
     }
 
@@ -302,7 +304,7 @@ impl Calculator {
         on_gpu: Option<&GpuElements>,
         control: Control,
     ) -> Result<Found> {
-        let (gpu, _) = self.session.gpu().expect("what stays is on a GPU");
+        let gpu = self.session.gpu().expect("what stays is on a GPU");
         let kernels = self.kernels_for(problem.outline())?;
         let igp = problem.extents().ngpown;
         let sorts = |(kernel, _): (&GpuKernel, usize)| Preparation(kernel.layout).replaces();
@@ -311,7 +313,7 @@ impl Calculator {
         }
         // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
         let worker = unsafe { slot.worker(gpu, problem, on_gpu, self.stream) }?;
-        self.found(&mut Engine::new(problem, igp, vec![worker])?, control)
+        self.found(&mut Engine::new(&Alone, problem, igp, vec![worker])?, control)
     }
 }
 
@@ -523,7 +525,8 @@ impl Calculator {
         }
         let begin = placed.once.unwrap_or_else(Instant::now);
         let call_seconds = || begin.elapsed().as_secs_f64();
-        self.session.called(self.progress.as_ref(), |Control { advance, stop }| {
+        let pool = self.session.cpu().map(|_| self.session.pool()).transpose()?;
+        self.session.called(pool, self.progress.as_ref(), |Control { advance, stop }| {
             let [ncouls, ngpown] = placed.dimensions();
             let elements = Borrowed::new(bands.a, [ncouls, bands.e.len()], self.index_base, stop)?;
             let (count, found) = (elements.bands(), omega.len());

@@ -51,7 +51,7 @@ impl Calculator {
     ) -> Result<Vec<Found>> {
         self.require_own(placed)?;
         let begin = Instant::now();
-        let mut found = self.session.called_on(None, self.progress.as_ref(), |control| {
+        let mut found = self.session.called(None, self.progress.as_ref(), |control| {
             let (mut found, mut ids) = (Vec::new(), Vec::new());
             for (number, state) in states.iter().enumerate() {
                 let requests = self.check_requests(state.omega, formula);
@@ -111,7 +111,7 @@ impl Asked<'_> {
         }
         let [ncouls, ngpown] = placed.dimensions();
         let (parts, resident) = placed.parts();
-        if let (Some(resident), Some((gpu, _))) = (resident, self.calculator.session.gpu()) {
+        if let (Some(resident), Some(gpu)) = (resident, self.calculator.session.gpu()) {
             // Each slot loads its own module, which takes as long as many small states.
             let count = left.len().div_ceil(8).clamp(2, ON_GPU).min(left.len());
             let slots = resident.slots(gpu, count).iter_mut();
@@ -224,12 +224,13 @@ impl AllStates<'_> {
         let queue = Dispatch { items, homes: &mut homes, ahead: usize::MAX, control };
         let pipeline = |sum| StatePipeline { sum, control, summed: None, shares, is_full: false };
         let mut pipelines: Vec<_> = sum.into_iter().map(pipeline).collect();
-        let workers = pipelines.iter_mut().map(|one| one as &mut dyn StepPipeline<_>).collect();
         let mut take = |(number, found): Summed| {
             self.found[number] = found.map_err(|error| error.of_state(number + self.base))?;
             Ok(())
         };
-        let Some(code) = each(workers, queue, &mut take)? else { return Ok(()) };
+        let Some(code) = each(pipelines.iter_mut().collect(), queue, &mut take)? else {
+            return Ok(());
+        };
         let done = total - self.left().len();
         Err(Error::Stopped { code, done, total, unit: "states" })
     }

@@ -163,13 +163,12 @@ fn fastest_on_cpu(
 /// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a
 /// CPU as [`best_for`] chooses, but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
+    let is_windowed = problem.poles == Poles::Windowed;
+    let few = if problem.poles == Poles::Real { 4 } else { 6 };
     match back_end {
-        BackEnd::Gpu if problem.poles == Poles::Windowed => found("v15"),
-        BackEnd::Cpu if problem.poles == Poles::Windowed => found("cpu:alone"),
-        BackEnd::Gpu => {
-            let few = if problem.poles == Poles::Real { 4 } else { 6 };
-            found(if problem.extents.nw <= few { "v15" } else { "sigma:blocks-alone" })
-        }
+        BackEnd::Gpu if is_windowed || problem.extents.nw <= few => found("v15"),
+        BackEnd::Gpu => found("sigma:blocks-alone"),
+        BackEnd::Cpu if is_windowed => found("cpu:alone"),
         BackEnd::Cpu => {
             let versions = [found("cpu:alone"), found("sigma:cells-alone")];
             fastest_on_cpu(problem, versions, [7, 12], [400, 870])
@@ -409,10 +408,6 @@ pub fn ch_of_bands(back_end: BackEnd, is_static: bool) -> Version {
         (BackEnd::Cpu, false) => Version::Cpu(&gpp_cpu::versions::per_band::CH),
         (BackEnd::Cpu, true) => Version::Cpu(&gpp_cpu::versions::per_band::STATIC_CH),
     }
-}
-
-pub fn for_gpus() -> impl Iterator<Item = &'static GpuVersion> {
-    versions().filter_map(|listed| listed.gpu())
 }
 
 /// The position of a version among all, for sorting.

@@ -30,8 +30,7 @@ fn the_best_on_a_cpu_is_the_fastest_of_measured_calls() {
     for ([nbands, nw], times) in CALLS {
         for (lists_once, times) in [true, false].into_iter().zip(times) {
             let extents = Extents { nbands, ngpown: 300, ncouls: 700, nw };
-            let (poles, keeps_order) = (Poles::Real, true);
-            let outline = Outline { extents, cut_bands: 0, poles, keeps_order, lists_once };
+            let outline = Outline { extents, cut_bands: 0, poles: Poles::Real, lists_once };
             let id = best_for(BackEnd::Cpu, outline).id();
             let ids = ["cpu:simd", "cpu:paired", "sigma:cells"];
             let at = ids.iter().position(|known| *known == id).expect("one of these");
@@ -94,7 +93,7 @@ fn every_cpu_version_finds_the_sums_of_real_files_at_every_level() {
     for name in ["real/silicon-q0", "real/gaas-complex", "real/gaas-grid", "three-energies"] {
         let path = format!("{folder}/{name}.dat");
         let problem = crate::problem::input_file::read(path.as_ref(), Bars::NONE).unwrap();
-        let stored = problem.stored().unwrap();
+        let stored = problem.stored.as_ref().unwrap();
         let tolerance = 8.0 * f64::EPSILON * (problem.terms() as f64).sqrt();
         let on_cpu = versions().filter(|it| it.cpu().is_some() && !it.is_single());
         let levels = || Level::available().into_iter();

@@ -366,7 +366,7 @@ impl CpuWorker<'_> {
                 (vec![u32::MAX; fallback.mask.len()], 0.0)
             } else {
                 let single = batch.plan.fallback_in_single(slab, poles, true);
-                let (bands, tolerance) = (problem.bands(), problem.tolerance());
+                let (bands, tolerance) = (problem.bands(), problem.tolerance);
                 let single = single.with_heavy(bands, slab, batch, tolerance, LOST);
                 let both = single.mask.iter().zip(&fallback.mask);
                 (both.map(|(all, regular)| all & !regular).collect(), single.bound)

@@ -337,7 +337,7 @@ impl<'a> MatrixWorkers<'a> {
         let run = Dispatch { items, homes, ahead, control };
         let stopped = |code, done| Error::Stopped { code, done, total, unit: "parts" };
         let mut of_others = None;
-        let pipelines = workers.iter_mut().map(|worker| worker.as_mut() as _).collect();
+        let pipelines = workers.iter_mut().map(Box::as_mut).collect();
         let stop = schedule::each(pipelines, run, &mut |part: MatrixSums| {
             of_others = round(Some(&part), None);
             of_others.map_or(Ok(()), |code| Err(stopped(code, 0)))
@@ -407,11 +407,11 @@ pub fn workers<'a>(
         return Err(invalid("window", "of matrices needs a CPU: use --device cpu"));
     }
     let version = |gpu: &Gpu| version_for(gpu, asked, task.bands());
-    let versions = session.gpus().map(version).collect::<Result<Vec<_>>>()?;
+    let versions = session.gpus().iter().map(version).collect::<Result<Vec<_>>>()?;
     require(versions.iter().map(|version| host_bytes(&task, version)).sum())?;
     let on_gpu = |(gpu, version)| {
         Ok(Box::new(MatrixOnGpu::new(gpu, task, version)?) as Box<dyn MatrixWorker>)
     };
-    let workers = session.gpus().zip(versions.iter().copied()).map(on_gpu);
+    let workers = session.gpus().iter().zip(versions.iter().copied()).map(on_gpu);
     Ok((workers.collect::<Result<_>>()?, versions[0].id))
 }

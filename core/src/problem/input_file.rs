@@ -74,18 +74,12 @@ fn of_record(path: &Path, record: usize, offset: u64, fault: impl Display) -> Er
     of_file(path, format!("record {record} ({name}) at byte {offset}: {fault}"))
 }
 
-struct FileRecord {
-    /// Byte offset of its first marker.
-    offset: u64,
-    /// Byte offset and length of each subrecord.
-    subrecords: Vec<(u64, u64)>,
-}
-
 struct Reader {
     path: PathBuf,
     file: File,
     size: u64,
-    records: Vec<FileRecord>,
+    /// Byte offset and length of each subrecord of each record.
+    records: Vec<Vec<(u64, u64)>>,
 }
 
 impl Reader {
@@ -129,7 +123,7 @@ impl Reader {
                     break;
                 }
             }
-            reader.records.push(FileRecord { offset, subrecords });
+            reader.records.push(subrecords);
         }
         if size > next {
             let left = size - next;
@@ -160,12 +154,13 @@ impl Reader {
     }
 
     fn error(&self, record: usize, fault: impl Display) -> Error {
-        of_record(&self.path, record, self.records[record - 1].offset, fault)
+        // Behind its first marker the first subrecord begins.
+        of_record(&self.path, record, self.records[record - 1][0].0 - 4, fault)
     }
 
     /// Fails if a record does not have so many bytes. Memory is taken only for records that do.
     fn require(&self, record: usize, needed: u128) -> Result<()> {
-        let found: u64 = self.records[record - 1].subrecords.iter().map(|(_, length)| length).sum();
+        let found: u64 = self.records[record - 1].iter().map(|(_, length)| length).sum();
         if u128::from(found) == needed {
             return Ok(());
         }
@@ -174,7 +169,7 @@ impl Reader {
     }
 
     fn read(&self, record: usize, mut from: u64, mut bytes: &mut [u8]) -> Result<()> {
-        for &(at, length) in &self.records[record - 1].subrecords {
+        for &(at, length) in &self.records[record - 1] {
             let n = length.saturating_sub(from).min(bytes.len() as u64);
             let (now, later) = std::mem::take(&mut bytes).split_at_mut(n as usize);
             if n > 0 {

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::ffi::c_void;
 use std::iter::repeat_n;
-use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, Planned, PlannedArguments};
-use gpp_kernels::kernel::{Kernel, Precision};
-use gpp_kernels::plan::Poles;
+use gpp_kernels::kernel::Kernel;
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use gpp_kernels::single;
 use num_complex::{Complex32, Complex64};
@@ -19,7 +17,7 @@ use crate::error::Result;
 use crate::os::memory::zeros;
 use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, Extents, MatrixRows, WX};
 use crate::problem::plan::{BandOrder, Batch, EVEN_ON_GPU, FallbackPairs, Lists, SortedCells};
-use crate::problem::{CheckedBands, Id, Problem, SlabView, range};
+use crate::problem::{CheckedBands, Problem, SlabView, range};
 
 /// How a problem is prepared for the kernels of a layout.
 ///
@@ -64,7 +62,7 @@ impl Preparation {
         bands.occ().into()
     }
 
-    fn is_planned(self) -> bool {
+    pub fn is_planned(self) -> bool {
         matches!(self.0, Layout::Planned | Layout::Listed | Layout::Single)
     }
 
@@ -152,20 +150,11 @@ impl Preparation {
         }))
     }
 
-    /// What the pairs depend on besides the slab, if on anything.
-    pub fn pairs_at(self, batch: &Batch, kernel: &Kernel) -> Option<PairsAt> {
-        let depends = self.is_planned() && kernel.poles != Poles::Unread;
-        depends.then(|| (batch.id(), kernel.poles, kernel.precision))
-    }
-
     /// Whether the pairs replace `wtilde` and `eps`, so that on a device nothing of other layouts stays with them.
     pub fn replaces(self) -> bool {
         self.0 == Layout::Clusters
     }
 }
-
-/// Which batch, what poles kernels take, and their precision.
-pub type PairsAt = ((Id, Range<usize>), Poles, Precision);
 
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum PreparedPairs {
@@ -176,9 +165,6 @@ pub enum PreparedPairs {
     Sorted(SortedCells),
 }
 
-/// An array as it is copied to a device: its name, its words, and how many more the next slab may have.
-pub type Words<'a> = (&'static str, &'a [u32], usize);
-
 impl PreparedPairs {
     pub fn bound(&self) -> f64 {
         match self {
@@ -187,7 +173,8 @@ impl PreparedPairs {
         }
     }
 
-    pub fn arrays(&self) -> Vec<Words<'_>> {
+    /// As they are copied to a device: names, words, and how many more the next slab may have.
+    pub fn arrays(&self) -> Vec<(&'static str, &[u32], usize)> {
         match self {
             PreparedPairs::Original => Vec::new(),
             PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins, .. }) => vec![

@@ -143,13 +143,15 @@ pub struct Problem {
     poles: Poles,
     order: Arc<BandOrder>,
     start: Sums,
-    stored: Option<Sums>,
+    /// `asxtempref` and `achtempref`, if it is of a file that holds them.
+    pub stored: Option<Sums>,
     /// The igp in memory: all, or this process's, which may be none.
     slab: Option<Slab>,
     source: Option<Streamed>,
     kept: Option<Arc<Kept>>,
     lists_once: bool,
-    tolerance: f64,
+    /// Which share of Σ|terms| a sum in single precision may lose, if a hundredth of the pairs are heavy at most.
+    pub tolerance: f64,
 }
 
 /// What is made of a placed screening's pairs, for the next call.
@@ -251,11 +253,6 @@ impl Problem {
         })
     }
 
-    /// Drops `asxtempref` and `achtempref`.
-    pub fn without_stored(self) -> Problem {
-        Problem { stored: None, ..self }
-    }
-
     /// Takes the igp of this process into memory if its share is to stay there.
     pub fn with_share(self, igp: Range<usize>) -> Result<Problem> {
         let Some(Streamed { source, has_share: true, .. }) = &self.source else { return Ok(self) };
@@ -335,13 +332,6 @@ impl Problem {
         batch.plan.fallback(slab, takes, self.sorted_poles(slab))
     }
 
-    /// This problem, with this share of Σ|terms| as what a sum in single precision may lose, if a hundredth of the pairs are
-    /// heavy at most.
-    #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Problem {
-        Problem { tolerance, ..self }
-    }
-
     /// Fails if FP32 has no room for the energies, so that single precision would sum all pairs in FP64.
     pub fn require_single(&self) -> Result<()> {
         let largest = self.bands.wx().iter().fold(0.0f64, |largest, w| largest.max(w.abs()));
@@ -350,10 +340,6 @@ impl Problem {
         }
         let what = format!("|ω − e(n)| of {largest:e} eV is too large: all would be in double");
         Err(invalid("single precision", what))
-    }
-
-    pub fn tolerance(&self) -> f64 {
-        self.tolerance
     }
 
     /// The fallback pairs for a kernel in single precision, with the heavy ones if it has any, and its bound: infinite for one
@@ -427,16 +413,12 @@ impl Problem {
         &self.start
     }
 
-    pub fn stored(&self) -> Option<&Sums> {
-        self.stored.as_ref()
-    }
-
     pub fn outline(&self) -> Outline {
-        let (extents, keeps_order) = (self.extents(), self.order.is_kept());
+        let extents = self.extents();
         let is_cut =
             |n: &usize| self.occ()[*n] != 0.0 && self.energies(*n).iter().any(|w| *w < 0.0);
         let cut_bands = (0..extents.nbands).filter(is_cut).count();
-        Outline { extents, cut_bands, poles: self.poles, keeps_order, lists_once: self.lists_once }
+        Outline { extents, cut_bands, poles: self.poles, lists_once: self.lists_once }
     }
 }
 
@@ -449,15 +431,13 @@ impl Deref for Problem {
     }
 }
 
-/// What decides, before there are arrays, which version is the fastest and how large its layouts are.
+/// What decides, before there are arrays, which version is the fastest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     pub extents: Extents,
     /// Occupied bands with an energy below zero, where the cutoff may act.
     pub cut_bands: usize,
     pub poles: Poles,
-    /// Whether the plan's order of bands is the problem's.
-    pub keeps_order: bool,
     /// Whether lists of pairs are made for one calculation only.
     pub lists_once: bool,
 }

@@ -121,13 +121,14 @@ pub(super) fn resolved_poles(
     index: impl Fn(usize) -> [usize; 2],
 ) -> Result<Option<ComplexMatrix>> {
     check_size(&WTILDE, wtilde, LARGEST_POLE, &index)?;
+    let wrong = |pole: usize, at: usize, most| {
+        let (index, found, energy) = (index(pole).into(), wtilde[pole], energy(header, wx, at));
+        Err(Error::data(Quantity::Wtilde, Fault::Pole { index, found, energy, most }))
+    };
     if let Some(at) = wx.iter().position(|w| w.abs() > LARGEST_POLE)
         && let Some(large) = first(wtilde, |z| !is_within(LARGEST_POLE_OF_LARGE_ENERGY, z))
     {
-        let (index, found, energy) = (index(large).into(), wtilde[large], energy(header, wx, at));
-        let most = Some(LARGEST_POLE_OF_LARGE_ENERGY);
-        let fault = Fault::Pole { index, found, energy, most };
-        return Err(Error::data(Quantity::Wtilde, fault));
+        return wrong(large, at, Some(LARGEST_POLE_OF_LARGE_ENERGY));
     }
     let lookup = Lookup::from_energies(wx.iter().copied());
     // A window bounds all terms.
@@ -137,13 +138,8 @@ pub(super) fn resolved_poles(
         is_thin(z) && !(z.re > 0.0 && certain) && !has_window && lookup.contains(-z.re)
     });
     if let Some(thin) = unbounded {
-        let first_energy = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
-        let (index, found, energy) =
-            (index(thin).into(), wtilde[thin], energy(header, wx, first_energy));
-        return Err(Error::data(
-            Quantity::Wtilde,
-            Fault::Pole { index, found, energy, most: None },
-        ));
+        let at = wx.iter().position(|&w| w == -wtilde[thin].re).unwrap_or_default();
+        return wrong(thin, at, None);
     }
     let changes = |z: &Complex64| z.im != 0.0 && is_thin(z) && lookup.contains(z.re);
     if first(wtilde, changes).is_none() {

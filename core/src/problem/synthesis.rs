@@ -140,7 +140,8 @@ impl Source for Synthesis {
             let mut uniform = Uniform::new(self.seed, RandomStream::Aqsm, n);
             for (aqsm, row) in aqsm_local.iter_mut().zip(&rows) {
                 let Some(row) = *row else { continue };
-                uniform.pass_to_square(row);
+                // Where as many squares have been drawn and nothing else: two numbers of two words each.
+                uniform.0.set_word_pos(4 * row as u128);
                 *aqsm = matrix_element(self.rows[row], &mut uniform);
             }
             bar();
@@ -223,12 +224,6 @@ impl Uniform {
     /// In [0, 1).
     fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Goes to where `at` squares have been drawn and nothing else.
-    fn pass_to_square(&mut self, square: usize) {
-        // Two numbers of two words each.
-        self.0.set_word_pos(4 * square as u128);
     }
 
     /// In the square [−1, 1)².

@@ -106,7 +106,7 @@ fn run(
     let control = Control { advance: &|part| assert!(part <= 1.0), stop };
     let run = Dispatch { items, homes: &mut homes, ahead, control };
     let mut sums = Vec::new();
-    let ended = each(workers.iter_mut().map(|worker| worker as _).collect(), run, &mut |own| {
+    let ended = each(workers.iter_mut().collect(), run, &mut |own| {
         sums.push(own);
         if sums.len() == 9 {
             stop.ask(7);

@@ -60,6 +60,7 @@ pub fn hash(symbol: &str) -> Option<String> {
 
 /// A GPU, which threads may share.
 pub struct Gpu {
+    pub(crate) index: usize,
     info: DeviceInfo,
     pub(crate) context: Context,
     ptx: Ptx,
@@ -104,6 +105,7 @@ impl Gpu {
             ),
         };
         Ok(Gpu {
+            index,
             info,
             context,
             ptx,

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{iter, ptr};
 
 use bytemuck::Pod;
 use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, REPACK_THREADS, RepackArguments};
 use gpp_kernels::kernel::{Kernel, Precision};
+use gpp_kernels::plan::Poles;
 use gpp_kernels::single::{COPY_THREADS, SingleCopyArguments};
 use gpp_kernels::threads::blocks;
 use num_complex::Complex64;
@@ -19,7 +20,7 @@ use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Tra
 use crate::devices::gpu::modules::Loaded;
 use crate::error::Result;
 use crate::problem::arrays::{AQSN, ArraySpec, Extents};
-use crate::problem::layout::{LaidElements, PairsAt, Preparation, PreparedPairs};
+use crate::problem::layout::{LaidElements, Preparation, PreparedPairs};
 use crate::problem::{Batch, Id, Problem, SlabView};
 
 pub struct Uploads<'a> {
@@ -249,14 +250,15 @@ pub struct KernelBatch<'a> {
 }
 
 /// What the pairs that a layout makes depend on in addition to the slab: energies, the layout, whether they are for Σ
-/// alone, and what the layout names.
-type PairsOf = (Id, Layout, bool, Option<PairsAt>);
+/// alone, and of fallback pairs the batch, what poles kernels take, and their precision.
+type PairsOf = (Id, Layout, bool, Option<((Id, Range<usize>), Poles, Precision)>);
 
 impl KernelBatch<'_> {
     fn pairs(self) -> PairsOf {
-        let Kernel { layout, is_sigma_alone, .. } = *self.kernel;
-        let pairs_at = Preparation(layout).pairs_at(self.batch, self.kernel);
-        (self.batch.id().0, layout, is_sigma_alone, pairs_at)
+        let Kernel { layout, is_sigma_alone, poles, precision, .. } = *self.kernel;
+        let has_fallback = Preparation(layout).is_planned() && poles != Poles::Unread;
+        let at = has_fallback.then(|| (self.batch.id(), poles, precision));
+        (self.batch.id().0, layout, is_sigma_alone, at)
     }
 }
 
@@ -305,15 +307,11 @@ impl PairsCache {
 
 #[derive(Default)]
 pub struct PairBuffers {
-    made: Option<(PairsOf, Arc<PreparedPairs>)>,
+    pub made: Option<(PairsOf, Arc<PreparedPairs>)>,
     arrays: Vec<Option<Buffer<u32>>>,
 }
 
 impl PairBuffers {
-    pub fn forget(&mut self) {
-        self.made = None;
-    }
-
     pub fn forget_single(&mut self) {
         self.made.take_if(|(of, _)| is_single(of));
     }
@@ -444,16 +442,15 @@ impl GpuElements {
         };
         if !map.of.as_ref().is_some_and(is_same) {
             map.of = None;
-            let padded = |numbers: &mut dyn Iterator<Item = u32>, count: usize| -> Vec<u32> {
-                numbers.chain(iter::repeat(NO_INDEX)).take(count).collect()
+            let mut numbers: Vec<u32> = match rows {
+                Some(rows) => rows.to_vec(),
+                None => (0..extents.ncouls as u32).collect(),
             };
-            let heights = match rows {
-                Some(rows) => padded(&mut rows.iter().copied(), height),
-                None => padded(&mut (0..extents.ncouls as u32), height),
-            };
-            let bands = prepared.bands(to.problem.order()).into_iter();
-            let bands = padded(&mut bands.map(|n| n as u32), width);
-            to.fill("rows and bands", &mut map.room, &[heights, bands].concat(), 0)?;
+            numbers.resize(height, NO_INDEX);
+            let bands = prepared.bands(to.problem.order());
+            numbers.extend(bands.into_iter().map(|n| n as u32));
+            numbers.resize(height + width, NO_INDEX);
+            to.fill("rows and bands", &mut map.room, &numbers, 0)?;
             map.of = Some((rows.cloned(), energies, layout));
         }
         let numbers = pointer(&map.room);

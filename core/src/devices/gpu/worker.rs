@@ -500,7 +500,7 @@ impl SlabBuffers {
 
     fn forget(&mut self) {
         (self.which, self.elements, self.has_poles) = (None, None, false);
-        self.pairs.forget();
+        self.pairs.made = None;
     }
 
     /// Enqueues what all layouts have in common if another slab is in place.

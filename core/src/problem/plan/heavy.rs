@@ -344,8 +344,6 @@ impl FallbackPairs {
         let contributes =
             |pair: u32| range::contributes(slab.wtilde()[pair as usize], slab.eps()[pair as usize]);
         others.retain(|&pair| contributes(pair) && self.pairs.binary_search(&pair).is_err());
-        others.sort_unstable();
-        others.dedup();
         if others.is_empty() {
             return self;
         }
