@@ -5,7 +5,7 @@ use gpp::problem::{Header, Origin, Problem};
 use num_complex::Complex64;
 use rand_chacha::rand_core::Rng;
 
-use super::{Random, changed, header};
+use super::{Matrices, Random, changed, header};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {

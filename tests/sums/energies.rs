@@ -206,7 +206,7 @@ fn the_choice_is_the_fastest_of_archived_runs() {
         let least = system.energies_ev.iter().copied().fold(f64::INFINITY, f64::min);
         let least = system.state_ev.unwrap_or(0.0) + least;
         let cut_bands = (0..system.nvband as usize).filter(|&n| header.e(n) > least).count();
-        let outline = Outline { extents, cut_bands, poles, keeps_order: true, lists_once: false };
+        let outline = Outline { extents, cut_bands, poles, lists_once: false };
         let sorts = |result: &Measurement| result.version.starts_with("sigma:");
         if run.results.len() > 1 && run.results.iter().any(sorts) {
             let chosen = best_for(run.head.device.back_end(), outline);

@@ -462,7 +462,13 @@ pub fn named_for(
             (None, Some((problem, is_alone))) if name == BEST => {
                 vec![if is_alone { best_alone_for } else { best_for }(back_end, problem)]
             }
-            (None, _) if name == "all" => all_on(back_end),
+            (None, _) if name == "all" => {
+                let is_made_for = |listed: &Version| listed.back_end() == back_end;
+                let (mut run, others): (Vec<_>, Vec<_>) = versions().partition(is_made_for);
+                // A CPU runs all, a GPU what is made for it.
+                run.extend(others.into_iter().filter(|_| back_end == BackEnd::Cpu));
+                run
+            }
             (None, _) => from_to(name, back_end)?,
         };
         for version in versions {
@@ -472,16 +478,6 @@ pub fn named_for(
         }
     }
     Ok(named)
-}
-
-/// A CPU runs all, a GPU what is made for it.
-fn all_on(back_end: BackEnd) -> Vec<Version> {
-    let is_made_for = |listed: &Version| listed.back_end() == back_end;
-    let (mut run, others): (Vec<_>, Vec<_>) = versions().partition(is_made_for);
-    if back_end == BackEnd::Cpu {
-        run.extend(others);
-    }
-    run
 }
 
 /// The one version that a name is of.
@@ -532,15 +528,13 @@ fn one(name: &str, back_end: BackEnd) -> Result<Version> {
                 format!("version {name}"),
                 format!("is of Σ as a matrix: type `gpp offdiag --version {name}`"),
             ),
-            false => Error::unknown("version", name, known()),
+            false => {
+                let ids = versions().map(|listed| listed.id());
+                let series = SERIES.iter().map(|series| series.id);
+                Error::unknown("version", name, ids.chain(series).chain([BEST, "all"]))
+            }
         }
     })
-}
-
-fn known() -> Vec<&'static str> {
-    let ids = versions().map(|listed| listed.id());
-    let series = SERIES.iter().map(|series| series.id);
-    ids.chain(series).chain(["best", "all"]).collect()
 }
 
 #[cfg(test)]
