@@ -334,15 +334,6 @@ pub struct ArraySizes {
 }
 
 impl Layout {
-    pub const ALL: [Layout; 6] = [
-        Layout::Original,
-        Layout::Swapped,
-        Layout::Planned,
-        Layout::Listed,
-        Layout::Single,
-        Layout::Clusters,
-    ];
-
     pub fn sizes(self, [bands, igp, ig, nw]: [u64; 4]) -> ArraySizes {
         let original = ArraySizes {
             aqsn: [ig, bands],

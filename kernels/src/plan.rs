@@ -117,10 +117,8 @@ impl Plan {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn single_energy(&self, at: u32) -> [f32; 2] {
-        let table: u32;
-        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
-             options(pure, nomem, nostack, preserves_flags));
-        [load_const_single(table + at * 8 + 4), load_const_single(table + at * 8)]
+        let address = table() + at * 8;
+        [load_const_single(address + 4), load_const_single(address)]
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
@@ -132,10 +130,7 @@ impl Plan {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn energy(&self, at: u32) -> f64 {
-        let table: u32;
-        asm!("mov.b32 {}, gpp_table;", out(reg32) table,
-             options(pure, nomem, nostack, preserves_flags));
-        load_const(table + at * 8)
+        load_const(table() + at * 8)
     }
 }
 
@@ -168,3 +163,12 @@ pub const SYMBOL: &str = "gpp_table";
 
 #[cfg(target_arch = "nvptx64")]
 global_asm!(".const .align 8 .b8 gpp_table[{bytes}];", bytes = const CONSTANT * 8);
+
+/// The address of the constant memory.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+unsafe fn table() -> u32 {
+    let table;
+    asm!("mov.b32 {}, gpp_table;", out(reg32) table, options(pure, nomem, nostack, preserves_flags));
+    table
+}

@@ -1,6 +1,9 @@
 //! Σ as a matrix: matrix elements in memory.
 
 use gpp::devices::cpu::CpuDevice;
+use gpp::kernels::offdiag::ItemKind;
+use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV, THREADS};
+use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
 use gpp::problem::Problem;
 use gpp::reference::matrix::SampledElements;
 use gpp_core::offdiag::cpu::MatrixOnCpu;
@@ -89,6 +92,43 @@ impl Elements for Given {
     }
 }
 
+// Launches as a GPU does them, block by block and warp by warp: their arguments are the kernel's, and what they point to
+// lives.
+
+/// Does a launch of a kernel of U: of real or complex poles.
+pub unsafe fn run_u(version: &MatrixVersion, complex: bool, kind: ItemKind, arguments: &ProductU) {
+    let (tile, warp) = (version.tile_u, version.warp_u[usize::from(complex)][kind as usize]);
+    for block in 0..arguments.blocks(tile) {
+        // SAFETY: the caller's.
+        (0..tile.warps()).for_each(|at| unsafe { warp(arguments, block, at) });
+    }
+}
+
+pub unsafe fn run_sigma(version: &MatrixVersion, arguments: &ProductSigma) {
+    let (tile, warp) = (version.tile_sigma, version.warp_sigma);
+    for block in 0..arguments.blocks(tile) {
+        // SAFETY: the caller's.
+        (0..tile.warps()).for_each(|at| unsafe { warp(arguments, block, at) });
+    }
+}
+
+pub unsafe fn add_fallback(pairs: &FallbackPairs) {
+    for block in 0..pairs.blocks() {
+        // SAFETY: the caller's.
+        (0..THREADS).for_each(|thread| unsafe { pairs.thread(block, thread) });
+    }
+}
+
+pub unsafe fn pack_v(pack: &PackV) {
+    // SAFETY: the caller's.
+    (0..pack.blocks() * THREADS).for_each(|index| unsafe { pack.element(index) });
+}
+
+pub unsafe fn fold(fold: &Fold) {
+    // SAFETY: the caller's.
+    (0..fold.blocks() * THREADS).for_each(|index| unsafe { fold.number(index) });
+}
+
 /// The sums of a task as a version computes them on a GPU: the same source on the host, warp by warp.
 pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSums {
     let shape = ImageShape::for_task(task, version);
@@ -125,14 +165,14 @@ pub fn emulated(task: &MatrixTask, version: &'static MatrixVersion) -> MatrixSum
                 let sums = sums[first..][..shape.sums()].as_mut_ptr();
                 let Launches { first, fallback, gather, second } =
                     Launches::for_batch(task, &shape, &place, batch, sums);
-                version.run_u(!shape.real, batch.kind, &first);
-                fallback.iter().for_each(|pairs| pairs.run());
+                run_u(version, !shape.real, batch.kind, &first);
+                fallback.iter().for_each(|pairs| add_fallback(pairs));
                 if batch.gathers {
-                    gather.run();
+                    pack_v(&gather);
                 }
-                version.run_sigma(&second);
+                run_sigma(version, &second);
             }
-            shape.fold(sums.as_mut_ptr(), folded.as_mut_ptr(), 2 * nw as u32).run();
+            fold(&shape.fold(sums.as_mut_ptr(), folded.as_mut_ptr(), 2 * nw as u32));
         }
         let mut found = MatrixSums::zero(task.bands(), task.planes());
         for (iw, values) in folded.chunks_exact(2 * shape.folded()).enumerate() {

@@ -51,7 +51,15 @@ pub fn matrix(gpu: &Gpu, task: &MatrixTask, version: &'static MatrixVersion) -> 
 
 /// Most bytes that a device needs for the arrays of the bands and of `slabs` slabs in one layout, with sums and pairs.
 pub fn device_bytes(slab: Extents, slabs: u64) -> u64 {
-    let most = |of: &ArraySpec| Layout::ALL.map(|layout| of.bytes(slab, layout)).into_iter().max();
+    let layouts = [
+        Layout::Original,
+        Layout::Swapped,
+        Layout::Planned,
+        Layout::Listed,
+        Layout::Single,
+        Layout::Clusters,
+    ];
+    let most = |of: &ArraySpec| layouts.map(|layout| of.bytes(slab, layout)).into_iter().max();
     let arrays = |part| ARRAYS.into_iter().filter(move |array| array.belongs_to == part);
     let bytes = |part| arrays(part).filter_map(&most).sum::<u64>();
     let Extents { nbands, ngpown, ncouls, nw } = slab;

@@ -16,7 +16,7 @@ use num_complex::Complex64;
 
 use super::Outcome;
 use crate::common::arrays::{Own, formula, screening};
-use crate::common::matrices::{Given, emulated};
+use crate::common::matrices::{Given, add_fallback, emulated, fold, pack_v, run_sigma, run_u};
 use crate::common::{Kind, assert_fails, at_energies, made};
 
 /// Does a launch of one of these kernels; whether it is one.
@@ -30,18 +30,20 @@ pub unsafe fn launch<'p>(name: &str, parameters: impl Fn(usize) -> &'p [*const c
             let of_u = version.symbols_u.as_flattened().iter().position(|symbol| *symbol == name);
             if let Some(at) = of_u {
                 let (complex, kind) = (at / 3 == 1, ItemKind::ALL[at % 3]);
-                version.run_u(complex, kind, &ProductU::read(parameters(ProductU::COUNT)));
+                run_u(version, complex, kind, &ProductU::read(parameters(ProductU::COUNT)));
                 return true;
             }
             if version.symbol_sigma == name {
-                version.run_sigma(&ProductSigma::read(parameters(ProductSigma::COUNT)));
+                run_sigma(version, &ProductSigma::read(parameters(ProductSigma::COUNT)));
                 return true;
             }
         }
         match name {
-            FallbackPairs::SYMBOL => FallbackPairs::read(parameters(FallbackPairs::COUNT)).run(),
-            PackV::SYMBOL => PackV::read(parameters(PackV::COUNT)).run(),
-            Fold::SYMBOL => Fold::read(parameters(Fold::COUNT)).run(),
+            FallbackPairs::SYMBOL => {
+                add_fallback(&FallbackPairs::read(parameters(FallbackPairs::COUNT)));
+            }
+            PackV::SYMBOL => pack_v(&PackV::read(parameters(PackV::COUNT))),
+            Fold::SYMBOL => fold(&Fold::read(parameters(Fold::COUNT))),
             _ => return false,
         }
     }

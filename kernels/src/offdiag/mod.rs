@@ -67,7 +67,7 @@ pub struct MatrixVersion {
     /// Symbols of U: of real poles and of complex ones, for each [`ItemKind`].
     pub symbols_u: [[&'static str; 3]; 2],
     pub symbol_sigma: &'static str,
-    /// A warp of a block of each kernel on the CPU, in the order of the symbols.
+    /// A warp of a block of each kernel on the CPU, by the numbers of both, in the order of the symbols.
     #[cfg(not(target_arch = "nvptx64"))]
     pub warp_u: [[unsafe fn(&ProductU, u32, u32); 3]; 2],
     #[cfg(not(target_arch = "nvptx64"))]
@@ -91,20 +91,6 @@ impl MatrixVersion {
         let first =
             self.symbols_u.into_iter().flatten().map(|symbol| (symbol, self.tile_u.threads()));
         first.chain([(self.symbol_sigma, self.tile_sigma.threads())])
-    }
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl MatrixVersion {
-    /// Runs a kernel of U on the CPU: of real or complex poles.
-    pub unsafe fn run_u(&self, complex: bool, kind: ItemKind, arguments: &ProductU) {
-        let warp = self.warp_u[usize::from(complex)][kind as usize];
-        self.tile_u.run(arguments.blocks(self.tile_u), |block, at| warp(arguments, block, at));
-    }
-
-    pub unsafe fn run_sigma(&self, arguments: &ProductSigma) {
-        let (tile, warp) = (self.tile_sigma, self.warp_sigma);
-        tile.run(arguments.blocks(tile), |block, at| warp(arguments, block, at));
     }
 }
 

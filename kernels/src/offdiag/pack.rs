@@ -7,8 +7,7 @@
 //! - Packed A, of A or U: `[k-tile][16 l][re, im][k < 4, k ≥ 4][lane][row, row + 8]`, one for each n or item.
 //! - Packed B, of poles or V: `[k-tile][8 igp][word][lane][k, k + 4]`.
 
-use crate::arrays;
-use crate::arrays::arguments;
+use crate::arrays::{Limits, arguments};
 use crate::offdiag::mma::{COLUMNS, DEPTH, ROWS};
 use crate::offdiag::poles::FallbackPair;
 
@@ -91,14 +90,11 @@ impl FallbackPairs {
 
     /// Adds the pairs of an igp to a thread's l of U.
     #[inline(always)]
-    unsafe fn thread(&self, block: u32, thread: u32) {
+    pub unsafe fn thread(&self, block: u32, thread: u32) {
         let (columns, each, row) = (self.columns.max(1), self.fragments.max(1), self.group.max(1));
         let (at, item) = (block % columns, block / columns);
-        let limits = arrays::Limits {
-            limittwo: self.limittwo,
-            limitone: self.limitone,
-            sexcut: self.sexcut,
-        };
+        let FallbackPairs { limittwo, limitone, sexcut, .. } = *self;
+        let limits = Limits { limittwo, limitone, sexcut };
         let first = item * each;
         let before = (first / row) as usize * self.steps as usize * (row * A_FRAGMENT) as usize;
         let mut l = thread;
@@ -122,13 +118,6 @@ impl FallbackPairs {
             *to += sum[0];
             *to.add(A_FRAGMENT as usize / 2) += sum[1];
             l += THREADS;
-        }
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub unsafe fn run(&self) {
-        for block in 0..self.blocks() {
-            (0..THREADS).for_each(|thread| self.thread(block, thread));
         }
     }
 }
@@ -168,8 +157,9 @@ impl PackV {
         (self.count * self.igp * self.right * COLUMNS).div_ceil(THREADS)
     }
 
+    /// Packs an element, by its number.
     #[inline(always)]
-    unsafe fn element(&self, index: u32) {
+    pub unsafe fn element(&self, index: u32) {
         let (each, row) = (self.fragments.max(1), self.group.max(1));
         let (ms, igps) = ((self.right * COLUMNS).max(1), self.igp.max(1));
         let (m, igp, item) = (index % ms, index / ms % igps, index / ms / igps);
@@ -193,11 +183,6 @@ impl PackV {
         let to = self.v.add(packed + packed_b(igp as usize, m as usize, self.right as usize, 2));
         *to = element[0];
         *to.add(B_FRAGMENT as usize) = element[1];
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub unsafe fn run(&self) {
-        (0..self.blocks() * THREADS).for_each(|index| self.element(index));
     }
 }
 
@@ -224,8 +209,9 @@ impl Fold {
         (self.count * self.each).div_ceil(THREADS)
     }
 
+    /// Adds up a number of all slots.
     #[inline(always)]
-    unsafe fn number(&self, index: u32) {
+    pub unsafe fn number(&self, index: u32) {
         let each = self.each.max(1);
         if index / each >= self.count {
             return;
@@ -240,10 +226,5 @@ impl Fold {
             from = from.wrapping_add(each as usize);
         }
         *self.folded.add(index as usize) = sum;
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub unsafe fn run(&self) {
-        (0..self.blocks() * THREADS).for_each(|index| self.number(index));
     }
 }

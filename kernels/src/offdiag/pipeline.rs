@@ -68,14 +68,6 @@ impl BlockTile {
         }
         Stages { count, ..one }
     }
-
-    /// Runs all warps of so many blocks on the CPU, one after the other.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub fn run(self, blocks: u32, warp: impl Fn(u32, u32)) {
-        for block in 0..blocks {
-            (0..self.warps()).for_each(|at| warp(block, at));
-        }
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -234,7 +234,8 @@ pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
     team.all(|thread| {
         each_of(thread, numbers_of_sums(N), |at| team.set(C::SUMS + at, 0.0));
     });
-    let units = a.units();
+    // Clusters of all chunks of bands, which blocks share out.
+    let units = a.rows / BANDS * a.count;
     let mut round = 0;
     loop {
         // For each chunk of bands clusters get ever smaller: who has the largest of a round has the smallest of the next.
@@ -375,11 +376,6 @@ impl ClusterArguments {
     fn limits(&self) -> Limits {
         let ClusterArguments { limittwo, limitone, sexcut, .. } = *self;
         Limits { limittwo, limitone, sexcut }
-    }
-
-    /// Clusters of all chunks of bands, which blocks share out.
-    fn units(&self) -> u32 {
-        self.rows / BANDS * self.count
     }
 
     /// Energies rounded up to a power of two: the stride between the targets of one energy.

@@ -516,12 +516,18 @@ impl<const NW: usize> Pole<NW> for ComplexPole {
     }
 }
 
-/// The kernels of a version: how it adds up, then the symbols for real poles and for any.
-macro_rules! kernels {
+/// A version and its kernels: how it adds up, then the symbols for real poles and for any.
+macro_rules! in_single {
     (
+        id: $id:literal, change: $change:literal,
         is_exact: $is_exact:literal, has_heavy: $has_heavy:literal, total: $total:ty,
         real: $real:ident, any: $any:ident
     ) => {
+        version! {
+            id: $id, change: $change, source: "docs/versions.md", kernels: [REAL, ANY],
+            beyond: &v12::GPU, capability: (8, 0)
+        }
+
         pub const REAL: Kernel = Kernel {
             precision: Precision::Single { is_exact: $is_exact, has_heavy: $has_heavy },
             is_sigma_alone: true,
@@ -561,12 +567,8 @@ pub mod s1 {
 
     use super::*;
 
-    version! {
+    in_single! {
         id: "s1", change: "v15 in single precision",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
-    }
-
-    kernels! {
         is_exact: false, has_heavy: false, total: Complex64,
         real: gpp_s1_real, any: gpp_s1
     }
@@ -586,12 +588,8 @@ pub mod s2 {
 
     use super::*;
 
-    version! {
+    in_single! {
         id: "s2", change: "w and ω̃ as two floats each, sums in FP64 every 64 bands",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
-    }
-
-    kernels! {
         is_exact: true, has_heavy: false, total: Complex64,
         real: gpp_s2_real, any: gpp_s2
     }
@@ -608,12 +606,8 @@ pub mod s3 {
 
     use super::*;
 
-    version! {
+    in_single! {
         id: "s3", change: "the heaviest pairs in FP64",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
-    }
-
-    kernels! {
         is_exact: true, has_heavy: true, total: Complex64,
         real: gpp_s3_real, any: gpp_s3
     }
@@ -631,12 +625,8 @@ pub mod s4 {
 
     use super::*;
 
-    version! {
+    in_single! {
         id: "s4", change: "sums of two floats: no FP64 in the loops",
-        source: "docs/versions.md", kernels: [REAL, ANY], beyond: &v12::GPU, capability: (8, 0)
-    }
-
-    kernels! {
         is_exact: true, has_heavy: true, total: Compensated,
         real: gpp_s4_real, any: gpp_s4
     }
