@@ -43,27 +43,8 @@ impl BandFactors {
     }
 }
 
-/// Neighbouring `ig` of one `igp` and one band, at most [`ROW`].
-#[derive(Clone, Copy)]
-pub struct PairRow<'a> {
-    pub wtilde: &'a [Complex64],
-    /// `δ − ε⁻¹`.
-    pub eps: &'a [Complex64],
-    /// Matrix elements of G.
-    pub aqsn: &'a [Complex64],
-}
-
-impl<'a> PairRow<'a> {
-    #[inline(always)]
-    pub fn from_task(task: &SlabTask<'a>, igp: usize, n: usize, ig: Range<usize>) -> PairRow<'a> {
-        let ncouls = task.bands.ncouls;
-        PairRow {
-            wtilde: &task.slab.wtilde[igp * ncouls..][ig.clone()],
-            eps: &task.slab.eps[igp * ncouls..][ig.clone()],
-            aqsn: &task.bands.aqsn[n * ncouls..][ig],
-        }
-    }
-}
+/// Neighbouring `ig` of one `igp` and one band: ω̃, `δ − ε⁻¹` and matrix elements of G.
+pub type PairRow<'a> = [&'a [Complex64]; 3];
 
 /// At most eight numbers, filled up.
 #[inline(always)]
@@ -100,27 +81,32 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         if RECIPROCAL { reciprocal(self.token, z2) } else { splat(self.token, 1.0) / z2 }
     }
 
+    /// Adds the terms of a row of at most [`ROW`].
     #[inline(always)]
-    pub fn row(&self, row: PairRow, band: BandFactors, sums: &mut [CompensatedSum]) {
+    pub fn row(
+        &self,
+        [wtilde, eps, aqsn]: PairRow,
+        band: BandFactors,
+        sums: &mut [CompensatedSum],
+    ) {
         let mut lanes = [[0.0; WIDTH]; VALUES];
-        let blocks_end = row.wtilde.len() / WIDTH * WIDTH;
-        let blocks = (&row.wtilde[..blocks_end], &row.eps[..blocks_end], &row.aqsn[..blocks_end]);
-        self.blocks::<false>(blocks, band, &mut lanes);
-        if blocks_end < row.wtilde.len() {
+        let end = wtilde.len() / WIDTH * WIDTH;
+        self.blocks::<false>([&wtilde[..end], &eps[..end], &aqsn[..end]], band, &mut lanes);
+        if end < wtilde.len() {
             // The last few, and pairs of no weight.
-            let wtilde = filled_up(&row.wtilde[blocks_end..], Complex64::ONE);
-            let eps = filled_up(&row.eps[blocks_end..], Complex64::ZERO);
-            let aqsn = filled_up(&row.aqsn[blocks_end..], Complex64::ZERO);
-            self.blocks::<false>((&wtilde, &eps, &aqsn), band, &mut lanes);
+            let wtilde = filled_up(&wtilde[end..], Complex64::ONE);
+            let eps = filled_up(&eps[end..], Complex64::ZERO);
+            let aqsn = filled_up(&aqsn[end..], Complex64::ZERO);
+            self.blocks::<false>([&wtilde, &eps, &aqsn], band, &mut lanes);
         }
         add_lanes(sums, &lanes);
     }
 
-    /// Adds whole blocks of ω̃, eps and `aqsn`, or the derivatives of their terms, to the sums of each chain and value.
+    /// Adds whole blocks, or the derivatives of their terms, to the sums of each chain and value.
     #[inline(always)]
     fn blocks<const DERIVATIVE: bool>(
         &self,
-        (wtilde, eps, aqsn): (&[Complex64], &[Complex64], &[Complex64]),
+        [wtilde, eps, aqsn]: PairRow,
         band: BandFactors,
         lanes: &mut [[f64; WIDTH]],
     ) {
@@ -273,12 +259,12 @@ pub fn add_fallback<S: Simd, const NW: usize, const SUMS: usize>(
                 for e in 0..NW {
                     let band = BandFactors::from_task(task, igp, n, e);
                     let lanes = &mut lanes[e * VALUES..][..VALUES];
-                    definition.blocks::<false>((&wtilde, &eps, &aqsn), band, lanes);
+                    definition.blocks::<false>([&wtilde, &eps, &aqsn], band, lanes);
                 }
                 if NW < SUMS {
                     let band = BandFactors::from_task(task, igp, n, 0);
                     let lanes = &mut lanes[NW * VALUES..][..VALUES];
-                    definition.blocks::<true>((&wtilde, &eps, &aqsn), band, lanes);
+                    definition.blocks::<true>([&wtilde, &eps, &aqsn], band, lanes);
                 }
             }
             if is_small {

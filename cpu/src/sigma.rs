@@ -11,7 +11,7 @@ use gpp_kernels::formula::VALUES;
 use gpp_kernels::sigma::{Cluster, Pole};
 use num_complex::Complex64;
 
-use crate::definition::{BandFactors, Definition, PairRow, ROW};
+use crate::definition::{BandFactors, Definition, ROW};
 use crate::expansion::{Chebyshev, ClusterExpansion, FarFieldMask, Powers};
 use crate::planned::PairSums;
 use crate::problem::{BandSlices, CHUNK, ClusterPairs, Clusters, SlabTask};
@@ -19,13 +19,7 @@ use crate::simd::{ComplexVector, Level, WIDTH, at_level, load, splat, store};
 use crate::work::{CompensatedSum, Progress, add_lanes, map};
 
 /// Shares of the clusters for each chunk, the same ones for any number of threads.
-const SHARES: usize = 16;
-
-/// Bytes of the sums of all shares of so many bands and energies at most.
-pub(crate) fn bytes_of_sums(nbands: usize, nw: usize) -> u64 {
-    let shares = (nbands.div_ceil(CHUNK) * SHARES) as u64;
-    shares * (nw * VALUES * size_of::<CompensatedSum>()) as u64
-}
+pub(crate) const SHARES: usize = 16;
 
 /// The sums of a slab, `(nw · VALUES)`, on the threads of the pool that this is called in. Of Σ alone the far field is in
 /// `ach`, and the near field in both.
@@ -302,7 +296,7 @@ fn add_near_field<S: Simd, W: Copy + Into<Complex64>>(
                 pairs.add_first(token, row, [band.w, band.occ], sums);
             } else {
                 let (wtilde, eps) = (&pairs.wtilde[row.clone()], &pairs.eps[row.clone()]);
-                definition.row(PairRow { wtilde, eps, aqsn: &pairs.m[row] }, band, sums);
+                definition.row([wtilde, eps, &pairs.m[row]], band, sums);
             }
         }
     }

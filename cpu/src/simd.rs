@@ -31,13 +31,6 @@ impl Line {
     }
 }
 
-/// The sum of eight numbers, in a tree.
-#[inline(always)]
-pub fn tree(lanes: &[f64; WIDTH]) -> f64 {
-    let [a, b, c, d, e, f, g, h] = *lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
-}
-
 /// An array of the values of an expression for each index. [`core::array::from_fn`] and closures are functions of
 /// their own, which are compiled without the instructions of the level.
 macro_rules! array {

@@ -7,10 +7,10 @@ use gpp_kernels::kernel::Label;
 use gpp_kernels::plan::Poles;
 use gpp_kernels::versions::v0;
 
-use crate::definition::{BandFactors, Definition, FEW, PairRow, ROW};
+use crate::definition::{BandFactors, Definition, FEW, ROW};
 use crate::planned::{self, AnyPoles, RealPoles};
 use crate::pool::{DefaultThreads, Pool};
-use crate::problem::{LaneLayout, SlabTask, Tiles};
+use crate::problem::{CHUNK, LaneLayout, SlabTask, Tiles};
 use crate::sigma;
 use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{Level, Line, WIDTH, at_level};
@@ -88,12 +88,10 @@ pub mod threads {
     fn sum(task: &SlabTask, tile: &SlabTile, totals: &mut [CompensatedSum]) {
         let (bands, slab) = (&task.bands, &task.slab);
         for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
-            let vcoul = slab.vcoul_loc[igp];
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
-                let aqsm = slab.aqsm[igp * bands.nbands + n];
-                let occ = bands.occ[n];
                 for iw in 0..bands.nw {
-                    let w = bands.wx[n * bands.nw + iw];
+                    let BandFactors { aqsm, w, vcoul, occ } =
+                        BandFactors::from_task(task, igp, n, iw);
                     for begin in (0..bands.ncouls).step_by(CHAIN) {
                         let end = bands.ncouls.min(begin + CHAIN);
                         let mut part = ThreadSums::<1>::zero();
@@ -147,7 +145,7 @@ pub mod simd {
         tile: &SlabTile,
         totals: &mut [CompensatedSum],
     ) {
-        let bands = &task.bands;
+        let (bands, slab) = (&task.bands, &task.slab);
         let definition = Definition::<S, false> { token, limits: bands.limits };
         let values = bands.nw * VALUES;
         for first in (0..bands.nbands).step_by(BANDS) {
@@ -160,7 +158,9 @@ pub mod simd {
                         let band = BandFactors::from_task(task, igp, n, iw);
                         for begin in tile.ig.clone().step_by(ROW) {
                             let ig = begin..tile.ig.end.min(begin + ROW);
-                            let row = PairRow::from_task(task, igp, n, ig);
+                            let [wtilde, eps] = [slab.wtilde, slab.eps]
+                                .map(|pairs| &pairs[igp * bands.ncouls..][ig.clone()]);
+                            let row = [wtilde, eps, &bands.aqsn[n * bands.ncouls..][ig]];
                             definition.row(row, band, &mut totals[iw * VALUES..][..VALUES]);
                         }
                     }
@@ -541,7 +541,8 @@ impl CpuVersion {
     /// Bytes of the sums of the tiles of a slab at `nw` energies, before they are added up.
     pub fn bytes_of_sums(&self, [nbands, ngpown, ncouls]: [usize; 3], nw: usize) -> u64 {
         if self.needs.clusters {
-            return sigma::bytes_of_sums(nbands, nw);
+            let shares = (nbands.div_ceil(CHUNK) * sigma::SHARES) as u64;
+            return shares * (nw * VALUES * size_of::<CompensatedSum>()) as u64;
         }
         let tiles = ncouls.div_ceil(self.tiles.ig) as u64;
         if self.per_band {

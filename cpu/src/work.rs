@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::simd::{WIDTH, tree};
+use crate::simd::WIDTH;
 
 /// Called now and then with the fraction of the work that is done.
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
@@ -98,10 +98,12 @@ impl CompensatedSum {
     }
 }
 
-/// Adds the sum of each value's chains.
+/// Adds the sum of each value's chains, in a tree.
 #[inline(always)]
 pub fn add_lanes(totals: &mut [CompensatedSum], lanes: &[[f64; WIDTH]]) {
-    totals.iter_mut().zip(lanes).for_each(|(total, lanes)| total.add(tree(lanes)));
+    for (total, [a, b, c, d, e, f, g, h]) in totals.iter_mut().zip(lanes) {
+        total.add(((a + b) + (c + d)) + ((e + f) + (g + h)));
+    }
 }
 
 #[cfg(test)]
