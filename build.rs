@@ -64,15 +64,20 @@ fn archive(root: &Path) -> String {
     format!("&[\n{}]\n", ARCHIVE.map(folder).concat())
 }
 
-/// Rust that lists the sources of `folders` in `root` as `(path, text)`, sorted by path. A module
+/// Rust that lists the sources of `folders` in `root` as `SourceFile`s, sorted by path. A module
 /// within a file is a source of its own: see [`sections`].
 fn sources(root: &Path, folders: &[&str]) -> String {
     let mut text = String::new();
     for folder in folders {
         let mut files = rust_files(&root.join(folder));
         files.sort();
-        for (path, source) in files.iter().flat_map(|file| read(root, file)) {
-            text += &format!("({path:?}, {source:?}),\n");
+        let sections = files.iter().flat_map(|file| {
+            let parts = file.strip_prefix(root).expect("walked from there").iter();
+            let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+            sections(&path, &fs::read_to_string(file).expect("the sources can be read"))
+        });
+        for (path, source) in sections {
+            text += &format!("SourceFile {{ path: {path:?}, text: {source:?} }},\n");
         }
     }
     format!("&[\n{text}]\n")
@@ -84,13 +89,6 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
     let files = files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
     files.chain(folders.iter().flat_map(|folder| rust_files(folder))).collect()
-}
-
-fn read(root: &Path, file: &Path) -> Vec<(String, String)> {
-    let parts = file.strip_prefix(root).expect("walked from there").iter();
-    let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-    let text = fs::read_to_string(file).expect("the sources can be read");
-    sections(&path, &text)
 }
 
 /// What is outside of a file's modules, and each module as `path#name`, without its indentation.

@@ -17,9 +17,6 @@ use crate::output::replace;
 use crate::record::run::{Sigma, SigmaRow, UNIT};
 use crate::record::{Ceilings, LEVELS, MemoryLevel, Point, Profile, point};
 
-/// The viewer's own font.
-const FONT: &str = "sans-serif";
-
 /// Heights of letters in pixels.
 const TITLE: f64 = 22.0;
 const LABEL: f64 = 18.0;
@@ -67,7 +64,8 @@ pub fn write_svg(path: &Path, chart: &impl Chart) -> Result<()> {
 }
 
 fn letters(size: f64) -> TextStyle<'static> {
-    (FONT, size).into_font().color(&INK)
+    // The viewer's own font.
+    ("sans-serif", size).into_font().color(&INK)
 }
 
 fn middle(size: f64, across: HPos) -> TextStyle<'static> {

@@ -86,7 +86,7 @@ impl Cli {
             None => self.run.devices.threads,
             Some(Command::Sigma(args)) => args.run.devices.threads,
             Some(Command::Offdiag(args)) => args.devices.threads,
-            Some(Command::Info(args)) => args.devices.threads,
+            Some(Command::Info(devices)) => devices.threads,
             Some(_) => None,
         };
         let set = set.map(usize::from);
@@ -113,7 +113,7 @@ pub enum Command {
     /// Versions and built-in systems
     List,
     /// Device, driver, and registers and occupancy of each kernel
-    Info(InfoArgs),
+    Info(DeviceArgs),
     /// Times next to the published V100 figures
     Table(TableArgs),
     /// Why a version is faster or slower than the one before it
@@ -275,7 +275,7 @@ pub struct DeviceArgs {
     pub device: String,
 
     /// SIMD level of versions for CPUs [default: the widest]
-    #[arg(long, value_name = "LEVEL", value_parser = levels(), hide_short_help = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::from(Level::available().into_iter().map(Level::name)), hide_short_help = true)]
     simd: Option<String>,
 
     /// CPU threads [default: OMP_NUM_THREADS, else one per CPU; cpu:threads, cpu:simd, cpu:blocked: per core]
@@ -310,10 +310,6 @@ impl DeviceArgs {
     pub fn level(&self) -> Level {
         self.simd.as_deref().and_then(Level::by_name).unwrap_or_else(Level::best)
     }
-}
-
-fn levels() -> PossibleValuesParser {
-    Level::available().into_iter().map(Level::name).into()
 }
 
 #[derive(Args, Clone, Debug)]
@@ -494,12 +490,6 @@ pub struct GenerateArgs {
     /// Do not show progress
     #[arg(short, long)]
     pub quiet: bool,
-}
-
-#[derive(Args)]
-pub struct InfoArgs {
-    #[command(flatten)]
-    pub devices: DeviceArgs,
 }
 
 #[derive(Args)]

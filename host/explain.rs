@@ -399,17 +399,15 @@ pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measureme
     sentences.join(" ")
 }
 
+/// Those of [`LEVELS`].
+const BANDWIDTHS: [&str; 4] =
+    ["HBM bandwidth", "L2 bandwidth", "L1 bandwidth", "shared memory’s bandwidth"];
+
 /// Shares of the units that a version uses, the largest first: bandwidths by the ceilings, the others as counted.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> {
     let bandwidths = LEVELS.into_iter().filter_map(|level| {
         let rate = level.bytes(profile)? / profile.duration_s;
-        let name = match level {
-            MemoryLevel::Hbm => "HBM bandwidth",
-            MemoryLevel::L2 => "L2 bandwidth",
-            MemoryLevel::L1 => "L1 bandwidth",
-            MemoryLevel::Shared => "shared memory’s bandwidth",
-        };
-        Some((name, rate / level.bandwidth(ceilings)?))
+        Some((BANDWIDTHS[level as usize], rate / level.bandwidth(ceilings)?))
     });
     let pipes = [
         ("instruction issue", profile.pipes_percent.get("issue slots").copied()),
@@ -440,15 +438,15 @@ pub struct SourceFile {
     pub text: &'static str,
 }
 
-const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+const FILES: &[SourceFile] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The file of a version: the one that states its id.
 pub fn version_file(version: &str) -> Option<SourceFile> {
     find(version)?;
     let stated = format!("id: \"{version}\"");
     let is_stated =
-        |(path, text): &&(&str, &str)| path.contains("/versions") && text.contains(&stated);
-    FILES.iter().find(is_stated).map(|&(path, text)| SourceFile { path, text })
+        |file: &SourceFile| file.path.contains("/versions") && file.text.contains(&stated);
+    FILES.iter().copied().find(is_stated)
 }
 
 impl SourceFile {

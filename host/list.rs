@@ -8,27 +8,26 @@ use gpp_cpu::simd::Level;
 use gpp_kernels::kernel::Entry;
 
 use crate::catalogue::{self, BackEnd, SERIES, Series, Version, best, named, series_of};
-use crate::cli::{GenerateArgs, InfoArgs, PtxArgs};
+use crate::cli::{DeviceArgs, GenerateArgs, PtxArgs};
 use crate::devices::gpu::{self, Gpu, NO_KERNELS};
 use crate::devices::{ComputeCapability, Device, KernelInfo};
 use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, check, print};
-use crate::problem::System;
-use crate::problem::input_file;
-use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS};
+use crate::problem::synthesis::{DEFAULT_SEED, STATISTICS, SYSTEMS, Synthesis};
+use crate::problem::{Source as _, System, input_file};
 use crate::ranks::Alone;
 use crate::record::{PROGRAM, Provenance};
 use crate::reference;
 use crate::session::MemoryLimits;
-use crate::setup::{self, ProblemInput, ProblemSource};
+use crate::setup;
 use crate::terminal::{TextTable, or_dash};
 
-pub fn info(args: &InfoArgs) -> anyhow::Result<bool> {
+pub fn info(args: &DeviceArgs) -> anyhow::Result<bool> {
     let (limits, silent) = (MemoryLimits::default(), Progress { shown: false });
-    let session = setup::open(&args.devices, limits, &[], silent, &Alone)?;
+    let session = setup::open(args, limits, &[], silent, &Alone)?;
     let device = session.first();
     if session.devices().len() > 1 {
-        let (origin, what) = (format!("--device {}", args.devices.device), "must name one device");
+        let (origin, what) = (format!("--device {}", args.device), "must name one device");
         return Err(invalid(origin, what).into());
     }
     let kernels = if device.back_end() == BackEnd::Gpu { Some(kernels(device)?) } else { None };
@@ -64,18 +63,11 @@ fn kernels(gpu: &dyn Device) -> Result<TextTable> {
     ))
 }
 
-pub fn list() -> anyhow::Result<bool> {
-    print(list_text)?;
-    Ok(true)
-}
-
 pub fn generate(args: &GenerateArgs) -> anyhow::Result<bool> {
     let progress = Progress { shown: !args.quiet };
     let system = System::find(&args.system)?;
     check(&args.output)?;
-    let input = ProblemInput::System(system, args.seed);
-    let source = ProblemSource { input, energies: None, time_ordered: None };
-    let problem = source.load(progress)?;
+    let problem = Synthesis::new(system, args.seed, progress).load()?;
     let reference = reference::for_problem(&problem, progress)?.ok_or_else(|| {
         let what = format!(
             "has too many terms to evaluate reference values now; they are stored for seed {DEFAULT_SEED}"
@@ -144,7 +136,7 @@ fn info_text(to: &mut dyn Write, device: &dyn Device) -> io::Result<()> {
     Ok(())
 }
 
-fn list_text(to: &mut dyn Write) -> io::Result<()> {
+pub fn list(to: &mut dyn Write) -> io::Result<()> {
     let series = |listed: &Version| series_of(listed.id()).map_or("", |series| series.id).into();
     TextTable::new(
         &[

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gpp::cli::{Cli, Command};
 use gpp::error::{Error, invalid};
-use gpp::output::{exit_code, listen, message, note};
+use gpp::output::{exit_code, listen, message, note, print};
 use gpp::profile::ncu::ProfileError;
 use gpp::ranks::{self, Alone, Ranks};
 use gpp::{explain, list, offdiag, profile, report, run, table};
@@ -54,7 +54,7 @@ fn command() -> ExitCode {
                 format!("only a run, sigma and offdiag use several ranks; found {}", ranks.size()),
             )
             .into()),
-            Command::List => list::list(),
+            Command::List => Ok(print(list::list).map(|()| true)?),
             Command::Generate(args) => list::generate(args),
             Command::Info(args) => list::info(args),
             Command::Profile(args) => profile::profile(args),

@@ -20,7 +20,7 @@ use crate::output::{Progress, STOP, check_outputs, polling, replace};
 use crate::problem;
 use crate::ranks::{Ranks, require_same};
 use crate::record::run::{MatrixSummary, Offdiag, OffdiagResult, SystemInfo, UNIT};
-use crate::record::{self, ClockAndPower, Head, Provenance, Repetition};
+use crate::record::{self, ClockAndPower, Head, Repetition};
 use crate::reference::matrix::{
     ExpectedElement, MatrixVerification, SampledElements, compare, evaluate,
 };
@@ -69,10 +69,9 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     ranks.barrier();
     let Some(sums) = sums else { return Ok(true) };
     let matrices = matrices(&sums, &problem.header().shown());
-    let provenance =
-        Provenance::now(device.info()).with_origin(problem.origin(), calculation.times());
+    let head = Head::new(device.info(), problem.origin(), calculation.times());
     let record = Offdiag {
-        head: Head { complete: true, ..Head::new(device.info(), provenance) },
+        head: Head { complete: true, ..head },
         system: SystemInfo::from_problem(&problem),
         bands: [bands.start + 1, bands.end],
         sigma_alone: args.sigma_alone,
@@ -125,7 +124,13 @@ impl<'a> MatrixRun<'a> {
     ) -> Result<(Vec<OffdiagResult>, Option<MatrixSums>)> {
         let (mut results, mut found) = (Vec::new(), None::<MatrixSums>);
         let (sample, expected) = (SampledElements::few(&self.task), OnceCell::new());
-        for version in versions(self.session, asked)? {
+        if let (Some(cpu), [version, ..]) = (self.session.cpu(), asked) {
+            let what = format!("needs a GPU, but the device is {}", cpu.info().id);
+            return Err(invalid(format!("--version {}", version.id), what));
+        }
+        // The fastest if none is asked for; a CPU has none.
+        let fastest = asked.is_empty().then_some(None);
+        for version in asked.iter().copied().map(Some).chain(fastest) {
             let Some((sums, mut result)) = self.summed_by(version)? else { continue };
             result.deterministic &= found.as_ref().is_none_or(|found| same_bits(found, &sums));
             result.verification = self.verifies.then(|| {
@@ -211,21 +216,6 @@ impl<'a> MatrixRun<'a> {
 
 const DIGEST: &str =
     "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
-
-/// The versions to sum with: those asked for, or the fastest; a CPU has none.
-fn versions(
-    session: &Session,
-    asked: &[&'static MatrixVersion],
-) -> Result<Vec<Option<&'static MatrixVersion>>> {
-    match (session.cpu(), asked) {
-        (Some(cpu), [version, ..]) => {
-            let what = format!("needs a GPU, but the device is {}", cpu.info().id);
-            Err(invalid(format!("--version {}", version.id), what))
-        }
-        (_, []) => Ok(vec![None]),
-        (None, asked) => Ok(asked.iter().copied().map(Some).collect()),
-    }
-}
 
 fn same_bits(one: &MatrixSums, other: &MatrixSums) -> bool {
     let both = [(&one.sx, &other.sx), (&one.ch, &other.ch)];

@@ -35,16 +35,13 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 }
 
 pub fn document(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let write = |to: &mut dyn Write| write(to).map_err(unwrapped);
-    if is_stdout(path) { print(write) } else { replace(path, |file| write(file)) }
-}
-
-/// The system's error in one of the crate csv.
-fn unwrapped(error: io::Error) -> io::Error {
-    match error.downcast::<csv::Error>().map(csv::Error::into_kind) {
+    // The system's error in one of the crate csv.
+    let unwrapped = |error: io::Error| match error.downcast().map(csv::Error::into_kind) {
         Ok(csv::ErrorKind::Io(error)) | Err(error) => error,
         Ok(other) => io::Error::other(format!("{other:?}")),
-    }
+    };
+    let write = |to: &mut dyn Write| write(to).map_err(unwrapped);
+    if is_stdout(path) { print(write) } else { replace(path, |file| write(file)) }
 }
 
 pub fn write_text(path: &Path, text: &str) -> Result<()> {

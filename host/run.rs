@@ -302,11 +302,8 @@ pub fn run_versions(
     let other = if is_known { None } else { reference_version(device.back_end(), versions) };
     let computed = other.map(|other| by_version(&mut engine, other, progress)).transpose()?;
     let reference = stored.or(computed);
-    let rates = if compares && versions.iter().any(|version| version.has_derivative()) {
-        reference::derivatives(slabs, progress)?
-    } else {
-        None
-    };
+    let has_rates = compares && versions.iter().any(|version| version.has_derivative());
+    let rates = if has_rates { reference::derivatives(slabs, progress)? } else { None };
     let repetition = |version: Version| plan.repetition(version, session, slabs);
     let runs: usize = versions.iter().map(|&version| repetition(version).runs()).sum();
     let bar = progress.bar("running", runs as u64);

@@ -8,13 +8,15 @@ use crate::cli::TableArgs;
 use crate::error::invalid;
 use crate::offdiag;
 use crate::output::print;
-use crate::profile::run_file;
+use crate::profile::RUN;
 use crate::record;
 use crate::record::run::{Measurement, Offdiag, OffdiagResult, RunRecord, by_series};
 use crate::summary::{NOISE, is_noise, results_table};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
-    let path = run_file(&args.from);
+    let is_missing = !args.from.exists() && args.from.extension().is_none();
+    let is_folder = args.from.is_dir() || is_missing;
+    let path = if is_folder { args.from.join(RUN) } else { args.from.clone() };
     if let Ok(matrices) = record::read::<Offdiag>(&path) {
         if let Some(plot) = &args.plot {
             write_svg(plot, &bars_of_matrices(&matrices))?;

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::catalogue::{self, BackEnd, MAIN, named};
 use crate::chart::{rooflines, write_svg};
 use crate::cli::{PAPER_SYSTEM, ProfileArgs, RooflineArgs};
+use crate::devices::Device as _;
+use crate::devices::gpu::Peaks;
 use crate::error::{Error, Result, invalid};
 use crate::output::{Progress, print, write_text};
 use crate::problem::Slabs;
 use crate::profile::ncu::{Ncu, aggregate, parse};
 use crate::ranks::Alone;
-use crate::record::run::{RunRecord, SystemInfo};
-use crate::record::{self, Ceilings, Profile, text};
+use crate::record::run::RunRecord;
+use crate::record::{self, Ceilings, Profile, Provenance, SCHEMA, text};
 use crate::run::{RunPlan, record_of, reported, run_versions};
 use crate::session::{MemoryLimits, Session};
 use crate::setup::ProblemSource;
@@ -30,7 +32,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
     };
     let problem = source.load(progress)?;
     require_same(folder, problem.name(), problem.nw())?;
-    let ceilings = Ceilings::measured_on(gpu)?;
+    let Peaks { fp64, hbm, l2, l1, shared } = gpu.peaks()?;
+    let (schema, shared) = (SCHEMA, Some(shared));
+    let (device, provenance) = (gpu.info().name.clone(), Some(Provenance::now(gpu.info())));
+    let ceilings = Ceilings { schema, device, provenance, fp64, hbm, l2, l1, shared };
     let plan = RunPlan { versions: versions.to_vec(), compares: true, ..RunPlan::default() };
     let slabs = Slabs::from(&problem);
     let mut run = record_of(&session, slabs, &plan);
@@ -49,17 +54,13 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
     let csv = ncu.counters(&ids.join(","), &source.arguments(), &args.device, &report)?;
     drop(bar);
     let counters = format!("hardware counters, ncu {}", ncu.version);
-    let mut profiles = aggregate(&parse(&csv)?, &SystemInfo::from_problem(&problem), &counters)?;
+    let mut profiles = aggregate(&parse(&csv)?, (&run, &ceilings), &counters)?;
     profiles.retain(|profile| ids.contains(&profile.version.as_str()));
 
     for (name, text) in [("counters.csv", csv), (RUN, text(&run)), (CEILINGS, text(&ceilings))] {
         write_text(&folder.join(name), &text)?;
     }
-    for profile in &mut profiles {
-        let result = run.results.iter().find(|result| result.version == profile.version);
-        profile.time_s = result.map(|result| result.times.median);
-        profile.device.clone_from(&ceilings.device);
-        profile.provenance.clone_from(&ceilings.provenance);
+    for profile in &profiles {
         write_text(&path(folder, &profile.version), &text(profile))?;
     }
     if !args.quiet {
@@ -131,11 +132,6 @@ pub fn require_same(folder: &Path, system: &str, nw: usize) -> Result<()> {
         "holds profiles of {other} at {count} energies; name another with --output for {system} at {nw} energies"
     );
     Err(invalid(folder.display(), what))
-}
-
-pub fn run_file(path: &Path) -> PathBuf {
-    let is_missing = !path.exists() && path.extension().is_none();
-    if path.is_dir() || is_missing { path.join(RUN) } else { path.into() }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

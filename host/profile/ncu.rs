@@ -9,8 +9,8 @@ use csv::StringRecord;
 use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
 use gpp_kernels::versions;
 
-use crate::record::run::SystemInfo;
-use crate::record::{Bytes, Profile, SCHEMA};
+use crate::record::run::RunRecord;
+use crate::record::{Bytes, Ceilings, Profile, SCHEMA};
 
 /// The profiler is missing, may not count, or printed what cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,6 @@ pub fn list() -> String {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     pub kernel: String,
-    pub device: Option<String>,
     pub metrics: BTreeMap<String, f64>,
 }
 
@@ -188,7 +187,6 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
     let column = |name: &str| header.iter().position(|heading| heading == name);
     let kernel =
         column("Kernel Name").ok_or_else(|| needs("no header row with \"Kernel Name\""))?;
-    let device = column("device__attribute_display_name");
     let mut records = reader.records();
     let units = records.next().transpose().map_err(malformed)?.unwrap_or_default();
     if units.get(kernel) != Some("") {
@@ -199,11 +197,7 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
         let metrics = columns.filter_map(|((name, unit), value)| {
             Some((name.to_string(), number(value)? * scale(unit)?))
         });
-        Launch {
-            kernel: record.get(kernel).unwrap_or_default().into(),
-            device: device.and_then(|at| record.get(at)).map(str::to_string),
-            metrics: metrics.collect(),
-        }
+        Launch { kernel: record.get(kernel).unwrap_or_default().into(), metrics: metrics.collect() }
     };
     let launches = records.map(|record| record.map(launch).map_err(malformed));
     let launches = launches.collect::<Result<Vec<_>>>()?;
@@ -227,9 +221,13 @@ fn scale(unit: &str) -> Option<f64> {
     })
 }
 
-/// One profile for each version, which ran one calculation: launches in a row, one or more for each batch of energies,
-/// with the second stage of each batch.
-pub fn aggregate(launches: &[Launch], system: &SystemInfo, source: &str) -> Result<Vec<Profile>> {
+/// One profile for each version of a run, which ran one calculation: launches in a row, one or more for each batch of
+/// energies, with the second stage of each batch.
+pub fn aggregate(
+    launches: &[Launch],
+    (run, ceilings): (&RunRecord, &Ceilings),
+    source: &str,
+) -> Result<Vec<Profile>> {
     let mut groups: Vec<(&str, Vec<&Launch>)> = Vec::new();
     for launch in launches {
         let kernel = &launch.kernel;
@@ -245,13 +243,13 @@ pub fn aggregate(launches: &[Launch], system: &SystemInfo, source: &str) -> Resu
             _ => groups.push((version, vec![launch])),
         }
     }
-    groups.iter().map(|(id, group)| profile(id, group, system, source)).collect()
+    groups.iter().map(|(id, group)| profile(id, group, (run, ceilings), source)).collect()
 }
 
 fn profile(
     version: &str,
     launches: &[&Launch],
-    system: &SystemInfo,
+    (run, ceilings): (&RunRecord, &Ceilings),
     source: &str,
 ) -> Result<Profile> {
     // Chips and older versions of ncu lack some metrics.
@@ -276,18 +274,19 @@ fn profile(
         .filter_map(|(reason, _)| Some((reason.to_string(), average(&stall(reason))?)))
         .collect();
     let cycles: f64 = stalls.values().sum();
+    let result = run.results.iter().find(|result| result.version == version);
     let pipes = PIPES.iter();
     let pipes = pipes.filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)));
     Ok(Profile {
         schema: SCHEMA,
         version: version.into(),
-        system: system.name.clone(),
-        terms: system.terms(),
-        nw: system.nw(),
-        device: launches[0].device.clone().unwrap_or_else(|| "unknown device".into()),
+        system: run.system.name.clone(),
+        terms: run.system.terms(),
+        nw: run.system.nw(),
+        device: ceilings.device.clone(),
         source: source.into(),
-        provenance: None,
-        time_s: None,
+        provenance: ceilings.provenance.clone(),
+        time_s: result.map(|result| result.times.median),
         duration_s: duration,
         dadd: sum(DADD)?,
         dmul: sum(DMUL)?,

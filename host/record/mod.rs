@@ -11,8 +11,7 @@ use gpp_core::BUILT_BY;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::gpu::{Gpu, Peaks};
-use crate::devices::{Device as _, DeviceInfo, gpu};
+use crate::devices::{DeviceInfo, gpu};
 use crate::error::{Result, invalid};
 use crate::output::input;
 use crate::problem::Origin;
@@ -31,14 +30,17 @@ pub struct Head {
 }
 
 impl Head {
-    pub fn new(device: &DeviceInfo, provenance: Provenance) -> Head {
-        Head {
-            schema: SCHEMA,
-            program: PROGRAM.into(),
-            provenance,
-            complete: false,
-            device: device.clone(),
-        }
+    /// Of a run that begins.
+    pub fn new(device: &DeviceInfo, origin: &Origin, repetition: Repetition) -> Head {
+        let (seed, input) = match origin {
+            Origin::System(_, seed) => (Some(*seed), None),
+            Origin::File(path) => (None, Some(path.display().to_string())),
+            Origin::Made => (None, None),
+        };
+        let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
+        let provenance = Provenance { seed, input, warmup, repeat, ..Provenance::now(device) };
+        let (program, device) = (PROGRAM.into(), device.clone());
+        Head { schema: SCHEMA, program, provenance, complete: false, device }
     }
 
     /// When, and by which commit.
@@ -83,12 +85,8 @@ pub fn text<R: JsonRecord>(record: &R) -> String {
         #[serde(flatten)]
         record: &'a R,
     }
-    plain(&Marked { kind: R::KIND, record })
-}
-
-/// The JSON of what this program never reads again.
-pub fn plain(document: &impl Serialize) -> String {
-    serde_json::to_string_pretty(document).expect("plain values under names")
+    let marked = Marked { kind: R::KIND, record };
+    serde_json::to_string_pretty(&marked).expect("plain values under names")
 }
 
 /// The program's commit, if the build knew it; it ends in `-dirty` if files had changed.
@@ -135,17 +133,6 @@ impl Provenance {
             driver: device.driver.clone(),
             ..Provenance::default()
         }
-    }
-
-    #[must_use]
-    pub fn with_origin(self, origin: &Origin, repetition: Repetition) -> Provenance {
-        let (seed, input) = match origin {
-            Origin::System(_, seed) => (Some(*seed), None),
-            Origin::File(path) => (None, Some(path.display().to_string())),
-            Origin::Made => (None, None),
-        };
-        let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
-        Provenance { seed, input, warmup, repeat, ..self }
     }
 }
 
@@ -322,22 +309,6 @@ impl JsonRecord for Ceilings {
     const WRITTEN_BY: &'static str = "`gpp profile` makes it";
 }
 
-impl Ceilings {
-    pub fn measured_on(gpu: &Gpu) -> Result<Ceilings> {
-        let Peaks { fp64, hbm, l2, l1, shared } = gpu.peaks()?;
-        Ok(Ceilings {
-            schema: SCHEMA,
-            device: gpu.info().name.clone(),
-            provenance: Some(Provenance::now(gpu.info())),
-            fp64,
-            hbm,
-            l2,
-            l1,
-            shared: Some(shared),
-        })
-    }
-}
-
 // The roofline.
 
 /// A point: AI(level) = FLOPs / bytes(level), FLOP/s = FLOPs / time (paper, equations 1 and 2).
@@ -379,32 +350,18 @@ pub const LEVELS: [MemoryLevel; 4] =
 
 impl MemoryLevel {
     pub fn name(self) -> &'static str {
-        match self {
-            MemoryLevel::Hbm => "HBM",
-            MemoryLevel::L2 => "L2",
-            MemoryLevel::L1 => "L1",
-            MemoryLevel::Shared => "shared",
-        }
+        ["HBM", "L2", "L1", "shared"][self as usize]
     }
 
     pub fn bytes(self, profile: &Profile) -> Option<f64> {
-        let bytes = &profile.bytes;
-        match self {
-            MemoryLevel::Hbm => Some(bytes.hbm),
-            MemoryLevel::L2 => bytes.l2,
-            MemoryLevel::L1 => bytes.l1,
-            MemoryLevel::Shared => bytes.shared,
-        }
+        let Bytes { hbm, l2, l1, shared } = profile.bytes;
+        [Some(hbm), l2, l1, shared][self as usize]
     }
 
     /// Bytes per second that the level can move: measured, for shared memory by clock and width.
     pub fn bandwidth(self, ceilings: &Ceilings) -> Option<f64> {
-        match self {
-            MemoryLevel::Hbm => Some(ceilings.hbm),
-            MemoryLevel::L2 => Some(ceilings.l2),
-            MemoryLevel::L1 => Some(ceilings.l1),
-            MemoryLevel::Shared => ceilings.shared,
-        }
+        let Ceilings { hbm, l2, l1, shared, .. } = *ceilings;
+        [Some(hbm), Some(l2), Some(l1), shared][self as usize]
     }
 }
 

@@ -10,7 +10,7 @@ use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
 use crate::engine::{Sample, WorkerStats};
 use crate::problem::{Problem, Sums, pairs};
-use crate::record::{ClockAndPower, Head, JsonRecord, Provenance, Repetition, Span};
+use crate::record::{ClockAndPower, Head, JsonRecord, Repetition, Span};
 use crate::reference::{Evaluation, Outcome, Verification, matrix, verify_derivative};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -31,9 +31,8 @@ impl JsonRecord for RunRecord {
 
 impl RunRecord {
     pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> RunRecord {
-        let provenance = Provenance::now(device).with_origin(problem.origin(), repetition);
         RunRecord {
-            head: Head::new(device, provenance),
+            head: Head::new(device, problem.origin(), repetition),
             system: SystemInfo::from_problem(problem),
             partition: None,
             results: Vec::new(),
@@ -355,12 +354,15 @@ impl<'a> Sigma<'a> {
         let result = fastest.or(run.results.first())?;
         let state = run.system.state_ev.unwrap_or(0.0);
         let rates = result.derivative.as_ref().map(|derivative| &derivative.values);
-        let row = |(iw, ((&shown_ev, &sx), &ch)): (usize, ((&f64, &Complex64), &Complex64))| {
-            let derivative = rates.as_ref().map(|rates| rates[iw]);
-            SigmaRow { shown_ev, omega_ev: state + shown_ev, sx, ch, derivative }
+        let row = |(iw, &shown_ev): (usize, &f64)| SigmaRow {
+            shown_ev,
+            omega_ev: state + shown_ev,
+            sx: result.sums.asx[iw],
+            ch: result.sums.ach[iw],
+            derivative: rates.map(|rates| rates[iw]),
         };
-        let sums = run.system.energies_ev.iter().zip(&result.sums.asx).zip(&result.sums.ach);
-        Some(Sigma { run, result, rows: sums.enumerate().map(row).collect() })
+        let rows = run.system.energies_ev.iter().enumerate().map(row).collect();
+        Some(Sigma { run, result, rows })
     }
 }
 

@@ -61,16 +61,8 @@ pub struct Reference {
 impl Reference {
     pub fn new(sums: Sums, source: ReferenceSource, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
-        Reference {
-            sums,
-            source,
-            energies: None,
-            scale,
-            real_parts,
-            is_alone: false,
-            of_single: None,
-            progress,
-        }
+        let (energies, is_alone, of_single) = (None, false, None);
+        Reference { sums, source, energies, scale, real_parts, is_alone, of_single, progress }
     }
 
     pub fn at(
@@ -434,7 +426,9 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     let compared = named.filter(|(at, _)| energies.binary_search(&(at % nw)).is_ok());
     let with = compared.zip(expected.named(nstart)).enumerate();
     for (at, ((of_all, ((_, value), (_, start))), (_, expected))) in with {
-        let difference = difference(value, expected, real_parts);
+        let off = value - expected;
+        // That of the real parts is NaN too if an imaginary part is none.
+        let difference = if real_parts { (off.re + 0.0 * off.im).abs() } else { off.norm() };
         let (undecided, scale) = match scale {
             None => (0.0, (expected - start).norm().max(expected.norm())),
             Some(Scale { magnitudes, undecided }) => {
@@ -489,12 +483,6 @@ fn name(problem: &Problem, reference: &Reference, at: usize) -> String {
     };
     let from = if header.state().is_some() { " from the state's energy" } else { "" };
     format!("{sum} at energy {} of {nw} ({:+} eV{from})", at % nw + 1, header.shown()[at % nw])
-}
-
-/// `|found − expected|`, or that of the real parts, which is NaN too if an imaginary part is none.
-fn difference(found: Complex64, expected: Complex64, real_parts: bool) -> f64 {
-    let Complex64 { re, im } = found - expected;
-    if real_parts { (re + 0.0 * im).abs() } else { (found - expected).norm() }
 }
 
 fn tolerance(problem: &Problem, relative_to: RelativeTo) -> f64 {

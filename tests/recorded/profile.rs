@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use gpp::profile::ncu::{self, ProfileError, aggregate};
 use gpp::record::run::RunRecord;
-use gpp::record::{self, LEVELS, MemoryLevel, Profile, point, share_of_peak};
+use gpp::record::{self, Ceilings, LEVELS, MemoryLevel, Profile, point, share_of_peak};
 
 use crate::common::repository;
 
@@ -13,8 +13,11 @@ fn recorded(name: &str) -> String {
 }
 
 fn profiles(csv: &str) -> Result<Vec<Profile>, ProfileError> {
-    let run: RunRecord = record::read(&repository("tests/data/records/si214/run.json")).unwrap();
-    aggregate(&ncu::parse(csv)?, &run.system, "recorded")
+    let folder = repository("tests/data/records/si214");
+    let mut run: RunRecord = record::read(&folder.join("run.json")).unwrap();
+    run.results.clear();
+    let ceilings: Ceilings = record::read(&folder.join("ceilings.json")).unwrap();
+    aggregate(&ncu::parse(csv)?, (&run, &ceilings), "recorded")
 }
 
 #[test]

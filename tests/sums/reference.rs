@@ -108,7 +108,10 @@ fn golden_sums_are_made() {
         Golden { system: name.into(), seed: 214, at, sums: golden_sums(&problem) }
     };
     let systems = std::env::var("GOLDEN").unwrap();
-    println!("{}", gpp::record::plain(&systems.split(',').map(made).collect::<Vec<_>>()));
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&systems.split(',').map(made).collect::<Vec<_>>()).unwrap()
+    );
 }
 
 #[test]
