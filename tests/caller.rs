@@ -5,7 +5,7 @@
 mod common;
 
 use std::ptr::null;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -73,10 +73,16 @@ impl State {
     }
 }
 
+/// Where he is told how far a calculation is too.
 #[test]
 fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     let _turn = alone();
     let (arrays, before) = (arrays(), Calculator::open("cpu").unwrap());
+    let (tell, told) = channel();
+    let telling = before.clone().with_progress(move |part| {
+        tell.send((thread::current().id(), State::here(), part)).unwrap();
+        None
+    });
     let expected = all(versions(), &before, &arrays).unwrap();
     let own = State { traps: 0, rounding: 0, flushes: false };
     assert_eq!(State::here(), own);
@@ -87,31 +93,18 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     ] {
         let of_before = state.during(|| all(versions(), &before, &arrays));
         let anew = state.during(|| all(versions(), &Calculator::open("cpu")?, &arrays));
-        for (found, left) in [of_before, anew] {
+        let of_telling = state.during(|| all(versions(), &telling, &arrays));
+        for (found, left) in [of_before, anew, of_telling] {
             assert!(found.unwrap() == expected, "{state:?}");
             assert_eq!(left, state);
         }
+        let seen: Vec<_> = told.try_iter().collect();
+        assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
+        let [begins, ends] = [0.0, 1.0].map(|end| seen.iter().filter(|seen| seen.2 == end).count());
+        assert!(begins > 0 && ends > 2 * versions().count(), "{begins} {ends}");
+        let mut calls = seen.split(|seen| seen.2 == 1.0);
+        assert!(calls.all(|call| call.is_sorted_by_key(|seen| seen.2)), "{seen:?}");
     }
-}
-
-#[test]
-fn the_caller_is_told_on_his_thread_in_his_state() {
-    let _turn = alone();
-    let (arrays, seen) = (arrays(), Arc::new(Mutex::new(Vec::new())));
-    let to = seen.clone();
-    let calculator = Calculator::open("cpu").unwrap().with_progress(move |part| {
-        to.lock().unwrap().push((thread::current().id(), State::here(), part));
-        None
-    });
-    let state = State { traps: 0, rounding: UPWARD, flushes: false };
-    let (found, _) = state.during(|| all(versions(), &calculator, &arrays));
-    found.unwrap();
-    let seen = seen.lock().unwrap();
-    assert!(seen.iter().all(|(id, own, _)| (*id, *own) == (thread::current().id(), state)));
-    let [begins, ends] = [0.0, 1.0].map(|end| seen.iter().filter(|seen| seen.2 == end).count());
-    assert!(begins > 0 && ends > 2 * versions().count(), "{begins} {ends}");
-    let calls = seen.split(|seen| seen.2 == 1.0);
-    assert!(calls.into_iter().all(|call| call.is_sorted_by_key(|seen| seen.2)), "{seen:?}");
 }
 
 #[test]
@@ -142,15 +135,14 @@ fn signals_go_to_the_callers_threads_alone() {
     };
     let started: Vec<_> = threads("SigBlk:").into_iter().filter(is_new).collect();
     assert_eq!(started.len(), 3, "{started:?}");
-    let blocks = |blocked: u64, signal: i32| blocked >> (signal - 1) & 1 == 1;
     use libc::*;
+    let bits = |signals: [i32; 5]| signals.map(|signal| 1u64 << (signal - 1)).iter().sum();
+    let others: u64 = bits([SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGWINCH]);
+    // Faults, and what ends the process, even if none of its other threads is left.
+    let faults: u64 = bits([SIGSEGV, SIGBUS, SIGFPE, SIGINT, SIGTERM]);
     for (_, (name, blocked)) in started {
         let blocked = u64::from_str_radix(&blocked, 16).unwrap();
-        let others = [SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGWINCH];
-        assert!(others.into_iter().all(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
-        // Faults, and what ends the process, even if none of its other threads is left.
-        let own = [SIGSEGV, SIGBUS, SIGFPE, SIGINT, SIGTERM];
-        assert!(!own.into_iter().any(|signal| blocks(blocked, signal)), "{name} {blocked:x}");
+        assert_eq!(blocked & (others | faults), others, "{name} {blocked:x}");
     }
     assert_eq!((mask(), locale(), state()), (own, of_caller, before.0));
 }
@@ -198,19 +190,15 @@ fn stopped(
     after: Duration,
     call: impl FnOnce(&Calculator) -> Option<Error>,
 ) -> Duration {
-    let asked = Arc::new(Mutex::new(None));
-    let (to, begin) = (asked.clone(), Instant::now());
+    let ((tell, told), begin) = (channel(), Instant::now());
     let calculator = calculator.clone().with_progress(move |part| {
         let asks = after.is_zero() || part > 0.0 && part < 1.0 && begin.elapsed() >= after;
-        asks.then(|| {
-            to.lock().unwrap().get_or_insert(Instant::now());
-            7
-        })
+        asks.then(|| tell.send(Instant::now()).map(|()| 7).unwrap())
     });
     let error = call(&calculator);
     let ended = Instant::now();
     assert!(matches!(error, Some(Error::Stopped { code: 7, .. })), "{error:?}");
-    ended - asked.lock().unwrap().expect("it was asked")
+    ended - told.try_recv().expect("it was asked")
 }
 
 #[test]

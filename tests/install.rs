@@ -1,16 +1,16 @@
 //! What `scripts/install` puts into a folder: it may be moved, programs in C and Fortran are made with it, no file
 //! names a folder of this machine, and nothing is left when it is removed.
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
+use assert_cmd::output::OutputOkExt;
+use common::repository;
 use gpp::devices::gpu::NO_KERNELS;
-
-fn root() -> PathBuf {
-    env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
-}
 
 fn has(tool: &str) -> bool {
     let there = Command::new(tool).arg("--version").output().is_ok();
@@ -22,16 +22,12 @@ fn has(tool: &str) -> bool {
 
 /// What a command printed, where it ended well.
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {printed}{errors}");
-    printed
+    String::from_utf8(command.unwrap().stdout).unwrap()
 }
 
 fn install(destination: &Path) -> Command {
     let target = env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf();
-    let mut install = Command::new(root().join("scripts/install"));
+    let mut install = Command::new(repository("scripts/install"));
     install.env("DESTDIR", destination).env("GPP_INSTALL_TARGET", target).env_remove("LIBDIR");
     install
 }
@@ -39,7 +35,7 @@ fn install(destination: &Path) -> Command {
 /// Programs made by CMake and by pkg-config of what is in `prefix`.
 fn callers(prefix: &Path, folder: &Path) {
     for file in ["caller.c", "caller.f90", "CMakeLists.txt"] {
-        fs::copy(root().join("tests/data/install").join(file), folder.join(file)).unwrap();
+        fs::copy(repository("tests/data/install").join(file), folder.join(file)).unwrap();
     }
     if has("pkg-config") {
         let find = |what: &[&str]| {
@@ -127,7 +123,7 @@ fn what_is_built_for_others_names_no_folder_of_this_machine() {
     fs::create_dir_all(source.parent().unwrap()).unwrap();
     fs::write(&source, "pub fn first(all: &[u8]) -> u8 { *all.first().unwrap() }").unwrap();
     let object = home.path().join("one.o");
-    let mut compile = Command::new(root().join("build/rustc"));
+    let mut compile = Command::new(repository("build/rustc"));
     compile.args(["rustc", "--crate-type=lib", "--emit=obj", "-o"]).arg(&object).arg(&source);
     run(compile.env("CARGO_HOME", home.path()));
     let built = String::from_utf8_lossy(&fs::read(&object).unwrap()).into_owned();
@@ -143,7 +139,7 @@ fn the_notice_names_each_crate_whose_licence_asks_for_it_and_no_other() {
         choices.any(|choice| ["Apache-2.0", "Unlicense"].contains(&choice.trim()))
     };
     let mut tree = Command::new("cargo");
-    tree.current_dir(root()).args(["tree", "--locked", "--all-features"]);
+    tree.current_dir(repository("")).args(["tree", "--locked", "--all-features"]);
     tree.arg("--edges=normal,no-proc-macro");
     tree.args(["--prefix=none", "--format={l}|{p}", "-p=gpp-gw", "-p=gpp-c", "-p=gpp-python"]);
     let tree = run(&mut tree);
@@ -152,14 +148,9 @@ fn the_notice_names_each_crate_whose_licence_asks_for_it_and_no_other() {
         .filter(|(licence, _)| !needs_none(licence))
         .map(|(licence, package)| (package.split(' ').next().unwrap(), licence))
         .collect();
-    let notice = fs::read_to_string(root().join("NOTICE")).unwrap();
+    let notice = fs::read_to_string(repository("NOTICE")).unwrap();
     let list = notice.split("====").next().unwrap();
-    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
-    let named: BTreeSet<(&str, &str)> = lines
-        .map(|line| {
-            let mut words = line.split_whitespace();
-            (words.next().unwrap(), words.next().unwrap())
-        })
-        .collect();
-    assert_eq!(named, ask);
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+    let named = lines.map(|(name, rest)| (name, rest.split_whitespace().next().unwrap()));
+    assert_eq!(named.collect::<BTreeSet<_>>(), ask);
 }

@@ -248,6 +248,8 @@ fn noise_and_differences() {
         Times::from_samples((0..count).map(|at| from + step * f64::from(at)).collect())
     };
     let a = times(1.0, 0.01, 10);
+    assert!((a.sigma().unwrap() - 0.030277).abs() < 1e-6);
+    assert_eq!(times(1.0, 0.0, 1).sigma(), None);
     for (one, other, verdict) in [
         (&a, &times(2.0, 0.01, 10), Some(true)),
         (&times(2.0, 0.01, 10), &a, Some(true)),

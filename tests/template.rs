@@ -1,8 +1,12 @@
 //! The template of docs/internals.md builds and, where there is a ptxas, assembles; docs and template say one thing.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::process::Command;
 
+use assert_cmd::output::OutputOkExt;
+use common::repository;
 use gpp::devices::gpu::NO_KERNELS;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -20,17 +24,13 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-fn root() -> PathBuf {
-    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
-}
-
 fn builds() -> Result<(), Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("template");
     // Cargo's own files are where a configuration says.
     std::fs::create_dir_all(folder.join("kernel/src"))?;
     std::fs::create_dir_all(folder.join(".cargo"))?;
     for file in ["Cargo.toml", "Cargo.lock", "src/lib.rs"] {
-        std::fs::copy(root().join(TEMPLATE).join(file), folder.join("kernel").join(file))?;
+        std::fs::copy(repository(TEMPLATE).join(file), folder.join("kernel").join(file))?;
     }
     std::fs::write(folder.join(".cargo/config.toml"), "[build]\nbuild-dir = \"elsewhere\"\n")?;
     let target = folder.join("target");
@@ -38,7 +38,7 @@ fn builds() -> Result<(), Failed> {
     for part in [".visible .entry axpy(", "fma.rn.f64", "%ctaid.x"] {
         assert!(built.ptx.contains(part), "by {} no {part}:\n{}", built.version, built.ptx);
     }
-    let ptxas = std::env::var_os("GPP_PTXAS").map_or_else(|| PathBuf::from("ptxas"), PathBuf::from);
+    let ptxas = std::env::var_os("GPP_PTXAS").unwrap_or("ptxas".into());
     if Command::new(&ptxas).arg("--version").output().is_err() {
         println!("no ptxas here: it is not assembled");
         return Ok(());
@@ -46,18 +46,15 @@ fn builds() -> Result<(), Failed> {
     let file = target.join("axpy.ptx");
     std::fs::write(&file, &built.ptx)?;
     for architecture in ["sm_70", "sm_90"] {
-        let output = Command::new(&ptxas)
-            .args([&format!("-arch={architecture}"), "-o", "/dev/null"])
-            .arg(&file)
-            .output()?;
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut assemble = Command::new(&ptxas);
+        assemble.args(["-arch", architecture, "-o", "/dev/null"]).arg(&file).ok()?;
     }
     Ok(())
 }
 
 fn quoted() -> Result<(), Failed> {
-    let docs = std::fs::read_to_string(root().join("docs/internals.md"))?;
-    let source = std::fs::read_to_string(root().join(TEMPLATE).join("src/lib.rs"))?;
+    let docs = std::fs::read_to_string(repository("docs/internals.md"))?;
+    let source = std::fs::read_to_string(repository(TEMPLATE).join("src/lib.rs"))?;
     let blocks: Vec<&str> =
         docs.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() > 1);

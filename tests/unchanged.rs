@@ -52,6 +52,7 @@ fn sums_have_the_recorded_bits() {
         println!("skipped: the record is of vectors of AVX2");
         return;
     }
+    let hash = |bytes: &[u8]| format!("{:016x}", XxHash64::oneshot(0, bytes));
     let mut found = String::new();
     for problem in PROBLEMS.split(' ') {
         let json = gpp(problem, &["--version", "all", "--warmup", "0", "--json", "-"]);
@@ -60,8 +61,8 @@ fn sums_have_the_recorded_bits() {
         let results = record["results"].as_array().unwrap().iter();
         for result in results.filter(|result| result["version"] != "cpu:single") {
             let sums = format!("{} {}", result["asx"], result["ach"]);
-            let (version, hash) = (&result["version"], XxHash64::oneshot(0, sums.as_bytes()));
-            writeln!(found, "{problem} {} {hash:016x}", version.as_str().unwrap()).unwrap();
+            let version = result["version"].as_str().unwrap();
+            writeln!(found, "{problem} {version} {}", hash(sums.as_bytes())).unwrap();
         }
     }
     for (problem, version) in ["tiny", "tiny-complex", "gaas-complex.dat"]
@@ -69,8 +70,7 @@ fn sums_have_the_recorded_bits() {
         .flat_map(|problem| ["v15", "cpu:alone"].map(|version| (problem, version)))
     {
         let csv = gpp(problem, &["sigma", "--version", version, "--derivative", "--csv", "-"]);
-        let hash = XxHash64::oneshot(0, csv.as_bytes());
-        writeln!(found, "{problem} {version} derivative {hash:016x}").unwrap();
+        writeln!(found, "{problem} {version} derivative {}", hash(csv.as_bytes())).unwrap();
     }
     for problem in ["tiny", "tiny-complex", "demo"] {
         let folder = tempfile::tempdir().unwrap();
@@ -78,8 +78,7 @@ fn sums_have_the_recorded_bits() {
         gpp(problem, &["offdiag", "--bands", "8", "--npy", prefix.to_str().unwrap()]);
         for part in ["sx", "ch"] {
             let bytes = std::fs::read(prefix.with_extension(format!("{part}.npy"))).unwrap();
-            let hash = XxHash64::oneshot(0, &bytes);
-            writeln!(found, "{problem} offdiag {part} {hash:016x}").unwrap();
+            writeln!(found, "{problem} offdiag {part} {}", hash(&bytes)).unwrap();
         }
     }
     compare("sums.txt", &found);

@@ -30,58 +30,42 @@ fn write_until_interrupted() {
     });
 }
 
-fn writing(dir: &Path, variables: &[(&str, &str)]) -> Child {
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' WINCH $GPP_TEST_IGNORED; exec \"$@\"", "sh"]);
-    command.arg(env::current_exe().unwrap());
-    command.args(["--exact", "interrupts::write_until_interrupted", "--nocapture"]);
-    command.env("GPP_TEST_WRITE", dir.join("file")).envs(variables.iter().copied());
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("writing")));
-    assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
-    child
-}
-
+/// What is ignored stays so. While the program polls, only the second signal ends it at once.
 #[test]
 fn an_interrupted_write_leaves_nothing() {
     // Children ignore what this process was started to ignore, as by `nohup`.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
-    let signals = [("INT", 130), ("TERM", 143), ("HUP", 129)];
-    for (signal, code) in signals.into_iter().filter(|of| ignored >> (of.1 - 129) & 1 == 0) {
+    let (ignoring, polling) = (("GPP_TEST_IGNORED", "HUP INT TERM"), ("GPP_TEST_POLLING", "1"));
+    for (set, before, signal, code) in [
+        (None, &[][..], "INT", 130),
+        (None, &[], "TERM", 143),
+        (None, &[], "HUP", 129),
+        (Some(ignoring), &["HUP", "INT", "TERM"], "USR1", 138),
+        (Some(polling), &["USR1"], "USR2", 140),
+        (Some(polling), &["USR1"], "TERM", 143),
+    ] {
+        if ignored >> (code - 129) & 1 == 1 {
+            continue;
+        }
         let dir = tempfile::tempdir().unwrap();
-        let mut child = writing(dir.path(), &[]);
-        send(signal, &[child.id()]);
-        assert_eq!(child.wait().unwrap().code(), Some(code));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-}
-
-#[test]
-fn signals_that_are_ignored_stay_so() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut child = writing(dir.path(), &[("GPP_TEST_IGNORED", "HUP INT TERM")]);
-    for signal in ["HUP", "INT", "TERM", "USR1"] {
-        send(signal, &[child.id()]);
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(138));
-}
-
-/// While the program polls, only the second signal ends it at once.
-#[test]
-fn so_does_one_that_is_interrupted_a_second_time() {
-    for (signal, code) in [("USR2", 140), ("TERM", 143)] {
-        let dir = tempfile::tempdir().unwrap();
-        let mut child = writing(dir.path(), &[("GPP_TEST_POLLING", "1")]);
-        send("USR1", &[child.id()]);
+        let left = || fs::read_dir(dir.path()).unwrap().count();
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' WINCH $GPP_TEST_IGNORED; exec \"$@\"", "sh"]);
+        command.arg(env::current_exe().unwrap());
+        command.args(["--exact", "interrupts::write_until_interrupted", "--nocapture"]);
+        command.env("GPP_TEST_WRITE", dir.path().join("file")).envs(set);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("writing")));
+        before.iter().for_each(|signal| send(signal, &[child.id()]));
         sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert_eq!(left(), 1);
         send(signal, &[child.id()]);
         assert_eq!(child.wait().unwrap().code(), Some(code));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert_eq!(left(), 0);
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use assert_cmd::assert::{Assert, OutputAssertExt};
 use gpp::record;
 use gpp::record::run::RunRecord;
 use predicates::prelude::*;
@@ -47,27 +48,22 @@ fn a_table_that_cannot_be_printed_does_not_lose_the_json() {
     closed(&[&csv[..], &["-"]].concat());
 }
 
-fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> (Option<i32>, String) {
+fn ended(arguments: &[&str], stdout: impl Into<Stdio>) -> Assert {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("gpp"));
-    command.args(arguments).stdout(stdout).stderr(Stdio::piped());
-    let output = command.output().unwrap();
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let output = command.args(arguments).stdout(stdout).stderr(Stdio::piped()).output();
+    output.unwrap().assert().append_context("command", format!("{arguments:?}"))
 }
 
 #[cfg(target_os = "linux")]
 fn full(arguments: &[&str]) {
-    let device = fs::File::options().write(true).open("/dev/full").unwrap();
-    let (code, errors) = ended(arguments, device);
-    assert_eq!(code, Some(2), "{arguments:?}: {errors}");
-    assert!(errors.contains("standard output: cannot write: No space left"), "{errors}");
+    let device = File::options().write(true).open("/dev/full").unwrap();
+    let says = contains("standard output: cannot write: No space left");
+    ended(arguments, device).code(2).stderr(says);
 }
 
 fn closed(arguments: &[&str]) {
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let (code, errors) = ended(arguments, writer);
-    assert_eq!(code, Some(0), "{arguments:?}: {errors}");
-    assert!(!errors.contains("error"), "{errors}");
+    let (_, writer) = std::io::pipe().unwrap();
+    ended(arguments, writer).success().stderr(contains("error").not());
 }
 
 #[test]

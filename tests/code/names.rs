@@ -3,23 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Paths below the root, and texts, of all Rust but tests, examples and benches.
-fn sources(folder: &str) -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join(folder)];
-    let mut files: Vec<PathBuf> = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let (inner, found): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-        folders.extend(inner.into_iter().filter(|path| !path.ends_with("tests")));
-        let is_source = |path: &PathBuf| {
-            let path = path.to_string_lossy();
-            path.ends_with(".rs") && !path.ends_with("tests.rs")
-        };
-        files.extend(found.into_iter().filter(is_source));
-    }
-    let name = |file: &Path| file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-    files.iter().map(|file| (name(file), std::fs::read_to_string(file).unwrap())).collect()
+/// Paths and texts of all Rust in a folder but tests, examples and benches.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let some = entries.filter(|path| !path.ends_with("tests") && !path.ends_with("tests.rs"));
+    let (folders, files): (Vec<_>, Vec<_>) = some.partition(|path| path.is_dir());
+    let files = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    let texts = files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()));
+    texts.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -42,9 +33,8 @@ fn bindings(text: &str) -> usize {
 #[test]
 fn names_mean_one_thing() {
     let (mut types, mut of, mut pronouns) = (BTreeMap::<String, usize>::new(), 0, 0);
-    for (_, text) in
-        ["host", "core", "cpu", "kernels", "capi", "python", "build"].into_iter().flat_map(sources)
-    {
+    let folders = ["host", "core", "cpu", "kernels", "capi", "python", "build"].map(Path::new);
+    for (_, text) in folders.into_iter().flat_map(sources) {
         for line in text.lines() {
             let mut words = words(line).skip_while(|word| ["pub", "crate", "super"].contains(word));
             let kind = words.next().unwrap_or_default();
@@ -80,8 +70,8 @@ fn imports(text: &str) -> BTreeSet<String> {
 fn no_modules_import_each_other_in_a_circle() {
     for folder in ["host", "core/src", "cpu/src", "kernels/src", "capi/src", "python/src"] {
         let mut edges = BTreeMap::<String, BTreeSet<String>>::new();
-        for (path, text) in sources(folder) {
-            let path = path.strip_prefix(&format!("{folder}/")).unwrap();
+        for (path, text) in sources(folder.as_ref()) {
+            let path = path.strip_prefix(folder).unwrap().to_str().unwrap();
             let module = path.split('/').next().unwrap().trim_end_matches(".rs");
             if !["lib", "main"].contains(&module) {
                 edges.entry(module.into()).or_default().extend(imports(&text));

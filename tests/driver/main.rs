@@ -9,13 +9,14 @@ mod on_devices;
 mod resident;
 
 use std::env;
-use std::path::Path;
 use std::process::Command;
 
+use assert_cmd::prelude::*;
 use common::stand_in::driver;
 use gpp::devices::gpu::driver::devices;
 use gpp::error::Error;
 use libtest_mimic::{Arguments, Failed, Trial};
+use predicates::str::contains;
 
 type Outcome = Result<(), Failed>;
 
@@ -69,38 +70,30 @@ const OF_THE_PROGRAM: [Test; 7] = [
     ("the program says that the driver has no device", without_a_device),
     ("the program names what the driver lacks", without_a_function),
     ("the program names codes that are newer than it", unknown_code),
-    ("the driver's types on a stand-in", on_stand_in),
-    ("every version on a stand-in whose launches are emulated", emulated),
+    ("the driver's types on a stand-in", || on_stand_in(&[("FAKE_DEVICES", "2")])),
+    ("every version on a stand-in whose launches are emulated", || {
+        on_stand_in(&[("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")])
+    }),
 ];
 
 fn run(
     library: &tempfile::TempDir,
-    program: &Path,
     arguments: &[&str],
     set: &[(&str, &str)],
     (code, on_stderr): (i32, &str),
 ) -> Outcome {
-    let mut command = Command::new(program);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpp"));
     command.args(arguments).env_remove("FAKE_DEVICES").env_remove("FAKE_INIT");
     command.env("LD_LIBRARY_PATH", library.path()).envs(set.iter().copied());
-    let output = command.output()?;
-    let [out, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    let ends = output.status.code() == Some(code) && errors.contains(on_stderr);
-    assert!(ends, "{}, not {code} and `{on_stderr}`:\n{out}\n{errors}", output.status);
+    command.assert().code(code).stderr(contains(on_stderr));
     Ok(())
 }
 
-fn gpp() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_gpp"))
-}
-
 fn nothing_links_libcuda() -> Outcome {
-    for program in [gpp().to_path_buf(), env::current_exe()?] {
+    for program in [env!("CARGO_BIN_EXE_gpp").into(), env::current_exe()?] {
         let told = |tool: &str, arguments: &[&str]| -> Result<String, Failed> {
-            let output = Command::new(tool).args(arguments).arg(&program).output()?;
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let errors = String::from_utf8_lossy(&output.stderr);
-            if output.status.success() { Ok(text) } else { Err(format!("{tool}: {errors}").into()) }
+            let output = Command::new(tool).args(arguments).arg(&program).ok()?;
+            Ok(String::from_utf8(output.stdout)?)
         };
         let (libraries, symbols) = (told("ldd", &[])?, told("nm", &["-D"])?);
         assert!(libraries.contains("libc.so") && !libraries.contains("libcuda"), "{libraries}");
@@ -114,32 +107,32 @@ fn without_a_driver() -> Outcome {
     // One that cannot be opened, in the way of any that can.
     let none = tempfile::tempdir()?;
     std::fs::write(none.path().join("libcuda.so.1"), "no library\n")?;
-    run(&none, gpp(), &["list"], &[], (0, ""))?;
-    run(&none, gpp(), &["info", "--device", "cpu"], &[], (0, ""))?;
+    run(&none, &["list"], &[], (0, ""))?;
+    run(&none, &["info", "--device", "cpu"], &[], (0, ""))?;
     let v8 = ["--version", "v8", "--system", "tiny", "--quiet"];
-    run(&none, gpp(), &v8[..4], &[], (0, "note: no GPU found: running on the CPU"))?;
+    run(&none, &v8[..4], &[], (0, "note: no GPU found: running on the CPU"))?;
     let why = "no GPU to run on: no NVIDIA driver (libcuda) on this machine: ";
-    run(&none, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
-    run(&none, gpp(), &[&v8[..], &["--device", "gpu"]].concat(), &[], (3, why))
+    run(&none, &["info", "--device", "gpu"], &[], (3, why))?;
+    run(&none, &[&v8[..], &["--device", "gpu"]].concat(), &[], (3, why))
 }
 
 fn without_a_device() -> Outcome {
     let library = driver(None)?;
     let why = "no GPU to run on: the driver found no device: CUDA_ERROR_NO_DEVICE: \
                no CUDA-capable device is detected";
-    run(&library, gpp(), &["info", "--device", "gpu"], &[], (3, why))?;
-    run(&library, gpp(), &["info", "--device", "auto"], &[], (0, ""))?;
+    run(&library, &["info", "--device", "gpu"], &[], (3, why))?;
+    run(&library, &["info", "--device", "auto"], &[], (0, ""))?;
     let hidden = [("CUDA_VISIBLE_DEVICES", "7")];
     let why = "is detected; CUDA_VISIBLE_DEVICES is `7`";
     let hint = format!("{why}; --device cpu runs on the CPU\n");
-    run(&library, gpp(), &["info", "--device", "gpu"], &hidden, (3, &hint))?;
-    run(&library, gpp(), &["--version", "best", "--system", "tiny", "--quiet"], &hidden, (0, why))
+    run(&library, &["info", "--device", "gpu"], &hidden, (3, &hint))?;
+    run(&library, &["--version", "best", "--system", "tiny", "--quiet"], &hidden, (0, why))
 }
 
 fn without_a_function() -> Outcome {
     let library = driver(Some("cuDeviceGetUuid_v2"))?;
     let with = |arguments: &[&str], ends: (i32, &str)| {
-        run(&library, gpp(), arguments, &[("FAKE_DEVICES", "1")], ends)
+        run(&library, arguments, &[("FAKE_DEVICES", "1")], ends)
     };
     let why = "the driver, for CUDA 12.9, lacks cuDeviceGetUuid_v2, which one for CUDA 11.4 has";
     with(&["info", "--device", "gpu"], (3, &format!("error: no GPU to run on: {why}")))?;
@@ -150,7 +143,7 @@ fn without_a_function() -> Outcome {
 fn unknown_code() -> Outcome {
     let library = driver(None)?;
     let info = ["info", "--device", "gpu"];
-    let with = |code, says: &str| run(&library, gpp(), &info, &[("FAKE_INIT", code)], (3, says));
+    let with = |code, says: &str| run(&library, &info, &[("FAKE_INIT", code)], (3, says));
     with("803", ": CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: the text of the code; libcuda.so.1 is not")?;
     with("34", ": code 34; libcuda.so.1 is a CUDA toolkit's stub library")?;
     with("100", "no CUDA-capable device is detected; `nvidia-smi` lists ")?;
@@ -158,12 +151,10 @@ fn unknown_code() -> Outcome {
     with("12345", ": code 12345; --device cpu ")
 }
 
-fn emulated() -> Outcome {
-    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "3"), ("FAKE_LAUNCH", "here")];
-    run(&driver(None)?, &env::current_exe()?, &[], &set, (0, ""))
-}
-
-fn on_stand_in() -> Outcome {
-    let set = [(ON_STAND_IN, "1"), ("FAKE_DEVICES", "2")];
-    run(&driver(None)?, &env::current_exe()?, &[], &set, (0, ""))
+fn on_stand_in(set: &[(&str, &str)]) -> Outcome {
+    let library = driver(None)?;
+    let mut this = Command::new(env::current_exe()?);
+    this.env(ON_STAND_IN, "1").envs(set.iter().copied()).env("LD_LIBRARY_PATH", library.path());
+    this.ok()?;
+    Ok(())
 }

@@ -140,25 +140,21 @@ fn kernel() -> Outcome {
 fn failures() -> Outcome {
     let (_, context) = open()?;
     let stream = context.stream("failures")?;
-    let shown = |result: Result<()>| match result {
-        Err(Error::Driver(what)) => Ok(what),
-        other => Err(format!("{other:?}")),
-    };
-    let refused = shown(context.function(REFUSED, "fill").map(drop))?;
-    let load = "GPU load of the kernels failed: CUDA_ERROR_INVALID_PTX: ";
-    let has_log = refused.contains("ptxas") && refused.contains("line");
-    check(refused.starts_with(load) && has_log, refused)?;
-    let zero = shown(context.function("a\0b", "fill").map(drop))?;
-    check(zero == "GPU load of the kernels failed: the PTX holds a zero byte", zero)?;
-
-    let missing = shown(context.function(PTX, "missing").map(drop))?;
-    let look_up = "GPU look-up of kernel missing failed: CUDA_ERROR_NOT_FOUND: ";
-    check(missing.starts_with(look_up), missing)?;
+    let load = |ptx: &str, name: &str| context.function(ptx, name).map(drop);
     let function = context.function(PTX, "fill")?;
-    let missing = shown(function.set("missing", &[1u32], &stream))?;
-    check(missing.starts_with("GPU look-up of missing for kernel fill failed"), missing)?;
-    let small = shown(function.set("offset", &[0u32; 5], &stream))?;
-    check(small.ends_with("the variable has 16 bytes, 20 needed"), small)?;
+    let set = |name: &str, values: &[u32]| function.set(name, values, &stream);
+    for (result, begin, part) in [
+        (load(REFUSED, "fill"), "load of the kernels failed: CUDA_ERROR_INVALID_PTX: ", "ptxas"),
+        (load(REFUSED, "fill"), "load of the kernels failed: ", "line"),
+        (load("a\0b", "fill"), "load of the kernels failed: the PTX holds a zero byte", ""),
+        (load(PTX, "missing"), "look-up of kernel missing failed: CUDA_ERROR_NOT_FOUND: ", ""),
+        (set("missing", &[1]), "look-up of missing for kernel fill failed", ""),
+        (set("offset", &[0; 5]), "fill of offset failed: the variable has 16 bytes, 20 needed", ""),
+    ] {
+        let is_told = matches!(&result, Err(Error::Driver(what))
+            if what.starts_with(&format!("GPU {begin}")) && what.contains(part));
+        check(is_told, result)?;
+    }
     let bytes = 1 << 50;
     let refused = context.buffer::<u8>("everything", bytes).err();
     let is_told = matches!(&refused, Some(Error::Memory { what, needed, .. }) if what == "everything" && *needed == bytes as u64);

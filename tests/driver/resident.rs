@@ -115,22 +115,19 @@ fn function(name: &CStr) -> *mut c_void {
 
 fn counts() -> [u32; 2] {
     let (mut calls, mut made) = (0, 0);
-    // SAFETY: the function writes two numbers.
-    unsafe {
-        let counts: extern "C" fn(*mut u32, *mut u32) =
-            std::mem::transmute(function(c"fake_counts"));
-        counts(&mut calls, &mut made);
-    }
+    // SAFETY: the function of this name writes two numbers.
+    let counts: extern "C" fn(*mut u32, *mut u32) =
+        unsafe { std::mem::transmute(function(c"fake_counts")) };
+    counts(&mut calls, &mut made);
     [calls, made]
 }
 
 /// Leaves so many bytes of devices' memory, with 0 as many as there are.
 fn leave(bytes: usize) {
-    // SAFETY: the function takes a number and returns one.
-    unsafe {
-        let room: extern "C" fn(usize) -> usize = std::mem::transmute(function(c"fake_room"));
-        room(bytes);
-    }
+    // SAFETY: the function of this name takes a number and returns one.
+    let room: extern "C" fn(usize) -> usize =
+        unsafe { std::mem::transmute(function(c"fake_room")) };
+    room(bytes);
 }
 
 /// Single precision by the version for a GPU's rate of FP64, arrays on the GPU give bitwise what host arrays give.

@@ -45,14 +45,6 @@ fn peak<T>(call: impl FnOnce() -> T) -> (T, u64) {
     (result, MEMORY.peak_usage().saturating_sub(before) as u64)
 }
 
-/// The code that one of several ranks stops with is that of all; it may be 0.
-#[test]
-fn a_stop_has_the_code_of_the_first_rank() {
-    on_each(FOUR, |ranks| {
-        assert_eq!(ranks.first_code([None, Some(0), None, Some(15)][ranks.rank()]), Some(0));
-    });
-}
-
 #[test]
 fn a_rank_holds_its_share_whoever_walks_through_all() {
     let _turn = alone();
@@ -161,12 +153,14 @@ fn ranks_know_of_poles_that_others_have() {
     }
 }
 
+/// Devices that they share are counted, and the code that one of them stops with, which may be 0, is that of all.
 #[test]
-fn devices_that_processes_share_are_counted() {
-    let named: [&[&str]; 3] = [&["GPU-a", "GPU-b"], &["GPU-a"], &[]];
-    let having = [vec![2, 1], vec![2], vec![]];
-    on_each(3, |rank| {
-        let own: Vec<String> = named[rank.rank()].iter().map(|uuid| uuid.to_string()).collect();
-        assert_eq!(rank.having(&own), having[rank.rank()]);
+fn ranks_know_what_others_have() {
+    let named: [&[&str]; 4] = [&["GPU-a", "GPU-b"], &["GPU-a"], &[], &[]];
+    let having = [vec![2, 1], vec![2], vec![], vec![]];
+    on_each(FOUR, |ranks| {
+        let own: Vec<String> = named[ranks.rank()].iter().map(|uuid| uuid.to_string()).collect();
+        assert_eq!(ranks.having(&own), having[ranks.rank()]);
+        assert_eq!(ranks.first_code([None, Some(0), None, Some(15)][ranks.rank()]), Some(0));
     });
 }

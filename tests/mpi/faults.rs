@@ -1,41 +1,24 @@
 //! A process that fails or is killed ends all of them within seconds, and is named.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use crate::common::running::{Running, send};
 use crate::common::stand_in::compiled;
 use crate::common::{fixture_path, place};
-use crate::launch::{GPP, SECONDS, children, ended, mpirun, ranks, runs};
-
-/// Two ranks, the second of which is started in another folder.
-fn apart(first: &Path, second: &Path, arguments: &[&str]) -> Command {
-    let mut command = mpirun();
-    for (at, folder) in [first, second].into_iter().enumerate() {
-        command.args(if at == 0 { &["-n", "1"][..] } else { &[":", "-n", "1"] });
-        command.arg("-wdir").arg(folder).arg(GPP).args(arguments);
-    }
-    command
-}
-
-fn second_by(starter: &[&str], arguments: &[&str]) -> Command {
-    let mut command = mpirun();
-    command.args(["-n", "1", GPP]).args(arguments);
-    command.args([":", "-n", "1"]).args(starter).arg(GPP).args(arguments);
-    command
-}
+use crate::launch::{SECONDS, children, ended, ranks, runs, two};
 
 pub fn unreadable() {
     let [good, bad] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let bytes = fs::read(fixture_path("plain")).unwrap();
     fs::write(good.path().join("input.dat"), &bytes).unwrap();
     let run = ["--input", "input.dat", "--version", "best", "--device", "cpu", "--quiet"];
-    let run = || apart(good.path(), bad.path(), &run);
-    ended(&mut run()).expect(2, &["rank 1 of 2 on ", ": input.dat: cannot read"]);
+    let options = [&good, &bad].map(|of| ["-wdir", of.path().to_str().unwrap()]);
+    let run = || ended(&mut two([0, 1].map(|rank| (&options[rank][..], &run[..]))));
+    run().expect(2, &["rank 1 of 2 on ", ": input.dat: cannot read"]);
     fs::write(bad.path().join("input.dat"), &bytes[..bytes.len() - 2000]).unwrap();
-    ended(&mut run()).expect(2, &["rank 1 of 2 on ", ": input.dat: record "]);
+    run().expect(2, &["rank 1 of 2 on ", ": input.dat: record "]);
 }
 
 const LONG: [&str; 10] =
@@ -47,14 +30,14 @@ pub fn without_threads() {
     compiled("tests/data/no-threads.c", &library, &[]).unwrap();
     let preload = format!("LD_PRELOAD={}", library.display());
     let run = ["--version", "v13", "--system", "demo", "--device", "cpu", "--quiet"];
-    ended(&mut second_by(&["env", &preload], &run))
-        .expect(2, &["rank 1 of 2 on ", "cannot start threads"]);
+    let run = ended(&mut two([(&[], &run), (&["env", &preload], &run)]));
+    run.expect(2, &["rank 1 of 2 on ", "cannot start threads"]);
 }
 
 pub fn without_memory() {
     let limited = "ulimit -v 600000; exec \"$@\"";
     let run = ["--version", "best", "--system", "si214", "--device", "cpu", "--quiet"];
-    let run = ended(&mut second_by(&["sh", "-c", limited, "sh"], &run));
+    let run = ended(&mut two([(&[], &run), (&["sh", "-c", limited, "sh"], &run)]));
     run.expect(2, &["rank 1 of 2 on ", "not enough host memory"]);
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-pub use mpirun::mpirun;
+use mpirun::mpirun;
 use serde_json::Value;
 
 /// Time in which a run that fails has to be at its end, launcher included.
@@ -18,6 +18,14 @@ pub const GPP: &str = env!("CARGO_BIN_EXE_gpp");
 pub fn ranks(count: usize) -> Command {
     let mut command = mpirun();
     command.args(["-n", &count.to_string(), GPP]);
+    command
+}
+
+/// Two ranks, each with its own options of the launcher or program that starts gpp, and arguments.
+pub fn two([first, second]: [(&[&str], &[&str]); 2]) -> Command {
+    let mut command = mpirun();
+    command.args(["-n", "1"]).args(first.0).arg(GPP).args(first.1);
+    command.args([":", "-n", "1"]).args(second.0).arg(GPP).args(second.1);
     command
 }
 
@@ -52,15 +60,11 @@ impl Ended {
         let errors = self.errors();
         assert_eq!(self.output.status.code(), Some(code), "{errors}");
         assert!(self.took < SECONDS, "{:?}: {errors}", self.took);
-        let messages: Vec<&str> =
-            errors.lines().filter(|line| line.starts_with("error: ")).collect();
-        assert_eq!(messages.len(), 1, "{errors}");
-        for part in parts {
-            assert!(messages[0].contains(part), "no `{part}` in {errors}");
-        }
+        let messages = errors.lines().filter(|line| line.starts_with("error: "));
+        let [message] = messages.collect::<Vec<_>>()[..] else { panic!("{errors}") };
+        assert!(parts.iter().all(|part| message.contains(part)), "not {parts:?}: {errors}");
         assert!(!errors.contains("interrupted"), "{errors}");
-        let out = String::from_utf8_lossy(&self.output.stdout);
-        assert!(out.trim().is_empty(), "{out}");
+        assert!(self.output.stdout.trim_ascii().is_empty(), "{:?}", self.output);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::launch::{GPP, alone, ended, mpirun, ranks};
+use crate::launch::{alone, ended, ranks, two};
 
 /// 96 bands n are four parts.
 const DEMO: [&str; 6] = ["offdiag", "-s", "demo", "-d", "cpu", "--no-verify"];
@@ -27,9 +27,8 @@ pub fn bits() {
 
 pub fn refused() {
     for other in [&["--bands", "3", "--seed", "3"][..], &["--bands", "2:4"]] {
-        let mut command = mpirun();
-        command.args(["-n", "1", GPP]).args(DEMO).args(["--bands", "3"]);
-        command.args([":", "-n", "1", GPP]).args(DEMO).args(other);
+        let [first, second] = [&["--bands", "3"][..], other].map(|more| [&DEMO[..], more].concat());
+        let mut command = two([(&[], &first), (&[], &second)]);
         ended(&mut command).expect(2, &["rank 1 has other matrix elements, "]);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{fixture_path, place};
-use crate::launch::{Ended, GPP, ended, mpirun, ranks};
+use crate::launch::{ended, ranks, two};
 
 pub fn usage() {
     for (arguments, part) in [
@@ -31,12 +31,6 @@ pub fn inputs() {
     input("needs a length marker of 20");
 }
 
-fn two(first: &[&str], second: &[&str]) -> Ended {
-    let mut command = mpirun();
-    command.args(["-n", "1", GPP]).args(first).args([":", "-n", "1", GPP]).args(second);
-    ended(&mut command)
-}
-
 pub fn different() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
@@ -51,6 +45,7 @@ pub fn different() {
     fs::write(at("b.dat"), &bytes).unwrap();
     let others = "the ranks: rank 1 has other input, energies, versions, flags or program ";
     let paired = [&run[..], &["-v", "cpu:paired"]].concat();
+    let two = |first: &[&str], second: &[&str]| ended(&mut two([(&[], first), (&[], second)]));
     let with = |more: &[&str]| two(&paired, &[&paired[..], more].concat());
     for more in [&["--simd", "scalar"][..], &["--repeat", "3"], &["--no-verify"]] {
         with(more).expect(2, &["rank 0 of 2 on ", others]);

@@ -17,24 +17,21 @@ fn same(arguments: &[&str], numbers: &[usize]) {
             results.map(|result| result["verification"]["outcome"].clone()).collect()
         };
         assert_eq!(outcomes(&many), outcomes(&one));
-        if number > 1 {
-            shared(&many, number);
+        if number == 1 {
+            continue;
         }
-    }
-}
-
-fn shared(run: &Value, number: usize) {
-    let partition = &run["partition"];
-    assert_eq!(partition["ranks"], number);
-    let places = partition["workers"].as_array().unwrap();
-    assert!(places.iter().map(|place| &place["rank"]).eq(0..number));
-    let ngpown = run["system"]["ngpown"].as_u64().unwrap();
-    for result in run["results"].as_array().unwrap() {
-        let shares = result["load_balance"]["workers"].as_array().unwrap();
-        let all = |what: &str| shares.iter().map(|share| share[what].as_u64().unwrap()).sum();
-        let (slabs, igp): (u64, u64) = (all("slabs"), all("igp"));
-        assert_eq!((shares.len(), igp), (number, ngpown));
-        assert_eq!(partition["slabs"], slabs);
+        let partition = &many["partition"];
+        assert_eq!(partition["ranks"], number);
+        let places = partition["workers"].as_array().unwrap();
+        assert!(places.iter().map(|place| &place["rank"]).eq(0..number));
+        for result in many["results"].as_array().unwrap() {
+            let shares = result["load_balance"]["workers"].as_array().unwrap();
+            let all =
+                |what: &str| shares.iter().map(|share| share[what].as_u64().unwrap()).sum::<u64>();
+            assert_eq!(shares.len(), number);
+            assert_eq!(many["system"]["ngpown"], all("igp"));
+            assert_eq!(partition["slabs"], all("slabs"));
+        }
     }
 }
 

@@ -43,18 +43,6 @@ impl Browser {
             view.width
         );
         std::fs::write(dir.path().join("outer.html"), outer)?;
-        let dom = self.open(dir.path(), view)?;
-        let text = dom.split_once("<pre id=\"result\">").and_then(|of| of.1.split_once("</pre>"));
-        let text = text.ok_or_else(|| format!("the page returned nothing: {dom:.300}"))?.0;
-        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-        let result: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
-        match result.get("error") {
-            Some(error) => Err(format!("{error}").into()),
-            None => Ok(result["found"].clone()),
-        }
-    }
-
-    fn open(&self, dir: &std::path::Path, view: View) -> Result<String, Failed> {
         let output = Command::new(self.0)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update"])
@@ -63,10 +51,18 @@ impl Browser {
             // Milliseconds of the page's own clock that its scripts get.
             .arg("--virtual-time-budget=20000")
             .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!view.dark)))
-            .arg(format!("--user-data-dir={}", dir.join("profile").display()))
+            .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
             .arg("--dump-dom")
-            .arg(format!("file://{}", dir.join("outer.html").display()))
+            .arg(format!("file://{}", dir.path().join("outer.html").display()))
             .output()?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        let dom = String::from_utf8_lossy(&output.stdout);
+        let text = dom.split_once("<pre id=\"result\">").and_then(|of| of.1.split_once("</pre>"));
+        let text = text.ok_or_else(|| format!("the page returned nothing: {dom:.300}"))?.0;
+        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        let result: Value = serde_json::from_str(&text).map_err(|e| format!("{e}: {text:.300}"))?;
+        match result.get("error") {
+            Some(error) => Err(format!("{error}").into()),
+            None => Ok(result["found"].clone()),
+        }
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 mod browser;
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use browser::{Browser, View};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -31,17 +31,13 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-fn page() -> &'static str {
-    static PAGE: OnceLock<String> = OnceLock::new();
-    PAGE.get_or_init(|| {
-        let (_dir, path) = common::place("report.html");
-        let runs = |name: &str| common::repository("data/runs").join(name);
-        let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
-        command.args(["report", "--from"]).arg(runs("h200-2026-11-28/si214"));
-        command.arg("--output").arg(&path).assert().success();
-        std::fs::read_to_string(path).unwrap()
-    })
-}
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let (_dir, path) = common::place("report.html");
+    let mut command = assert_cmd::Command::cargo_bin("gpp").unwrap();
+    command.args(["report", "--from"]).arg(common::repository("data/runs/h200-2026-11-28/si214"));
+    command.arg("--output").arg(&path).assert().success();
+    std::fs::read_to_string(path).unwrap()
+});
 
 /// The script found no problem, and checked at least so many of each kind.
 fn none(found: &serde_json::Value, least: &[(&str, u64)]) {
@@ -53,13 +49,13 @@ fn none(found: &serde_json::Value, least: &[(&str, u64)]) {
 }
 
 fn laid_out(browser: Browser, view: View) -> Result<(), Failed> {
-    let found = browser.find_in(page(), view, include_str!("layout.js"))?;
+    let found = browser.find_in(&PAGE, view, include_str!("layout.js"))?;
     none(&found, &[("charts", 4), ("names", 50), ("boxes", 300)]);
     Ok(())
 }
 
 fn readable(browser: Browser, view: View) -> Result<(), Failed> {
-    let found = browser.find_in(page(), view, include_str!("colors.js"))?;
+    let found = browser.find_in(&PAGE, view, include_str!("colors.js"))?;
     none(&found, &[("texts", 500)]);
     let paper = found["paper"].as_f64().unwrap_or(f64::NAN);
     let expected = if view.dark { 0.0..0.05 } else { 0.9..1.01 };

@@ -1,8 +1,8 @@
 //! Σ(ω) of a record: rows, CSV to the bit, plots with a vertex for each energy.
 
 use gpp::chart::Chart;
-use gpp::record;
 use gpp::record::run::{RunRecord, Sigma};
+use gpp::record::{self, Span};
 use gpp::run::csv;
 use num_complex::Complex64;
 
@@ -112,13 +112,11 @@ fn curves_have_a_vertex_an_energy_where_the_values_are() {
             let values: Vec<f64> = values.collect();
             let places: Vec<f64> = re.iter().chain(im).map(|place| place.1).collect();
             // One linear scale for both parts, nothing smoothed, nothing cut off.
-            let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let (top, bottom) = (least(&places), most(&places));
-            let (least, most) = (least(&values), most(&values));
-            assert!(bottom - top > 120.0, "{top} {bottom}");
+            let [drawn, of] = [&places, &values].map(|all| Span::from_values(all.clone()).unwrap());
+            let (height, range) = (drawn.max - drawn.min, of.max - of.min);
+            assert!(height > 120.0, "{drawn:?}");
             for (place, value) in places.iter().zip(&values) {
-                let expected = bottom - (value - least) / (most - least) * (bottom - top);
+                let expected = drawn.max - (value - of.min) / range * height;
                 assert!((place - expected).abs() <= 1.5, "{place} {expected}");
             }
         }

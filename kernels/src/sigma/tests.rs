@@ -68,12 +68,10 @@ fn expansions_in_intervals_are_as_exact_as_stated() {
     let interval = interval(3.0, 3.0625);
     let (mid, half) = interval.middle();
     let mut most: f64 = 0.0;
-    for s in [real::MIN_DISTANCE, 101.0, 150.0, 1e4, 1e9] {
-        for side in [-1.0, 1.0] {
-            for at in 0..=16 {
-                let wtilde = interval.low + (interval.high - interval.low) * f64::from(at) / 16.0;
-                most = most.max(relative(mid + side * s * half, wtilde, &interval).abs());
-            }
+    for s in [real::MIN_DISTANCE, 101.0, 150.0, 1e4, 1e9].into_iter().flat_map(|s| [-s, s]) {
+        for at in 0..=16 {
+            let wtilde = interval.low + (interval.high - interval.low) * f64::from(at) / 16.0;
+            most = most.max(relative(mid + s * half, wtilde, &interval).abs());
         }
     }
     assert!(most <= 1.6e-16 + 16.0 * f64::EPSILON, "{most:e}");
@@ -85,14 +83,11 @@ fn expansions_in_intervals_are_as_exact_as_stated() {
 fn expansions_in_discs_are_as_exact_as_stated() {
     let mut most: f64 = 0.0;
     for middle in [Complex64::new(3.0, 0.5), Complex64::new(-2.0, 0.0), Complex64::new(0.0, -4.0)] {
-        for away in [1.0, 1.01, 1.5, 1e3, 1e9] {
-            for side in [-1.0, 1.0] {
-                // As near as moments tell it, and farther.
-                let w = middle.re + side * 4.0 * away;
-                let of = disc(middle, length(w - middle) / complex::MIN_DISTANCE / away);
-                let all = poles(&of).map(|wtilde| relative_in_disc(w, wtilde, &of));
-                most = all.fold(most, f64::max);
-            }
+        // As near as moments tell it, and farther.
+        for away in [1.0, 1.01, 1.5, 1e3, 1e9].into_iter().flat_map(|away: f64| [-away, away]) {
+            let w = middle.re + 4.0 * away;
+            let of = disc(middle, length(w - middle) / complex::MIN_DISTANCE / away.abs());
+            most = poles(&of).map(|wtilde| relative_in_disc(w, wtilde, &of)).fold(most, f64::max);
         }
     }
     assert!(most <= 1e-16 + ROUNDED, "{most:e}");
@@ -194,15 +189,20 @@ fn the_far_field_is_that_of_every_pole() {
     assert!(real.iter().chain(&any).all(|&count| count > 0), "{real:?} {any:?}");
 }
 
+/// The far fields of an interval and of a disc.
+fn far_fields(w: f64, occupied: bool, part: &Interval, of: &Disc) -> [Option<FarField>; 2] {
+    let acceptance = Acceptance::for_disc(of, &LIMITS);
+    [far_field(w, part, occupied, &LIMITS), acceptance.far_field(w, occupied)]
+}
+
 #[test]
 fn what_overflows_is_near_field() {
     let part = interval(1e-6, 1e-6 * (1.0 + 1.0 / 32.0));
     let of = disc(Complex64::new(1e-6, 1e-6), 1e-8);
-    let acceptance = Acceptance::for_disc(&of, &LIMITS);
     for (w, is_far) in [(1e3, true), (1e90, true), (-1e90, true), (1e101, false), (-1e150, false)] {
         for occupied in [false, true] {
-            assert_eq!(far_field(w, &part, occupied, &LIMITS).is_some(), is_far, "{w:e}");
-            assert_eq!(acceptance.far_field(w, occupied).is_some(), is_far, "{w:e}");
+            let found = far_fields(w, occupied, &part, &of).map(|far| far.is_some());
+            assert_eq!(found, [is_far; 2], "{w:e}");
         }
         if is_far {
             assert!(relative(w, 1e-6, &part).abs() <= 4e-15, "{w:e}");
@@ -214,16 +214,12 @@ fn what_overflows_is_near_field() {
 #[test]
 fn a_pole_at_the_energy_and_a_cluster_without_bounds_are_near_field() {
     let (part, of) = (interval(3.0, 3.0 + 1e-4), disc(3.0.into(), 1e-4));
-    let acceptance = Acceptance::for_disc(&of, &LIMITS);
-    let found = |w: f64| [far_field(w, &part, false, &LIMITS), acceptance.far_field(w, false)];
-    assert_eq!(found(3.00005), [None; 2]);
-    assert_eq!(found(3.01), [Some(FarField { q: false, ssx: false }); 2]);
+    assert_eq!(far_fields(3.00005, false, &part, &of), [None; 2]);
+    let second = Some(FarField { q: false, ssx: false });
+    assert_eq!(far_fields(3.01, false, &part, &of), [second; 2]);
     let (part, of) = (interval(f64::NAN, f64::NAN), disc(Complex64::new(3.0, 0.1), f64::NAN));
-    let acceptance = Acceptance::for_disc(&of, &LIMITS);
     for w in [-30.0, -1.0, 1e-12, 3.0, 1e6] {
-        for occupied in [true, false] {
-            let found = [far_field(w, &part, occupied, &LIMITS), acceptance.far_field(w, occupied)];
-            assert_eq!(found, [None; 2]);
-        }
+        let found = [true, false].map(|occupied| far_fields(w, occupied, &part, &of));
+        assert_eq!(found, [[None; 2]; 2]);
     }
 }
