@@ -1,5 +1,7 @@
 //! A caller's arrays, and the header that they make.
 
+use std::ptr;
+
 use num_complex::{Complex32, Complex64};
 use rayon::prelude::*;
 
@@ -22,6 +24,22 @@ pub enum MatrixRef<'a> {
     Single(&'a [Complex32], usize),
     /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
     Device(DeviceMatrix),
+}
+
+impl MatrixRef<'_> {
+    /// Whether a copy of `other` on the host, which a call makes, is one of this too: on the diagonal of Σ.
+    pub(super) fn is_copy_of(self, other: MatrixRef) -> bool {
+        match (self, other) {
+            (MatrixRef::Spaced(one, ld), MatrixRef::Spaced(other, of)) => {
+                ptr::eq(one, other) && ld == of
+            }
+            (MatrixRef::Single(one, ld), MatrixRef::Single(other, of)) => {
+                ptr::eq(one, other) && ld == of
+            }
+            (MatrixRef::Device(one), MatrixRef::Device(other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 /// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;

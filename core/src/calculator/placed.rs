@@ -286,8 +286,11 @@ impl Calculator {
                 return Ok(Prepared { problem, on_gpu, _elements: Default::default() });
             }
         }
-        let elements = [self.on_host("aqsn", aqsn, of_g)?, self.on_host("aqsm", aqsm, of_gp)?];
-        let on_host = Some((&elements[0][..], &elements[1][..], aqsm_local));
+        let mut elements = vec![self.on_host("aqsn", aqsn, of_g)?];
+        if aqsm_local || !aqsm.is_copy_of(aqsn) {
+            elements.push(self.on_host("aqsm", aqsm, of_gp)?);
+        }
+        let on_host = Some((&elements[0][..], &elements[elements.len() - 1][..], aqsm_local));
         // SAFETY: this function's own contract; what was copied to the host is dropped after the problem.
         let problem = unsafe { parts.problem(state, on_host, formula, id) };
         let all_rows = (!aqsm_local).then_some(parts.header);
@@ -321,7 +324,7 @@ impl Calculator {
 pub(super) struct Prepared<'a> {
     pub problem: Problem,
     pub on_gpu: Option<GpuElements>,
-    _elements: [Cow<'a, [Complex64]>; 2],
+    _elements: Vec<Cow<'a, [Complex64]>>,
 }
 
 /// What the problems of all states read of a placed screening.
