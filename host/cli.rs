@@ -275,7 +275,12 @@ pub struct DeviceArgs {
     pub device: String,
 
     /// SIMD level of versions for CPUs [default: the widest]
-    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::from(Level::available().into_iter().map(Level::name)), hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_parser = PossibleValuesParser::from(Level::available().into_iter().map(Level::name)),
+        hide_short_help = true
+    )]
     simd: Option<String>,
 
     /// CPU threads [default: OMP_NUM_THREADS, else one per CPU; cpu:threads, cpu:simd, cpu:blocked: per core]
