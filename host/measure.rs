@@ -31,6 +31,14 @@ pub fn flops_per_term(version: &str, poles: Poles) -> Option<f64> {
     COUNTS.get(version)?.get(poles).copied()
 }
 
+/// A calculation in single precision with a sample of it in FP64. Collective.
+pub fn sampled(version: Version, engine: &mut Engine, control: Control) -> Result<Calculation> {
+    engine.samples = true;
+    let found = engine.run_with(version, None, control);
+    engine.samples = false;
+    found
+}
+
 /// Repeats a version's calculation, samples the state of `device` meanwhile, and compares the sums with `reference`.
 /// `done` gets the number of calculations that are done, with the fraction of the current one.
 pub fn measure(
@@ -65,10 +73,8 @@ pub fn measure(
     })?;
     let Calculation { sums, derivative, bound, blocks, workers, .. } =
         last.expect("at least one run is timed");
-    engine.samples = version.is_single();
-    let sampled = engine.samples.then(|| engine.run_with(version, None, control));
-    engine.samples = false;
-    let sample = sampled.transpose()?.and_then(|calculation| calculation.sample);
+    let sampled = repetition.has_sample.then(|| sampled(version, engine, control)).transpose()?;
+    let sample = sampled.and_then(|calculation| calculation.sample);
     let is_shared = workers.len() > 1 || engine.slabs().count() > 1;
     let load_balance = is_shared.then_some(LoadBalance { workers });
     let problem = engine.problem();
@@ -180,7 +186,7 @@ pub fn timed(
     repetition: Repetition,
     run: &mut TimedRun,
 ) -> Result<Timed> {
-    let Repetition { warmup, repeat, window: whole, quick } = repetition;
+    let Repetition { warmup, repeat, window: whole, quick, .. } = repetition;
     let limit_w = gauge.as_ref().and_then(|gauge| gauge.power_limit_w());
     let mut is_short = quick && !whole.is_zero();
     loop {

@@ -11,7 +11,7 @@ use crate::devices::Control;
 use crate::engine::Engine;
 use crate::error::{Result, invalid};
 use crate::kernels::plan::Poles;
-use crate::measure::{measure, window};
+use crate::measure::{measure, sampled, window};
 use crate::output::{Progress, STOP, check_outputs, document, is_stdout, note, polling};
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
@@ -269,6 +269,7 @@ impl RunPlan {
             repeat: self.repeat.map_or(repeat, |repeat| repeat as usize),
             window: if is_single { window(device, self.warmup) } else { Duration::ZERO },
             quick: self.quick,
+            has_sample: self.compares && version.is_single(),
         }
     }
 }
@@ -320,6 +321,9 @@ pub fn run_versions(
         } else {
             for _ in 0..times.runs() {
                 engine.run_with(version, None, Control { advance: &done, stop: &STOP })?;
+            }
+            if times.has_sample {
+                sampled(version, &mut engine, Control { stop: &STOP, ..Control::none() })?;
             }
         }
         ran += times.runs();

@@ -112,7 +112,7 @@ pub struct SlabTask<'a> {
     /// The plan and the slab's fallback pairs, for versions that follow one.
     pub plan: Option<(PlanSlices<'a>, FallbackSlices<'a>)>,
     /// Bits of the pairs that a version in single precision sums in double, as in [`FallbackSlices::mask`].
-    pub heavy: Option<&'a [u32]>,
+    pub heavy: Option<&'a Vec<u32>>,
     pub clusters: Option<Clusters<'a>>,
     /// Checked between tiles.
     pub stop: &'a Stop,
@@ -129,7 +129,8 @@ impl SlabTask<'_> {
         let (BandSlices { nbands, ncouls, .. }, ngpown) = (self.bands, self.ngpown());
         let aqsm = self.slab.aqsm.len();
         assert!(aqsm == 0 || aqsm == nbands * ngpown, "numbers of aqsm");
-        let masks = self.plan.iter().map(|(_, fallback)| fallback.mask).chain(self.heavy);
+        let fallback = self.plan.iter().map(|(_, fallback)| fallback.mask);
+        let masks = fallback.chain(self.heavy.map(Vec::as_slice));
         let words = ngpown * ncouls.div_ceil(32);
         assert!(masks.into_iter().all(|mask| mask.len() == words), "words of masks");
         if let Some(panels) = self.panels {

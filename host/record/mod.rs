@@ -144,11 +144,13 @@ pub struct Repetition {
     pub window: Duration,
     /// Whether shorter windows will do where the clock is not in doubt.
     pub quick: bool,
+    /// Whether a calculation with a sample in FP64 follows.
+    pub has_sample: bool,
 }
 
 impl Repetition {
     pub const fn exactly(warmup: usize, repeat: usize) -> Repetition {
-        Repetition { warmup, repeat, window: Duration::ZERO, quick: false }
+        Repetition { warmup, repeat, window: Duration::ZERO, quick: false, has_sample: false }
     }
 
     pub fn runs(self) -> usize {

@@ -17,9 +17,10 @@ use libtest_mimic::{Arguments, Trial};
 /// A test and its name. It panics where something does not hold.
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 18] = [
+const TESTS: [Test; 19] = [
     ("files, fewer G′ than ranks among them", shares::files),
     ("systems that are made", shares::systems),
+    ("single precision", shares::single),
     ("one group a slab", shares::one_group_a_slab),
     ("memory for some slabs only", shares::streamed),
     ("usage", refusals::usage),

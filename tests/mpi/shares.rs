@@ -53,6 +53,13 @@ pub fn systems() {
     same(&["--version", "best", "--system", "demo-complex", "--seed", "3"], &[3]);
 }
 
+/// The sample in FP64 is of all ranks too.
+pub fn single() {
+    let single = ["--precision", "single", "--system", "demo", "--slab", "16", "--repeat", "2"];
+    same(&single, &[2, 3]);
+    same(&[&single[..], &["--no-verify"]].concat(), &[2]);
+}
+
 pub fn one_group_a_slab() {
     for slab in ["3", "4", "9"] {
         same(&["--version", "v3,v0", "--system", "tiny", "--slab", slab], &[2, 3, 5]);

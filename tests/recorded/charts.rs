@@ -44,6 +44,15 @@ fn rooflines_have_a_point_and_a_name_for_each_version() {
     let mut drawn = 0;
     for folder in found.iter().filter_map(|path| path.parent()) {
         let (profiles, ceilings) = load(folder);
+        for profile in &profiles {
+            let calculations = profile.time_s.map_or(1.0, |time| profile.duration_s / time);
+            assert!(
+                (0.6..1.6).contains(&calculations),
+                "{}: {}",
+                folder.display(),
+                profile.version
+            );
+        }
         for chart in rooflines(&profiles, &ceilings) {
             let (what, svg) = (format!("{}: {}", folder.display(), chart.name), chart.svg());
             assert_eq!(svg.matches("<circle ").count(), chart.points.len(), "{what}");

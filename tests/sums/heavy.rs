@@ -208,6 +208,7 @@ fn a_wrong_sample_is_incorrect() {
         let mut engine =
             Engine::new(&gpp_core::ranks::Alone, &problem, 9, vec![Box::new(worker)]).unwrap();
         let once = gpp::record::Repetition::exactly(0, 1);
+        let once = gpp::record::Repetition { has_sample: true, ..once };
         let found = measure(version, &host, &mut engine, None, once, &|_| ()).unwrap();
         assert_eq!(found.verification.outcome, outcome, "{off}: {:?}", found.sample);
         let says = gpp::summary::failure(&found).unwrap();

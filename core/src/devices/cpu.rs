@@ -306,7 +306,7 @@ impl CpuWorker<'_> {
                     FallbackSlices { mask, pairs, begins },
                 )
             }),
-            heavy: heavy.map(|(mask, _)| &mask[..]),
+            heavy: heavy.map(|(mask, _)| mask),
             clusters: sorted.map(|((_, cells, aqsm), aqsn)| {
                 let pairs = cells.pairs();
                 Clusters { pairs, aqsn, aqsm }
