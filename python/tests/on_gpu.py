@@ -5,6 +5,7 @@ Run as a program; scripts/gpu-faces does so where there is a GPU and PyTorch.
 
 import sys
 import time
+from pathlib import Path
 
 import gpp
 import numpy as np
@@ -28,6 +29,20 @@ def same(a, b):
 
 def part(arguments, names):
     return {name: value for name, value in arguments.items() if name in names}
+
+
+def gpaw(device):
+    """Σ of a run of GPAW by every version for GPUs in double precision."""
+    run = np.load(Path(__file__).parents[2] / "data/fixtures/gpaw-silicon.npz")
+    n, eta = run["n"].T, float(run["eta"])
+    others = "cpu:", "sigma:cells", "s1", "s2", "s3", "s4"
+    for wtilde, broadening in (run["poles"], 0.0), (run["poles"] + 1j * eta, eta):
+        call = dict(wtilde=wtilde, eps=run["residues"] / wtilde, vcoul=np.ones(len(n)), igp_to_ig=np.arange(len(n)))
+        call.update(aqsn=n, aqsm=n, e=run["e"], occ=run["f"], omega=run["omega"], eta=broadening)
+        for version in gpp.versions():
+            if not version.startswith(others):
+                error = abs(gpp.Calculator(device, version).sums(**call).sigma - run["sigma"])
+                assert (error <= 1e-13 * abs(run["sigma"])).all(), version
 
 
 def refused(call, says):
@@ -135,4 +150,5 @@ if __name__ == "__main__":
     if not torch.cuda.is_available():
         sys.exit("PyTorch finds no GPU")
     main()
+    gpaw("gpu")
     print("on_gpu.py: all as expected")

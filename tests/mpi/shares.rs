@@ -35,7 +35,7 @@ fn same(arguments: &[&str], numbers: &[usize]) {
     }
 }
 
-const VERSIONS: [&str; 4] = ["--version", "cpu:paired,v9,v13", "--repeat", "2"];
+const VERSIONS: [&str; 4] = ["--version", "cpu:paired,cpu:alone,v9,v13,v15", "--repeat", "2"];
 
 pub fn files() {
     for name in FIXTURES {
