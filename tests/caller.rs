@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// Where he is told how far a calculation is too.
+/// Also those of a callback, which is called on the caller's thread.
 #[test]
 fn traps_and_rounding_are_the_callers_and_change_no_bit() {
     let _turn = alone();
@@ -92,9 +92,9 @@ fn traps_and_rounding_are_the_callers_and_change_no_bit() {
         State { flushes: true, ..own },
     ] {
         let of_before = state.during(|| all(versions(), &before, &arrays));
-        let anew = state.during(|| all(versions(), &Calculator::open("cpu")?, &arrays));
+        let of_new = state.during(|| all(versions(), &Calculator::open("cpu")?, &arrays));
         let of_telling = state.during(|| all(versions(), &telling, &arrays));
-        for (found, left) in [of_before, anew, of_telling] {
+        for (found, left) in [of_before, of_new, of_telling] {
             assert!(found.unwrap() == expected, "{state:?}");
             assert_eq!(left, state);
         }
