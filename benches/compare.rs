@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! cargo bench --bench compare -- --system si214                # GPU 0
-//! cargo bench --bench compare -- --system hecbench --hecbench HeCBench/src/gpp-cuda --version v3,v8-v14
+//! cargo bench --bench compare -- --system hecbench --hecbench HeCBench/src/gpp-cuda --version v3,v8-v11,v13,v15
 //! ```
 //!
 //! The binary that cargo builds also runs on a machine without cargo.
@@ -78,7 +78,7 @@ fn main() -> Result<ExitCode> {
             let reference = reference::for_problem(&problem, QUIET)?;
             (problem, reference)
         };
-        let rows = timed(&arguments, &problem)?;
+        let rows = timed(&arguments, &problem, reference.as_ref())?;
         println!("{name}, medians of {} runs, alternately", arguments.repeat);
         println!("{:<24} {:>12} {:>10}  sums", "", "time [ms]", "ratio");
         let verdict = |row: &Row| -> Result<(String, bool)> {
@@ -141,7 +141,11 @@ fn run(
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn timed(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
+fn timed(
+    arguments: &Arguments,
+    problem: &Problem,
+    reference: Option<&Reference>,
+) -> Result<Vec<Row>> {
     let nvcc = &arguments.compiler;
     let rust = Gpu::limited(0, None)?;
     let capability = rust.info().compute_capability.unwrap_or_default();
@@ -181,11 +185,13 @@ fn timed(arguments: &Arguments, problem: &Problem) -> Result<Vec<Row>> {
                 rows[row].sums = found.sums;
             }
         }
-        if arguments.hecbench.is_some() {
-            // It prints CH at the first energy; the other sums are ours.
+        if arguments.hecbench.is_some()
+            && let Some(reference) = reference
+        {
+            // It prints CH at the first energy; the other sums are the reference's.
             let (seconds, ch) = hecbench_s(&program)?;
             theirs.seconds.push(seconds);
-            theirs.sums = rows[first].sums.clone();
+            theirs.sums = reference.sums.clone();
             theirs.sums.ach[0] = ch;
         }
     }

@@ -110,9 +110,30 @@ pub mod v15 {
         const T: usize = SHAPE.tile as usize;
         let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, 2, false>(place));
         let poles: [RealPole; T] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
-        let mut sums = ThreadSums::zero();
 
-        let mut single = [[ZERO; SUMS]; T];
+        let mut far = [[ZERO; SUMS]; T];
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                add(&mut far[t], m, with_square(quotients(w, -poles[t].wtilde, plan)));
+            });
+        });
+        pairs.bands(a, 0..plan.plain_far, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                add(&mut far[t], m, with_square(quotients(w, poles[t].wtilde, plan)));
+            });
+        });
+        let mut single = far.map(|far| if SUMS == NW { joined(far, plan) } else { far });
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<T>(|t| {
+                let m = band.matngmatmgp(t);
+                add(&mut single[t], m, with_square(w.map(|w| poles[t].quotient(w))));
+            });
+        });
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
@@ -120,7 +141,7 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), with_square(w.map(p)));
             });
         });
-        let cut: [Cutoff; T] = from_fn(|t| Cutoff::from_wtilde(a, pairs.wtilde(a, t)));
+        let cut = poles.map(|pole| Cutoff::from_wtilde(a, pole.wtilde.into()));
         pairs.bands(a, plan.plain..plan.full, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
@@ -141,37 +162,10 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), both);
             });
         });
-        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<T>(|t| {
-                let m = band.matngmatmgp(t);
-                add(&mut single[t], m, with_square(w.map(|w| poles[t].quotient(w))));
-            });
-        });
+        let mut sums = ThreadSums::zero();
         each::<T>(|t| {
             let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
             each::<SUMS>(|e| sums.ach[e] = sums.ach[e] + half * single[t][e]);
-        });
-
-        let mut far = [[ZERO; SUMS]; T];
-        pairs.bands(a, 0..plan.plain_far, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<T>(|t| {
-                let m = band.matngmatmgp(t);
-                add(&mut far[t], m, with_square(quotients(w, poles[t].wtilde, plan)));
-            });
-        });
-        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<T>(|t| {
-                let m = band.matngmatmgp(t);
-                add(&mut far[t], m, with_square(quotients(w, -poles[t].wtilde, plan)));
-            });
-        });
-        each::<T>(|t| {
-            let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
-            let far = if SUMS == NW { joined(far[t], plan) } else { far[t] };
-            each::<SUMS>(|e| sums.ach[e] = sums.ach[e] + half * far[e]);
         });
         fallen::<NW, SUMS>(sums)
     }
@@ -235,12 +229,22 @@ pub mod v15 {
     ) -> ThreadSums<SUMS> {
         let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, 2, false>(place));
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
-        let mut sums = ThreadSums::zero();
-
-        if SUMS == 1 {
-            add_plain_far::<NW, SUMS>(a, pairs, &poles, &mut sums);
-        }
-        let mut single = [[[ZERO; 2]; SUMS]; 2];
+        let mut far = [[[ZERO; 2]; SUMS]; 2];
+        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, -1.0, plan);
+            });
+        });
+        let mut single = from_fn(|t| poles[t].joined::<NW, SUMS>(far[t], -1.0, plan));
+        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
+            let w: [f64; NW] = plan.energies(n);
+            each::<2>(|t| {
+                let m = band.matngmatmgp(t);
+                add_factors::<NW, SUMS>(&mut single[t], m, |e| poles[t].quotient(w[e]));
+            });
+        });
+        each::<2>(|t| conjugate::<NW, SUMS>(&mut single[t]));
         pairs.bands(a, plan.plain_far..plan.plain, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<2>(|t| {
@@ -278,43 +282,9 @@ pub mod v15 {
                 });
             });
         }
-        add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, -1.0);
+        let mut sums = ThreadSums::zero();
+        add_sums::<NW, SUMS>(a, pairs, &mut sums, single);
 
-        let mut single = [[[ZERO; 2]; SUMS]; 2];
-        pairs.bands(a, plan.occupied..plan.far_begin, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                let m = band.matngmatmgp(t);
-                add_factors::<NW, SUMS>(&mut single[t], m, |e| poles[t].quotient(w[e]));
-            });
-        });
-        add_sums::<NW, SUMS, false>(a, pairs, &mut sums, single, 1.0);
-
-        let mut far = [[[ZERO; 2]; SUMS]; 2];
-        pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
-            let w: [f64; NW] = plan.energies(n);
-            each::<2>(|t| {
-                poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, -1.0, plan);
-            });
-        });
-        add_sums::<NW, SUMS, true>(a, pairs, &mut sums, far, 1.0);
-
-        // Not the first loop of several sums: there ptxas would hold the energies, from band 0 on, in registers.
-        if SUMS > 1 {
-            add_plain_far::<NW, SUMS>(a, pairs, &poles, &mut sums);
-        }
-        fallen::<NW, SUMS>(sums)
-    }
-
-    /// The plain far bands.
-    #[inline(always)]
-    unsafe fn add_plain_far<const NW: usize, const SUMS: usize>(
-        a: &Arrays,
-        pairs: StagedPairs<2, 8, 2, false>,
-        poles: &[ComplexPole; 2],
-        sums: &mut ThreadSums<SUMS>,
-    ) {
-        let plan = &a.plan;
         let mut far = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, 0..plan.plain_far, |n, band| {
             let w: [f64; NW] = plan.energies(n);
@@ -322,7 +292,9 @@ pub mod v15 {
                 poles[t].add_far::<NW, SUMS>(&mut far[t], band.matngmatmgp(t), w, 1.0, plan);
             });
         });
-        add_sums::<NW, SUMS, true>(a, pairs, sums, far, -1.0);
+        let far = from_fn(|t| poles[t].joined::<NW, SUMS>(far[t], 1.0, plan));
+        add_sums::<NW, SUMS>(a, pairs, &mut sums, far);
+        fallen::<NW, SUMS>(sums)
     }
 
     /// Of the square of a quotient with the factor `[one, re]`, half of the imaginary part over `Im ω̃`, and half of the
@@ -330,6 +302,16 @@ pub mod v15 {
     #[inline(always)]
     fn square([one, re]: Factor) -> Factor {
         [re * one, re * re]
+    }
+
+    /// Makes of sums of `M` times factors those with the other sign of the factors' imaginary parts.
+    #[inline(always)]
+    fn conjugate<const NW: usize, const SUMS: usize>(sums: &mut [[Complex64; 2]; SUMS]) {
+        if NW < SUMS {
+            let ([one, _], [im, re]) = (sums[0], sums[NW]);
+            sums[NW] = [-im, re - one];
+        }
+        each::<NW>(|e| sums[e][0] = -sums[e][0]);
     }
 
     /// Adds `m` times the factors of `NW` energies; if there are more sums, of one and of its [`square`].
@@ -468,6 +450,37 @@ pub mod v15 {
                 sums[e][1] = sums[e][1] + product * w;
             });
         }
+
+        /// The sums of `M` times each energy's own factor, from those of [`ComplexPole::add_far`].
+        #[inline(always)]
+        fn joined<const NW: usize, const SUMS: usize>(
+            &self,
+            far: [[Complex64; 2]; SUMS],
+            sign: f64,
+            plan: &Plan,
+        ) -> [[Complex64; 2]; SUMS] {
+            if SUMS == 1 {
+                return far;
+            }
+            let ([r, r2], im2) = (reach::<NW>(plan), self.im2);
+            let far = far.map(|[of, w]| [of, w + of * to_mean::<NW>(sign * self.re, plan)]);
+            // Of three, |x|² is in 1/R too.
+            let outer = |k: usize, f: usize| match NW {
+                3 => far[(k + 1) % SUMS][f] + far[k % SUMS][f] * r2,
+                _ => far[k % SUMS][f],
+            };
+            let (factor, of_factor) =
+                (outer(1, 0) + outer(0, 0) * (2.0 * r2), outer(0, 1) * (2.0 * r));
+            let (re, of_re) = (outer(1, 1), outer(1, 0) * r - outer(0, 0) * (2.0 * r * im2));
+            let mean = |f: usize| far[2 % SUMS][f] + far[0][f] * (4.0 * r2 * im2);
+            from_fn(|e| match (NW, e) {
+                (1, 0) => far[0],
+                (1, _) => [far[1 % SUMS][1], far[0][0] - far[1 % SUMS][0] * im2],
+                (_, 0) => [factor + of_factor, re + of_re],
+                (3, 1) => [mean(0), mean(1)],
+                _ => [factor - of_factor, re - of_re],
+            })
+        }
     }
 
     /// How far the outer ones of a far band's energies are from their mean, and the square.
@@ -483,55 +496,24 @@ pub mod v15 {
         if NW == 2 { re + plan.half } else { re }
     }
 
-    /// Adds what the sums of `M` times factors stand for, those of `add_far` if they are `FAR`; if `SUMS` are more, also
-    /// that of [`square`]. `sign` is that of `Im ω̃` in the factors' imaginary part.
+    /// Adds what the sums of `M` times factors stand for, with `−Im ω̃` in the factors' imaginary part; if `SUMS` are more, also
+    /// that of [`square`].
     #[inline(always)]
-    unsafe fn add_sums<const NW: usize, const SUMS: usize, const FAR: bool>(
+    unsafe fn add_sums<const NW: usize, const SUMS: usize>(
         a: &Arrays,
         pairs: impl PairSource<2>,
         sums: &mut ThreadSums<SUMS>,
-        of_factors: [[[Complex64; 2]; SUMS]; 2],
-        sign: f64,
+        mut of_factors: [[[Complex64; 2]; SUMS]; 2],
     ) {
         each::<2>(|t| {
             let (wtilde, half) = factors(a, pairs, t);
-            let mut of_factors = of_factors[t];
-            if FAR && SUMS > 1 {
-                of_factors = joined_factors::<NW, SUMS>(of_factors, wtilde, -sign, &a.plan);
-            } else if NW < SUMS {
-                let ([one, _], [im, re]) = (of_factors[0], of_factors[NW]);
-                of_factors[NW] = [im * 2.0, re * 2.0 - one];
+            if NW < SUMS {
+                let ([one, _], [im, re]) = (of_factors[t][0], of_factors[t][NW]);
+                of_factors[t][NW] = [im * 2.0, re * 2.0 - one];
             }
             each::<SUMS>(|e| {
-                sums.ach[e] = sums.ach[e] + half * with_im(of_factors[e], sign * wtilde.im);
+                sums.ach[e] = sums.ach[e] + half * with_im(of_factors[t][e], -wtilde.im);
             });
         });
-    }
-
-    /// The sums of `M` times each energy's own factor, from those of `add_far`.
-    #[inline(always)]
-    fn joined_factors<const NW: usize, const SUMS: usize>(
-        far: [[Complex64; 2]; SUMS],
-        wtilde: Complex64,
-        sign: f64,
-        plan: &Plan,
-    ) -> [[Complex64; 2]; SUMS] {
-        let ([r, r2], im2) = (reach::<NW>(plan), wtilde.im * wtilde.im);
-        let far = far.map(|[of, w]| [of, w + of * to_mean::<NW>(sign * wtilde.re, plan)]);
-        // Of three, |x|² is in 1/R too.
-        let outer = |k: usize, f: usize| match NW {
-            3 => far[(k + 1) % SUMS][f] + far[k % SUMS][f] * r2,
-            _ => far[k % SUMS][f],
-        };
-        let (factor, of_factor) = (outer(1, 0) + outer(0, 0) * (2.0 * r2), outer(0, 1) * (2.0 * r));
-        let (re, of_re) = (outer(1, 1), outer(1, 0) * r - outer(0, 0) * (2.0 * r * im2));
-        let mean = |f: usize| far[2 % SUMS][f] + far[0][f] * (4.0 * r2 * im2);
-        from_fn(|e| match (NW, e) {
-            (1, 0) => far[0],
-            (1, _) => [far[1 % SUMS][1] * 2.0, far[0][0] - far[1 % SUMS][0] * (2.0 * im2)],
-            (_, 0) => [factor + of_factor, re + of_re],
-            (3, 1) => [mean(0), mean(1)],
-            _ => [factor - of_factor, re - of_re],
-        })
     }
 }
