@@ -6,11 +6,12 @@ pub mod v15 {
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
     //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
     //! `½ω̃·eps·q` if the cutoff drops `ssx`. So a plain band has one quotient, `p`, and no branch; at an energy below zero
-    //! a band of occupation 1 has `p` or `q`, as integer comparisons decide. If no energy of a plain band is near `−ω̃`, two energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is
-    //! returned in `ach`.
+    //! a band of occupation 1 has `p` or `q`, as integer comparisons decide. If no energy of a plain band is near `−ω̃`, two
+    //! energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is returned in `ach`.
     //!
-    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`. A block stages two bands
-    //! for each of its warps: half as many barriers.
+    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`. Sums of one class of
+    //! bands go on with the next class, or begin it: a loop that had to keep finished sums beside its own would spill
+    //! registers. A block stages two bands for each of its warps: half as many barriers.
     //!
     //! Lines of the nest: 6, 7, 8, 10.
 
@@ -49,7 +50,7 @@ pub mod v15 {
             tiled real_sums::<NW, NW>, SHAPE, term:
             gpp_v15_real_nw1 = 1 registers 128,
             gpp_v15_real_nw2 = 2,
-            gpp_v15_real_nw3 = 3 registers 128,
+            gpp_v15_real_nw3 = 3,
         ),
         ..v13::REAL
     };
@@ -61,7 +62,7 @@ pub mod v15 {
             tiled real_sums::<NW, NW>, SHAPE, windowed:
             gpp_v15_real_windowed_nw1 = 1 registers 128,
             gpp_v15_real_windowed_nw2 = 2,
-            gpp_v15_real_windowed_nw3 = 3 registers 128,
+            gpp_v15_real_windowed_nw3 = 3,
         ),
         ..REAL
     };
@@ -109,6 +110,8 @@ pub mod v15 {
     ) -> ThreadSums<SUMS> {
         const T: usize = SHAPE.tile as usize;
         let (plan, pairs) = (&a.plan, StagedPairs::<T, 4, 2, false>(place));
+        // In loops that need many registers for a pole, fewer elements are on their way.
+        let by_one = StagedPairs::<T, 4, 1, false>(place);
         let poles: [RealPole; T] = from_fn(|t| RealPole::from_wtilde(a, pairs.wtilde(a, t)));
 
         let mut far = [[ZERO; SUMS]; T];
@@ -142,7 +145,7 @@ pub mod v15 {
             });
         });
         let cut = poles.map(|pole| Cutoff::from_wtilde(a, pole.wtilde.into()));
-        pairs.bands(a, plan.plain..plan.full, |n, band| {
+        by_one.bands(a, plan.plain..plan.full, |n, band| {
             let w: [f64; NW] = plan.energies(n);
             each::<T>(|t| {
                 let one = |w: f64| {
@@ -152,7 +155,7 @@ pub mod v15 {
                 add(&mut single[t], band.matngmatmgp(t), with_square(w.map(one)));
             });
         });
-        pairs.bands(a, plan.full..plan.occupied, |n, band| {
+        by_one.bands(a, plan.full..plan.occupied, |n, band| {
             let (w, occ): ([f64; NW], f64) = (plan.energies(n), a.occ(n));
             each::<T>(|t| {
                 let both = from_fn(|e| match e {
@@ -229,6 +232,7 @@ pub mod v15 {
     ) -> ThreadSums<SUMS> {
         let (plan, pairs) = (&a.plan, StagedPairs::<2, 8, 2, false>(place));
         let poles: [ComplexPole; 2] = from_fn(|t| ComplexPole::from_wtilde(a, pairs.wtilde(a, t)));
+
         let mut far = [[[ZERO; 2]; SUMS]; 2];
         pairs.bands(a, plan.far_begin..a.nbands, |n, band| {
             let w: [f64; NW] = plan.energies(n);
