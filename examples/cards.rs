@@ -36,7 +36,7 @@ const CARDS: [(&str, f64, f64, f64); 7] = [
 /// Names, `igp` of a thread and of a block, bands of a pass of the loop and of a stage, and the heavy pairs' share.
 const VERSIONS: [(&str, [f64; 2], [f64; 2], f64); 4] = [
     ("v13", [2.0, 16.0], [2.0, 8.0], 0.0),
-    ("v15", [4.0, 16.0], [2.0, 4.0], 0.0),
+    ("v15", [4.0, 16.0], [2.0, 8.0], 0.0),
     ("s2", [4.0, 32.0], [4.0, 8.0], 0.0),
     ("s4", [4.0, 32.0], [4.0, 8.0], 0.01),
 ];
@@ -183,7 +183,7 @@ fn bands(system: &System, id: &str) -> Vec<usize> {
     match id {
         "v13" => vec![plain, occupied - plain, empty, far_empty],
         "v15" => {
-            vec![plain - plain_far, full - plain, occupied - full, empty, plain_far, far_empty]
+            vec![far_empty, plain_far, empty, plain - plain_far, full - plain, occupied - full]
         }
         _ => vec![plain_far, plain - plain_far, occupied - plain, empty, far_empty],
     }
