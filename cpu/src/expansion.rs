@@ -43,10 +43,10 @@ pub trait ClusterExpansion<S: Simd>: Sized {
     /// Where moments give the sums of `1/(w + ω̃)`.
     fn has_p(&self, w: S::f64s) -> S::mask64s;
 
-    /// For a band of this occupation and Σ alone: above zero a full one has no `q`.
+    /// For a band of this occupation: of Σ `ALONE` a full one has no `q` above zero.
     #[inline(always)]
-    fn far_field_alone(&self, w: S::f64s, occ: f64) -> FarFieldMask<S> {
-        if occ != 1.0 {
+    fn far_field_of<const ALONE: bool>(&self, w: S::f64s, occ: f64) -> FarFieldMask<S> {
+        if !ALONE || occ != 1.0 {
             return self.far_field(w, occ != 0.0);
         }
         let (above, p) = (w.simd_ge(0.0), self.has_p(w));

@@ -12,9 +12,9 @@ use gpp_kernels::sigma::{Cluster, Pole};
 use num_complex::Complex64;
 
 use crate::definition::{BandFactors, Definition, ROW};
-use crate::expansion::{Chebyshev, ClusterExpansion, FarFieldMask, Powers};
+use crate::expansion::{Chebyshev, ClusterExpansion, Powers};
 use crate::planned::PairSums;
-use crate::problem::{BandSlices, CHUNK, ClusterPairs, Clusters, SlabTask};
+use crate::problem::{BandSlices, CHUNK, ClusterPairs, Clusters, SlabTask, Tiles};
 use crate::simd::{ComplexVector, Level, WIDTH, at_level, load, splat, store};
 use crate::work::{CompensatedSum, Progress, add_lanes, map};
 
@@ -26,6 +26,7 @@ pub(crate) const SHARES: usize = 16;
 pub(crate) fn sum<const ALONE: bool>(
     task: &SlabTask,
     level: Level,
+    _: Tiles,
     progress: Progress,
 ) -> Vec<f64> {
     let clusters = task.clusters.expect("checked before");
@@ -119,7 +120,7 @@ fn add_far_field<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
         for (at, (n, energies)) in bands.iter().enumerate() {
             let w = load(token, &energies[begin..]);
             let occ = task.bands.occ[*n];
-            let far = far_field::<S, E, ALONE>(expansion, w, occ);
+            let far = expansion.far_field_of::<ALONE>(w, occ);
             is_near += far.holds.select(zero, one);
             if !ALONE {
                 expansion.add(moments, at, occ, (w, far), (&mut asx, &mut ach));
@@ -155,22 +156,13 @@ fn add_far_field<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
             let count = S::f64s::LEN.min(nw - begin);
             let w = load(token, &energies[begin..]);
             let occ = task.bands.occ[n];
-            let far = far_field::<S, E, ALONE>(expansion, w, occ).holds.to_bitmask();
+            let far = expansion.far_field_of::<ALONE>(w, occ).holds.to_bitmask();
             let first = expansion.is_first(w, occ != 0.0).to_bitmask();
             let lanes = (0..count).filter(|lane| far >> lane & 1 == 0);
             let of_lane = |lane| Near { n, iw: begin + lane, is_first: first >> lane & 1 == 1 };
             near.extend(lanes.map(of_lane));
         }
     }
-}
-
-#[inline(always)]
-fn far_field<S: Simd, E: ClusterExpansion<S>, const ALONE: bool>(
-    expansion: &E,
-    w: S::f64s,
-    occ: f64,
-) -> FarFieldMask<S> {
-    if ALONE { expansion.far_field_alone(w, occ) } else { expansion.far_field(w, occ != 0.0) }
 }
 
 // The near field: pairs one by one, by the definition, or by `q` and `p` alone where the first branch holds for all of

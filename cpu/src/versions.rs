@@ -367,10 +367,7 @@ pub mod cells {
         },
         needs: ArrayNeeds { aqsm: false, panels: None, plan: false, clusters: true },
         holds: 512,
-        kernels: &[CpuKernel {
-            poles: Poles::Any,
-            sum: |task, level, _, progress| crate::sigma::sum::<false>(task, level, progress),
-        }],
+        kernels: &[CpuKernel { poles: Poles::Any, sum: sigma::sum::<false> }],
         ..paired::CPU
     };
 }
@@ -391,10 +388,7 @@ pub mod cells_alone {
             source: "docs/many-energies.md",
         },
         is_sigma_alone: true,
-        kernels: &[CpuKernel {
-            poles: Poles::Any,
-            sum: |task, level, _, progress| crate::sigma::sum::<true>(task, level, progress),
-        }],
+        kernels: &[CpuKernel { poles: Poles::Any, sum: sigma::sum::<true> }],
         ..cells::CPU
     };
 }
