@@ -9,7 +9,7 @@
 use fearless_simd::prelude::*;
 use gpp_kernels::arrays::Limits;
 use gpp_kernels::formula::VALUES;
-use gpp_kernels::plan::Poles;
+use gpp_kernels::plan::{Poles, two_floats};
 use num_complex::Complex64;
 
 use crate::definition::add_fallback;
@@ -30,12 +30,6 @@ const SHARED: f64 = 15.0;
 
 /// Largest such half, in eV: its square and that of any other energy are FP32 numbers.
 const LARGEST_HALF: f64 = 1024.0;
-
-/// A number as the sum of two: 48 bits.
-fn two(x: f64) -> [f32; 2] {
-    let high = x as f32;
-    [high, (x - f64::from(high)) as f32]
-}
 
 /// The bands in rows, in the plan's order, classes as in [`BandRows`].
 struct Bands<const NW: usize> {
@@ -70,7 +64,7 @@ impl<const NW: usize> Bands<NW> {
             let n = plan.order[at.min(nbands - 1)];
             let (row, band) = (at / BANDS, at % BANDS);
             let set = |to: &mut [Row; 2], x: f64| {
-                for (row, part) in to.iter_mut().zip(two(x)) {
+                for (row, part) in to.iter_mut().zip(two_floats(x)) {
                     row.0[band] = part;
                 }
             };
@@ -143,7 +137,7 @@ impl<S: Simd, const NW: usize> Pair<'_, S, NW> {
     /// The real part of ω̃ times a sign, as two numbers.
     #[inline(always)]
     fn pole(&self, sign: f64) -> [S::f32s; 2] {
-        let [high, low] = two(sign * self.wtilde.re);
+        let [high, low] = two_floats(sign * self.wtilde.re);
         [S::f32s::splat(self.token, high), S::f32s::splat(self.token, low)]
     }
 

@@ -144,13 +144,19 @@ pub enum EnergiesFrom {
     Nowhere,
 }
 
-/// Two floats whose sum is `x` to 2⁻⁴⁸ of it, as the bits of one number: the larger one in the upper half. Zero if `x` is
-/// beyond the range of kernels in single precision.
+/// Two floats whose sum is `x` to 2⁻⁴⁸ of it.
+#[inline(always)]
+pub fn two_floats(x: f64) -> [f32; 2] {
+    let upper = x as f32;
+    [upper, (x - f64::from(upper)) as f32]
+}
+
+/// The [two floats](two_floats) as the bits of one number: the larger one in the upper half. Zero if `x` is beyond the
+/// range of kernels in single precision.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn in_two_floats(x: f64) -> f64 {
     let x = if x.abs() <= LARGEST_SINGLE { x } else { 0.0 };
-    let upper = x as f32;
-    let lower = (x - f64::from(upper)) as f32;
+    let [upper, lower] = two_floats(x);
     f64::from_bits(u64::from(upper.to_bits()) << 32 | u64::from(lower.to_bits()))
 }
 

@@ -15,7 +15,7 @@ use crate::arrays::{Arrays, Layout};
 use crate::formula::{ThreadSums, term};
 use crate::intrinsics::{single_reciprocal, sqrt};
 use crate::kernel::{Kernel, Loops, Precision, entries};
-use crate::plan::{LARGEST_SINGLE, Poles};
+use crate::plan::{LARGEST_SINGLE, Poles, two_floats};
 use crate::single::{BandStep, SHAPE, SingleCopy, SingleElements, SinglePairs, TILE, unrolled};
 use crate::threads::each;
 use crate::tiling::TilePlace;
@@ -71,13 +71,6 @@ const ZERO: Complex32 = Complex32::new(0.0, 0.0);
 #[inline(always)]
 fn in_double(x: Complex32) -> Complex64 {
     Complex64::new(x.re.into(), x.im.into())
-}
-
-/// `x` to 2⁻⁴⁸ of it.
-#[inline(always)]
-fn in_two_floats(x: f64) -> [f32; 2] {
-    let upper = x as f32;
-    [upper, (x - f64::from(upper)) as f32]
 }
 
 /// An occupation without its last bits, by integers: a loop in which an FP64 number is converted has an instruction of FP64.
@@ -321,7 +314,7 @@ impl<const NW: usize> Pole<NW> for RealPole {
     #[inline(always)]
     fn new(a: &Arrays, wtilde: Complex64) -> RealPole {
         RealPole {
-            wtilde: in_two_floats(wtilde.re),
+            wtilde: two_floats(wtilde.re),
             near: sqrt(near2(a, wtilde)) as f32,
             half: a.plan.half as f32,
             inverse_sexcut: (1.0 / a.limits.sexcut) as f32,
@@ -474,7 +467,7 @@ impl<const NW: usize> Pole<NW> for ComplexPole {
         let scale = f64::from_bits(((2 * 1023 - exponent) & 2047) << 52);
         ComplexPole {
             scale: scale as f32,
-            re: in_two_floats(wtilde.re * scale),
+            re: two_floats(wtilde.re * scale),
             im: (wtilde.im * scale) as f32,
             near2: (near2(a, wtilde) * (scale * scale)) as f32,
             half: (a.plan.half * scale) as f32,
