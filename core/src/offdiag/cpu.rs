@@ -204,8 +204,8 @@ impl<'a> MatrixOnCpu<'a> {
         operands: &[BandOperands],
         totals: &mut [Vec<f64>],
     ) {
-        let columns = &self.columns;
-        let igp: Vec<Range<usize>> = ranges(0..self.rows.len(), IGP).collect();
+        let (columns, bands, ngpown) = (&self.columns, self.task.bands(), self.rows.len());
+        let igp: Vec<Range<usize>> = ranges(0..ngpown, IGP).collect();
         let blocks = igp.len();
         let items = n.len() * iw.len() * blocks;
         let made = |scratch: &mut Blocks, item: usize| {
@@ -223,8 +223,13 @@ impl<'a> MatrixOnCpu<'a> {
             let iw_at = at / columns.len() / KINDS;
             for (n_at, of_n) in operands.iter().enumerate() {
                 let item = (n_at * iw.len() + iw_at) * blocks;
-                for (u, igp) in u[item..item + blocks].iter().zip(&igp) {
-                    self.second(total, &u[kind], of_n, igp, m);
+                for (u, igp) in u[item..item + blocks].iter().map(|u| &u[kind]).zip(&igp) {
+                    if u.is_empty() || self.task.stop.is_asked() {
+                        continue;
+                    }
+                    let v = planes(&of_n.v).map(|plane| &plane[m.start * ngpown + igp.start..]);
+                    let lengths = [bands, igp.len(), m.len()];
+                    add_products(planes_mut(total), (planes(u), bands), (v, ngpown), lengths);
                 }
             }
         });
@@ -271,24 +276,6 @@ impl<'a> MatrixOnCpu<'a> {
             }
         }
         sums
-    }
-
-    /// Adds `U · V` of a block of igp to the total of columns m, in planes.
-    fn second(
-        &self,
-        total: &mut [f64],
-        u: &[f64],
-        operands: &BandOperands,
-        igp: &Range<usize>,
-        m: &Range<usize>,
-    ) {
-        if u.is_empty() || self.task.stop.is_asked() {
-            return;
-        }
-        let (bands, ngpown) = (self.task.bands(), self.rows.len());
-        let v = planes(&operands.v).map(|plane| &plane[m.start * ngpown + igp.start..]);
-        let lengths = [bands, igp.len(), m.len()];
-        add_products(planes_mut(total), (planes(u), bands), (v, ngpown), lengths);
     }
 }
 
