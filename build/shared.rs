@@ -2,7 +2,7 @@
 
 use std::env;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Hides what the library has of other crates, so that others in the process do not find it. `build/hypot.rs` says why
 /// `hypot` is wrapped. A library stays loaded once it is, since threads that it started run on.
@@ -13,10 +13,16 @@ pub fn link() {
         return;
     }
     let mut options = vec!["--exclude-libs,ALL", "-z,nodelete"];
-    let soname = format!("-soname,{}", soname());
+    // What programs for C look for: `libgpp.so.0.2`. A header and a library of two minor versions do not fit.
+    let [major, minor] = ["CARGO_PKG_VERSION_MAJOR", "CARGO_PKG_VERSION_MINOR"].map(variable);
+    let name = format!("libgpp.so.{major}.{minor}");
+    let soname = format!("-soname,{name}");
     if variable("CARGO_PKG_NAME") == "gpp-c" {
         options.push(&soname);
-        name_what_is_built();
+        // Programs that are linked with Cargo's `libgpp_c.so` find it where it was built. The link may be there.
+        if let Some(profile) = Path::new(&variable("OUT_DIR")).ancestors().nth(3) {
+            let _ = symlink("libgpp_c.so", profile.join(&name));
+        }
     }
     let architecture = variable("CARGO_CFG_TARGET_ARCH");
     if variable("CARGO_CFG_TARGET_ENV") == "gnu"
@@ -26,21 +32,5 @@ pub fn link() {
     }
     for option in options {
         println!("cargo::rustc-cdylib-link-arg=-Wl,{option}");
-    }
-}
-
-/// What programs for C look for: `libgpp.so.0.2`. A header and a library of two minor versions do not fit.
-fn soname() -> String {
-    let [major, minor] = ["MAJOR", "MINOR"]
-        .map(|part| env::var(format!("CARGO_PKG_VERSION_{part}")).unwrap_or_default());
-    format!("libgpp.so.{major}.{minor}")
-}
-
-/// Lets programs that are linked with Cargo's `libgpp_c.so` find it where it was built.
-fn name_what_is_built() {
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    if let Some(profile) = out.ancestors().nth(3) {
-        // It may be there.
-        let _ = symlink("libgpp_c.so", profile.join(soname()));
     }
 }
