@@ -51,7 +51,7 @@ pub unsafe fn main_loop<
     sums
 }
 
-/// B of a stage: P of `N` fragments of igp from `igp` on, made in registers.
+/// B of a stage: P of `N` fragments of igp from `igp` on, made in registers; real part, imaginary part and their sum.
 #[inline(always)]
 unsafe fn load_b<P: ElementB<WORDS>, const WORDS: usize, const N: usize, const K: usize>(
     pipeline: &impl OperandPipeline,
@@ -67,7 +67,16 @@ unsafe fn load_b<P: ElementB<WORDS>, const WORDS: usize, const N: usize, const K
             each::<WORDS>(|word| {
                 words[word] = pipeline.b(k as u32, (first + word as u32) * 32);
             });
-            let parts = elements_b::<P, WORDS>(&words, w, limits);
+            let mut parts = [[[0.0; LANES]; 2]; 3];
+            each::<2>(|half| {
+                for lane in 0..LANES {
+                    let words = from_fn(|word| words[word][half][lane]);
+                    let [re, im] = P::element(words, w, limits);
+                    parts[0][half][lane] = re;
+                    parts[1][half][lane] = im;
+                    parts[2][half][lane] = re + im;
+                }
+            });
             each::<3>(|of| b[n][of][k] = parts[of]);
         });
     });
@@ -98,25 +107,6 @@ unsafe fn multiply_a<I: Instruction, const N: usize, const K: usize>(
 unsafe fn load_a(pipeline: &impl OperandPipeline, k: usize, first: u32) -> FragmentA {
     let [[a0, a1], [a2, a3]] = [pipeline.a(k as u32, first), pipeline.a(k as u32, first + 32)];
     [a0, a1, a2, a3]
-}
-
-/// Real part, imaginary part and their sum of the elements of a fragment of B.
-#[inline(always)]
-fn elements_b<P: ElementB<WORDS>, const WORDS: usize>(
-    words: &[[[f64; LANES]; 2]; WORDS],
-    w: f64,
-    limits: MatrixLimits,
-) -> [FragmentB; 3] {
-    let mut b = [[[0.0; LANES]; 2]; 3];
-    each::<2>(|k| {
-        for lane in 0..LANES {
-            let [re, im] = P::element(from_fn(|word| words[word][k][lane]), w, limits);
-            b[0][k][lane] = re;
-            b[1][k][lane] = im;
-            b[2][k][lane] = re + im;
-        }
-    });
-    b
 }
 
 /// Real and imaginary part of a lane's element of C.
