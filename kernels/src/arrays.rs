@@ -193,10 +193,6 @@ macro_rules! structure {
             fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void> {
                 std::vec![$((&raw const self.$field).cast()),*]
             }
-
-            fn address(&self) -> *const () {
-                (&raw const *self).cast()
-            }
         }
     };
 }
@@ -206,9 +202,6 @@ pub(crate) use structure;
 pub trait Arguments {
     /// The address of each, as the driver's launch takes them.
     fn pointers(&self) -> std::vec::Vec<*const core::ffi::c_void>;
-
-    /// The address of the structure, as an entry's body on the CPU takes it.
-    fn address(&self) -> *const ();
 }
 
 /// A kernel entry of a list of arguments, which runs an expression of their structure; its symbol is its name, or given.

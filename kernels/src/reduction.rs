@@ -146,9 +146,8 @@ mod cpu {
         lanes[0]
     }
 
-    /// A block of an entry on the CPU: the address of its arguments
-    /// ([`Arguments::address`](crate::arrays::Arguments::address)), the constant memory, the number of the block and the
-    /// grid of the launch. It stores its sums as on the GPU.
+    /// A block of an entry on the CPU: the address of its structure of arguments, the constant memory, the number of the
+    /// block and the grid of the launch. It stores its sums as on the GPU.
     pub type BlockBody = unsafe fn(*const (), *const f64, u32, Grid);
 
     /// Runs a block: the body for each of its threads, then the tree of the GPU.

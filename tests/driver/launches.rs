@@ -88,7 +88,8 @@ unsafe extern "C" fn launch(
             }
         };
         assert_eq!((grid.blocks(), grid.threads), (blocks, threads), "{name}");
-        (0..blocks).for_each(|at| (entry.body)(arguments.address(), constant, at, grid));
+        let address = (&raw const *arguments).cast();
+        (0..blocks).for_each(|at| (entry.body)(address, constant, at, grid));
     }
 }
 

@@ -135,7 +135,7 @@ unsafe impl Sync for Shared {}
 
 impl Shared {
     fn address(&self) -> *const () {
-        self.0.address()
+        (&raw const *self.0).cast()
     }
 }
 
