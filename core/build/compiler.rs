@@ -193,7 +193,7 @@ fn bounds_of(symbol: &str) -> Option<String> {
     }
     let (_, kernel, entry) = versions::find(symbol)?;
     let mut bounds = format!(".maxntid {}\n", kernel.threads);
-    if let Some(registers) = kernel.max_registers_of(entry) {
+    if let Some(registers) = entry.max_registers.or(kernel.max_registers) {
         bounds += &format!(".maxnreg {registers}\n");
     }
     Some(bounds)

@@ -193,10 +193,6 @@ impl Kernel {
         }
     }
 
-    pub fn max_registers_of(&self, entry: &Entry) -> Option<u32> {
-        entry.max_registers.or(self.max_registers)
-    }
-
     /// `igp` of each group that has a sum of its own; none if the slab has one sum.
     pub fn igp_of_group(&self) -> Option<u32> {
         match self.loops {
@@ -436,7 +432,7 @@ macro_rules! entries {
             ($tile)(a, TILES.place(a, thread))
         }
 
-        $crate::kernel::entries!(@ planned(TILES) PlannedArguments, tiled: $($entries)+)
+        $crate::kernel::entries!(@ planned(|a, _| TILES.grid_of(a)) PlannedArguments, tiled: $($entries)+)
     }};
     (listed $pairs:ident: $($entries:tt)+) => {{
         #[inline(always)]
@@ -449,7 +445,7 @@ macro_rules! entries {
         }
 
         $crate::kernel::entries!(
-            @ planned($crate::lists::Blocks) PlannedArguments, listed: $($entries)+
+            @ planned($crate::lists::grid_of) PlannedArguments, listed: $($entries)+
         )
     }};
     (@ $list:ident $shape:tt $arguments:ident, $body:ident: $kernel:ident) => {
@@ -508,8 +504,8 @@ macro_rules! slot {
     ((), $arrays:ident, $thread:ident) => {
         $thread.block
     };
-    (($shape:expr), $arrays:ident, $thread:ident) => {
-        $shape.grid_of(&$arrays).slot($crate::intrinsics::opt_barrier_u32($thread.block))
+    (($grid_of:expr), $arrays:ident, $thread:ident) => {
+        ($grid_of)(&$arrays, $thread).slot($crate::intrinsics::opt_barrier_u32($thread.block))
     };
 }
 #[cfg(target_arch = "nvptx64")]

@@ -79,18 +79,8 @@ pub const fn grid(records: u32, fallback_blocks: u32) -> Grid {
 }
 
 #[inline(always)]
-const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
+pub const fn grid_of(a: &Arrays, thread: Thread) -> Grid {
     grid(thread.count / SHAPE.threads() - a.plan.fallback_blocks, a.plan.fallback_blocks)
-}
-
-pub struct Blocks;
-
-#[cfg(target_arch = "nvptx64")]
-impl Blocks {
-    #[inline(always)]
-    pub fn grid_of(self, a: &Arrays) -> Grid {
-        grid_of(a, Thread::calling())
-    }
 }
 
 /// One thread's sums: of the pairs of a record, by `pairs`, or of static ones, or its share of a fallback pair by
