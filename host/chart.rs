@@ -37,7 +37,9 @@ pub trait Chart {
     fn title(&self) -> String;
 
     /// Width and height in pixels.
-    fn size(&self) -> (u32, u32);
+    fn size(&self) -> (u32, u32) {
+        SIZE
+    }
 
     fn draw(&self, on: &Area) -> Drawn;
 
@@ -159,10 +161,6 @@ impl Chart for Roofline<'_> {
         self.title.clone()
     }
 
-    fn size(&self) -> (u32, u32) {
-        SIZE
-    }
-
     fn draw(&self, on: &Area) -> Drawn {
         // Neither zero nor infinite, as for a version without bytes.
         let has_place = |point: &&Point| {
@@ -180,7 +178,7 @@ impl Chart for Roofline<'_> {
         let axis = |range: &Range<f64>| range.clone().log_scale().with_key_points(ticks(range));
         let mut plot = ChartBuilder::on(on)
             .margin_top(TOP)
-            .margin_right(SIZE.0 as i32 - right)
+            .margin_right(RIGHT)
             .x_label_area_size(AT_BOTTOM)
             .margin_left(EDGE)
             .y_label_area_size(AT_LEFT - EDGE)
@@ -370,7 +368,6 @@ const BAR: i32 = 26;
 
 /// Pixels around and between the plots, with room for numbers, and for the name of an axis.
 const LEFT: i32 = 116;
-const BELOW: i32 = 54;
 const RIGHT: i32 = 16;
 const BETWEEN: i32 = 16;
 
@@ -402,14 +399,13 @@ impl Chart for Sigma<'_> {
         let x = axis(self.rows.iter().map(|row| row.shown_ev), 0.01);
         let (wide, high) = on.dim_in_pixel();
         let sums = if self.result.is_sigma_alone() { &SUMS[2..] } else { &SUMS[..] };
-        let each = (high as i32 - TOP - BELOW) / sums.len() as i32;
+        let each = (high as i32 - TOP - AT_BOTTOM) / sums.len() as i32;
         for (index, (name, sum)) in sums.iter().enumerate() {
             let values = self.rows.iter().map(sum).flat_map(|z| [z.re, z.im]);
             let y = axis(values, 0.05);
             let is_last = index + 1 == sums.len();
-            let (top, below) = (TOP + index as i32 * each, if is_last { BELOW } else { 0 });
-            let end = top + each + below;
-            let panel = on.clone().shrink((0, top), (wide, (end - top) as u32));
+            let (top, below) = (TOP + index as i32 * each, if is_last { AT_BOTTOM } else { 0 });
+            let panel = on.clone().shrink((0, top), (wide, (each + below) as u32));
             let mut plot = ChartBuilder::on(&panel)
                 .margin_right(RIGHT)
                 .margin_bottom(if is_last { 0 } else { BETWEEN })

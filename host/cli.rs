@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Parser, Subcommand, value_parser};
 use gpp_core::offdiag::MOST_BANDS;
 use gpp_cpu::pool::{Room, VARIABLE, of_environment};
 use gpp_cpu::simd::Level;
@@ -227,8 +227,9 @@ pub struct ProblemArgs {
     pub energies: Option<Even>,
 
     /// What a term is: BerkeleyGW's, or time-ordered (needs --eta), that of other codes, without near form and cutoff
-    #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_short_help = true)]
-    formula: FormulaName,
+    #[arg(long, value_name = "NAME", default_value = "berkeleygw", value_parser = ["berkeleygw", "time-ordered"])]
+    #[arg(hide_short_help = true)]
+    formula: String,
 
     /// Broadening η in eV of --formula time-ordered, 0 for none
     #[arg(long, value_name = "EV", value_parser = |text: &str| within(text, LARGEST_POLE), allow_negative_numbers = true)]
@@ -244,7 +245,7 @@ pub struct ProblemArgs {
 impl ProblemArgs {
     /// Broadening and window of the time-ordered formula, none for BerkeleyGW's.
     pub fn time_ordered(&self) -> Result<Option<[f64; 2]>> {
-        if self.formula == FormulaName::Berkeleygw && self.eta.is_some() {
+        if self.formula == "berkeleygw" && self.eta.is_some() {
             return Err(invalid(
                 "--eta",
                 "is the broadening of --formula time-ordered, which is not given",
@@ -254,18 +255,9 @@ impl ProblemArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
-enum FormulaName {
-    #[default]
-    Berkeleygw,
-    TimeOrdered,
-}
-
 fn within(text: &str, most: f64) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|ev: &f64| (0.0..=most).contains(ev))
-        .ok_or_else(|| "needs a number of eV that is not negative".into())
+    let ev = text.parse().ok().filter(|ev| (0.0..=most).contains(ev));
+    ev.ok_or_else(|| "needs a number of eV that is not negative".into())
 }
 
 #[derive(Args, Clone, Debug)]
@@ -307,8 +299,9 @@ fn svg(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn bytes(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "needs a size such as 2GiB or 500MB".into())
+fn bytes(text: &str) -> Result<u64, String> {
+    let size = text.parse().map(|size: ByteSize| size.as_u64());
+    size.map_err(|_| "needs a size such as 2GiB or 500MB".into())
 }
 
 impl DeviceArgs {
@@ -321,20 +314,16 @@ impl DeviceArgs {
 pub struct MemoryArgs {
     /// GPU memory to use for arrays, e.g. 2GiB; what does not fit is streamed [default: all that is free]
     #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
-    pub device_memory: Option<ByteSize>,
+    pub device_memory: Option<u64>,
 
     /// Host memory to use, for all ranks of a host [default: all that is free]
     #[arg(long, value_name = "BYTES", value_parser = bytes, hide_short_help = true)]
-    pub host_memory: Option<ByteSize>,
+    pub host_memory: Option<u64>,
 }
 
 impl MemoryArgs {
     pub fn limits(&self) -> MemoryLimits {
-        MemoryLimits {
-            device: self.device_memory.map(|limit| limit.as_u64()),
-            host: self.host_memory.map(|limit| limit.as_u64()),
-            slab: None,
-        }
+        MemoryLimits { device: self.device_memory, host: self.host_memory, slab: None }
     }
 }
 
@@ -451,17 +440,6 @@ pub struct OffdiagArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-impl OffdiagArgs {
-    /// The matrices that are written, in the order of [`gpp_core::MatrixSums`].
-    pub fn parts(&self) -> &'static [&'static str] {
-        if self.sigma_alone { &["sigma"] } else { &["sx", "ch"] }
-    }
-
-    pub fn array(&self, part: &str) -> Option<PathBuf> {
-        self.npy.as_ref().map(|prefix| prefix.with_added_extension(format!("{part}.npy")))
-    }
 }
 
 /// Bands l and m from 0, of the text of `--bands`.

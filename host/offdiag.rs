@@ -32,7 +32,11 @@ use crate::terminal::{TextTable, digits, fixed, ms, or_dash, outcome, rough};
 pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let output_args = if ranks.is_root() { args.output.clone() } else { OutputArgs::silent() };
     let progress = output_args.progress();
-    let arrays: Vec<PathBuf> = args.parts().iter().filter_map(|part| args.array(part)).collect();
+    // In the order of the sums.
+    let parts = if args.sigma_alone { &["sigma.npy"][..] } else { &["sx.npy", "ch.npy"] };
+    let arrays = args.npy.iter();
+    let arrays = arrays.flat_map(|to| parts.iter().map(|part| to.with_added_extension(part)));
+    let arrays: Vec<PathBuf> = arrays.collect();
     let outputs = args.output.json.iter().chain(&arrays);
     check_outputs(outputs.filter(|_| ranks.is_root()), None)?;
     if let Some(path) = &args.problem.input {
@@ -64,12 +68,14 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         ..MatrixTask::new(&problem, &elements)
     };
     let (repeat, verifies) = (args.repeat as usize, !args.no_verify);
-    let calculation = MatrixRun { session, task, bands: bands.clone(), repeat, verifies, progress };
+    // Several calculations begin with one that is not timed: it uploads A.
+    let times = Repetition::exactly(usize::from(repeat > 1), repeat);
+    let calculation = MatrixRun { session, task, bands: bands.clone(), times, verifies, progress };
     let (results, sums) = calculation.run_versions(&asked)?;
     ranks.barrier();
     let Some(sums) = sums else { return Ok(true) };
     let matrices = matrices(&sums, &problem.header().shown());
-    let head = Head::new(device.info(), problem.origin(), calculation.times());
+    let head = Head::new(device.info(), problem.origin(), times);
     let record = Offdiag {
         head: Head { complete: true, ..head },
         system: SystemInfo::from_problem(&problem),
@@ -81,8 +87,13 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
         workers,
         matrices,
     };
-    write(args, &record, &sums)?;
-    Ok(record.passed())
+    let shown = args.output.show(&record, text);
+    // The files are written even if printing fails.
+    let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
+    for (path, matrices) in arrays.iter().zip(written) {
+        replace(path, |file| write_array(file, sums.bands, matrices))?;
+    }
+    shown.map(|()| record.passed())
 }
 
 fn named(text: &str) -> Result<Vec<&'static MatrixVersion>> {
@@ -101,17 +112,12 @@ struct MatrixRun<'a> {
     session: &'a Session<'a>,
     task: MatrixTask<'a>,
     bands: Range<usize>,
-    repeat: usize,
+    times: Repetition,
     verifies: bool,
     progress: Progress,
 }
 
 impl<'a> MatrixRun<'a> {
-    /// Several calculations begin with one that is not timed: it uploads A.
-    fn times(&self) -> Repetition {
-        Repetition::exactly(usize::from(self.repeat > 1), self.repeat)
-    }
-
     fn flops(&self) -> f64 {
         self.task.operations_of(0..self.task.problem.extents().nbands)
     }
@@ -150,7 +156,7 @@ impl<'a> MatrixRun<'a> {
         version: Option<&'static MatrixVersion>,
     ) -> Result<Option<(MatrixSums, OffdiagResult)>> {
         let (session, task, ranks) = (self.session, self.task, self.session.ranks);
-        let times = self.times();
+        let times = self.times;
         if ranks.size() > 1 {
             require_same(ranks, DIGEST, &self.digest(version)?)?;
         }
@@ -235,18 +241,6 @@ fn matrices(sums: &MatrixSums, above: &[f64]) -> Vec<MatrixSummary> {
         MatrixSummary { above_state_ev: *above_state_ev, trace_sx, trace_ch }
     };
     above.iter().enumerate().map(summary).collect()
-}
-
-/// Prints and writes all that was asked for; files are written even if printing fails.
-fn write(args: &OffdiagArgs, record: &Offdiag, sums: &MatrixSums) -> anyhow::Result<()> {
-    let shown = args.output.show(record, text);
-    let written = [&sums.sx, &sums.ch].into_iter().skip(usize::from(args.sigma_alone));
-    for (name, matrices) in args.parts().iter().zip(written) {
-        if let Some(path) = args.array(name) {
-            replace(&path, |file| write_array(file, sums.bands, matrices))?;
-        }
-    }
-    shown
 }
 
 /// Matrices, l fastest, as a NumPy array [iw, l, m], the last index fastest: m.

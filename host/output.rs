@@ -102,12 +102,6 @@ impl Bar {
     }
 }
 
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
 impl From<Progress> for progress::Bars {
     fn from(progress: Progress) -> progress::Bars {
         match progress.shown {

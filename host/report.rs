@@ -11,8 +11,8 @@ use crate::error::{Result, invalid};
 use crate::explain::{Card, CardRow, rows_table};
 use crate::output::{check_outputs, print, replace};
 use crate::profile::{Measured, RUN};
-use crate::record::MemoryLevel;
 use crate::record::run::{Measurement, RunRecord, by_series, differ};
+use crate::record::{MemoryLevel, Provenance};
 use crate::summary::{NOISE, agreement, fastest_line, results_table, system};
 use crate::table::bars;
 use crate::terminal::TextTable;
@@ -93,7 +93,9 @@ fn title(run: &RunRecord) -> String {
 
 fn summary(run: &RunRecord, title: &str) -> Markup {
     let repository = env!("CARGO_PKG_REPOSITORY");
-    let is_synthetic = run.head.provenance.seed.is_some();
+    let Provenance { date, commit, seed, .. } = &run.head.provenance;
+    let commit = commit.iter().map(|commit| format!(", commit {commit}"));
+    let commit: String = commit.collect();
     html! {
         header {
             h1 { (title) }
@@ -101,7 +103,7 @@ fn summary(run: &RunRecord, title: &str) -> Markup {
                 "In a GW calculation, the GPP kernel sums the self-energy of an electron over bands and pairs of plane "
                 "waves. Each version changes the kernel; the page shows how that changes the time, and why."
             }
-            @if is_synthetic {
+            @if seed.is_some() {
                 p .lead {
                     (run.system.name) " is synthetic: it has the dimensions of a real system, but random matrix elements, "
                     "which does not change the time."
@@ -118,7 +120,7 @@ fn summary(run: &RunRecord, title: &str) -> Markup {
             div .found {
                 h2 { "Findings" }
                 ol { @for text in found(run) { li { (text) } } }
-                p .note { (run.head.device.name) " · " (system(&run.system)) " · measured " (run.head.made_by()) }
+                p .note { (run.head.device.name) " · " (system(&run.system)) " · measured " (date) (commit) }
                 @if !run.head.complete { p .wrong { "The run was interrupted: versions are missing." } }
             }
         }

@@ -55,14 +55,14 @@ pub fn sigma(args: &SigmaArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
 pub fn csv(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
     let parts = ["re_sx", "im_sx", "re_ch", "im_ch", "re_sigma", "im_sigma"];
-    let first = if sigma.result.is_sigma_alone() { 4 } else { 0 };
+    let first = if sigma.result.is_sigma_alone() { 2 } else { 0 };
     let rates = sigma.result.derivative.iter().flat_map(|_| &["re_derivative", "im_derivative"]);
-    let head = ["omega_above_ev", "omega_ev"].iter().chain(&parts[first..]);
+    let head = ["omega_above_ev", "omega_ev"].iter().chain(&parts[2 * first..]);
     csv.write_record(head.chain(rates))?;
     let above = |row: &SigmaRow| sigma.run.system.state_ev.map(|_| row.shown_ev);
     for row in &sigma.rows {
-        let rate = row.derivative.iter().flat_map(|z| [z.re, z.im]);
-        let parts: Vec<f64> = row.parts()[first..].iter().copied().chain(rate).collect();
+        let sums = [row.sx, row.ch, row.total()].into_iter().skip(first).chain(row.derivative);
+        let parts: Vec<f64> = sums.flat_map(|z| [z.re, z.im]).collect();
         csv.serialize((above(row), row.omega_ev, parts))?;
     }
     csv.flush()
@@ -90,8 +90,7 @@ pub fn measured(
     device_lines(&workers).iter().for_each(|line| progress.say(line));
 
     let mut opened = source.open(progress)?;
-    let named = names.map_or(Ok(Vec::new()), |names| named_for(names, back_end, None))?;
-    let mut emulated: Vec<Version> = named.to_vec();
+    let mut emulated = names.map_or(Ok(Vec::new()), |names| named_for(names, back_end, None))?;
     emulated.retain(|kernel| kernel.back_end() != back_end);
     if let (Some(names), [_, ..]) = (names, &emulated[..]) {
         let what = format!("the CPU emulates the threads of {names} one after the other");
@@ -218,14 +217,9 @@ fn sample(
 }
 
 fn default_names(args: &RunArgs, back_end: BackEnd, problem: &Problem) -> &'static str {
+    let is_other = args.is_single() || args.sigma_alone || args.derivative;
     match back_end {
-        _ if args.is_single()
-            || args.sigma_alone
-            || args.derivative
-            || args.problem.energies.is_some() =>
-        {
-            BEST
-        }
+        _ if is_other || args.problem.energies.is_some() => BEST,
         _ if problem.poles() == Poles::Windowed => BEST,
         _ if problem.nw() > MINI_APPS_ENERGIES => BEST,
         BackEnd::Gpu => MAIN,

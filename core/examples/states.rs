@@ -119,9 +119,8 @@ fn times(device: &str, [ncouls, ngpown, nbands, count]: [usize; 4]) -> gpp_core:
         for _ in 0..ROUNDS {
             let begin = Instant::now();
             let mut single = Vec::new();
-            for &State { bands, omega } in &states {
-                let formula = Formula::default();
-                single.push(calculator.sums_at(&mut placed, &bands, omega, formula)?);
+            for State { bands, omega } in &states {
+                single.push(calculator.sums_at(&mut placed, bands, omega, Formula::default())?);
             }
             rates[0].push(count as f64 / begin.elapsed().as_secs_f64());
             let begin = Instant::now();

@@ -10,7 +10,7 @@ use gpp_kernels::reduction::SYMBOL as SECOND_STAGE;
 use gpp_kernels::versions;
 
 use crate::record::run::RunRecord;
-use crate::record::{Bytes, Ceilings, Profile, SCHEMA};
+use crate::record::{Bytes, Ceilings, Profile};
 
 /// The profiler is missing, may not count, or printed what cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -195,7 +195,16 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
     let launch = |record: StringRecord| {
         let columns = header.iter().zip(&units).zip(&record);
         let metrics = columns.filter_map(|((name, unit), value)| {
-            Some((name.to_string(), number(value)? * scale(unit)?))
+            // Times are in nanoseconds, all else in base units.
+            let scale = match unit {
+                "ns" | "nsecond" => 1e-9,
+                "" | "%" | "byte" | "inst" | "cycle" | "warp" | "sector" | "register/thread" => 1.0,
+                _ => return None,
+            };
+            // Of the C locale, with digits grouped by commas.
+            let number =
+                value.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite());
+            Some((name.to_string(), number? * scale))
         });
         Launch { kernel: record.get(kernel).unwrap_or_default().into(), metrics: metrics.collect() }
     };
@@ -205,20 +214,6 @@ pub fn parse(text: &str) -> Result<Vec<Launch>> {
         return Err(needs("no launch: did the program run any kernel?"));
     }
     Ok(launches)
-}
-
-/// A number of the C locale, with digits grouped by commas.
-fn number(text: &str) -> Option<f64> {
-    text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-/// How much of the base unit it is; ncu prints times in nanoseconds, all else in base units.
-fn scale(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ns" | "nsecond" => 1e-9,
-        "" | "%" | "byte" | "inst" | "cycle" | "warp" | "sector" | "register/thread" => 1.0,
-        _ => return None,
-    })
 }
 
 /// One profile for each version of a run, which ran one calculation: launches in a row, one or more for each batch of
@@ -254,13 +249,12 @@ fn profile(
 ) -> Result<Profile> {
     // Chips and older versions of ncu lack some metrics.
     let get = |launch: &Launch, name: &str| launch.metrics.get(name).copied();
-    let known =
-        |name: &str| -> Option<f64> { launches.iter().map(|launch| get(launch, name)).sum() };
     let sum = |name: &str| -> Result<f64> {
-        let missing = launches.iter().find(|launch| get(launch, name).is_none());
-        let kernel = missing.map_or("", |launch| &launch.kernel);
-        known(name)
-            .ok_or_else(|| ProfileError(format!("metric {name} is missing for kernel `{kernel}`")))
+        let of = |launch: &&Launch| {
+            let missing = || format!("metric {name} is missing for kernel `{}`", launch.kernel);
+            get(launch, name).ok_or_else(|| ProfileError(missing()))
+        };
+        launches.iter().map(of).sum()
     };
     let duration = sum(DURATION)?;
     // By the launches' time.
@@ -278,7 +272,6 @@ fn profile(
     let pipes = PIPES.iter();
     let pipes = pipes.filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)));
     Ok(Profile {
-        schema: SCHEMA,
         version: version.into(),
         system: run.system.name.clone(),
         terms: run.system.terms(),
@@ -293,13 +286,13 @@ fn profile(
         dfma: sum(DFMA)?,
         bytes: Bytes {
             hbm: sum(HBM)?,
-            l2: known(L2).map(|sectors| sectors * SECTOR),
+            l2: sum(L2).ok().map(|sectors| sectors * SECTOR),
             l1: Some(sum(L1)?),
-            shared: known(SHARED).map(|wavefronts| wavefronts * WAVEFRONT),
+            shared: sum(SHARED).ok().map(|wavefronts| wavefronts * WAVEFRONT),
         },
         fp64_pipe_percent: average(FP64_PIPE),
         pipes_percent: pipes.collect(),
-        cycles: known(CYCLES),
+        cycles: sum(CYCLES).ok(),
         registers: get(launches[0], REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(WARPS),
         stalls: stalls.into_iter().map(|(reason, stall)| (reason, stall / cycles)).collect(),

@@ -21,7 +21,6 @@ pub const SCHEMA: u32 = 7;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    pub schema: u32,
     pub program: String,
     pub provenance: Provenance,
     /// False after an interrupt or an error.
@@ -40,13 +39,7 @@ impl Head {
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let provenance = Provenance { seed, input, warmup, repeat, ..Provenance::now(device) };
         let (program, device) = (PROGRAM.into(), device.clone());
-        Head { schema: SCHEMA, program, provenance, complete: false, device }
-    }
-
-    /// When, and by which commit.
-    pub fn made_by(&self) -> String {
-        let Provenance { date, commit, .. } = &self.provenance;
-        commit.as_ref().map_or(date.clone(), |commit| format!("{date}, commit {commit}"))
+        Head { program, provenance, complete: false, device }
     }
 }
 
@@ -82,10 +75,11 @@ pub fn text<R: JsonRecord>(record: &R) -> String {
     #[derive(Serialize)]
     struct Marked<'a, R> {
         kind: &'static str,
+        schema: u32,
         #[serde(flatten)]
         record: &'a R,
     }
-    let marked = Marked { kind: R::KIND, record };
+    let marked = Marked { kind: R::KIND, schema: SCHEMA, record };
     serde_json::to_string_pretty(&marked).expect("plain values under names")
 }
 
@@ -161,7 +155,6 @@ impl Repetition {
 /// One version's profile on one system and device, all launches of a calculation together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    pub schema: u32,
     pub version: String,
     pub system: String,
     pub terms: u64,
@@ -294,7 +287,6 @@ impl Span {
 /// Measured ceilings of a device, in operations and bytes per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
-    pub schema: u32,
     pub device: String,
     pub provenance: Option<Provenance>,
     /// FMA in FP64, two operations each, in a burst at the highest clock.

@@ -339,11 +339,6 @@ impl SigmaRow {
     pub fn total(&self) -> Complex64 {
         self.sx + self.ch
     }
-
-    pub fn parts(&self) -> [f64; 6] {
-        let (SigmaRow { sx, ch, .. }, total) = (self, self.total());
-        [sx.re, sx.im, ch.re, ch.im, total.re, total.im]
-    }
 }
 
 impl<'a> Sigma<'a> {

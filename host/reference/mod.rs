@@ -75,7 +75,7 @@ impl Reference {
         let start = problem.start();
         let some = |start: &[Complex64]| energies.iter().map(|&iw| start[iw]).collect();
         let start = Sums { asx: some(&start.asx), ach: some(&start.ach) };
-        let energies = Some(energies.to_vec());
+        let energies = Some(energies.to_vec()).filter(|some| some.len() < problem.nw());
         Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
 
@@ -151,11 +151,9 @@ pub fn golden_of(
     let known = |energy: &f64| -> Option<[Complex64; 2]> {
         let of_system = |golden: &&Golden| golden.system == system && golden.seed == seed;
         GOLDEN.iter().filter(of_system).find_map(|Golden { at, sums, .. }| {
-            let energies = at
-                .as_ref()
-                .or(Some(usual))
-                .filter(|energies| energies.state_ev == asked.state_ev)?;
-            let index = energies.above_state_ev.iter().position(|known| known == energy)?;
+            let of = at.as_ref().unwrap_or(usual);
+            let is_it = |known: &f64| known == energy && of.state_ev == asked.state_ev;
+            let index = of.above_state_ev.iter().position(is_it)?;
             Some([sums.asx[index], sums.ach[index]])
         })
     };
@@ -188,28 +186,26 @@ pub fn for_problem<'a>(
 ) -> Result<Option<Reference>> {
     let slabs = problem.into();
     let problem = slabs.problem();
-    let (nw, golden) = (problem.nw(), golden(problem));
-    let at_all = golden.as_ref().filter(|(energies, _)| energies.len() == nw).map(|(_, all)| all);
-    let stored = problem.stored.as_ref().map(|sums| (sums, ReferenceSource::File));
-    if let Some((sums, source)) = stored.or(at_all.map(|sums| (sums, ReferenceSource::Golden))) {
-        return Ok(Some(Reference::new(sums.clone(), source, progress)));
+    if let Some(sums) = &problem.stored {
+        return Ok(Some(Reference::new(sums.clone(), ReferenceSource::File, progress)));
+    }
+    let golden = golden(problem).map(|(energies, sums)| {
+        Reference::at(&energies, problem, &sums, ReferenceSource::Golden, progress)
+    });
+    if golden.as_ref().is_some_and(|golden| golden.energies.is_none()) {
+        return Ok(golden);
     }
     let Some(terms) = evaluated(slabs) else {
-        let needed =
-            |known: &[usize]| chosen(nw)?.iter().all(|at| known.contains(at)).then_some(());
-        return Ok(golden.filter(|(known, _)| needed(known).is_some()).map(|(energies, sums)| {
-            Reference::at(&energies, problem, &sums, ReferenceSource::Golden, progress)
-        }));
+        let needed = chosen(problem.nw());
+        let has_them = |known: &Vec<usize>| {
+            needed.is_some_and(|needed| needed.iter().all(|at| known.contains(at)))
+        };
+        return Ok(golden.filter(|golden| golden.energies.as_ref().is_some_and(has_them)));
     };
     let energies = terms.energies().to_vec();
     let Evaluation { sums, scale } = evaluate(terms, progress)?;
-    let is_complete = energies.len() == nw;
     let found = Reference::at(&energies, problem, &sums, ReferenceSource::Serial, progress);
-    Ok(Some(Reference {
-        energies: found.energies.filter(|_| !is_complete),
-        scale: scale.into(),
-        ..found
-    }))
+    Ok(Some(Reference { scale: scale.into(), ..found }))
 }
 
 // Golden sums of the built-in systems, made by a test of `tests/sums/reference.rs` and stored in `data/golden.json`.

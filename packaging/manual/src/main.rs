@@ -7,24 +7,23 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Command, CommandFactory};
-use clap_complete::{Shell, generate_to};
+use clap_complete::{Shell, generate};
 use gpp::cli::Cli;
 
-/// Folders below `/usr/share`, the name that the generator gives its file, and the one that shells look for.
-const COMPLETIONS: [(Shell, &str, &str, &str); 3] = [
-    (Shell::Bash, "bash-completion/completions", "gpp.bash", "gpp"),
-    (Shell::Zsh, "zsh/site-functions", "_gpp", "_gpp"),
-    (Shell::Fish, "fish/vendor_completions.d", "gpp.fish", "gpp.fish"),
+/// Folders below `/usr/share`, and the names of files that shells look for.
+const COMPLETIONS: [(Shell, &str, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions", "gpp"),
+    (Shell::Zsh, "zsh/site-functions", "_gpp"),
+    (Shell::Fish, "fish/vendor_completions.d", "gpp.fish"),
 ];
 
 fn main() -> io::Result<()> {
     let folder = env::args_os().nth(1).ok_or_else(|| io::Error::other("gpp-manual FOLDER"))?;
     let share = PathBuf::from(folder).join("share");
-    for (shell, place, generated, name) in COMPLETIONS {
+    for (shell, place, name) in COMPLETIONS {
         let place = share.join(place);
         fs::create_dir_all(&place)?;
-        generate_to(shell, &mut command(), "gpp", &place)?;
-        fs::rename(place.join(generated), place.join(name))?;
+        generate(shell, &mut command(), "gpp", &mut fs::File::create(place.join(name))?);
     }
     let pages = share.join("man/man1");
     fs::create_dir_all(&pages)?;
