@@ -329,7 +329,7 @@ fn text(to: &mut dyn Write, card: &Card, lines: usize) -> io::Result<()> {
     }
     let Some(measured) = &card.measured else { return Ok(()) };
     writeln!(to, "{measured}")?;
-    rows_table(card, card.rows.iter()).filled().print(to)?;
+    rows_table(card, card.rows.iter()).print(to)?;
     writeln!(to)
 }
 

@@ -56,7 +56,7 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     };
     let source = setup::ProblemSource::from_args(&args.problem, system)?;
     let bands = args.bands.clone().unwrap_or(0..count);
-    let problem = source.load(progress)?;
+    let problem = source.open(progress)?.load()?;
     let setup::ProblemInput::System(system, seed) = source.input else {
         unreachable!("a file is refused")
     };
@@ -267,8 +267,19 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
     )?;
     results(record).print(to)?;
     let mut verified = record.results.iter().filter_map(|result| result.verification.as_ref());
-    if let Some(verified) = verified.next() {
-        writeln!(to, "{}", verification(verified, record.sigma_alone))?;
+    if let Some(MatrixVerification { elements, energies, tolerance, undecided, .. }) =
+        verified.next()
+    {
+        let noun = if energies.len() == 1 { "energy" } else { "energies" };
+        let of = if record.sigma_alone { "of Σ" } else { "each of SX and CH" };
+        let undecided =
+            undecided.map_or(String::new(), |found| format!("; {}", self::undecided(found)));
+        writeln!(
+            to,
+            "{elements} values {of}, at {} {noun}, compared with the definition: errors are relative to \
+             Σ|terms|, tolerance {tolerance:.1e}{undecided}",
+            energies.len()
+        )?;
     }
     traces(record).print(to)?;
     if record.sigma_alone {
@@ -302,20 +313,6 @@ pub fn results(record: &Offdiag) -> TextTable {
         ],
         &record.results,
     )
-    .filled()
-}
-
-fn verification(verified: &MatrixVerification, is_alone: bool) -> String {
-    let MatrixVerification { elements, energies, tolerance, .. } = verified;
-    let noun = if energies.len() == 1 { "energy" } else { "energies" };
-    let undecided =
-        verified.undecided.map_or(String::new(), |found| format!("; {}", undecided(found)));
-    let of = if is_alone { "of Σ" } else { "each of SX and CH" };
-    format!(
-        "{elements} values {of}, at {} {noun}, compared with the definition: errors are relative to \
-         Σ|terms|, tolerance {tolerance:.1e}{undecided}",
-        energies.len()
-    )
 }
 
 fn traces(record: &Offdiag) -> TextTable {
@@ -329,5 +326,4 @@ fn traces(record: &Offdiag) -> TextTable {
         ],
         &record.matrices,
     )
-    .filled()
 }

@@ -134,9 +134,9 @@ pub fn found(run: &RunRecord) -> Vec<String> {
 
 // Tables. On a phone the rows of wide ones become lines of headings and values.
 
-/// A table without the columns in which no row has a value; the first column may link to cards, and texts wrap.
+/// A table whose first column may link to cards, and whose texts wrap.
 fn sheet(cells: TextTable, links: bool) -> Markup {
-    let TextTable { headings, rows } = cells.filled();
+    let TextTable { headings, rows } = cells;
     let is_wide = headings.len() > 4;
     let wraps = |column: usize| headings[column] == "what it changes";
     html! { @if !rows.is_empty() { table .wide[is_wide] {

@@ -10,7 +10,7 @@ use crate::devices::{Choice, Device};
 use crate::error::{Error, Result};
 use crate::output::{Progress, note};
 use crate::problem::synthesis::{DEFAULT_SEED, Synthesis};
-use crate::problem::{self, Even, Header, Problem, Slabs, System, input_file};
+use crate::problem::{self, Even, Header, Slabs, System, input_file};
 use crate::ranks::Ranks;
 use crate::record::run::{Partition, WorkerPlace};
 use crate::session::{MemoryLimits, Session};
@@ -73,10 +73,6 @@ impl ProblemSource {
             source.set_header(Header { eta: Some(eta), window, ..header });
         }
         Ok(source)
-    }
-
-    pub fn load(&self, progress: Progress) -> Result<Problem> {
-        self.open(progress)?.load()
     }
 }
 

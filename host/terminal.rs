@@ -14,19 +14,14 @@ pub struct TextTable {
 pub type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
 
 impl TextTable {
-    pub fn new<R>(columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> TextTable {
-        let cells = |row: R| columns.iter().map(|(_, cell)| cell(&row)).collect();
-        let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();
-        TextTable { headings, rows: rows.into_iter().map(cells).collect() }
-    }
-
     /// Without the columns in which no row has a value.
-    #[must_use]
-    pub fn filled(self) -> TextTable {
-        let has = |column: &usize| self.rows.iter().any(|row| row[*column] != "–");
-        let columns: Vec<usize> = (0..self.headings.len()).filter(has).collect();
-        let kept = |cells: &Vec<String>| columns.iter().map(|&i| cells[i].clone()).collect();
-        TextTable { headings: kept(&self.headings), rows: self.rows.iter().map(kept).collect() }
+    pub fn new<R>(columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> TextTable {
+        let rows: Vec<R> = rows.into_iter().collect();
+        let mut columns = columns.to_vec();
+        columns.retain(|(_, cell)| rows.iter().any(|row| cell(row) != "–"));
+        let headings = columns.iter().map(|(heading, _)| heading.to_string()).collect();
+        let cells = |row: &R| columns.iter().map(|(_, cell)| cell(row)).collect();
+        TextTable { headings, rows: rows.iter().map(cells).collect() }
     }
 
     /// Prints the table, sentences wrapped to the width of a terminal; nothing if there are no rows.

@@ -30,7 +30,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<bool> {
     let Some(gpu) = session.gpu() else {
         return Err(Error::NoGpu { why: "profiling needs a GPU: --device gpu:N".into() }.into());
     };
-    let problem = source.load(progress)?;
+    let problem = source.open(progress)?.load()?;
     require_same(folder, problem.name(), problem.nw())?;
     let Peaks { fp64, hbm, l2, l1, shared } = gpu.peaks()?;
     let (device, provenance) = (gpu.info().name.clone(), Some(Provenance::now(gpu.info())));
@@ -99,16 +99,15 @@ impl Measured {
         else {
             return Ok(None);
         };
+        let (from, folder) = (format!("{folder}, in this program"), Path::new(folder));
         let text = |name: &str| files.iter().find(|(file, _)| *file == name).map(|(_, text)| *text);
-        let run = text(RUN).map(|text| record::parse(text, Path::new(folder))).transpose()?;
-        let ceilings = text(CEILINGS).map(|text| record::parse(text, Path::new(folder)));
+        let run = text(RUN).map(|text| record::parse(text, folder)).transpose()?;
+        let ceilings = text(CEILINGS).map(|text| record::parse(text, folder)).transpose()?;
         let profiles = files.iter().filter(|(file, _)| file.starts_with("profile-"));
-        let mut profiles: Vec<Profile> = profiles
-            .map(|(_, text)| record::parse(text, Path::new(folder)))
-            .collect::<Result<_>>()?;
+        let profiles = profiles.map(|(_, text)| record::parse(text, folder));
+        let mut profiles = profiles.collect::<Result<Vec<Profile>>>()?;
         sort(&mut profiles);
-        let from = format!("{folder}, in this program");
-        Ok(Some(Measured { from, run, profiles, ceilings: ceilings.transpose()? }))
+        Ok(Some(Measured { from, run, profiles, ceilings }))
     }
 
     pub fn in_folder(folder: &Path) -> Result<Measured> {
