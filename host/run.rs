@@ -16,8 +16,8 @@ use crate::output::{Progress, STOP, check_outputs, document, is_stdout, note, po
 use crate::problem::input_file::MINI_APPS_ENERGIES;
 use crate::problem::{self, Problem, Slabs};
 use crate::ranks::{Ranks, require_same};
-use crate::record::run::{Measurement, RunRecord, Sigma, SigmaRow};
-use crate::record::{self, Repetition};
+use crate::record::run::{Measurement, RunRecord, Sigma, SigmaRow, SystemInfo};
+use crate::record::{self, Head, Repetition};
 use crate::reference::{self, Outcome, Reference, ReferenceSource};
 use crate::session::Session;
 use crate::setup::{self, ProblemSource, partition};
@@ -273,7 +273,13 @@ pub fn record_of(session: &Session, slabs: Slabs, plan: &RunPlan) -> RunRecord {
     let first = plan.versions.first();
     let first = first.map(|&version| plan.repetition(version, session, slabs));
     let repetition = first.unwrap_or(Repetition::exactly(0, 0));
-    RunRecord::new(session.first().info(), slabs.problem(), repetition)
+    let problem = slabs.problem();
+    RunRecord {
+        head: Head::new(session.first().info(), problem.origin(), repetition),
+        system: SystemInfo::from_problem(problem),
+        partition: None,
+        results: Vec::new(),
+    }
 }
 
 /// Runs versions, and records what was measured until the end or an error. Of several ranks rank 0 measures, the others
@@ -285,7 +291,6 @@ pub fn run_versions(
     plan: &RunPlan,
     progress: Progress,
 ) -> Result<()> {
-    run.head.complete = false;
     let (device, ranks, versions) = (session.first(), session.ranks, &plan.versions);
     run.partition = partition(session, slabs);
     let compares = plan.compares && ranks.is_root();
@@ -354,14 +359,8 @@ fn by_version(engine: &mut Engine, version: Version, progress: Progress) -> Resu
     let bar = progress.bar(&format!("{}, to compare with", version.id()), 1);
     let done = |part: f64| bar.set(part);
     let control = Control { advance: &done, stop: &STOP };
-    Ok(match reference::chosen(problem.nw()) {
-        Some(energies) => {
-            let sums = engine.run_with(version, Some(&energies), control)?.sums;
-            Reference::at(&energies, problem, &sums, ReferenceSource::Device, progress)
-        }
-        None => {
-            let sums = problem.start().plus(&engine.run_with(version, None, control)?.sums);
-            Reference::new(sums, ReferenceSource::Device, progress)
-        }
-    })
+    let energies = reference::chosen(problem.nw());
+    let some = Some(&energies[..]).filter(|some| some.len() < problem.nw());
+    let sums = engine.run_with(version, some, control)?.sums;
+    Ok(Reference::at(&energies, problem, &sums, ReferenceSource::Device, progress))
 }

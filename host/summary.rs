@@ -1,6 +1,6 @@
 //! What `gpp` says of a run: its problem, a table of results, and sentences.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -142,7 +142,6 @@ pub fn results_table(results: &[Measurement], all_on: Option<&str>) -> TextTable
         ],
         0..results.len(),
     )
-    .filled()
 }
 
 fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
@@ -181,12 +180,10 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 pub fn sigma_text(to: &mut dyn Write, sigma: &Sigma) -> io::Result<()> {
     results_text(to, sigma.run)?;
     sigma_table(sigma, true).print(to)?;
-    match sigma.result.is_sigma_alone() {
-        true => writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}"),
-        false => {
-            writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")
-        }
+    if sigma.result.is_sigma_alone() {
+        return writeln!(to, "Σ alone, without bare exchange (SX−X+CH), in {UNIT}");
     }
+    writeln!(to, "Σ = SX + CH; SX is without bare exchange (SX−X); all three in {UNIT}")
 }
 
 pub fn run_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
@@ -235,7 +232,6 @@ fn sigma_table(sigma: &Sigma, with_total: bool) -> TextTable {
         ],
         &sigma.rows,
     )
-    .filled()
 }
 
 pub fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
@@ -363,13 +359,12 @@ pub fn agreement(results: &[Measurement]) -> Vec<String> {
             false => format!(" (largest error {error:.1e}, by terms that rounding decides)"),
         };
     }
-    let texts = results.iter().map(|result| reservations(&result.verification));
-    let texts: Vec<String> = texts.collect();
-    let each: BTreeSet<&String> = texts.iter().filter(|text| !text.is_empty()).collect();
-    let open = each.into_iter().map(|text| {
-        let having = results.iter().zip(&texts).filter(|(_, of_result)| *of_result == text);
-        let ids: Vec<&str> = having.map(|(result, _)| &result.version[..]).collect();
-        format!("{}: {}{text}.", ids.join(", "), outcome(Outcome::Passed))
-    });
+    let mut open: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for result in results {
+        open.entry(reservations(&result.verification)).or_default().push(&result.version);
+    }
+    open.remove("");
+    let passed = outcome(Outcome::Passed);
+    let open = open.iter().map(|(text, ids)| format!("{}: {passed}{text}.", ids.join(", ")));
     [line + "."].into_iter().chain(open).collect()
 }

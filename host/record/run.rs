@@ -10,7 +10,7 @@ use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
 use crate::engine::{Sample, WorkerStats};
 use crate::problem::{Problem, Sums, pairs};
-use crate::record::{ClockAndPower, Head, JsonRecord, Repetition, Span};
+use crate::record::{ClockAndPower, Head, JsonRecord, Span};
 use crate::reference::{Evaluation, Outcome, Verification, matrix, verify_derivative};
 
 /// Versions run on one problem and device: what `--json` writes.
@@ -30,15 +30,6 @@ impl JsonRecord for RunRecord {
 }
 
 impl RunRecord {
-    pub fn new(device: &DeviceInfo, problem: &Problem, repetition: Repetition) -> RunRecord {
-        RunRecord {
-            head: Head::new(device, problem.origin(), repetition),
-            system: SystemInfo::from_problem(problem),
-            partition: None,
-            results: Vec::new(),
-        }
-    }
-
     /// The fastest version that passed, emulated ones only if there are no others.
     pub fn fastest(&self) -> Option<&Measurement> {
         self.fastest_of(|_| true)

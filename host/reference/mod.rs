@@ -42,7 +42,7 @@ const MAX_SAMPLED_TERMS: u64 = 3_000_000_000;
 const MAX_SCALE_TERMS: u64 = 1_000_000_000;
 
 /// Reference sums, the starting sums included.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Reference {
     pub sums: Sums,
     pub source: ReferenceSource,
@@ -51,18 +51,15 @@ pub struct Reference {
     scale: OnceLock<Scale>,
     /// Whether real parts alone are known, as [`Reference::look_closer`] finds out.
     real_parts: OnceLock<bool>,
-    /// Whether their sum, Σ, is compared.
-    is_alone: bool,
-    /// The tolerance of sums in single precision, if these are compared.
-    of_single: Option<f64>,
+    /// Whose sums are compared: Σ, if it sums that, and by the tolerance of its precision.
+    version: Option<Version>,
     progress: Progress,
 }
 
 impl Reference {
     pub fn new(sums: Sums, source: ReferenceSource, progress: Progress) -> Reference {
         let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
-        let (energies, is_alone, of_single) = (None, false, None);
-        Reference { sums, source, energies, scale, real_parts, is_alone, of_single, progress }
+        Reference { sums, source, energies: None, scale, real_parts, version: None, progress }
     }
 
     pub fn at(
@@ -122,9 +119,9 @@ fn has_real_parts(slabs: Slabs, sums: &Sums) -> Result<bool> {
     Ok(true)
 }
 
-/// The energies (0-based) at which a problem of many is compared with another version's sums: the ends and the middle.
-pub fn chosen(nw: usize) -> Option<[usize; 3]> {
-    (nw > MINI_APPS_ENERGIES).then(|| [0, nw / 2, nw - 1])
+/// The energies (0-based) at which a problem is compared with another version's sums: of many the ends and the middle.
+pub fn chosen(nw: usize) -> Vec<usize> {
+    if nw > MINI_APPS_ENERGIES { vec![0, nw / 2, nw - 1] } else { (0..nw).collect() }
 }
 
 /// The energies (0-based) of a built-in system's problem of which there are golden sums, and these.
@@ -197,9 +194,7 @@ pub fn for_problem<'a>(
     }
     let Some(terms) = evaluated(slabs) else {
         let needed = chosen(problem.nw());
-        let has_them = |known: &Vec<usize>| {
-            needed.is_some_and(|needed| needed.iter().all(|at| known.contains(at)))
-        };
+        let has_them = |known: &Vec<usize>| needed.iter().all(|at| known.contains(at));
         return Ok(golden.filter(|golden| golden.energies.as_ref().is_some_and(has_them)));
     };
     let energies = terms.energies().to_vec();
@@ -331,9 +326,8 @@ pub fn verify_version<'a>(
     let (slabs, is_alone) = (problem.into(), version.is_sigma_alone());
     let start = slabs.problem().start();
     let sums = if is_alone { start.alone().plus(sums) } else { start.plus(sums) };
-    let of_single = single(version);
-    let reference =
-        reference.map(|reference| Reference { is_alone, of_single, ..reference.clone() });
+    let version = Some(version);
+    let reference = reference.map(|reference| Reference { version, ..reference.clone() });
     let verification = verify(slabs, &sums, reference.as_ref())?;
     Ok((sums, verification))
 }
@@ -376,13 +370,12 @@ pub fn verify_derivative(
     let none = Verification { tolerance, relative_to, ..Verification::default() };
     let Some(Evaluation { sums, scale }) = expected else { return none };
     let (expected, Scale { magnitudes, undecided }) = (sums.alone().ach, scale.alone());
-    let sizes = undecided.iter().zip(&magnitudes).map(|(undecided, all)| (undecided[1], all[1]));
-    let error = |((found, expected), (undecided, all)): ((&Complex64, &Complex64), (f64, f64))| {
+    let errors = found.iter().zip(&expected).enumerate().map(|(iw, (found, expected))| {
+        let (undecided, all) = (undecided[iw][1], magnitudes[iw][1]);
         let difference = (found - expected).norm();
         let error = if difference <= undecided { 0.0 } else { (difference - undecided) / all };
         (error, *found, *expected)
-    };
-    let errors = found.iter().zip(&expected).zip(sizes).map(error);
+    });
     // NaN is the largest.
     let worst = errors.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
     let largest = worst.map_or(0.0, |(error, ..)| error);
@@ -400,13 +393,14 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     let real_parts = reference.real_parts.get() == Some(&true);
     let (mut scale, mut start) = (reference.scale().cloned(), problem.start().clone());
     let mut expected = reference.sums.clone();
-    if reference.is_alone {
+    let is_alone = reference.version.is_some_and(Version::is_sigma_alone);
+    if is_alone {
         (start, expected) = (start.alone(), expected.alone());
         scale = scale.map(|scale| scale.alone());
     }
     let (scale, expected) = (scale.as_ref(), &expected);
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
-    let tolerance = match (reference.of_single, relative_to) {
+    let tolerance = match (reference.version.and_then(single), relative_to) {
         (Some(of_terms), RelativeTo::Terms) => of_terms,
         // Of terms of random sign both the sum and its error grow as the root of their number; heavy ones add to it.
         (Some(of_terms), RelativeTo::Sum) => 4.0 * of_terms,
@@ -464,17 +458,16 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         real_parts,
         reference: Some(reference.source),
         energies: reference.energies.as_ref().map(|all| all.iter().map(|at| at + nstart).collect()),
-        worst: worst
-            .map(|(_, at, value, expected)| (name(problem, reference, at), value, expected)),
+        worst: worst.map(|(_, at, value, expected)| (name(problem, is_alone, at), value, expected)),
     }
 }
 
 /// Words for one of the sums of a problem, those of SX − X first.
-fn name(problem: &Problem, reference: &Reference, at: usize) -> String {
+fn name(problem: &Problem, is_alone: bool, at: usize) -> String {
     let (header, nw) = (problem.header(), problem.nw());
     let sum = match at < nw {
         true => "SX − X",
-        false if reference.is_alone => "Σ",
+        false if is_alone => "Σ",
         false => "CH",
     };
     let from = if header.state().is_some() { " from the state's energy" } else { "" };
