@@ -10,34 +10,10 @@ use gpp::devices::cpu::CpuDevice;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::Engine;
 use gpp::output::Progress;
-use gpp::problem::{Problem, Source, System, synthesis};
-use gpp::reference::{self, Outcome, Reference, verify_version};
+use gpp::problem::{Source, System, synthesis};
+use gpp::reference::{self, Outcome, verify_version};
 
 const QUIET: Progress = Progress { shown: false };
-
-fn time(
-    criterion: &mut Criterion,
-    name: &str,
-    (problem, reference): (&Problem, Option<&Reference>),
-    device: &dyn Device,
-    versions: &[Version],
-) {
-    let mut engine = Engine::whole(device, problem).unwrap();
-    let mut group = criterion.benchmark_group(name);
-    group.throughput(Throughput::Elements(problem.terms()));
-    group.sample_size(10).measurement_time(Duration::from_secs(5));
-    for version in versions {
-        let sums = engine.run(*version).unwrap().sums;
-        let (_, found) = verify_version(*version, problem, &sums, reference).unwrap();
-        assert_eq!(found.outcome, Outcome::Passed, "{name}: {}", version.id());
-        group.bench_function(version.id(), |bencher| {
-            bencher.iter_custom(|runs| {
-                let seconds = (0..runs).map(|_| engine.run(*version).unwrap().seconds);
-                Duration::from_secs_f64(seconds.sum())
-            });
-        });
-    }
-}
 
 fn versions(criterion: &mut Criterion) {
     let demo = System::find("demo").unwrap();
@@ -56,7 +32,21 @@ fn versions(criterion: &mut Criterion) {
     };
     for (device, versions) in runs {
         let name = format!("demo on {}", device.info().id);
-        time(criterion, &name, (&problem, reference.as_ref()), device.as_ref(), &versions);
+        let mut engine = Engine::whole(device.as_ref(), &problem).unwrap();
+        let mut group = criterion.benchmark_group(&name);
+        group.throughput(Throughput::Elements(problem.terms()));
+        group.sample_size(10).measurement_time(Duration::from_secs(5));
+        for version in versions {
+            let sums = engine.run(version).unwrap().sums;
+            let (_, found) = verify_version(version, &problem, &sums, reference.as_ref()).unwrap();
+            assert_eq!(found.outcome, Outcome::Passed, "{name}: {}", version.id());
+            group.bench_function(version.id(), |bencher| {
+                bencher.iter_custom(|runs| {
+                    let seconds = (0..runs).map(|_| engine.run(version).unwrap().seconds);
+                    Duration::from_secs_f64(seconds.sum())
+                });
+            });
+        }
     }
 }
 

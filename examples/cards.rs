@@ -66,8 +66,7 @@ fn main() {
         let printed = printed.expect("nvdisasm, as GPP_NVDISASM names it");
         String::from_utf8_lossy(&printed.stdout).into_owned()
     };
-    let disassembly: String = VERSIONS.map(of_version).concat();
-    print!("{}", table(&disassembly));
+    print!("{}", table(&VERSIONS.map(of_version).concat()));
 }
 
 fn symbol(id: &str) -> String {

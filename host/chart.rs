@@ -129,10 +129,9 @@ pub fn rooflines<'a>(profiles: &[Profile], ceilings: &'a Ceilings) -> Vec<Roofli
         };
         let shown: Vec<&Profile> = profiles.iter().filter(in_series).collect();
         let is_paper = series.id == "paper";
-        for &level in if is_paper { &LEVELS[..] } else { &[MemoryLevel::Hbm] } {
-            if !shown.iter().any(|profile| level.bytes(profile).is_some()) {
-                continue;
-            }
+        let levels = if is_paper { &LEVELS[..] } else { &[MemoryLevel::Hbm] };
+        let is_known = |level: &&MemoryLevel| shown.iter().any(|of| level.bytes(of).is_some());
+        for &level in levels.iter().filter(is_known) {
             let name = match (is_paper, level) {
                 (true, MemoryLevel::Hbm) => "roofline".into(),
                 (true, _) => format!("roofline-{}", level.name().to_lowercase()),

@@ -293,10 +293,8 @@ fn name(text: &str) -> Result<PathBuf, String> {
 
 fn svg(text: &str) -> Result<PathBuf, String> {
     let path = name(text)?;
-    match path.extension().is_some_and(|extension| extension == "svg") {
-        true => Ok(path),
-        false => Err("a plot's name must end in .svg".into()),
-    }
+    let is_svg = path.extension().is_some_and(|extension| extension == "svg");
+    is_svg.then_some(path).ok_or_else(|| "a plot's name must end in .svg".into())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

@@ -281,7 +281,17 @@ fn text(to: &mut dyn Write, record: &Offdiag) -> io::Result<()> {
             energies.len()
         )?;
     }
-    traces(record).print(to)?;
+    let complex = |[re, im]: [f64; 2]| format!("{re:+.6e} {im:+.6e}i");
+    let of_sx = |row: &MatrixSummary| (!record.sigma_alone).then(|| complex(row.trace_sx));
+    TextTable::new(
+        &[
+            (record.system.energy(), &|row: &&MatrixSummary| format!("{:+.6}", row.above_state_ev)),
+            ("tr SX", &|row| or_dash(of_sx(row))),
+            (if record.sigma_alone { "tr Σ" } else { "tr CH" }, &|row| complex(row.trace_ch)),
+        ],
+        &record.matrices,
+    )
+    .print(to)?;
     if record.sigma_alone {
         return writeln!(to, "Σ is without bare exchange (SX−X + CH); all in {UNIT}");
     }
@@ -312,18 +322,5 @@ pub fn results(record: &Offdiag) -> TextTable {
             ("result", &|result| outcome(result.outcome()).into()),
         ],
         &record.results,
-    )
-}
-
-fn traces(record: &Offdiag) -> TextTable {
-    let complex = |[re, im]: [f64; 2]| format!("{re:+.6e} {im:+.6e}i");
-    let is_alone = record.sigma_alone;
-    TextTable::new(
-        &[
-            (record.system.energy(), &|row: &&MatrixSummary| format!("{:+.6}", row.above_state_ev)),
-            ("tr SX", &|row| or_dash((!is_alone).then(|| complex(row.trace_sx)))),
-            (if is_alone { "tr Σ" } else { "tr CH" }, &|row| complex(row.trace_ch)),
-        ],
-        &record.matrices,
     )
 }

@@ -104,13 +104,11 @@ impl Bar {
 
 impl From<Progress> for progress::Bars {
     fn from(progress: Progress) -> progress::Bars {
-        match progress.shown {
-            true => progress::Bars(Some(|what, steps| {
-                let bar = Progress { shown: true }.bar(what, steps);
-                Box::new(move || bar.step())
-            })),
-            false => progress::Bars::NONE,
-        }
+        let shown: fn(&str, u64) -> progress::StepBar = |what, steps| {
+            let bar = Progress { shown: true }.bar(what, steps);
+            Box::new(move || bar.step())
+        };
+        progress::Bars(progress.shown.then_some(shown))
     }
 }
 

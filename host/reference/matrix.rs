@@ -139,20 +139,6 @@ pub struct ExpectedElement {
     pub undecided: [f64; 2],
 }
 
-impl ExpectedElement {
-    /// Σ in the place of CH, and no SX.
-    #[must_use]
-    pub fn alone(self) -> ExpectedElement {
-        let ExpectedElement { value, magnitude, undecided } = self;
-        let sum = |[sx, ch]: [f64; 2]| [0.0, sx + ch];
-        ExpectedElement {
-            value: [Complex64::ZERO, value[0] + value[1]],
-            magnitude: sum(magnitude),
-            undecided: sum(undecided),
-        }
-    }
-}
-
 /// Evaluates elements by terms in double numbers, with compensated sums.
 pub fn evaluate(
     task: &MatrixTask,
@@ -173,12 +159,13 @@ pub fn evaluate(
     drop(bar);
     let element = |[ssx, sch]: &[BoundedSum; 2]| {
         let (sx, ch) = (-ssx.sum.value(), 0.5 * sch.sum.value());
-        let parts = ExpectedElement {
-            value: [sx, ch],
-            magnitude: [ssx.magnitude, 0.5 * sch.magnitude],
-            undecided: [ssx.undecided, 0.5 * sch.undecided],
-        };
-        if task.sigma_alone { parts.alone() } else { parts }
+        // Σ alone is in the place of CH, without SX.
+        let sizes = |sx, ch| if task.sigma_alone { [0.0, sx + ch] } else { [sx, ch] };
+        ExpectedElement {
+            value: if task.sigma_alone { [Complex64::ZERO, sx + ch] } else { [sx, ch] },
+            magnitude: sizes(ssx.magnitude, 0.5 * sch.magnitude),
+            undecided: sizes(ssx.undecided, 0.5 * sch.undecided),
+        }
     };
     totals.iter().map(element).collect()
 }
