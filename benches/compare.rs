@@ -11,7 +11,6 @@
 
 mod hecbench;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -126,15 +125,11 @@ impl Row {
     }
 }
 
-/// What a compiler prints that is run in a folder.
-fn run(
-    compiler: &Path,
-    folder: &Path,
-    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-) -> Result<String> {
-    let name = compiler.display();
-    let output = Command::new(compiler).args(arguments).current_dir(folder).output();
-    let output = output
+/// What a compiler or another program prints.
+fn run(command: &mut Command) -> Result<String> {
+    let name = command.get_program().display().to_string();
+    let output = command
+        .output()
         .with_context(|| format!("{name} cannot be run: install it or name it with --compiler"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     anyhow::ensure!(output.status.success(), "{name}: {errors}");
@@ -157,8 +152,9 @@ fn timed(
     let program = folder.path().join("hecbench");
     if let Some(source) = &arguments.hecbench {
         let arch = format!("-arch=sm_{capability}");
-        let flags = ["-O3", "-std=c++17", &arch, "main.cu", "-o"].map(OsStr::new);
-        run(nvcc, source, flags.into_iter().chain([program.as_os_str()]))?;
+        let mut compile = Command::new(nvcc);
+        compile.args(["-O3", "-std=c++17", &arch, "main.cu", "-o"]).arg(&program);
+        run(compile.current_dir(source))?;
     }
     let mut engines = [Engine::whole(&cuda, problem)?, Engine::whole(&rust, problem)?];
     let mut rows = Vec::new();
@@ -201,7 +197,7 @@ fn timed(
 
 /// Mean seconds of ten launches by HeCBench's program, and CH at the first energy.
 fn hecbench_s(program: &Path) -> Result<(f64, Complex64)> {
-    let text = run(program, Path::new("."), ["benchmark"])?;
+    let text = run(Command::new(program).arg("benchmark"))?;
     let numbers = |after: &str| -> Vec<f64> {
         let (_, rest) = text.split_once(after).unwrap_or_default();
         rest.split([' ', '\n', '(', ',', ')']).filter_map(|word| word.parse().ok()).collect()
@@ -215,11 +211,13 @@ fn hecbench_s(program: &Path) -> Result<(f64, Complex64)> {
 /// The kernels in CUDA C++, which nvcc compiles for a GPU as far as rustc compiles ours, to PTX; and nvcc's version.
 fn in_cuda(nvcc: &Path, capability: &str) -> Result<(Ptx, String)> {
     let folder = tempfile::tempdir()?;
-    let version = run(nvcc, folder.path(), ["--version"])?;
+    let version = run(Command::new(nvcc).arg("--version"))?;
     let release = version.lines().find_map(|line| line.split("release ").nth(1)).unwrap_or("?");
     std::fs::write(folder.path().join("gpp.cu"), include_str!("cuda/gpp.cu"))?;
     let arch = format!("-arch=compute_{capability}");
-    run(nvcc, folder.path(), ["-O3", "-ptx", &arch, "-o", "gpp.ptx", "gpp.cu"])?;
+    let mut compile = Command::new(nvcc);
+    compile.args(["-O3", "-ptx", &arch, "-o", "gpp.ptx", "gpp.cu"]);
+    run(compile.current_dir(&folder))?;
     let ptx = std::fs::read_to_string(folder.path().join("gpp.ptx"))?;
     Ok((Ptx::new(ptx), format!("nvcc {release}")))
 }

@@ -90,7 +90,7 @@ pub fn measure(
     // The bound is of FP32: pairs in FP64 and the reference are rounded too. Stored sums have no Σ|terms|, of which they may
     // be a small part.
     let largest = |of: &mut dyn Iterator<Item = f64>| of.fold(0.0, f64::max);
-    let rounding = whole.map_or(0.0, |reference| match reference.scale() {
+    let rounding = whole.map_or(0.0, |reference| match &reference.scale {
         Some(scale) => 1e-12 * largest(&mut scale.magnitudes.iter().flatten().copied()),
         None => 1e-9 * largest(&mut reference.sums.alone().ach.iter().map(|z| z.norm())),
     });

@@ -94,8 +94,7 @@ fn title(run: &RunRecord) -> String {
 fn summary(run: &RunRecord, title: &str) -> Markup {
     let repository = env!("CARGO_PKG_REPOSITORY");
     let Provenance { date, commit, seed, .. } = &run.head.provenance;
-    let commit = commit.iter().map(|commit| format!(", commit {commit}"));
-    let commit: String = commit.collect();
+    let commit = commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
     html! {
         header {
             h1 { (title) }

@@ -9,8 +9,8 @@ use crate::error::invalid;
 use crate::offdiag;
 use crate::output::print;
 use crate::profile::RUN;
-use crate::record;
-use crate::record::run::{Measurement, Offdiag, OffdiagResult, RunRecord, by_series};
+use crate::record::run::{Measurement, Offdiag, OffdiagResult, RunRecord, SystemInfo, by_series};
+use crate::record::{self, Head};
 use crate::summary::{NOISE, is_noise, results_table};
 
 pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
@@ -40,19 +40,17 @@ pub fn table(args: &TableArgs) -> anyhow::Result<bool> {
 pub fn bars(run: &RunRecord, results: &[Measurement]) -> Bars {
     let bar = |result: &Measurement| (result.version.clone(), 1e3 * result.times.median);
     let passed = results.iter().filter(|result| result.passed());
-    Bars { title: title(run), bars: passed.map(bar).collect() }
+    Bars { title: title(&run.system, &run.head), bars: passed.map(bar).collect() }
 }
 
-fn title(run: &RunRecord) -> String {
-    let (system, device) = (&run.system.name, &run.head.device);
-    format!("{system} on {}: {}", device.id, device.name)
+fn title(system: &SystemInfo, Head { device, .. }: &Head) -> String {
+    format!("{} on {}: {}", system.name, device.id, device.name)
 }
 
 pub fn bars_of_matrices(run: &Offdiag) -> Bars {
-    let (device, system) = (&run.head.device, &run.system.name);
     let bar = |result: &OffdiagResult| Some((result.version.clone()?, 1e3 * result.time_s.median));
     let bands = run.bands[1] + 1 - run.bands[0];
-    let title = format!("{bands} bands of {system} on {}: {}", device.id, device.name);
+    let title = format!("{bands} bands of {}", title(&run.system, &run.head));
     Bars { title, bars: run.results.iter().filter_map(bar).collect() }
 }
 
@@ -60,7 +58,7 @@ fn text(to: &mut dyn Write, run: &RunRecord, path: &Path) -> io::Result<()> {
     for (series, results) in by_series(&run.results) {
         let series = Some(series).filter(|series| *series != "paper");
         let begin = series.map_or(String::new(), |series| format!("{series}: "));
-        writeln!(to, "{begin}{} ({})", title(run), path.display())?;
+        writeln!(to, "{begin}{} ({})", title(&run.system, &run.head), path.display())?;
         let table = results_table(&results, Some(&run.system.name));
         let has_published = table.headings.iter().any(|heading| heading.starts_with("V100"));
         table.print(to)?;

@@ -2,7 +2,7 @@
 
 pub mod matrix;
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use gpp_core::reference::{TERM, roundings, single};
 use num_complex::Complex64;
@@ -48,9 +48,9 @@ pub struct Reference {
     pub source: ReferenceSource,
     /// The energies (0-based) of the sums, in their order; all if none.
     pub energies: Option<Vec<usize>>,
-    scale: OnceLock<Scale>,
-    /// Whether real parts alone are known, as [`Reference::look_closer`] finds out.
-    real_parts: OnceLock<bool>,
+    pub scale: Option<Scale>,
+    /// Whether real parts alone are known.
+    real_parts: bool,
     /// Whose sums are compared: Σ, if it sums that, and by the tolerance of its precision.
     version: Option<Version>,
     progress: Progress,
@@ -58,8 +58,8 @@ pub struct Reference {
 
 impl Reference {
     pub fn new(sums: Sums, source: ReferenceSource, progress: Progress) -> Reference {
-        let (scale, real_parts) = (OnceLock::new(), OnceLock::new());
-        Reference { sums, source, energies: None, scale, real_parts, version: None, progress }
+        let (energies, scale, version) = (None, None, None);
+        Reference { sums, source, energies, scale, real_parts: false, version, progress }
     }
 
     pub fn at(
@@ -76,26 +76,17 @@ impl Reference {
         Reference { energies, ..Reference::new(start.plus(sums), source, progress) }
     }
 
-    pub fn scale(&self) -> Option<&Scale> {
-        self.scale.get()
-    }
-
-    /// Finds out what a comparison needs if sums are off without it: whether a file has real parts alone, and for sums of
-    /// a file or a device the [scale](Reference::scale), of many terms for every few igp. Golden sums do not cancel.
-    pub fn look_closer(&self, slabs: Slabs) -> Result<()> {
-        if self.source == ReferenceSource::File && self.real_parts.get().is_none() {
-            let real_parts = has_real_parts(slabs, &self.sums)?;
-            self.real_parts.get_or_init(|| real_parts);
-        }
-        if matches!(self.source, ReferenceSource::File | ReferenceSource::Device)
-            && self.scale().is_none()
-        {
+    /// With what a comparison needs if sums are off without it: whether a file has real parts alone, and for sums of a
+    /// file or a device the scale, of many terms for every few igp. Golden sums do not cancel.
+    fn closer(&self, slabs: Slabs) -> Result<Reference> {
+        let (is_file, mut closer) = (self.source == ReferenceSource::File, self.clone());
+        closer.real_parts = is_file && has_real_parts(slabs, &self.sums)?;
+        if is_file || self.source == ReferenceSource::Device {
             let terms = Terms::from(slabs);
             let terms = self.energies.iter().fold(terms, |terms, some| terms.at(some));
-            let scale = evaluate(terms.at_most(MAX_SCALE_TERMS), self.progress)?.scale;
-            self.scale.get_or_init(|| scale);
+            closer.scale = Some(evaluate(terms.at_most(MAX_SCALE_TERMS), self.progress)?.scale);
         }
-        Ok(())
+        Ok(closer)
     }
 }
 
@@ -200,7 +191,7 @@ pub fn for_problem<'a>(
     let energies = terms.energies().to_vec();
     let Evaluation { sums, scale } = evaluate(terms, progress)?;
     let found = Reference::at(&energies, problem, &sums, ReferenceSource::Serial, progress);
-    Ok(Some(Reference { scale: scale.into(), ..found }))
+    Ok(Some(Reference { scale: Some(scale), ..found }))
 }
 
 // Golden sums of the built-in systems, made by a test of `tests/sums/reference.rs` and stored in `data/golden.json`.
@@ -347,8 +338,7 @@ pub fn verify<'a>(
     if verification.outcome != Outcome::Incorrect {
         return Ok(verification);
     }
-    reference.look_closer(slabs)?;
-    Ok(compared(problem, sums, reference))
+    Ok(compared(problem, sums, &reference.closer(slabs)?))
 }
 
 /// The derivatives of a problem's Σ by the definition, unless that takes too long.
@@ -390,8 +380,8 @@ pub fn verify_derivative(
 }
 
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
-    let real_parts = reference.real_parts.get() == Some(&true);
-    let (mut scale, mut start) = (reference.scale().cloned(), problem.start().clone());
+    let real_parts = reference.real_parts;
+    let (mut scale, mut start) = (reference.scale.clone(), problem.start().clone());
     let mut expected = reference.sums.clone();
     let is_alone = reference.version.is_some_and(Version::is_sigma_alone);
     if is_alone {

@@ -22,7 +22,7 @@ fn files_pass_by_their_own_sums_and_by_evaluated_ones() {
         assert_eq!(evaluated.source, ReferenceSource::Serial, "{name}");
         assert_passes(&problem, &evaluated);
         // The evaluation finds what an independent program found in quadruple precision.
-        let scale = evaluated.scale().unwrap();
+        let scale = evaluated.scale.as_ref().unwrap();
         let outputs = evaluated.sums.named(1).zip(stored.named(1));
         for (at, ((what, found), (_, expected))) in outputs.enumerate() {
             let (part, e) = (at / problem.nw(), at % problem.nw());
@@ -58,7 +58,7 @@ fn wrong_sums_of_hard_files_do_not_pass() {
         let stored = referenced(&problem);
         problem.stored = None;
         let evaluated = referenced(&problem);
-        let scale = evaluated.scale().unwrap();
+        let scale = evaluated.scale.as_ref().unwrap();
         let tolerance = verify(&problem, &evaluated.sums, Some(&evaluated)).unwrap().tolerance;
         for reference in [&stored, &evaluated] {
             let right = verify(&problem, &reference.sums, Some(reference)).unwrap();

@@ -112,7 +112,7 @@ fn errors_are_below_their_bounds() {
             let verified = verify_version(single, &problem, &found.sums, Some(&reference));
             let (sums, verified) = verified.unwrap();
             assert_eq!(verified.outcome, Outcome::Passed, "{what}: {verified:?}");
-            let Some(scale) = reference.scale() else { panic!("{what}: no Σ|terms|") };
+            let Some(scale) = &reference.scale else { panic!("{what}: no Σ|terms|") };
             let expected = reference.sums.alone().ach;
             for (e, (sum, expected)) in sums.ach.iter().zip(&expected).enumerate() {
                 let of = |parts: &[[f64; 2]]| parts[e][0] + parts[e][1];
