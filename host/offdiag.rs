@@ -34,9 +34,8 @@ pub fn offdiag(args: &OffdiagArgs, ranks: &dyn Ranks) -> anyhow::Result<bool> {
     let progress = output_args.progress();
     // In the order of the sums.
     let parts = if args.sigma_alone { &["sigma.npy"][..] } else { &["sx.npy", "ch.npy"] };
-    let arrays = args.npy.iter();
-    let arrays = arrays.flat_map(|to| parts.iter().map(|part| to.with_added_extension(part)));
-    let arrays: Vec<PathBuf> = arrays.collect();
+    let array = |part| Some(args.npy.as_ref()?.with_added_extension(part));
+    let arrays: Vec<PathBuf> = parts.iter().filter_map(array).collect();
     let outputs = args.output.json.iter().chain(&arrays);
     check_outputs(outputs.filter(|_| ranks.is_root()), None)?;
     if let Some(path) = &args.problem.input {
@@ -224,21 +223,19 @@ const DIGEST: &str =
     "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
 
 fn same_bits(one: &MatrixSums, other: &MatrixSums) -> bool {
-    let both = [(&one.sx, &other.sx), (&one.ch, &other.ch)];
     let bits = bytemuck::cast_slice::<Complex64, u64>;
-    both.into_iter().all(|(one, other)| bits(one) == bits(other))
+    bits(&one.sx) == bits(&other.sx) && bits(&one.ch) == bits(&other.ch)
 }
 
 // What is printed and written.
 
 fn matrices(sums: &MatrixSums, above: &[f64]) -> Vec<MatrixSummary> {
-    let summary = |(iw, above_state_ev): (usize, &f64)| {
-        let trace = |matrix: &[Complex64]| {
+    let summary = |(iw, &above_state_ev): (usize, &f64)| {
+        let [trace_sx, trace_ch] = [&sums.sx, &sums.ch].map(|matrix| {
             let trace: Complex64 = (0..sums.bands).map(|l| matrix[sums.at(l, l, iw)]).sum();
             [trace.re, trace.im]
-        };
-        let [trace_sx, trace_ch] = [&sums.sx, &sums.ch].map(|matrix| trace(matrix));
-        MatrixSummary { above_state_ev: *above_state_ev, trace_sx, trace_ch }
+        });
+        MatrixSummary { above_state_ev, trace_sx, trace_ch }
     };
     above.iter().enumerate().map(summary).collect()
 }

@@ -163,8 +163,7 @@ fn results_text(to: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     if let Some(partition) = &run.partition {
         writeln!(to, "{}", self::partition(partition))?;
     }
-    let fastest = run.fastest();
-    if let Some(fastest) = fastest.filter(|_| run.results.len() > 1) {
+    if let Some(fastest) = run.fastest().filter(|_| run.results.len() > 1) {
         writeln!(to, "{}", fastest_line(fastest, &run.results))?;
     }
     agreement(&run.results).iter().try_for_each(|line| writeln!(to, "{line}"))?;

@@ -38,8 +38,7 @@ impl Head {
         };
         let (warmup, repeat) = (Some(repetition.warmup), Some(repetition.repeat));
         let provenance = Provenance { seed, input, warmup, repeat, ..Provenance::now(device) };
-        let (program, device) = (PROGRAM.into(), device.clone());
-        Head { program, provenance, complete: false, device }
+        Head { program: PROGRAM.into(), provenance, complete: false, device: device.clone() }
     }
 }
 
@@ -89,8 +88,7 @@ const COMMIT: Option<&str> = option_env!("GPP_COMMIT");
 pub const PROGRAM: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
 pub fn program() -> String {
-    let unknown = "unknown";
-    let (commit, by) = (COMMIT.unwrap_or(unknown), BUILT_BY.unwrap_or(unknown));
+    let [commit, by] = [COMMIT, BUILT_BY].map(|name| name.unwrap_or("unknown"));
     format!("{PROGRAM} at commit {commit} by {by}")
 }
 

@@ -381,14 +381,11 @@ pub fn verify_derivative(
 
 fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verification {
     let real_parts = reference.real_parts;
-    let (mut scale, mut start) = (reference.scale.clone(), problem.start().clone());
-    let mut expected = reference.sums.clone();
     let is_alone = reference.version.is_some_and(Version::is_sigma_alone);
-    if is_alone {
-        (start, expected) = (start.alone(), expected.alone());
-        scale = scale.map(|scale| scale.alone());
-    }
-    let (scale, expected) = (scale.as_ref(), &expected);
+    let compared = |sums: &Sums| if is_alone { sums.alone() } else { sums.clone() };
+    let (start, expected) = (compared(problem.start()), compared(&reference.sums));
+    let sizes = |scale: &Scale| if is_alone { scale.alone() } else { scale.clone() };
+    let scale = reference.scale.as_ref().map(sizes);
     let relative_to = if scale.is_some() { RelativeTo::Terms } else { RelativeTo::Sum };
     let tolerance = match (reference.version.and_then(single), relative_to) {
         (Some(of_terms), RelativeTo::Terms) => of_terms,
@@ -409,7 +406,7 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
         let off = value - expected;
         // That of the real parts is NaN too if an imaginary part is none.
         let difference = if real_parts { (off.re + 0.0 * off.im).abs() } else { off.norm() };
-        let (undecided, scale) = match scale {
+        let (undecided, scale) = match &scale {
             None => (0.0, (expected - start).norm().max(expected.norm())),
             Some(Scale { magnitudes, undecided }) => {
                 let (part, e) = (at / energies.len(), at % energies.len());
@@ -434,7 +431,7 @@ fn compared(problem: &Problem, sums: &Sums, reference: &Reference) -> Verificati
     }
     let undecided = scale.and_then(|Scale { magnitudes, undecided }| {
         let sizes = |part: usize, sums: &[Complex64]| -> Vec<_> {
-            let sizes = undecided.iter().zip(magnitudes).zip(sums);
+            let sizes = undecided.iter().zip(&magnitudes).zip(sums);
             sizes.map(|((u, m), sum)| (u[part], m[part], *sum)).collect()
         };
         Undecided::largest([sizes(0, &expected.asx), sizes(1, &expected.ach)].concat(), tolerance)

@@ -95,9 +95,8 @@ fn rounding_decides_at_a_bound_and_not_beside_it() {
                 // Of the last three bounds `sch` does not know.
                 let differs = part == 0 || bound < 2;
                 let undecided = expected.iter().map(|element| element.undecided[part]);
-                for undecided in
-                    undecided.chain([reference.scale.as_ref().unwrap().undecided[0][part]])
-                {
+                let of_sum = reference.scale.as_ref().unwrap().undecided[0][part];
+                for undecided in undecided.chain([of_sum]) {
                     let at = format!("{bound} {distance:e} {part}");
                     assert_eq!(undecided > 0.0, differs && distance == ulp, "{at}: {undecided:e}");
                 }
