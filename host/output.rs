@@ -14,7 +14,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::error::{Error, MemoryPlace, Result, invalid};
+use crate::error::{Error, Result, invalid};
 
 pub use gpp_core::os::output as input;
 pub use gpp_core::os::output::{check, replace};
@@ -182,9 +182,7 @@ pub fn listen() -> io::Result<()> {
 /// number.
 pub fn exit_code(error: &Error) -> u8 {
     match error.cause() {
-        Error::NoGpu { .. }
-        | Error::Driver(_)
-        | Error::Memory { place: MemoryPlace::Device, .. } => 3,
+        Error::NoGpu { .. } | Error::Driver(_) | Error::Memory { on_device: true, .. } => 3,
         Error::Stopped { code, .. } => 128u8.saturating_add(*code as u8),
         _ => 2,
     }

@@ -13,7 +13,7 @@ use gpp::catalogue::{BackEnd, Version, best};
 use gpp::devices::Device;
 use gpp::devices::gpu::Gpu;
 use gpp::engine::{Calculation, Engine};
-use gpp::error::{Error, MemoryPlace};
+use gpp::error::Error;
 use gpp::kernels::versions::ALL;
 use gpp::measure::same_bits;
 use gpp::problem::arrays::Of;
@@ -148,7 +148,7 @@ fn streams(problem: &Problem) -> Result<(), Failed> {
     let mut refused =
         Engine::new(&gpp_core::ranks::Alone, problem, IGP, vec![less.worker(problem)?])?;
     let refused = refused.run(Version::Gpu(ALL[13]));
-    assert!(matches!(refused.err(), Some(Error::Memory { place: MemoryPlace::Device, .. })));
+    assert!(matches!(refused.err(), Some(Error::Memory { on_device: true, .. })));
     Ok(())
 }
 

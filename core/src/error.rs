@@ -45,10 +45,14 @@ pub enum Error {
     },
 
     /// Too little memory.
-    #[error("not enough {place} memory for {what}: {}", lacking(*needed, *free, limit.as_deref()))]
+    #[error(
+        "not enough {} memory for {what}: {}",
+        if *on_device { "device" } else { "host" },
+        lacking(*needed, *free, limit.as_deref())
+    )]
     Memory {
-        /// Where.
-        place: MemoryPlace,
+        /// Whether it is the device's, not the host's.
+        on_device: bool,
         /// What needs it.
         what: String,
         /// Bytes that it needs; 0 for what the driver allocates without saying how much.
@@ -85,20 +89,11 @@ pub enum Error {
     #[error("{0}")]
     Driver(String),
 
-    /// The error of one of several devices that work on a calculation.
-    #[error("{device}: {error}")]
-    OnDevice {
-        /// `gpu:0`, `gpu:1`, …
-        device: String,
-        /// Its error.
-        error: Box<Error>,
-    },
-
-    /// The error of one of several states of a call.
-    #[error("state {state}: {error}")]
-    OfState {
-        /// Its number, from the caller's index of a first element on.
-        state: usize,
+    /// The error of one of several devices that work on a calculation, or of one of several states of a call.
+    #[error("{part}: {error}")]
+    OfPart {
+        /// `gpu:0`, `gpu:1`, …, or `state 0`, `state 1`, …, from the caller's index of a first element on.
+        part: String,
         /// Its error.
         error: Box<Error>,
     },
@@ -119,16 +114,6 @@ pub enum Error {
 
 /// Result of the library's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// Which memory is too small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "their names say it")]
-pub enum MemoryPlace {
-    #[error("host")]
-    Host,
-    #[error("device")]
-    Device,
-}
 
 fn lacking(needed: u64, free: Option<u64>, limit: Option<&str>) -> String {
     let needs = if needed > 0 { format!("{} needed, ", shown(needed)) } else { String::new() };
@@ -177,7 +162,7 @@ impl Error {
     /// Too little memory on a device; `needed` is 0 and `free` is `u64::MAX` if unknown.
     pub fn device_memory(what: &str, needed: u64, free: u64) -> Error {
         let (what, free) = (what.into(), Some(free).filter(|&free| free != u64::MAX));
-        Error::Memory { place: MemoryPlace::Device, what, needed, free, limit: None }
+        Error::Memory { on_device: true, what, needed, free, limit: None }
     }
 
     /// The system starts no more threads.
@@ -195,32 +180,25 @@ impl Error {
         invalid(path.display(), format!("cannot write: {reason}"))
     }
 
-    pub(crate) fn on(self, device: &str) -> Error {
+    /// The error of a device or a state; a stop is none of its own.
+    pub(crate) fn of_part(self, part: impl Display) -> Error {
         match self {
             Error::Stopped { .. } => self,
-            error => Error::OnDevice { device: device.into(), error: error.into() },
-        }
-    }
-
-    /// The error of a state; a stop is none of its own.
-    pub(crate) fn of_state(self, state: usize) -> Error {
-        match self {
-            Error::Stopped { .. } => self,
-            error => Error::OfState { state, error: error.into() },
+            error => Error::OfPart { part: part.to_string(), error: error.into() },
         }
     }
 
     /// The error, without the device or the state that has it.
     pub fn cause(&self) -> &Error {
         match self {
-            Error::OnDevice { error, .. } | Error::OfState { error, .. } => error.cause(),
+            Error::OfPart { error, .. } => error.cause(),
             error => error,
         }
     }
 
     /// Whether a device has too little memory.
     pub fn is_of_device_memory(&self) -> bool {
-        matches!(self.cause(), Error::Memory { place: MemoryPlace::Device, .. })
+        matches!(self.cause(), Error::Memory { on_device: true, .. })
     }
 
     pub(crate) fn data(quantity: Quantity, fault: Fault) -> Error {

@@ -76,7 +76,8 @@ pub fn each<S: Send, W: StepPipeline<S> + ?Sized>(
                         Ok(())
                     };
                     let done = worker_loop(*worker, place, queue, &mut give);
-                    done.inspect_err(|_| queue.end()).map_err(|error| error.on(worker.device()))
+                    done.inspect_err(|_| queue.end())
+                        .map_err(|error| error.of_part(worker.device()))
                 };
                 spawned(scope, run).inspect_err(|_| queue.end())
             });

@@ -7,7 +7,7 @@ use gpp::devices::gpu::Gpu;
 use gpp::kernels::offdiag::ItemKind;
 use gpp::kernels::offdiag::pack::{FallbackPairs, Fold, PackV};
 use gpp::kernels::offdiag::product::{ProductSigma, ProductU};
-use gpp_core::error::{MemoryPlace, Result};
+use gpp_core::error::Result;
 use gpp_core::offdiag::gpu::{ALL, MatrixOnGpu, MatrixVersion, find, host_bytes};
 use gpp_core::offdiag::images::{ImageShape, poles};
 use gpp_core::offdiag::{Elements, MatrixSums, MatrixTask, MatrixWorker, MatrixWorkers};
@@ -124,7 +124,7 @@ pub fn memory() -> Outcome {
         let short = Gpu::limited(0, Some(1 << 16))?;
         let refused = || MatrixOnGpu::new(&short, task, version).err();
         let first = refused();
-        assert!(matches!(first, Some(Error::Memory { place: MemoryPlace::Device, .. })));
+        assert!(matches!(first, Some(Error::Memory { on_device: true, .. })));
         // Nothing of what did not find room is left there.
         assert_eq!(refused().map(|e| e.to_string()), first.map(|e| e.to_string()));
     }

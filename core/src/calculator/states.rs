@@ -42,7 +42,7 @@ impl Calculator {
     /// the whole call; `seconds` of a state may include what a device does for others meanwhile.
     ///
     /// # Errors
-    /// As [`Calculator::sums_at`], of the first state that has one, as [`Error::OfState`]; no sums are returned then.
+    /// As [`Calculator::sums_at`], of the first state that has one, as [`Error::OfPart`]; no sums are returned then.
     pub fn sums_of_states(
         &self,
         placed: &mut Placed,
@@ -56,7 +56,9 @@ impl Calculator {
             for (number, state) in states.iter().enumerate() {
                 let requests = self.check_requests(state.omega, formula);
                 let nothing = requests.and_then(|()| self.nothing(placed, state).transpose());
-                let nothing = nothing.map_err(|error| error.of_state(number + self.index_base))?;
+                let nothing = nothing.map_err(|error| {
+                    error.of_part(format_args!("state {}", number + self.index_base))
+                })?;
                 ids.push(nothing.is_none().then(|| placed.id_of(state, formula)));
                 found.push(nothing);
             }
@@ -225,7 +227,8 @@ impl AllStates<'_> {
         let pipeline = |sum| StatePipeline { sum, control, summed: None, shares, is_full: false };
         let mut pipelines: Vec<_> = sum.into_iter().map(pipeline).collect();
         let mut take = |(number, found): Summed| {
-            self.found[number] = found.map_err(|error| error.of_state(number + self.base))?;
+            self.found[number] = found
+                .map_err(|error| error.of_part(format_args!("state {}", number + self.base)))?;
             Ok(())
         };
         let Some(code) = each(pipelines.iter_mut().collect(), queue, &mut take)? else {

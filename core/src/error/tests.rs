@@ -25,7 +25,7 @@ fn a_fault_is_told_to_whoever_has_the_array() {
     ] {
         assert_eq!(text(owner, Some(7)), format!("{expected}{needs}"));
     }
-    let device = Error::device_memory("poles", 1 << 30, u64::MAX).on("gpu:1");
+    let device = Error::device_memory("poles", 1 << 30, u64::MAX).of_part("gpu:1");
     assert!(device.is_of_device_memory());
     let says = "gpu:1: not enough device memory for poles: 1.0 GiB needed, an unknown amount free";
     assert_eq!(device.to_string(), says);

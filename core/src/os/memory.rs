@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use bytemuck::{Zeroable, allocation};
 use rayon::prelude::*;
 
-use crate::error::{Error, MemoryPlace, Result, shown};
+use crate::error::{Error, Result, shown};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Free {
@@ -31,7 +31,7 @@ impl Free {
 
     fn too_little(self, what: &str, needed: u64) -> Error {
         let (what, free) = (what.into(), Some(self.bytes).filter(|&bytes| bytes != u64::MAX));
-        Error::Memory { place: MemoryPlace::Host, what, needed, free, limit: self.limit }
+        Error::Memory { on_device: false, what, needed, free, limit: self.limit }
     }
 }
 

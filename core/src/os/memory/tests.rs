@@ -4,7 +4,7 @@ use super::*;
 fn what_the_system_refuses_is_an_error_with_its_name() {
     for length in [usize::MAX, usize::MAX / 32] {
         match zeros::<f64>("wx(iw,n)", length) {
-            Err(Error::Memory { place: MemoryPlace::Host, what, needed, .. }) => {
+            Err(Error::Memory { on_device: false, what, needed, .. }) => {
                 assert_eq!((&what[..], needed), ("wx(iw,n)", length.saturating_mul(8) as u64));
             }
             other => panic!("{:?}", other.map(|all| all.len())),
