@@ -6,26 +6,37 @@ use twox_hash::XxHash64;
 
 use crate::error::{Result, invalid};
 
-/// The ranks of a run, from the view of one. All ranks call collective functions, in the same order.
+/// The ranks of a run, from the view of one: without functions of its own a single rank. All ranks call collective
+/// functions, in the same order.
 pub trait Ranks: Sync {
-    fn rank(&self) -> usize;
+    fn rank(&self) -> usize {
+        0
+    }
 
-    fn size(&self) -> usize;
+    fn size(&self) -> usize {
+        1
+    }
 
     /// The index of this rank on its host, and how many ranks there are on it.
-    fn local(&self) -> (usize, usize);
+    fn local(&self) -> (usize, usize) {
+        (0, 1)
+    }
 
     /// Waits for all. Collective.
-    fn barrier(&self);
+    fn barrier(&self) {}
 
     /// On rank 0 the bytes of each rank, in their order. Collective.
-    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        Some(vec![bytes.to_vec()])
+    }
 
     /// The bytes of rank 0. Collective.
-    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
+    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
 
     /// Ends all of several ranks at once, this one too, with this exit code.
-    fn abort(&self, code: u8);
+    fn abort(&self, _code: u8) {}
 
     /// The least of all numbers. Collective.
     fn least(&self, number: u64) -> u64 {
@@ -73,31 +84,7 @@ pub trait Ranks: Sync {
 
 pub struct Alone;
 
-impl Ranks for Alone {
-    fn rank(&self) -> usize {
-        0
-    }
-
-    fn size(&self) -> usize {
-        1
-    }
-
-    fn local(&self) -> (usize, usize) {
-        (0, 1)
-    }
-
-    fn barrier(&self) {}
-
-    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-        Some(vec![bytes.to_vec()])
-    }
-
-    fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
-        bytes
-    }
-
-    fn abort(&self, _: u8) {}
-}
+impl Ranks for Alone {}
 
 /// Fails on all ranks if the text of one differs from that of rank 0, by a hash. Collective.
 pub fn require_same(ranks: &dyn Ranks, what: &str, text: &str) -> Result<()> {
