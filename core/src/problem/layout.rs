@@ -132,16 +132,16 @@ impl Preparation {
     ) -> Result<Arc<PreparedPairs>> {
         Ok(Arc::new(match self.0 {
             Layout::Original | Layout::Swapped => PreparedPairs::Original,
-            Layout::Planned => PreparedPairs::Fallback(problem.fallback(slab, batch, kernel.poles)),
+            Layout::Planned => {
+                PreparedPairs::Fallback(problem.fallback(slab, batch, kernel.poles), None)
+            }
             Layout::Single => {
-                PreparedPairs::Fallback(problem.fallback_in_single(slab, batch, kernel))
+                PreparedPairs::Fallback(problem.fallback_in_single(slab, batch, kernel), None)
             }
             Layout::Listed => {
                 let fallback = problem.fallback(slab, batch, kernel.poles);
-                PreparedPairs::Listed(
-                    Lists::new(slab, &fallback, batch.plan.has_static()),
-                    fallback,
-                )
+                let lists = Lists::new(slab, &fallback, batch.plan.has_static());
+                PreparedPairs::Fallback(fallback, Some(lists))
             }
             Layout::Clusters => {
                 let is_alone = kernel.is_sigma_alone;
@@ -159,16 +159,15 @@ impl Preparation {
 /// What kernels read of a slab's pairs besides `wtilde` and `eps`, or in their place.
 pub enum PreparedPairs {
     Original,
-    Fallback(FallbackPairs),
-    /// The pairs of lists, and the others.
-    Listed(Lists, FallbackPairs),
+    /// Fallback pairs, and lists of the others if kernels read these.
+    Fallback(FallbackPairs, Option<Lists>),
     Sorted(SortedCells),
 }
 
 impl PreparedPairs {
     pub fn bound(&self) -> f64 {
         match self {
-            PreparedPairs::Fallback(fallback) => fallback.bound,
+            PreparedPairs::Fallback(fallback, _) => fallback.bound,
             _ => 0.0,
         }
     }
@@ -177,18 +176,14 @@ impl PreparedPairs {
     pub fn arrays(&self) -> Vec<(&'static str, &[u32], usize)> {
         match self {
             PreparedPairs::Original => Vec::new(),
-            PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins, .. }) => vec![
-                ("mask of fallback pairs", &mask[..], 0),
+            PreparedPairs::Fallback(FallbackPairs { mask, pairs, begins, .. }, lists) => vec![
+                match lists {
+                    Some(Lists { words, .. }) => ("lists of pairs", &words[..], words.len() / 8),
+                    None => ("mask of fallback pairs", &mask[..], 0),
+                },
                 ("fallback pairs", &pairs[..], pairs.len() / 8),
                 ("begins of fallback pairs", &begins[..], 0),
             ],
-            PreparedPairs::Listed(Lists { words, .. }, FallbackPairs { pairs, begins, .. }) => {
-                vec![
-                    ("lists of pairs", &words[..], words.len() / 8),
-                    ("fallback pairs", &pairs[..], pairs.len() / 8),
-                    ("begins of fallback pairs", &begins[..], 0),
-                ]
-            }
             PreparedPairs::Sorted(cells) => {
                 let (poles, parts) = cells.words();
                 vec![
@@ -203,8 +198,9 @@ impl PreparedPairs {
     pub fn counts(&self) -> (&[u32], u32) {
         match self {
             PreparedPairs::Original => (&[], 0),
-            PreparedPairs::Fallback(fallback) => (&fallback.begins, 0),
-            PreparedPairs::Listed(lists, fallback) => (&fallback.begins, lists.records),
+            PreparedPairs::Fallback(fallback, lists) => {
+                (&fallback.begins, lists.as_ref().map_or(0, |lists| lists.records))
+            }
             PreparedPairs::Sorted(cells) => (&[], cells.count()),
         }
     }
@@ -221,7 +217,7 @@ impl PreparedPairs {
     ) -> Box<dyn Arguments> {
         match self {
             PreparedPairs::Original => Box::new(common),
-            PreparedPairs::Fallback(fallback) | PreparedPairs::Listed(_, fallback) => {
+            PreparedPairs::Fallback(fallback, _) => {
                 assert_eq!(fallback.begins.len(), common.ngpown as usize + 1, "of another slab");
                 let plan = batch.plan.view(kernel, &fallback.begins, arrays);
                 Box::new(PlannedArguments::new(common, plan))
