@@ -165,37 +165,32 @@ pub fn sums_over_ig(
 ) -> SumsOverG {
     widest(
         #[inline(always)]
-        || {
-            sum_in_lanes(
-                [wtilde, eps, aqsn],
-                #[inline(always)]
-                |[wtilde, eps, aqsn]| {
-                    let term = energy.term(wtilde, eps);
-                    let (asx, ach) = (term.ssx * aqsn, term.sch * aqsn);
-                    let factor = size(aqsn);
-                    let vanishing = VANISHING.map(|part| part * factor * size(eps));
-                    let quotient = term.quotients[0].max(term.quotients[1]);
-                    let sizes = [
-                        size(asx) + vanishing[0],
-                        size(ach) + vanishing[1],
-                        factor * term.undecided[0],
-                        factor * term.undecided[1],
-                        growth(factor) * growth(size(eps)) * growth(quotient),
-                    ];
-                    ([asx.re, asx.im, ach.re, ach.im], sizes)
-                },
-            )
-        },
+        || sum_in_lanes(energy, [wtilde, eps, aqsn]),
     )
+}
+
+/// The parts of one term, and their sizes.
+#[inline(always)]
+fn parts_of_term(energy: Energy, [wtilde, eps, aqsn]: [Complex64; 3]) -> SumsOverG {
+    let term = energy.term(wtilde, eps);
+    let (asx, ach) = (term.ssx * aqsn, term.sch * aqsn);
+    let factor = size(aqsn);
+    let vanishing = VANISHING.map(|part| part * factor * size(eps));
+    let quotient = term.quotients[0].max(term.quotients[1]);
+    let sizes = [
+        size(asx) + vanishing[0],
+        size(ach) + vanishing[1],
+        factor * term.undecided[0],
+        factor * term.undecided[1],
+        growth(factor) * growth(size(eps)) * growth(quotient),
+    ];
+    ([asx.re, asx.im, ach.re, ach.im], sizes)
 }
 
 /// Compensated sums over `ig` of the parts of terms, and sums of their sizes: every eighth `ig` in a sum of its own. The
 /// term of zeros vanishes.
 #[inline(always)]
-fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
-    arrays: [&[Complex64]; N],
-    term: impl Fn([Complex64; N]) -> ([f64; P], [f64; S]),
-) -> ([f64; P], [f64; S]) {
+fn sum_in_lanes(energy: Energy, arrays: [&[Complex64]; 3]) -> SumsOverG {
     let chunks = arrays.map(|array| array.as_chunks::<LANES>());
     let filled = chunks.map(|(_, rest)| {
         let mut padded = [Complex64::ZERO; LANES];
@@ -205,20 +200,20 @@ fn sum_in_lanes<const N: usize, const P: usize, const S: usize>(
     let remaining = (!chunks[0].1.is_empty()).then(|| filled.each_ref());
     let full = (0..chunks[0].0.len()).map(|at| chunks.map(|(full, _)| &full[at]));
 
-    let mut sums = [CompensatedSums::<LANES>::default(); P];
-    let mut sizes = [[0.0; LANES]; S];
+    let mut sums = [CompensatedSums::<LANES>::default(); 4];
+    let mut sizes = [[0.0; LANES]; 5];
     for all in full.chain(remaining) {
         // Parts of complex numbers apart: so the compiler makes vectors of the lanes.
         let lanes = all.map(|array| (array.map(|z| z.re), array.map(|z| z.im)));
-        let mut parts = [[0.0; LANES]; P];
+        let mut parts = [[0.0; LANES]; 4];
         for lane in 0..LANES {
             let number = |array: usize| Complex64::new(lanes[array].0[lane], lanes[array].1[lane]);
-            let (of_parts, of_sizes) = term(std::array::from_fn(number));
-            for array in 0..P {
-                parts[array][lane] = of_parts[array];
+            let (of_parts, of_sizes) = parts_of_term(energy, [0, 1, 2].map(number));
+            for (parts, part) in parts.iter_mut().zip(of_parts) {
+                parts[lane] = part;
             }
-            for array in 0..S {
-                sizes[array][lane] += of_sizes[array];
+            for (sizes, size) in sizes.iter_mut().zip(of_sizes) {
+                sizes[lane] += size;
             }
         }
         for (sum, part) in sums.iter_mut().zip(&parts) {
