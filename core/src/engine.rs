@@ -299,13 +299,11 @@ struct SlabRun<'r> {
 
 impl SlabRun<'_> {
     /// The groups of a slab that are summed in FP64 too: their numbers in the slab, and their igp.
-    fn samples(&self, item: usize) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
-        let (igp, step) = (self.igp(item), self.sampled.unwrap_or(usize::MAX / SAMPLED));
+    fn samples(&self, item: usize) -> Vec<(usize, Range<usize>)> {
+        let (igp, Some(step)) = (self.igp(item), self.sampled) else { return Vec::new() };
         let groups = igp.clone().step_by(step).enumerate();
-        let sampled = self.sampled.is_some();
-        let is_one = move |(_, first): &(usize, usize)| sampled && (first / step) % SAMPLED == 0;
-        let end = igp.end;
-        groups.filter(is_one).map(move |(group, first)| (group, first..end.min(first + step)))
+        let sampled = groups.filter(|(_, first)| (first / step) % SAMPLED == 0);
+        sampled.map(|(group, first)| (group, first..igp.end.min(first + step))).collect()
     }
 
     fn igp(&self, item: usize) -> Range<usize> {
@@ -450,27 +448,26 @@ fn gathered(ranks: &dyn Ranks, report: Report) -> Report {
         return report;
     }
     let (sums, workers) = &report;
-    let counts: Vec<_> = sums
-        .iter()
-        .map(|of| (of.groups, of.blocks, of.values.len(), of.bound, of.sample.igp))
-        .collect();
+    let counts: Vec<_> =
+        sums.iter().map(|of| (of.groups, of.blocks, of.values.len(), of.sample.igp)).collect();
     let lost = |of: &SlabSums| of.sample.lost.clone().into_iter().flatten().collect::<Vec<f64>>();
-    let values = sums.iter().flat_map(|of| [of.values.clone(), lost(of)].concat());
+    let values = sums.iter().flat_map(|of| [of.values.clone(), lost(of), vec![of.bound]].concat());
     let values = values.collect::<Vec<f64>>();
     let message = serde_json::to_vec(&(workers, counts)).expect("numbers under names");
-    // JSON has no NaN.
+    // JSON has neither NaN nor infinity.
     let sent = [ranks.gather(&message), ranks.gather(bytemuck::cast_slice(&values))];
     let [Some(messages), Some(values)] = sent else { return report };
     let mut reports = Report::default();
     for (message, values) in messages.iter().zip(values) {
-        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize, f64, usize)>) =
+        let (workers, counts): (Vec<WorkerStats>, Vec<(usize, Option<u32>, usize, usize)>) =
             serde_json::from_slice(message).expect("the same program wrote it");
         let mut values = bytemuck::pod_collect_to_vec::<u8, f64>(&values).into_iter();
-        for (groups, blocks, length, bound, igp) in counts {
+        for (groups, blocks, length, igp) in counts {
             let of_slab: Vec<f64> = values.by_ref().take(length).collect();
             let lost = if igp > 0 { length / groups } else { 0 };
-            let lost = (0..lost).map(|_| [0, 1].map(|_| values.next().unwrap_or(f64::NAN)));
-            let sample = GroupSample { igp, lost: lost.collect() };
+            let mut next = || values.next().unwrap_or(f64::NAN);
+            let lost = (0..lost).map(|_| [next(), next()]).collect();
+            let (bound, sample) = (next(), GroupSample { igp, lost });
             let rest = SlabSums::default();
             reports.0.push(SlabSums { values: of_slab, groups, blocks, bound, sample, ..rest });
         }
