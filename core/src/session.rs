@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result, invalid, shown};
 use crate::os::memory::{self, Free};
 use crate::problem::arrays::{AQSM_LOCAL, AQSN, Extents, Of, WX};
-use crate::problem::{Problem, Source, slab_count};
+use crate::problem::{Problem, Slabs, Source};
 use crate::ranks::{Ranks, require_same};
 
 /// The memory that a session may take, all that is free without a limit.
@@ -186,10 +186,10 @@ impl<'r> Session<'r> {
 
     /// The same problem with the share of this process in whole slabs.
     pub fn in_whole_slabs(&self, problem: Problem, igp: usize) -> Result<Problem> {
-        let ngpown = problem.header().ngpown;
-        let slabs = self.ranks.share(slab_count(ngpown, igp));
-        let bound = |slab: usize| slab.saturating_mul(igp).min(ngpown);
-        problem.with_share(bound(slabs.start)..bound(slabs.end))
+        let (ngpown, slabs) = (problem.header().ngpown, Slabs::new(&problem, igp));
+        let share = self.ranks.share(slabs.count());
+        let [begin, end] = [share.start, share.end].map(|slab| ngpown.min(slab * slabs.igp()));
+        problem.with_share(begin..end)
     }
 
     /// The `igp` of a slab for these versions: all of a problem in memory on one device that is to stay there, else those

@@ -9,7 +9,7 @@ use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 use crate::catalogue::{self, Version};
 use crate::devices::DeviceInfo;
 use crate::engine::{Sample, WorkerStats};
-use crate::problem::{Problem, Sums, pairs};
+use crate::problem::{Problem, Sums, from_pairs};
 use crate::record::{ClockAndPower, Head, JsonRecord, Span};
 use crate::reference::{Evaluation, Outcome, Verification, matrix, verify_derivative};
 
@@ -134,7 +134,7 @@ impl Measurement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DerivativeResult {
     /// In the unit of `vcoul` per eV; NaN is null.
-    #[serde(with = "pairs")]
+    #[serde(deserialize_with = "from_pairs")]
     pub values: Vec<Complex64>,
     /// Largest error relative to Σ|terms| of the derivative; null if it was not compared.
     pub max_rel_error: Option<f64>,

@@ -16,7 +16,7 @@ use gpp::devices::Choice;
 use gpp::problem::arrays::Of;
 use gpp::problem::input_file::{InputFile, write};
 use gpp::problem::synthesis::Synthesis;
-use gpp::problem::{Extents, Problem, Slabs, Sums, System, slab_count};
+use gpp::problem::{Extents, Problem, Slabs, Sums, System};
 use gpp::ranks::Ranks;
 use gpp::session::{MemoryLimits, Session};
 use gpp_kernels::plan::Poles;
@@ -62,7 +62,7 @@ fn a_rank_holds_its_share_whoever_walks_through_all() {
             assert_eq!(igp, slab);
             session.in_whole_slabs(problem, igp).unwrap()
         });
-        let own = ranks.share(slab_count(whole.ngpown, slab));
+        let own = ranks.share(whole.ngpown.div_ceil(slab));
         let igp = (own.len() * slab).min(whole.ngpown);
         let held = Extents { ngpown: igp.max(share.ngpown), ..whole }.bytes_of(Of::Slab)
             + whole.bytes_of(Of::Bands);

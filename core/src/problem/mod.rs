@@ -23,7 +23,7 @@ use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use num_complex::Complex64;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use twox_hash::XxHash64;
 
 use crate::error::{Error, Owner, Result, invalid};
@@ -442,11 +442,6 @@ pub struct Outline {
     pub lists_once: bool,
 }
 
-/// How many slabs of `igp` numbers each, at least one, `ngpown` are.
-pub fn slab_count(ngpown: usize, igp: usize) -> usize {
-    ngpown.div_ceil(igp.max(1))
-}
-
 /// A problem in slabs of so many igp, the last one smaller.
 #[derive(Clone, Copy)]
 pub struct Slabs<'a> {
@@ -470,7 +465,7 @@ impl<'a> Slabs<'a> {
     }
 
     pub fn count(self) -> usize {
-        slab_count(self.problem.header().ngpown, self.igp)
+        self.problem.header().ngpown.div_ceil(self.igp)
     }
 
     /// The igp of slab `at`; none past the last one.
@@ -494,8 +489,6 @@ impl<'a> From<&'a Problem> for Slabs<'a> {
 #[derive(Clone, Debug)]
 pub struct CheckedPairs {
     id: Id,
-    ncouls: usize,
-    ngpown: usize,
     wtilde: Arc<ComplexMatrix>,
     eps: Arc<ComplexMatrix>,
     poles: Poles,
@@ -513,7 +506,7 @@ impl CheckedPairs {
         wtilde: impl Into<ComplexMatrix>,
         eps: impl Into<ComplexMatrix>,
     ) -> Result<CheckedPairs> {
-        let Header { ncouls, ngpown, .. } = *header;
+        let ncouls = header.ncouls;
         let pair = |offset: usize| [offset % ncouls, header.column(offset / ncouls)];
         let wtilde = header.unmasked_columns(&WTILDE, wtilde.into())?;
         let mut eps = header.unmasked_columns(&EPS, eps.into())?;
@@ -522,7 +515,7 @@ impl CheckedPairs {
         let (poles, care) = (range::poles_of(&wtilde, &eps), range::Care::for_poles(&wtilde));
         let (wtilde, eps) = (Arc::new(wtilde), Arc::new(eps));
         let (id, kept) = (Id::unique(), Some(Arc::default()));
-        Ok(CheckedPairs { id, ncouls, ngpown, wtilde, eps, poles, care, are_as_given, kept })
+        Ok(CheckedPairs { id, wtilde, eps, poles, care, are_as_given, kept })
     }
 
     /// These with the broadening η in eV of the time-ordered formula.
@@ -556,8 +549,8 @@ impl CheckedPairs {
         (bands, are_new): (CheckedBands, bool),
         aqsm_local: Option<ComplexMatrix>,
     ) -> Result<Problem> {
-        let (ncouls, ngpown, extents) = (self.ncouls, self.ngpown, bands.extents());
-        assert_eq!((extents.ncouls, extents.ngpown), (ncouls, ngpown), "of the same screening");
+        let Extents { ncouls, ngpown, .. } = bands.extents();
+        assert_eq!(ncouls * ngpown, self.wtilde.len(), "of the same screening");
         let column = |k: usize| bands.header().column(k);
         let pair = |offset: usize| [offset % ncouls, column(offset / ncouls)];
         let elements = match aqsm_local {
@@ -583,10 +576,10 @@ impl CheckedPairs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// Screened exchange without bare exchange, SX − X.
-    #[serde(with = "pairs")]
+    #[serde(deserialize_with = "from_pairs")]
     pub asx: Vec<Complex64>,
     /// Coulomb hole, CH.
-    #[serde(with = "pairs")]
+    #[serde(deserialize_with = "from_pairs")]
     pub ach: Vec<Complex64>,
 }
 
@@ -634,20 +627,11 @@ impl Sums {
     }
 }
 
-/// Complex numbers as `[re, im]` in JSON, which has null for what is no number.
-pub mod pairs {
-    use num_complex::Complex64;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(z: &[Complex64], to: S) -> Result<S::Ok, S::Error> {
-        z.iter().map(|z| [z.re, z.im]).collect::<Vec<_>>().serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
-        let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
-        let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
-        Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
-    }
+/// Complex numbers from `[re, im]` in JSON, which has null for what is no number.
+pub fn from_pairs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Complex64>, D::Error> {
+    let pairs = Vec::<[Option<f64>; 2]>::deserialize(from)?;
+    let part = |part: Option<f64>| part.unwrap_or(f64::NAN);
+    Ok(pairs.into_iter().map(|[re, im]| Complex64::new(part(re), part(im))).collect())
 }
 
 const SAMPLED: usize = 8;

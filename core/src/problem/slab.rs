@@ -88,16 +88,11 @@ impl CheckedBands {
         Ok(self)
     }
 
-    /// These bands with occupations in place of the header's.
-    pub fn with_occupations(mut self, occ: Vec<f64>) -> Result<CheckedBands> {
+    /// These bands with occupations in place of the header's, by the identity of others with the same energies,
+    /// occupations and limits.
+    pub(crate) fn with_occupations(mut self, occ: Vec<f64>, id: Id) -> Result<CheckedBands> {
         let wx = std::mem::take(&mut self.wx);
-        self.with_energies(wx, occ)
-    }
-
-    /// These bands by the identity of others that have the same energies, occupations and limits.
-    #[must_use]
-    pub(crate) fn at(self, id: Id) -> CheckedBands {
-        CheckedBands { id, ..self }
+        Ok(CheckedBands { id, ..self.with_energies(wx, occ)? })
     }
 
     /// The identity of energies, occupations and limits: plans and batches follow from these.
