@@ -106,8 +106,6 @@ impl PyCalculator {
         bytes: usize,
         call: Call,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let names = ["vcoul", "igp_to_ig", "a", "e", "occ", "omega"];
-        let name = names.into_iter().find(|&known| known == name).unwrap_or("an array");
         // SAFETY: the array says that it is there, and is held by the caller.
         let fetch = |calculator: &gpp_core::Calculator| unsafe {
             calculator.fetch_vector(name, address, bytes)

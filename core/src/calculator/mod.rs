@@ -49,7 +49,7 @@ use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result, invalid};
 use crate::problem::heavy::TOLERANCE;
-use crate::problem::{Outline, Problem, Sums};
+use crate::problem::{Outline, Sums};
 use crate::ranks::Alone;
 use crate::session::{MemoryLimits, Session, on_own_thread};
 
@@ -261,14 +261,6 @@ impl Calculator {
     /// Maximum number of CPU threads of a calculation; cpu:threads to cpu:blocked run one per core by default.
     pub fn threads(&self) -> usize {
         self.session.team.count(DefaultThreads::All)
-    }
-
-    /// The sums of a problem on the host.
-    fn summed(&self, problem: &Problem, control: Control) -> Result<Found> {
-        control.check()?;
-        let kernels = self.kernels_for(problem.outline())?;
-        let igp = self.session.slab_size(problem, &kernels, true)?;
-        self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
     /// The version for a problem, and the kernels of bands that are asked for.

@@ -64,7 +64,7 @@ impl Calculator {
     /// [`Error::Memory`](crate::Error::Memory), [`Error::Driver`](crate::Error::Driver).
     pub fn on_host<'a>(
         &self,
-        name: &'static str,
+        name: &str,
         matrix: MatrixRef<'a>,
         shape: [usize; 2],
     ) -> Result<Cow<'a, [Complex64]>> {
@@ -84,7 +84,7 @@ impl Calculator {
 
     fn dense<T: Sync>(
         &self,
-        name: &'static str,
+        name: &str,
         (from, ld): (&[T], usize),
         [rows, columns]: [usize; 2],
         number: impl Fn(&T) -> Complex64 + Sync,
@@ -116,12 +116,7 @@ impl Calculator {
     ///
     /// # Safety
     /// It is valid, and only pending work of the stream writes it.
-    pub unsafe fn fetch_vector<T: Pod>(
-        &self,
-        name: &'static str,
-        at: u64,
-        len: usize,
-    ) -> Result<Vec<T>> {
+    pub unsafe fn fetch_vector<T: Pod>(&self, name: &str, at: u64, len: usize) -> Result<Vec<T>> {
         require_on(self.index_of_gpu(name)?, name, at, (len * size_of::<T>()) as u64)?;
         // SAFETY: the caller's word.
         unsafe { self.fetch(name, DeviceMatrix { at, ld: len }, [len, 1]) }
@@ -131,7 +126,7 @@ impl Calculator {
     /// As of [`fetched`].
     unsafe fn fetch<T: Pod>(
         &self,
-        name: &'static str,
+        name: &str,
         DeviceMatrix { at, ld }: DeviceMatrix,
         shape: [usize; 2],
     ) -> Result<Vec<T>> {

@@ -251,7 +251,10 @@ impl Calculator {
                 found => return found,
             }
         }
-        self.summed(problem, control)
+        control.check()?;
+        let kernels = self.kernels_for(problem.outline())?;
+        let igp = self.session.slab_size(problem, &kernels, true)?;
+        self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
     /// The problem of a state. Matrix elements that are on the GPU remain there if the pairs that `stay` there are its own.
@@ -437,8 +440,8 @@ impl Parts<'_> {
         let header = self.header_of(state, formula)?;
         let occ = state.bands.occ.to_vec();
         let problem_of = |bands: Result<problem::CheckedBands>, aqsm_local| -> Result<Problem> {
-            let bands = bands?.with_occupations(occ)?;
-            self.pairs.problem(NAME, (bands.at(id), are_new), aqsm_local)
+            let bands = bands?.with_occupations(occ, id)?;
+            self.pairs.problem(NAME, (bands, are_new), aqsm_local)
         };
         let Some((aqsn, aqsm, local)) = elements else {
             return problem_of(problem::CheckedBands::elsewhere(header), None);

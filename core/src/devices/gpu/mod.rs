@@ -85,8 +85,7 @@ impl Gpu {
             let why = format!("gpu:{index} does not exist; the last is gpu:{last}");
             return Err(Error::NoGpu { why });
         }
-        let context = Context::open(index)?;
-        let context = most.map_or(context.clone(), |most| context.limited(most));
+        let context = Context::open(index)?.limited(most.unwrap_or(u64::MAX));
         let capability = ComputeCapability {
             major: context.attribute(Attribute::ComputeCapabilityMajor)?,
             minor: context.attribute(Attribute::ComputeCapabilityMinor)?,
@@ -203,22 +202,21 @@ impl Gpu {
         let sink = context.buffer::<f64>("sink of the peaks", 1)?;
         let (begin, end) = (context.event()?, context.event()?);
         // Seconds of a launch, of so many in a row.
-        let seconds =
-            |function: &Function, arguments: &[*const c_void], count: u32| -> Result<f64> {
-                begin.record(&stream)?;
-                for _ in 0..count {
-                    // SAFETY: the arguments are the kernel's, and their buffers live until the event is reached.
-                    unsafe { function.launch(&stream, [blocks, THREADS, 0], arguments)? };
-                }
-                end.record(&stream)?;
-                Ok(end.seconds_since(&begin, "peaks")? / f64::from(count))
-            };
         let fastest =
             |function: &Function, arguments: &[*const c_void], count: u32| -> Result<f64> {
-                // The first run warms up.
-                seconds(function, arguments, count)?;
-                let mut runs = (0..RUNS).map(|_| seconds(function, arguments, count));
-                runs.try_fold(f64::INFINITY, |fastest, run| Ok(fastest.min(run?)))
+                let mut fastest = f64::INFINITY;
+                for run in 0..=RUNS {
+                    begin.record(&stream)?;
+                    for _ in 0..count {
+                        // SAFETY: the arguments are the kernel's, and their buffers live until the event is reached.
+                        unsafe { function.launch(&stream, [blocks, THREADS, 0], arguments)? };
+                    }
+                    end.record(&stream)?;
+                    let seconds = end.seconds_since(&begin, "peaks")? / f64::from(count);
+                    // The first run warms up.
+                    fastest = if run == 0 { fastest } else { fastest.min(seconds) };
+                }
+                Ok(fastest)
             };
 
         let fma = self.load(FMA_SYMBOL)?;

@@ -216,7 +216,17 @@ impl BandBuffers {
             let of = self.of.take();
             let has_occ = of.is_some_and(|of| (of.0, of.2) == (wanted.0, wanted.2));
             self.aqsn_on_gpu = match to.on_gpu {
-                Some(on_gpu) => on_gpu.lay_aqsn(to, layout, &mut self.aqsn)?,
+                // Kernels read it as it is.
+                Some(GpuElements { aqsn, .. })
+                    if !prepared.has_own_aqsn(order.is_kept())
+                        && aqsn.ld == to.problem.extents().ncouls =>
+                {
+                    Some(aqsn.at)
+                }
+                Some(on_gpu) => {
+                    on_gpu.lay(to, &AQSN, layout, &mut self.aqsn)?;
+                    None
+                }
                 None => {
                     to.fill_elements(&AQSN, &mut self.aqsn, &prepared.aqsn(bands, order)?)?;
                     None
@@ -401,21 +411,6 @@ struct RepackMap {
 }
 
 impl GpuElements {
-    /// Reorders `aqsn` for a layout; or returns its address if kernels read it as it is.
-    fn lay_aqsn(
-        &self,
-        to: &mut Uploads,
-        layout: Layout,
-        room: &mut Option<Buffer<Complex64>>,
-    ) -> Result<Option<u64>> {
-        let is_own = Preparation(layout).has_own_aqsn(to.problem.order().is_kept());
-        if !is_own && self.aqsn.ld == to.problem.extents().ncouls {
-            return Ok(Some(self.aqsn.at));
-        }
-        self.lay(to, &AQSN, layout, room)?;
-        Ok(None)
-    }
-
     /// Reorders one of the two arrays for a layout.
     pub fn lay(
         &self,

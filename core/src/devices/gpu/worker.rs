@@ -498,17 +498,13 @@ impl SlabBuffers {
         self.which == Some(slab.pairs_id())
     }
 
-    fn forget(&mut self) {
-        (self.which, self.elements, self.has_poles) = (None, None, false);
-        self.pairs.made = None;
-    }
-
     /// Enqueues what all layouts have in common if another slab is in place.
     fn begin(&mut self, to: &mut Uploads, slab: SlabView) -> Result<()> {
         if self.holds(slab) {
             return Ok(());
         }
-        self.forget();
+        (self.which, self.elements, self.has_poles) = (None, None, false);
+        self.pairs.made = None;
         if self.vcoul_loc.as_ref().is_none_or(|buffer| buffer.len() < slab.len()) {
             *self = SlabBuffers { on_gpu: self.on_gpu, ..SlabBuffers::default() };
         }

@@ -269,7 +269,7 @@ pub fn require_on(index: usize, name: &str, address: u64, bytes: u64) -> Result<
 /// # Safety
 /// It is in memory of the stream's device, and nobody writes it meanwhile.
 pub unsafe fn fetched<T: Pod>(
-    what: &'static str,
+    what: &str,
     at: u64,
     ld: usize,
     [rows, columns]: [usize; 2],
