@@ -308,7 +308,7 @@ impl SlabRun<'_> {
 
     fn igp(&self, item: usize) -> Range<usize> {
         let slab = if self.shares.is_empty() { item } else { 0 };
-        self.slabs.range(slab).expect("the queue is of these slabs")
+        self.slabs.range(slab)
     }
 }
 
@@ -395,7 +395,9 @@ impl StepPipeline<SlabSums> for SlabPipeline<'_> {
         self.unfinished += 1;
         let control = Control { advance: &|_| (), ..control };
         for (_, igp) in self.run.samples(slab.slab) {
-            self.worker.begin(view.sample(igp), &batch, kernel.in_double(), control)?;
+            let mut sample = view.part(igp);
+            sample.is_sample = true;
+            self.worker.begin(sample, &batch, kernel.in_double(), control)?;
             self.unfinished += 1;
         }
         let is_last = slab.left.is_empty();

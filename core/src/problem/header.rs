@@ -114,12 +114,9 @@ impl Header {
         at_most((Quantity::Ngpown, self.ngpown), ngpown_max)?;
         at_most((Quantity::Ncouls, self.ncouls), (Quantity::Ncoul, self.ncoul))?;
         self.validate_energies()?;
-        let bands = self.sig_ntband.min(self.wfnkq_ekq.len());
-        let bands = (Quantity::SigNtband, bands);
-        let indices = &self.peinf_indext_dist;
-        in_range(Quantity::PeinfIndextDist, indices, self.nbands, bands)?;
-        let rows = self.gvec_ng.min(self.indinv.len());
-        let rows = (Quantity::GvecNg, rows);
+        let bands = (Quantity::SigNtband, self.sig_ntband.min(self.wfnkq_ekq.len()));
+        in_range(Quantity::PeinfIndextDist, &self.peinf_indext_dist, self.nbands, bands)?;
+        let rows = (Quantity::GvecNg, self.gvec_ng.min(self.indinv.len()));
         in_range(Quantity::InvIgpIndex, &self.inv_igp_index, self.ngpown, rows)?;
         long_enough(Quantity::Vcoul, self.vcoul.len(), self.ncouls)?;
         let used = self.peinf_indext_dist[..self.nbands].iter().map(|&i| i as usize - 1);

@@ -64,14 +64,10 @@ const FIRST_RECORD: u64 = 20;
 /// Bytes of a subrecord, gfortran's default.
 const MAX_SUBRECORD: u64 = 2_147_483_639;
 
-fn of_file(path: &Path, what: impl Display) -> Error {
-    invalid(path.display(), what.to_string())
-}
-
 /// The error of a record that begins at this byte.
 fn of_record(path: &Path, record: usize, offset: u64, fault: impl Display) -> Error {
     let name = RECORDS[record - 1];
-    of_file(path, format!("record {record} ({name}) at byte {offset}: {fault}"))
+    invalid(path.display(), format!("record {record} ({name}) at byte {offset}: {fault}"))
 }
 
 struct Reader {
@@ -86,9 +82,9 @@ impl Reader {
     /// Opens a file and checks all of its markers.
     fn open(path: &Path) -> Result<Reader> {
         let (file, size) =
-            output::open(path).map_err(|e| of_file(path, format!("cannot read: {e}")))?;
+            output::open(path).map_err(|e| invalid(path.display(), format!("cannot read: {e}")))?;
         if size == 0 {
-            return Err(of_file(path, "is empty"));
+            return Err(invalid(path.display(), "is empty"));
         }
         let mut reader = Reader { path: path.to_path_buf(), file, size, records: Vec::new() };
         let mut next = 0;
@@ -127,10 +123,8 @@ impl Reader {
         }
         if size > next {
             let left = size - next;
-            return Err(of_file(
-                path,
-                format!("{left} bytes follow the last record, at byte {next}"),
-            ));
+            let what = format!("{left} bytes follow the last record, at byte {next}");
+            return Err(invalid(path.display(), what));
         }
         Ok(reader)
     }

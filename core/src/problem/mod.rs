@@ -468,14 +468,13 @@ impl<'a> Slabs<'a> {
         self.problem.header().ngpown.div_ceil(self.igp)
     }
 
-    /// The igp of slab `at`; none past the last one.
-    pub fn range(self, number: usize) -> Option<Range<usize>> {
-        let ngpown = self.problem.header().ngpown;
-        (number < self.count()).then(|| number * self.igp..ngpown.min((number + 1) * self.igp))
+    /// The igp of the slab of this number.
+    pub fn range(self, number: usize) -> Range<usize> {
+        number * self.igp..self.problem.header().ngpown.min((number + 1) * self.igp)
     }
 
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
-        (0..self.count()).filter_map(move |at| self.range(at))
+        (0..self.count()).map(move |number| self.range(number))
     }
 }
 

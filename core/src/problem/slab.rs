@@ -324,15 +324,6 @@ impl<'a> SlabView<'a> {
         self.aqsm_local
     }
 
-    /// A part of it that is summed once more, in FP64.
-    ///
-    /// # Panics
-    /// As [`SlabView::part`].
-    #[must_use]
-    pub fn sample(self, igp: Range<usize>) -> SlabView<'a> {
-        SlabView { is_sample: true, ..self.part(igp) }
-    }
-
     /// A part of it; `igp` in the problem's numbers.
     ///
     /// # Panics

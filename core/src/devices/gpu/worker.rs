@@ -168,7 +168,9 @@ impl<'a> GpuWorker<'a> {
     /// Frees what is in place of slabs, and has at most `most` slots from now on.
     fn empty_slots(&mut self, most: usize) -> Result<()> {
         for &slot in self.order.iter().skip(self.in_flight).chain(&self.samples) {
-            self.arrays.slots[slot].clear(&self.gpu.context)?;
+            let StreamSlot { slab, room, .. } = &mut self.arrays.slots[slot];
+            *slab = SlabBuffers { on_gpu: slab.on_gpu, ..SlabBuffers::default() };
+            *room = self.gpu.context.buffer("partial sums", 0)?;
         }
         let in_flight = self.order.iter().take(self.in_flight);
         let samples = in_flight.filter(|slot| self.arrays.slots[**slot].is_sample).count();
@@ -433,12 +435,6 @@ impl StreamSlot {
             kernels: [context.event()?, context.event()?],
             stream: context.stream("the calculation")?,
         })
-    }
-
-    fn clear(&mut self, context: &Context) -> Result<()> {
-        self.slab = SlabBuffers { on_gpu: self.slab.on_gpu, ..SlabBuffers::default() };
-        self.room = context.buffer("partial sums", 0)?;
-        Ok(())
     }
 
     /// Makes room for partial sums and sums, all NaN, which no comparison passes, until a kernel writes them.
