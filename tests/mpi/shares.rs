@@ -58,6 +58,8 @@ pub fn single() {
     let single = ["--precision", "single", "--system", "demo", "--slab", "16", "--repeat", "2"];
     same(&single, &[2, 3]);
     same(&[&single[..], &["--no-verify"]].concat(), &[2]);
+    // Without a bound.
+    same(&["--version", "s1", "--system", "tiny", "--slab", "16"], &[2]);
 }
 
 pub fn one_group_a_slab() {
