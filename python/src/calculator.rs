@@ -88,11 +88,17 @@ impl PyCalculator {
         once: bool,
         call: Call,
     ) -> PyResult<PyPlaced> {
-        let given: OfScreening<'_> = screening.extract(py)?;
+        let OfScreening(wtilde, eps, vcoul, inv_igp_index, indinv) = &screening.extract(py)?;
+        let view = Screening {
+            wtilde: wtilde.view()?,
+            eps: eps.view()?,
+            vcoul: vcoul.as_slice()?,
+            inv_igp_index: inv_igp_index.as_slice()?,
+            indinv: indinv.as_slice()?,
+        };
         // SAFETY: what is returned holds the arrays.
-        let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(given.view()?) };
+        let view = unsafe { transmute::<Screening<'_>, Screening<'static>>(view) };
         let placed = call.run(py, &self.0, |calculator| calculator.place(&view))?;
-        drop(given);
         let placed = if once { placed.once() } else { placed };
         Ok(PyPlaced { placed, _arrays: screening })
     }
@@ -209,19 +215,6 @@ struct OfScreening<'py>(
     Vector<'py, i32>,
     Vector<'py, i32>,
 );
-
-impl OfScreening<'_> {
-    fn view(&self) -> Result<Screening<'_>> {
-        let OfScreening(wtilde, eps, vcoul, inv_igp_index, indinv) = self;
-        Ok(Screening {
-            wtilde: wtilde.view()?,
-            eps: eps.view()?,
-            vcoul: vcoul.as_slice()?,
-            inv_igp_index: inv_igp_index.as_slice()?,
-            indinv: indinv.as_slice()?,
-        })
-    }
-}
 
 /// aqsn; aqsm, and whether it has the rows of G′ alone; e and occ.
 #[derive(FromPyObject)]
