@@ -88,7 +88,7 @@ pub struct PlannedBlock<'a, R> {
     pub ig: usize,
     /// Matrix elements of G′, `(rows)`.
     pub aqsm: &'a [[R; 2]],
-    pub bands: &'a BandRows<R>,
+    pub bands: &'a BandRows<'a, R>,
 }
 
 /// Adds the sums of a tile to totals `(nw · VALUES, igp)`.
@@ -138,30 +138,20 @@ pub fn sum_energies<F: Fraction, R: PerBand, S: Simd, const NW: usize, const SUM
     }
 }
 
-/// The bands in rows, in the plan's order. A row with bands of two classes belongs to the other occupied bands, or to
-/// the empty ones that are not far, whose loops take any band.
-pub struct BandRows<R> {
+/// The bands in rows, in the plan's order.
+pub struct BandRows<'a, R> {
     /// Energies, `(nw, rows)`.
     pub wx: Vec<R>,
     pub occ: Vec<R>,
-    /// See [`crate::problem::PlanSlices::plain_far`].
-    pub plain_far: usize,
-    /// Plain rows, the first.
-    pub plain: usize,
-    /// The end of the other occupied rows.
-    pub occupied: usize,
-    pub far_begin: usize,
-    /// See [`crate::problem::PlanSlices::half`].
-    pub half: f64,
-    /// See [`gpp_kernels::plan::Plan::small`].
-    pub small: f64,
+    /// The plan with its classes [in rows](PlanSlices::in_rows).
+    pub plan: PlanSlices<'a>,
     /// Of the plain rows, and of the empty ones that are not far.
     pub spans: [Vec<Span>; 2],
 }
 
-impl<R: PerBand> BandRows<R> {
+impl<'a, R: PerBand> BandRows<'a, R> {
     #[inline(never)]
-    pub fn from_task<const NW: usize>(task: &SlabTask) -> BandRows<R> {
+    pub fn from_task<const NW: usize>(task: &SlabTask<'a>) -> BandRows<'a, R> {
         let (plan, _) = task.plan.expect("checked before");
         let (order, nbands) = (plan.order, plan.order.len());
         let rows = nbands.div_ceil(R::BANDS);
@@ -175,8 +165,7 @@ impl<R: PerBand> BandRows<R> {
             }
             occ[row].set(band, if at < nbands { task.bands.occ[n] } else { 0.0 });
         }
-        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / R::BANDS);
-        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(R::BANDS));
+        let plan = plan.in_rows(R::BANDS);
         let spans = |begin: usize, end: usize| -> Vec<Span> {
             let [begin, end] = [begin, end].map(|row| (row * R::BANDS).min(nbands));
             let energies = |n: &usize| &task.bands.wx[n * NW..][..NW];
@@ -185,9 +174,8 @@ impl<R: PerBand> BandRows<R> {
             let spans = order[begin..end].chunks(R::SPAN * R::BANDS);
             spans.map(|bands| bands.iter().flat_map(energies).fold(none, wider)).collect()
         };
-        let spans = [spans(0, plain), spans(occupied, far_begin)];
-        let PlanSlices { half, small, .. } = plan;
-        BandRows { wx, occ, plain_far, plain, occupied, far_begin, half, small, spans }
+        let spans = [spans(0, plan.plain), spans(plan.occupied, plan.far_begin)];
+        BandRows { wx, occ, plan, spans }
     }
 }
 
@@ -486,7 +474,7 @@ impl Fraction for AnyPoles {
         let ComplexVector { re, im } = pairs.wtilde;
         let im2 = im * im;
         let (mut q, mut y) = (Split::<S, NW>::zero(token), Split::<S, NW>::zero(token));
-        over_bands!(pairs, 0, bands.plain, [q, y], band => {
+        over_bands!(pairs, 0, bands.plan.plain, [q, y], band => {
             for e in 0..NW {
                 let (d, s) = (band.w[e] - re, band.w[e] + re);
                 let (d2, s2) = (d.mul_add(d, im2), s.mul_add(s, im2));
@@ -498,7 +486,7 @@ impl Fraction for AnyPoles {
                 y.add(e, band.m, one_q + one_p, (-s).mul_add(one_p, of_q));
             }
         });
-        over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+        over_bands!(pairs, bands.plan.plain, bands.plan.occupied, [q, y], band => {
             let size2 = re.mul_add(re, im2);
             let bound = size2 / sexcut;
             for e in 0..NW {
@@ -519,10 +507,10 @@ impl Fraction for AnyPoles {
         });
         let half = pairs.weight * pairs.wtilde * 0.5;
         // That of pairs with small poles is summed by the definition.
-        let small = splat(token, bands.small);
+        let small = splat(token, bands.plan.small);
         let of_y = half.keep(token, re.abs().simd_ge(small) | im.abs().simd_ge(small));
         let asx = array!(SUMS, e => of_y * y.sum(e, im) * -1.0);
-        over_bands!(pairs, bands.occupied, bands.far_begin, [q], band => {
+        over_bands!(pairs, bands.plan.occupied, bands.plan.far_begin, [q], band => {
             for e in 0..NW {
                 let d = band.w[e] - re;
                 let d2 = d.mul_add(d, im2);
@@ -531,7 +519,7 @@ impl Fraction for AnyPoles {
             }
         });
         // Of no two energies is a pole near.
-        over_bands!(pairs, bands.far_begin, bands.occ.len(), [q], band => {
+        over_bands!(pairs, bands.plan.far_begin, bands.occ.len(), [q], band => {
             let d = array!(NW, e => band.w[e] - re);
             let one = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), has_registers);
             for e in 0..NW {
@@ -605,7 +593,7 @@ impl Fraction for RealPoles {
         let (mut q, mut y) = (BandSums::<S, NW>::zero(token), BandSums::<S, NW>::zero(token));
         let [of_plain, of_empty] = &bands.spans;
         over_bands!(
-            pairs, of_plain, 0, bands.plain, [q, y],
+            pairs, of_plain, 0, bands.plan.plain, [q, y],
             span => pole.is_clear(*span),
             (CLEAR, band) => {
                 // As nothing is cut off, `w ≥ 0`, no denominator is zero.
@@ -621,7 +609,7 @@ impl Fraction for RealPoles {
                 }
             }
         );
-        over_bands!(pairs, bands.plain, bands.occupied, [q, y], band => {
+        over_bands!(pairs, bands.plan.plain, bands.plan.occupied, [q, y], band => {
             for e in 0..NW {
                 let (_, z, near) = pole.denominator(band.w[e], false);
                 let one = pole.has_no_p(band.w[e], z, band.occ).select(zero, reciprocal(token, z));
@@ -634,7 +622,7 @@ impl Fraction for RealPoles {
         let omega2 = weight.scale(-wtilde);
         let asx = array!(SUMS, e => omega2 * y.sum(e));
         over_bands!(
-            pairs, of_empty, bands.occupied, bands.far_begin, [q],
+            pairs, of_empty, bands.plan.occupied, bands.plan.far_begin, [q],
             span => pole.is_clear(*span),
             (CLEAR, band) => {
                 let d = array!(NW, e => band.w[e] - wtilde);
@@ -648,9 +636,9 @@ impl Fraction for RealPoles {
         );
         // With x between two energies, less ω̃, and half of their difference, h: sums of `M/(x² − h²)` and `M·x/(x² − h²)`
         // for these two, of `M/(w − ω̃)` for another.
-        let (half, square) = (splat(token, bands.half), bands.half * bands.half);
+        let (half, square) = (splat(token, bands.plan.half), bands.plan.half * bands.plan.half);
         let mut far = BandSums::<S, NW>::zero(token);
-        over_bands!(pairs, bands.far_begin, bands.occ.len(), [far], band => {
+        over_bands!(pairs, bands.plan.far_begin, bands.occ.len(), [far], band => {
             if NW > 1 {
                 let x = band.w[0] + (half - wtilde);
                 let one = splat(token, 1.0) / x.mul_add(x, -square);

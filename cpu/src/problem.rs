@@ -67,6 +67,16 @@ pub struct PlanSlices<'a> {
     pub has_static: bool,
 }
 
+impl PlanSlices<'_> {
+    /// The same classes in rows of so many bands. A row with bands of two classes belongs to the other occupied bands, or to
+    /// the empty ones that are not far, whose loops take any band.
+    pub(crate) fn in_rows(self, bands: usize) -> Self {
+        let [plain_far, plain] = [self.plain_far, self.plain].map(|n| n / bands);
+        let [occupied, far_begin] = [self.occupied, self.far_begin].map(|n| n.div_ceil(bands));
+        PlanSlices { plain_far, plain, occupied, far_begin, ..self }
+    }
+}
+
 /// The pairs of a slab that only the definition sums: see [`gpp_kernels::plan::Plan`].
 #[derive(Clone, Copy)]
 pub struct FallbackSlices<'a> {

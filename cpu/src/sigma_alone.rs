@@ -181,35 +181,35 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
     let mut far = SumsOfPairs::<S, SUMS, P>::zero(token);
     let c = array!(P, p => poles[p].wtilde);
     let minus_c = array!(P, p => -poles[p].wtilde);
-    let far_rows = [(0, bands.plain_far, c), (bands.far_begin, bands.occ.len(), minus_c)];
+    let far_rows = [(0, bands.plan.plain_far, c), (bands.plan.far_begin, bands.occ.len(), minus_c)];
     for (begin, end, c) in far_rows {
         over_bands!(@chains first, begin, end, [far], chain => {
             let rows = Rows::<S, R, NW, P>::new(pairs, chain.start, chain.end);
             // Reciprocals are computed a step before they are needed.
             let last = chain.len() - 1;
             if P == 2 {
-                let mut next = rows.far::<1>(0, c, bands.half);
+                let mut next = rows.far::<1>(0, c, bands.plan.half);
                 for row in 0..=last {
                     let current = next;
-                    next = rows.far(last.min(row + 1), c, bands.half);
+                    next = rows.far(last.min(row + 1), c, bands.plan.half);
                     rows.add_far(row, current, &mut far);
                 }
             } else if last > 0 {
-                let mut next = rows.far::<2>(0, c, bands.half);
+                let mut next = rows.far::<2>(0, c, bands.plan.half);
                 for row in (0..last).step_by(2) {
                     let current = next;
-                    next = rows.far((last - 1).min(row + 2), c, bands.half);
+                    next = rows.far((last - 1).min(row + 2), c, bands.plan.half);
                     rows.add_far(row, current, &mut far);
                 }
             }
             if P == 1 && last % 2 == 0 {
-                rows.add_far(last, rows.far::<1>(last, c, bands.half), &mut far);
+                rows.add_far(last, rows.far::<1>(last, c, bands.plan.half), &mut far);
             }
         });
     }
 
     let mut single = SumsOfPairs::<S, SUMS, P>::zero(token);
-    over_rows!(pairs, bands.plain_far, bands.plain, [single], (rows, row) => {
+    over_rows!(pairs, bands.plan.plain_far, bands.plan.plain, [single], (rows, row) => {
         let (m, w) = (rows.m(row), rows.w(row));
         for p in 0..P {
             let of_p = reciprocals(token, array!(NW, e => w[e] + poles[p].wtilde), true);
@@ -221,7 +221,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
             }
         }
     });
-    over_rows!(pairs, bands.plain, bands.occupied, [single], (rows, row) => {
+    over_rows!(pairs, bands.plan.plain, bands.plan.occupied, [single], (rows, row) => {
         let (m, w, occ) = (rows.m(row), rows.w(row), rows.occ[row].vector(token, rows.lane));
         for p in 0..P {
             let wtilde = poles[p].wtilde;
@@ -250,7 +250,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
             }
         }
     });
-    over_rows!(pairs, bands.occupied, bands.far_begin, [single], (rows, row) => {
+    over_rows!(pairs, bands.plan.occupied, bands.plan.far_begin, [single], (rows, row) => {
         let (m, w) = (rows.m(row), rows.w(row));
         for p in 0..P {
             let d = array!(NW, e => w[e] - poles[p].wtilde);
@@ -265,7 +265,7 @@ fn real_sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize, const P: u
         }
     });
 
-    let (h, d) = (bands.half, 2.0 * bands.half);
+    let (h, d) = (bands.plan.half, 2.0 * bands.plan.half);
     array!(P, p => {
         let half = pairs[p].weight.scale(poles[p].wtilde) * 0.5;
         let far = far.0[p];
@@ -303,7 +303,7 @@ impl Fraction for AnyAlone {
         let im2 = im * im;
 
         let mut sum = Split::<S, SUMS>::zero(token);
-        over_bands!(pairs, 0, bands.plain, [sum], band => {
+        over_bands!(pairs, 0, bands.plan.plain, [sum], band => {
             let s = array!(NW, e => band.w[e] + re);
             let p = reciprocals(token, array!(NW, e => s[e].mul_add(s[e], im2)), true);
             for e in 0..NW {
@@ -314,7 +314,7 @@ impl Fraction for AnyAlone {
                 sum.add(NW, band.m, -re * p[0], re.mul_add(re, -p[0]));
             }
         });
-        over_bands!(pairs, bands.plain, bands.occupied, [sum], band => {
+        over_bands!(pairs, bands.plan.plain, bands.plan.occupied, [sum], band => {
             let size2 = re.mul_add(re, im2);
             let bound = size2 / sexcut;
             for e in 0..NW {
@@ -339,7 +339,7 @@ impl Fraction for AnyAlone {
                 }
             }
         });
-        over_bands!(pairs, bands.occupied, bands.far_begin, [sum], band => {
+        over_bands!(pairs, bands.plan.occupied, bands.plan.far_begin, [sum], band => {
             for e in 0..NW {
                 let d = band.w[e] - re;
                 let d2 = d.mul_add(d, im2);
@@ -351,7 +351,7 @@ impl Fraction for AnyAlone {
             }
         });
         // Of no two energies is a pole near.
-        over_bands!(pairs, bands.far_begin, bands.occ.len(), [sum], band => {
+        over_bands!(pairs, bands.plan.far_begin, bands.occ.len(), [sum], band => {
             let d = array!(NW, e => band.w[e] - re);
             let q = reciprocals(token, array!(NW, e => d[e].mul_add(d[e], im2)), true);
             for e in 0..NW {

@@ -16,7 +16,7 @@ use crate::definition::add_fallback;
 use crate::planned::{
     self, BandRows, Fraction, PairSums, PairVector, PerBand, PlannedBlock, StaticSums,
 };
-use crate::problem::SlabTask;
+use crate::problem::{PlanSlices, SlabTask};
 use crate::rounded::{BANDS, Rounded, Row, power_of_two, round};
 use crate::sigma_alone::{AnyAlone, RealAlone};
 use crate::simd::{ComplexVector, Line, Lines, WIDTH, array};
@@ -31,34 +31,29 @@ const SHARED: f64 = 15.0;
 /// Largest such half, in eV: its square and that of any other energy are FP32 numbers.
 const LARGEST_HALF: f64 = 1024.0;
 
-/// The bands in rows, in the plan's order, classes as in [`BandRows`].
-struct Bands<const NW: usize> {
+/// The bands in rows, in the plan's order.
+struct Bands<'a, const NW: usize> {
     /// Each energy as two numbers, `(rows)`.
     w: Vec<[[Row; 2]; NW]>,
     /// The middle of two energies.
     middle: Vec<[Row; 2]>,
     occ: Vec<Row>,
-    plain_far: usize,
-    plain: usize,
-    occupied: usize,
-    far_begin: usize,
-    half: f64,
+    /// The plan with its classes [in rows](PlanSlices::in_rows).
+    plan: PlanSlices<'a>,
     /// The least |w| of the middles of a far row and of those before it that are plain, or after it that are empty.
     least: Vec<f64>,
     limits: Limits,
 }
 
-impl<const NW: usize> Bands<NW> {
+impl<'a, const NW: usize> Bands<'a, NW> {
     #[inline(never)]
-    fn from_task(task: &SlabTask) -> Bands<NW> {
+    fn from_task(task: &SlabTask<'a>) -> Bands<'a, NW> {
         let (plan, _) = task.plan.expect("checked before");
-        let (nbands, half) = (plan.order.len(), plan.half);
+        let (nbands, half, plan) = (plan.order.len(), plan.half, plan.in_rows(BANDS));
         let rows = nbands.div_ceil(BANDS);
         let (mut w, mut middle) =
             (vec![[[Row::default(); 2]; NW]; rows], vec![[Row::default(); 2]; rows]);
         let (mut occ, mut least) = (vec![Row::default(); rows], vec![f64::INFINITY; rows]);
-        let [plain_far, plain] = [plan.plain_far, plan.plain].map(|n| n / BANDS);
-        let [occupied, far_begin] = [plan.occupied, plan.far_begin].map(|n| n.div_ceil(BANDS));
         for at in 0..rows * BANDS {
             // Past the last band there are more like it, without matrix elements or occupation.
             let n = plan.order[at.min(nbands - 1)];
@@ -76,14 +71,13 @@ impl<const NW: usize> Bands<NW> {
             least[row] = least[row].min((wx[0] + half).abs());
             occ[row].0[band] = if at < nbands { task.bands.occ[n] as f32 } else { 0.0 };
         }
-        for row in 1..plain_far {
+        for row in 1..plan.plain_far {
             least[row] = least[row].min(least[row - 1]);
         }
-        for row in (far_begin + 1..rows).rev() {
+        for row in (plan.far_begin + 1..rows).rev() {
             least[row - 1] = least[row - 1].min(least[row]);
         }
-        let limits = task.bands.limits;
-        Bands { w, middle, occ, plain_far, plain, occupied, far_begin, half, least, limits }
+        Bands { w, middle, occ, plan, least, limits: task.bands.limits }
     }
 }
 
@@ -94,7 +88,7 @@ struct Pair<'a, S: Simd, const NW: usize> {
     lane: usize,
     aqsn: &'a [[Row; 2]],
     aqsm: &'a [[Row; 2]],
-    bands: &'a Bands<NW>,
+    bands: &'a Bands<'a, NW>,
     wtilde: Complex64,
 }
 
@@ -223,10 +217,11 @@ macro_rules! over_rows {
 fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
     let &Pair { token, lane, bands, .. } = pair;
     let (zero, one) = (splat(token, 0.0), splat(token, 1.0));
-    let (plus, minus, h) = (pair.pole(1.0), pair.pole(-1.0), bands.half);
+    let (plus, minus, h) = (pair.pole(1.0), pair.pole(-1.0), bands.plan.half);
     let rows = bands.occ.len();
     let are_shared = |least: &f64| least + pair.wtilde.re >= SHARED * h.abs();
-    let (plain, empty) = (&bands.least[..bands.plain_far], &bands.least[bands.far_begin..]);
+    let (plain, empty) =
+        (&bands.least[..bands.plan.plain_far], &bands.least[bands.plan.far_begin..]);
     let [plain_far, far_begin] = match NW {
         2 if h.abs() <= LARGEST_HALF => {
             // A search takes as long as some rows.
@@ -235,7 +230,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
             let plain = if all_plain { plain.len() } else { plain.partition_point(are_shared) };
             let skipped =
                 if all_empty { 0 } else { empty.partition_point(|least| !are_shared(least)) };
-            [plain, bands.far_begin + skipped]
+            [plain, bands.plan.far_begin + skipped]
         }
         _ => [0, rows],
     };
@@ -252,7 +247,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
         });
     }
     let mut sums = Sums::<S, NW>::zero(token);
-    over_rows!(plain_far, bands.plain, [sums], row => {
+    over_rows!(plain_far, bands.plan.plain, [sums], row => {
         let m = pair.m(row);
         for e in 0..NW {
             let s = pair.sum_of(&bands.w[row][e], plus);
@@ -261,7 +256,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
     });
     let bound = splat(token, pair.wtilde.re * pair.wtilde.re / bands.limits.sexcut);
     let largest = splat(token, pair.largest2().sqrt());
-    over_rows!(bands.plain, bands.occupied, [sums], row => {
+    over_rows!(bands.plan.plain, bands.plan.occupied, [sums], row => {
         let (m, occ) = (pair.m(row), bands.occ[row].vector(token, lane));
         for e in 0..NW {
             let w = &bands.w[row][e];
@@ -278,7 +273,7 @@ fn real<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] 
             sums.add(e, m, share.mul_add(cut.select(zero, reciprocal(token, s)), q));
         }
     });
-    over_rows!(bands.occupied, far_begin, [sums], row => {
+    over_rows!(bands.plan.occupied, far_begin, [sums], row => {
         let m = pair.m(row);
         for e in 0..NW {
             let d = pair.sum_of(&bands.w[row][e], minus);
@@ -317,13 +312,13 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             });
         };
     }
-    add_quotients!(0, bands.plain_far, far_sum, plus, true);
-    add_quotients!(bands.plain_far, bands.plain, sum_of, plus, true);
+    add_quotients!(0, bands.plan.plain_far, far_sum, plus, true);
+    add_quotients!(bands.plan.plain_far, bands.plan.plain, sum_of, plus, true);
     // Parts of |ω̃|², so that no square is too large for a number.
     let (inverse, bound) =
         (splat(token, 1.0 / size2), splat(token, size2 / bands.limits.sexcut.powi(2)));
     let largest2 = splat(token, pair.largest2());
-    over_rows!(bands.plain, bands.occupied, [re, factor], row => {
+    over_rows!(bands.plan.plain, bands.plan.occupied, [re, factor], row => {
         let m = pair.m(row);
         let occ = bands.occ[row].vector(token, lane);
         for e in 0..NW {
@@ -342,7 +337,7 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             re.add(e, m, d.mul_add(q, s * p));
         }
     });
-    over_rows!(bands.occupied, bands.far_begin, [re, factor], row => {
+    over_rows!(bands.plan.occupied, bands.plan.far_begin, [re, factor], row => {
         let m = pair.m(row);
         for e in 0..NW {
             let d = pair.sum_of(&bands.w[row][e], minus);
@@ -352,7 +347,7 @@ fn any<S: Simd, const NW: usize>(pair: &Pair<S, NW>) -> [ComplexVector<S>; NW] {
             re.add(e, m, d * q);
         }
     });
-    add_quotients!(bands.far_begin, bands.occ.len(), far_sum, minus, false);
+    add_quotients!(bands.plan.far_begin, bands.occ.len(), far_sum, minus, false);
     array!(NW, e => {
         let (factor, re) = (factor.sum(e) * im, re.sum(e));
         ComplexVector { re: re.re - factor.im, im: re.im + factor.re }

@@ -76,16 +76,12 @@ pub mod threads {
         is_single: false,
         otherwise: None,
         tiles: Tiles { igp: 1, ig: usize::MAX },
-        kernels: &[CpuKernel {
-            poles: Poles::Any,
-            sum: |task, _, tiles, progress| {
-                let values = task.bands.nw * VALUES;
-                sum_tiles(task, (tiles, values), progress, &|tile, totals| sum(task, tile, totals))
-            },
-        }],
+        kernels: &[kernel!(Poles::Any, sum)],
     };
 
-    fn sum(task: &SlabTask, tile: &SlabTile, totals: &mut [CompensatedSum]) {
+    /// Not inline: it is compiled without the instructions of any level.
+    #[inline(never)]
+    fn sum<S: Simd>(_: S, task: &SlabTask, tile: &SlabTile, totals: &mut [CompensatedSum]) {
         let (bands, slab) = (&task.bands, &task.slab);
         for (igp, totals) in tile.igp.clone().zip(totals.chunks_exact_mut(bands.nw * VALUES)) {
             for n in (0..bands.nbands).take_while(|_| !task.stop.is_asked()) {
