@@ -64,8 +64,6 @@ struct BandOperands {
     v: Vec<f64>,
 }
 
-type Blocks = [Vec<f64>; KINDS];
-
 impl StepPipeline<MatrixSums> for MatrixOnCpu<'_> {
     fn device(&self) -> &str {
         self.name
@@ -208,7 +206,7 @@ impl<'a> MatrixOnCpu<'a> {
         let igp: Vec<Range<usize>> = ranges(0..ngpown, IGP).collect();
         let blocks = igp.len();
         let items = n.len() * iw.len() * blocks;
-        let made = |scratch: &mut Blocks, item: usize| {
+        let made = |scratch: &mut [Vec<f64>; KINDS], item: usize| {
             let (at, igp) = (item / blocks, &igp[item % blocks]);
             let (n_at, iw) = (at / iw.len(), iw.start + at % iw.len());
             self.first(scratch, n.start + n_at, iw, &operands[n_at], igp)
@@ -238,7 +236,7 @@ impl<'a> MatrixOnCpu<'a> {
     /// U of a block of igp in planes, l running fastest; empty if the band has no such P.
     fn first(
         &self,
-        scratch: &mut Blocks,
+        scratch: &mut [Vec<f64>; KINDS],
         n: usize,
         iw: usize,
         operands: &BandOperands,

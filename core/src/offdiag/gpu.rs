@@ -36,7 +36,8 @@ const SPARE: u64 = 256 << 20;
 /// step's end a kernel adds up their slots and clears them; the result is copied while further steps run.
 pub struct MatrixOnGpu<'a> {
     /// First, so that what was launched is done before the rest goes.
-    in_flight: VecDeque<StepInFlight>,
+    /// Of each step the energies, begin and end of its products, and its sums on their way.
+    in_flight: VecDeque<(Range<usize>, [Event; 2], Transfer<f64>)>,
     task: MatrixTask<'a>,
     shape: ImageShape,
     context: &'a Context,
@@ -78,12 +79,6 @@ struct MatrixSlot {
     /// Of `sch` and `ssx` of each energy, in slots.
     sums: Buffer<f64>,
     folded: Buffer<f64>,
-}
-
-struct StepInFlight {
-    iw: Range<usize>,
-    span: [Event; 2],
-    copy: Transfer<f64>,
 }
 
 impl<'a> MatrixOnGpu<'a> {
@@ -442,13 +437,12 @@ impl StepPipeline<MatrixSums> for MatrixOnGpu<'_> {
         let copy = to.download(2 * iw.len() * self.shape.folded(), &slot.folded, &slot.stream)?;
         let is_last = iw.end == nw;
         self.next = ((at + 1) % STREAMS, if is_last { 0 } else { iw.end });
-        self.in_flight.push_back(StepInFlight { iw, span, copy });
+        self.in_flight.push_back((iw, span, copy));
         Ok(is_last)
     }
 
     fn finish(&mut self, advance: Advance) -> Result<Option<MatrixSums>> {
-        let StepInFlight { iw, span, copy } =
-            self.in_flight.pop_front().expect("a step is in flight");
+        let (iw, span, copy) = self.in_flight.pop_front().expect("a step is in flight");
         let values = copy.wait()?;
         let [begin, end] = span.map(|event| event.seconds_since(&self.begin, "the products"));
         let (begin, end) = (begin?, end?);

@@ -279,11 +279,9 @@ impl Lookup {
 
     /// All within, ends included, ascending, each once.
     pub fn within(&self, low: f64, high: f64) -> &[f64] {
-        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
-            return &[];
-        };
         // Most ranges lie outside of all energies. A bound that is not a number holds nothing.
-        if !(low <= high && low <= last && high >= first) {
+        let meets = |(&first, &last)| low <= high && low <= last && high >= first;
+        if !self.sorted.first().zip(self.sorted.last()).is_some_and(meets) {
             return &[];
         }
         let begin = self.sorted.partition_point(|&w| w < low);

@@ -163,9 +163,10 @@ impl Source for Synthesis {
     }
 }
 
-/// `|G|²` of each row.
+/// `|G|²` in Ry of each row: the number of vectors in a sphere grows as `|G|³`.
 pub(crate) fn rows(system: &System) -> Vec<f64> {
-    (0..system.ncouls).map(|ig| g2(ig, system.ncouls)).collect()
+    let g = |ig: usize| libm::cbrt(ig as f64 / system.ncouls as f64);
+    (0..system.ncouls).map(g).map(|g| G2_MAX * g * g).collect()
 }
 
 /// Ranks that share the G′ columns.
@@ -230,12 +231,6 @@ impl Uniform {
     fn square(&mut self) -> Complex64 {
         Complex64::new(2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0)
     }
-}
-
-/// `|G|²` in Ry of row `ig` (0-based) of `ncouls`: the number of vectors in a sphere grows as `|G|³`.
-fn g2(ig: usize, ncouls: usize) -> f64 {
-    let g = libm::cbrt(ig as f64 / ncouls as f64);
-    G2_MAX * g * g
 }
 
 /// The fall of the diagonal of `eps` with `|G|²`.

@@ -223,14 +223,6 @@ fn sum_in_lanes(energy: Energy, arrays: [&[Complex64]; 3]) -> SumsOverG {
     (sums.map(CompensatedSums::total), sizes.map(|lanes| lanes.iter().sum()))
 }
 
-/// `a + b` and what rounding it lost (Knuth).
-#[inline(always)]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let from_b = sum - a;
-    (sum, (a - (sum - from_b)) + (b - from_b))
-}
-
 #[derive(Clone, Copy)]
 pub struct CompensatedSums<const N: usize> {
     sums: [f64; N],
@@ -247,9 +239,11 @@ impl<const N: usize> CompensatedSums<N> {
     #[inline(always)]
     fn add(&mut self, terms: &[f64; N]) {
         for ((sum, lost), term) in self.sums.iter_mut().zip(&mut self.lost).zip(terms) {
-            let (rounded, error) = two_sum(*sum, *term);
+            let rounded = *sum + term;
+            // What rounding loses, by Knuth.
+            let from_term = rounded - *sum;
+            *lost += (*sum - (rounded - from_term)) + (term - from_term);
             *sum = rounded;
-            *lost += error;
         }
     }
 
