@@ -496,7 +496,7 @@ fn ordered_sum(slabs: &[SlabSums], kernel: Version, problem: &Problem, nw: usize
     let (bands, _) = values.as_chunks::<2>();
     let mut ach = vec![Complex64::ZERO; nbands];
     for (at, &[re, im]) in bands.iter().enumerate() {
-        let n = if kernel.gpu().is_some() { problem.order().bands()[at] } else { at };
+        let n = if kernel.gpu().is_some() { problem.order().bands[at] } else { at };
         ach[n] = Complex64::new(re, im);
     }
     Sums { asx: Vec::new(), ach }

@@ -70,7 +70,7 @@ fn a_batch_has_the_same_bits_whatever_the_others_are() {
             let all = sums(&problem, version);
             for energies in version.energies(problem.outline()) {
                 let batch = Batch::new(&problem, energies);
-                let energies = batch.energies();
+                let energies = batch.energies.clone();
                 assert!(energies.len() <= version.holds(problem.poles()));
                 let alone = at(kind, EnergyGrid::Listed(above[energies.clone()].to_vec()));
                 let alone = bits(&sums(&alone, version), 0..energies.len());

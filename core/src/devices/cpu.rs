@@ -19,6 +19,7 @@ use gpp_kernels::plan::Poles;
 use gpp_kernels::reduction::second_stage;
 use num_complex::Complex64;
 use rayon::prelude::*;
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use crate::catalogue;
 use crate::devices::{Control, Device, DeviceInfo, HOST, SlabSums, Worker, entry, grid};
@@ -47,7 +48,20 @@ impl CpuDevice {
 
     pub fn with_team(level: Level, team: Arc<CpuTeam>) -> CpuDevice {
         assert!(level.is_available(), "this CPU has no {level}");
-        CpuDevice { info: info(team.count(DefaultThreads::All)), level, team }
+        let kind = RefreshKind::nothing()
+            .with_cpu(CpuRefreshKind::nothing())
+            .with_memory(MemoryRefreshKind::nothing().with_ram());
+        let system = System::new_with_specifics(kind).ok();
+        let cpu = system.as_ref().and_then(|system| system.cpus().first());
+        let name = cpu.map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
+        let info = DeviceInfo {
+            id: HOST.into(),
+            name: name.unwrap_or("unknown CPU").into(),
+            multiprocessors: team.count(DefaultThreads::All) as u32,
+            memory_bytes: system.as_ref().map_or(0, |system| system.total_memory()),
+            ..DeviceInfo::default()
+        };
+        CpuDevice { info, level, team }
     }
 
     pub fn level(&self) -> Level {
@@ -61,23 +75,6 @@ impl CpuDevice {
     /// The threads that versions run, started at the first use.
     pub fn pool(&self, threads: DefaultThreads) -> Result<Arc<Pool>> {
         self.team.pool(threads).map_err(Error::threads)
-    }
-}
-
-fn info(threads: usize) -> DeviceInfo {
-    use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
-    let kind = RefreshKind::nothing()
-        .with_cpu(CpuRefreshKind::nothing())
-        .with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(kind).ok();
-    let cpu = system.as_ref().and_then(|system| system.cpus().first());
-    let name = cpu.map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
-    DeviceInfo {
-        id: HOST.into(),
-        name: name.unwrap_or("unknown CPU").into(),
-        multiprocessors: threads as u32,
-        memory_bytes: system.as_ref().map_or(0, |system| system.total_memory()),
-        ..DeviceInfo::default()
     }
 }
 
@@ -339,7 +336,7 @@ impl CpuWorker<'_> {
                 (self.panels, self.chunks) = (None, None);
                 let what = format!("{} in blocks for vectors", AQSN.name());
                 memory::require(&what, IgPanels::bytes(ncouls, nbands, lanes))?;
-                let order = planned.then(|| problem.order().bands());
+                let order = planned.then_some(&problem.order().bands[..]);
                 let panels = IgPanels::from_aqsn(problem.aqsn(), ncouls, order, lanes);
                 self.panels = Some((planned, panels));
             }

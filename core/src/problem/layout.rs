@@ -44,9 +44,7 @@ impl Preparation {
         let ncouls = bands.header().ncouls;
         let matrix = MatrixRows::new(bands.aqsn(), ncouls);
         Ok(LaidElements::Made(match self.0 {
-            Layout::Single => {
-                with_copy(&AQSN, ncouls, ncouls, order.bands(), |n| matrix.column(n))?
-            }
+            Layout::Single => with_copy(&AQSN, ncouls, ncouls, &order.bands, |n| matrix.column(n))?,
             Layout::Clusters => {
                 let padded = bands.header().nbands.next_multiple_of(BANDS as usize);
                 bands_fastest(&AQSN, matrix.columns().collect(), ncouls, padded)?
@@ -57,7 +55,7 @@ impl Preparation {
 
     pub fn occ<'a>(self, bands: &'a CheckedBands, order: &BandOrder) -> Cow<'a, [f64]> {
         if self.is_planned() && !order.is_kept() {
-            return order.bands().iter().map(|&n| bands.occ()[n]).collect();
+            return order.bands.iter().map(|&n| bands.occ()[n]).collect();
         }
         bands.occ().into()
     }
@@ -76,8 +74,8 @@ impl Preparation {
 
     pub fn bands(self, order: &BandOrder) -> Vec<usize> {
         match self.is_planned() {
-            true => order.bands().to_vec(),
-            false => (0..order.bands().len()).collect(),
+            true => order.bands.clone(),
+            false => (0..order.bands.len()).collect(),
         }
     }
 

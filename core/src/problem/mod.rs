@@ -369,13 +369,13 @@ impl Problem {
         let find = || Arc::new(self.fallback(slab, batch, takes));
         let Some(kept) = self.kept(slab).filter(|_| takes != Poles::Unread) else { return find() };
         let mut made = self.made(kept);
-        let is_of = |(energies, of, _): &&(_, _, _)| (energies, *of) == (&batch.energies(), takes);
+        let is_of = |(energies, of, _): &&(_, _, _)| (energies, *of) == (&batch.energies, takes);
         if let Some((.., found)) = made.fallback.iter().find(is_of) {
             return found.clone();
         }
         let found = find();
         if made.fallback.len() < KEPT_BATCHES {
-            made.fallback.push((batch.energies(), takes, found.clone()));
+            made.fallback.push((batch.energies.clone(), takes, found.clone()));
         }
         found
     }

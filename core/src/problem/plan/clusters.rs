@@ -436,18 +436,11 @@ impl Squares {
     }
 }
 
-/// Masks between whose steps half of the bits move.
-const MASKS: [(u32, u64); 5] = [
-    (16, 0x0000_ffff_0000_ffff),
-    (8, 0x00ff_00ff_00ff_00ff),
-    (4, 0x0f0f_0f0f_0f0f_0f0f),
-    (2, 0x3333_3333_3333_3333),
-    (1, 0x5555_5555_5555_5555),
-];
-
 /// A zero in front of each of 32 bits.
 fn spread_bits(bits: u64) -> u64 {
-    MASKS.iter().fold(bits, |bits, (by, mask)| (bits | bits << by) & mask)
+    // Of each two groups of so many bits the mask has the lower one.
+    let mask = |by: u32| u64::MAX / ((1 << by) + 1);
+    [16, 8, 4, 2, 1].into_iter().fold(bits, |bits, by| (bits | bits << by) & mask(by))
 }
 
 /// Every second bit of a place, from the last one on.

@@ -59,43 +59,37 @@ impl FallbackPairs {
         };
         let columns = slab.wtilde().par_chunks(ncouls).zip(slab.eps().par_chunks(ncouls));
         let (masks, pairs): (Vec<_>, Vec<Vec<u32>>) = columns.enumerate().map(of_igp).unzip();
-        let begins = begins(pairs.iter().map(|pairs| pairs.len() as u32));
-        FallbackPairs { mask: masks.concat(), pairs: pairs.concat(), begins, bound: 0.0 }
-    }
-
-    /// For kernels that read no pole.
-    pub(super) fn none(slab: SlabView) -> FallbackPairs {
-        let words = Plan::words(slab.ncouls() as u32) as usize;
-        let (mask, begins) = (vec![0; words * slab.len()], vec![0; slab.len() + 1]);
-        FallbackPairs { mask, pairs: Vec::new(), begins, bound: 0.0 }
+        let pairs = pairs.concat();
+        let begins = begins(&pairs, slab.len(), ncouls);
+        FallbackPairs { mask: masks.concat(), pairs, begins, bound: 0.0 }
     }
 
     /// These and others of the same slab, not regular ones, which are ascending, contribute and are none of these.
-    pub(super) fn with(&self, others: &[(u32, PairClass)], ncouls: usize) -> FallbackPairs {
+    pub(super) fn with(
+        &self,
+        others: impl IntoIterator<Item = (u32, PairClass)>,
+        ncouls: usize,
+    ) -> FallbackPairs {
         let words = Plan::words(ncouls as u32) as usize;
-        let mut mask = self.mask.clone();
-        let mut counts: Vec<u32> = self.begins.windows(2).map(|of| of[1] - of[0]).collect();
-        for &(pair, class) in others {
+        let (mut mask, mut pairs) = (self.mask.clone(), self.pairs.clone());
+        for (pair, class) in others {
             let (igp, ig) = (pair as usize / ncouls, pair as usize % ncouls);
             if class == PairClass::Fallback {
                 mask[igp * words + ig / 32] |= 1 << (ig % 32);
             }
-            counts[igp] += 1;
+            pairs.push(pair);
         }
-        let mut pairs = self.pairs.clone();
-        pairs.extend(others.iter().map(|(pair, _)| pair));
         // Two ascending runs, which this merges.
         pairs.sort();
-        FallbackPairs { mask, pairs, begins: begins(counts.into_iter()), bound: self.bound }
+        let begins = begins(&pairs, self.begins.len() - 1, ncouls);
+        FallbackPairs { mask, pairs, begins, bound: self.bound }
     }
 }
 
-fn begins(counts: impl Iterator<Item = u32>) -> Vec<u32> {
-    let ends = counts.scan(0, |end, count| {
-        *end += count;
-        Some(*end)
-    });
-    [0].into_iter().chain(ends).collect()
+/// See [`FallbackPairs::begins`], of so many igp.
+fn begins(pairs: &[u32], igp: usize, ncouls: usize) -> Vec<u32> {
+    let begin = |igp| pairs.partition_point(|&pair| (pair as usize) < igp * ncouls) as u32;
+    (0..=igp).map(begin).collect()
 }
 
 /// Largest pole, energy and width of the fast loops: products of four are finite. Larger go by the definition.
@@ -119,12 +113,6 @@ pub fn near2(limits: Limits, pole: Complex64) -> f64 {
 
 /// Two numbers that differ by this part of themselves have different upper words; with room for rounding.
 const UPPER: f64 = 1.0 / (1u64 << 18) as f64;
-
-/// Relative room around the cutoff, far more than any version's rounding.
-const ROOM: f64 = 1.0 / (1u64 << 40) as f64;
-
-/// Relative room around the energies that are looked at, more than their own rounding.
-const WINDOW: f64 = 1.0 / (1u64 << 30) as f64;
 
 /// Largest `κ`.
 const MOST_CANCELLATION: f64 = 32.0;
@@ -152,24 +140,6 @@ struct Rooms {
     clear: f64,
 }
 
-impl Rooms {
-    const DOUBLE: Rooms =
-        Rooms { near: UPPER, cutoff: ROOM, window: WINDOW, largest: LARGEST, clear: 0.0 };
-
-    /// In FP32 a quotient's denominators are off by some 2⁻²². That of one near a pole is off by 2⁻²³ of the pole, at most 500
-    /// times the bound, unless the difference is of two floats each: then the pole has 2⁻⁴⁸.
-    fn single(is_exact: bool) -> Rooms {
-        let part = |exponent: i32| 1.0 / (1u64 << exponent) as f64;
-        Rooms {
-            near: if is_exact { UPPER } else { part(13) },
-            cutoff: part(if is_exact { 19 } else { 13 }),
-            window: part(if is_exact { 17 } else { 11 }),
-            largest: LARGEST_SINGLE,
-            clear: part(if is_exact { 20 } else { 10 }),
-        }
-    }
-}
-
 /// Smallest pole of FP32: its inverse square times a scaled element is in range.
 const SMALLEST_SINGLE: f64 = 1.0 / (1u64 << 24) as f64;
 
@@ -191,7 +161,7 @@ pub struct Regular {
     /// The occupied bands' energies below zero, which the cutoff is for.
     cut: Lookup,
     /// With a window, the energies of bands that are not full.
-    pub open: Option<Lookup>,
+    open: Option<Lookup>,
     limits: Limits,
     possible: bool,
     rooms: Rooms,
@@ -208,7 +178,6 @@ struct Marks(Vec<u64>);
 
 impl Marks {
     fn from_ranges(mut ranges: Vec<[f64; 2]>) -> Marks {
-        ranges.retain(holds_any);
         ranges.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
         let (mut marks, mut next) = (vec![0; 1 << (32 - MARK - 6)], 0);
         for [low, high] in ranges {
@@ -228,7 +197,13 @@ impl Marks {
 
 impl Regular {
     /// For a problem with energies `wx`, of which `occupied` are of occupied bands.
-    pub fn new(wx: &[f64], occupied: &[f64], limits: Limits, poles: Poles) -> Regular {
+    pub fn new(
+        wx: &[f64],
+        occupied: &[f64],
+        open: Option<Lookup>,
+        limits: Limits,
+        poles: Poles,
+    ) -> Regular {
         let gamma = limits.limittwo.sqrt();
         Regular {
             poles,
@@ -237,10 +212,17 @@ impl Regular {
             cut: Lookup::from_energies(occupied.iter().copied().filter(|&w| w < 0.0)),
             occupied: Lookup::from_energies(occupied.iter().copied()),
             energies: Lookup::from_energies(wx.iter().copied()),
-            open: None,
+            open,
             limits,
             possible: largest(wx) <= LARGEST && gamma <= LARGEST,
-            rooms: Rooms::DOUBLE,
+            rooms: Rooms {
+                near: UPPER,
+                // Both are far more than rounding.
+                cutoff: 1.0 / (1u64 << 40) as f64,
+                window: 1.0 / (1u64 << 30) as f64,
+                largest: LARGEST,
+                clear: 0.0,
+            },
             marks: None,
         }
     }
@@ -251,7 +233,16 @@ impl Regular {
         let widest = if self.poles == Poles::Real { 0.0 } else { most / WIDEST_SINGLE };
         self.smallest = self.smallest.max(SMALLEST_SINGLE).max(widest);
         self.possible &= most <= LARGEST_SINGLE;
-        self.rooms = Rooms::single(is_exact);
+        // A quotient's denominators are off by some 2⁻²². That of one near a pole is off by 2⁻²³ of the pole, at most 500
+        // times the bound, unless the difference is of two floats each: then the pole has 2⁻⁴⁸.
+        let part = |exponent: i32| 1.0 / (1u64 << exponent) as f64;
+        self.rooms = Rooms {
+            near: if is_exact { UPPER } else { part(13) },
+            cutoff: part(if is_exact { 19 } else { 13 }),
+            window: part(if is_exact { 17 } else { 11 }),
+            largest: LARGEST_SINGLE,
+            clear: part(if is_exact { 20 } else { 10 }),
+        };
         self
     }
 
@@ -346,6 +337,8 @@ impl Regular {
                 }
             }
         }
+        // Bounds that are no numbers hold nothing.
+        ranges.retain(|[low, high]| low <= high && *high >= 0.0);
         Some(ranges)
     }
 
@@ -480,11 +473,6 @@ fn key(size: f64) -> u64 {
     u64::from((size.max(0.0) as f32).to_bits())
 }
 
-/// Whether sizes are within; bounds that are no numbers hold nothing.
-fn holds_any([low, high]: &[f64; 2]) -> bool {
-    low <= high && *high >= 0.0
-}
-
 fn size(pole: Complex64) -> f64 {
     pole.re.abs().max(pole.im.abs())
 }
@@ -541,9 +529,6 @@ impl BySize {
 
     /// The pairs of these sizes, and of some more.
     fn range(&self, [low, high]: [f64; 2]) -> &[u64] {
-        if !holds_any(&[low, high]) {
-            return &[];
-        }
         let begin = self.sorted.partition_point(|&word| word >> 32 < key(low));
         let end = self.sorted.partition_point(|&word| word >> 32 <= key(high));
         &self.sorted[begin..end]
@@ -571,7 +556,7 @@ impl BySize {
         let mut found: Vec<(u32, PairClass)> = on_axis.chain(off_axis).collect();
         found.par_sort_unstable_by_key(|(pair, _)| *pair);
         found.dedup();
-        Some(self.always.with(&found, slab.ncouls()))
+        Some(self.always.with(found, slab.ncouls()))
     }
 }
 

@@ -171,7 +171,6 @@ impl Weights {
         let is_cut = cutoff < LARGEST_CUTOFF && plan.wx_of_occupied().iter().any(|w| *w < 0.0);
         let has_cutoff = !is_cut || (1.0 / SHARPEST..=SHARPEST).contains(&cutoff);
         let suits = largest <= SIZES[1] && has_cutoff;
-        let (groups, of_g, of_gp) = (&groups, &of_g, &of_gp);
         let pairs = Pairs { plan, groups, of_g, of_gp, slab, fallback, largest, suits };
         let mut weights = vec![0; ncouls * slab.len()];
         weights.par_chunks_mut(ncouls).enumerate().for_each(|(igp, column)| {
@@ -231,12 +230,11 @@ impl Weights {
     }
 }
 
-#[derive(Clone, Copy)]
 struct Pairs<'a> {
     plan: &'a BandPlan,
-    groups: &'a [Group],
-    of_g: &'a Norms,
-    of_gp: &'a Norms,
+    groups: Vec<Group>,
+    of_g: Norms,
+    of_gp: Norms,
     slab: SlabView<'a>,
     fallback: &'a FallbackPairs,
     /// Of the sizes of all energies.
@@ -333,22 +331,17 @@ pub fn wide_rows<'a>(columns: impl Iterator<Item = &'a [Complex64]>, rows: usize
 impl FallbackPairs {
     /// These, and pairs of wide rows of `aqsn` or `aqsm_local`.
     pub fn in_single(self, slab: SlabView, [wide_ig, wide_igp]: [&[bool]; 2]) -> FallbackPairs {
-        let ncouls = slab.ncouls();
-        let mut others: Vec<u32> = Vec::new();
-        if [wide_ig, wide_igp].iter().any(|rows| rows.contains(&true)) {
-            for (igp, is_wide) in wide_igp.iter().enumerate() {
-                let of_igp = (0..ncouls).filter(|&ig| *is_wide || wide_ig[ig]);
-                others.extend(of_igp.map(|ig| (igp * ncouls + ig) as u32));
-            }
-        }
-        let contributes =
-            |pair: u32| range::contributes(slab.wtilde()[pair as usize], slab.eps()[pair as usize]);
-        others.retain(|&pair| contributes(pair) && self.pairs.binary_search(&pair).is_err());
-        if others.is_empty() {
+        if !wide_ig.contains(&true) && !wide_igp.contains(&true) {
             return self;
         }
-        let others: Vec<_> = others.into_iter().map(|pair| (pair, PairClass::Fallback)).collect();
-        self.with(&others, ncouls)
+        let (ncouls, wtilde, eps) = (slab.ncouls(), slab.wtilde(), slab.eps());
+        let is_other = |&pair: &usize| {
+            (wide_ig[pair % ncouls] || wide_igp[pair / ncouls])
+                && range::contributes(wtilde[pair], eps[pair])
+                && self.pairs.binary_search(&(pair as u32)).is_err()
+        };
+        let others = (0..wtilde.len()).filter(is_other);
+        self.with(others.map(|pair| (pair as u32, PairClass::Fallback)), ncouls)
     }
 
     /// These and the heavy pairs of a slab, with the bound of what single precision may lose of the others, `lost` of their
@@ -363,8 +356,8 @@ impl FallbackPairs {
         lost: f64,
     ) -> FallbackPairs {
         let (heavy, left) = Weights::new(bands, slab, batch, &self).heavy(tolerance, lost);
-        let heavy: Vec<_> = heavy.into_iter().map(|pair| (pair, PairClass::Fallback)).collect();
-        FallbackPairs { bound: lost * left, ..self.with(&heavy, slab.ncouls()) }
+        let heavy = heavy.into_iter().map(|pair| (pair, PairClass::Fallback));
+        FallbackPairs { bound: lost * left, ..self.with(heavy, slab.ncouls()) }
     }
 }
 

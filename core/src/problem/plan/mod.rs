@@ -28,7 +28,7 @@ use crate::problem::slab::{CheckedBands, Id, SlabView};
 /// that matrix elements are laid out once: the problem's own if band energies ascend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandOrder {
-    bands: Vec<usize>,
+    pub bands: Vec<usize>,
     /// Bands of occupation 1, the first ones.
     full: usize,
     /// Bands of an occupation that is not zero.
@@ -51,10 +51,6 @@ impl BandOrder {
         let occupied = order.len();
         order.extend(by_energy(with(|occ| occ == 0.0)));
         BandOrder { bands: order, full, occupied }
-    }
-
-    pub fn bands(&self) -> &[usize] {
-        &self.bands
     }
 
     /// Whether this is the problem's own order.
@@ -171,13 +167,10 @@ impl BandPlan {
 
     /// What regular poles are for kernels that take these: real ones of a problem of only such, or any.
     fn regular(&self, takes: Poles) -> Regular {
-        let mut regular =
-            Regular::new(&self.wx, self.wx_of_occupied(), self.limits, self.takes(takes));
-        if self.poles == Poles::Windowed {
-            let open = &self.wx[self.order.full * self.nw..];
-            regular.open = Some(Lookup::from_energies(open.iter().copied()));
-        }
-        regular
+        let open = self.wx[self.order.full * self.nw..].iter().copied();
+        let open = (self.poles == Poles::Windowed).then(|| Lookup::from_energies(open));
+        let occupied = self.wx_of_occupied();
+        Regular::new(&self.wx, occupied, open, self.limits, self.takes(takes))
     }
 
     fn takes(&self, takes: Poles) -> Poles {
@@ -199,7 +192,9 @@ impl BandPlan {
     /// The fallback pairs of a slab of this problem, whose poles may be sorted, for kernels that take these poles.
     pub fn fallback(&self, slab: SlabView, takes: Poles, sorted: Option<&BySize>) -> FallbackPairs {
         if takes == Poles::Unread {
-            return FallbackPairs::none(slab);
+            let words = Plan::words(slab.ncouls() as u32) as usize;
+            let (mask, begins) = (vec![0; words * slab.len()], vec![0; slab.len() + 1]);
+            return FallbackPairs { mask, pairs: Vec::new(), begins, bound: 0.0 };
         }
         let regular = self.regular(takes);
         let found = sorted.and_then(|poles| poles.fallback(slab, &regular));
@@ -281,7 +276,8 @@ pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     of: Id,
-    energies: Range<usize>,
+    /// Which energies (0-based) of the problem.
+    pub energies: Range<usize>,
     /// `wx` of them, `(nw, nbands)`, in the problem's order of bands.
     pub wx: Vec<f64>,
     pub plan: BandPlan,
@@ -296,14 +292,9 @@ impl Batch {
         Batch { of: problem.bands().id(), energies, wx, plan }
     }
 
-    /// Which energies (0-based) of the problem.
-    pub fn energies(&self) -> Range<usize> {
-        self.energies.clone()
-    }
-
     /// Equal for batches of the same bands and energies.
     pub fn id(&self) -> (Id, Range<usize>) {
-        (self.of, self.energies())
+        (self.of, self.energies.clone())
     }
 
     pub fn nw(&self) -> usize {
