@@ -56,17 +56,15 @@ fn main() {
     let [ptxas, nvdisasm] = [tool("GPP_PTXAS", "ptxas"), tool("GPP_NVDISASM", "nvdisasm")];
     let dir = tempfile::tempdir().expect("a folder for temporary files");
     let [ptx, image] = ["gpp.ptx", "gpp.cubin"].map(|name| dir.path().join(name));
-    let of_version = |(id, ..): (&str, _, _, _)| {
-        let module = gpp::devices::gpu::own().module(&symbol(id)).expect("kernels");
-        std::fs::write(&ptx, module).expect("room for a file");
-        let mut assemble = Command::new(&ptxas);
-        let done = assemble.args(["-arch", "sm_90", "-o"]).args([&image, &ptx]).status();
-        assert!(done.expect("ptxas, as GPP_PTXAS names it").success(), "{assemble:?}");
-        let printed = Command::new(&nvdisasm).arg("-c").arg(&image).output();
-        let printed = printed.expect("nvdisasm, as GPP_NVDISASM names it");
-        String::from_utf8_lossy(&printed.stdout).into_owned()
-    };
-    print!("{}", table(&VERSIONS.map(of_version).concat()));
+    let symbols = VERSIONS.map(|(id, ..)| symbol(id));
+    let module = gpp::devices::gpu::own().module_of(symbols.iter().map(String::as_str));
+    std::fs::write(&ptx, module).expect("room for a file");
+    let mut assemble = Command::new(ptxas);
+    let done = assemble.args(["-arch", "sm_90", "-o"]).args([&image, &ptx]).status();
+    assert!(done.expect("ptxas, as GPP_PTXAS names it").success(), "{assemble:?}");
+    let printed = Command::new(nvdisasm).arg("-c").arg(&image).output();
+    let printed = printed.expect("nvdisasm, as GPP_NVDISASM names it");
+    print!("{}", table(&String::from_utf8_lossy(&printed.stdout)));
 }
 
 fn symbol(id: &str) -> String {
@@ -120,24 +118,21 @@ fn instructions(
     let within = |all: &Range<usize>, one: &Range<usize>| {
         one != all && all.start <= one.start && one.end <= all.end
     };
-    let inner = |all: &Range<usize>| -> Vec<Range<usize>> {
-        loops.iter().filter(|one| within(all, one)).cloned().collect()
-    };
-    let loads =
-        |of: &Range<usize>| code[of.clone()].iter().filter(|i| operation(i) == "LDS").count();
     // Loops over a rest of bands load the elements of one.
-    let is_hot = |of: &&Range<usize>| inner(of).is_empty() && loads(of) >= 6;
-    let has_quotients = |of: &&Range<usize>| counted(&code[(*of).clone()])[3] > 0.0;
-    let hot: Vec<_> = loops.iter().filter(is_hot).filter(has_quotients).collect();
+    let is_hot = |of: &&Range<usize>| {
+        let body = &code[(*of).clone()];
+        let loads = body.iter().filter(|i| operation(i) == "LDS").count();
+        !loops.iter().any(|one| within(of, one)) && loads >= 6 && counted(body)[3] > 0.0
+    };
+    let hot: Vec<_> = loops.iter().filter(is_hot).collect();
 
     let system = System::find("si214").expect("a built-in system");
     let bands = bands(system, id);
     assert_eq!(hot.len(), bands.len(), "{id}: loops over bands");
-    let [mut all, igp] = [0.0, (system.ngpown as f64 / igp).ceil() * igp];
+    let igp = (system.ngpown as f64 / igp).ceil() * igp;
     let pairs = igp * system.ncouls.next_multiple_of(32) as f64;
     let mut sum = [0.0; 4];
     for (of, bands) in hot.into_iter().zip(bands) {
-        all += bands as f64;
         let mut add = |counts: Counts, per_band: f64| {
             (0..4).for_each(|pipe| sum[pipe] += pairs * bands as f64 * counts[pipe] / per_band);
         };
@@ -146,20 +141,19 @@ fn instructions(
         let mut around: Vec<_> = loops.iter().filter(|all| within(all, of)).collect();
         around.sort_by_key(|all| all.len());
         for (all, every) in around.iter().zip([stage, PART]) {
-            let mut rest = counted(&code[(*all).clone()]);
-            let inside = inner(all);
-            let is_outer = |one: &&Range<usize>| !inside.iter().any(|other| within(other, one));
-            let nested = inside.iter().filter(is_outer);
-            let nested: Vec<_> = nested.map(|one| counted(&code[one.clone()])).collect();
+            let inside: Vec<_> = loops.iter().filter(|one| within(all, one)).collect();
+            let is_outside = |at: &usize| !inside.iter().any(|one| one.contains(at));
+            let rest: Vec<&str> = (*all).clone().filter(is_outside).map(|at| code[at]).collect();
+            let mut rest = counted(&rest);
             // Without a loop of its own, an odd band has a copy of the code.
-            let odd = nested.len() == 1 && every == stage;
-            let odd = odd.then(|| own.map(|count| count / unrolled));
-            nested.into_iter().chain(odd).for_each(|less| (0..4).for_each(|i| rest[i] -= less[i]));
+            if inside.len() == 1 && every == stage {
+                (0..4).for_each(|pipe| rest[pipe] -= own[pipe] / unrolled);
+            }
             add(rest, tile * every);
         }
     }
     let v3: Profile = record::read(&archive().join("si214/profile-v3.json")).expect("v3's profile");
-    let terms = 2.0 * heavy * all * (system.ngpown * system.ncouls) as f64 / v3.terms as f64;
+    let terms = heavy * system.extents().terms() as f64 / v3.terms as f64;
     let issued =
         v3.pipes_percent["issue slots"] / 100.0 * v3.cycles.expect("cycles") * 132.0 * 128.0;
     sum[0] += terms * issued;
@@ -204,27 +198,22 @@ fn counted(code: &[&str]) -> Counts {
 pub fn all_loops(code: &str) -> (Vec<&str>, Vec<Range<usize>>) {
     let mut instructions = Vec::new();
     let mut labels = BTreeMap::new();
+    let mut ends = BTreeMap::new();
     for line in code.lines().map(str::trim) {
         if let Some(label) = line.strip_suffix(':') {
             labels.insert(label, instructions.len());
-        } else if let Some((_, instruction)) =
-            line.strip_prefix("/*").and_then(|l| l.split_once("*/"))
-        {
-            instructions.push(instruction.trim());
         }
-    }
-
-    // A branch back makes a loop; of those to the same label the last ends it.
-    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
-    for (at, instruction) in instructions.iter().enumerate() {
+        let printed = line.strip_prefix("/*").and_then(|line| line.split_once("*/"));
+        let Some((_, instruction)) = printed else { continue };
+        instructions.push(instruction.trim());
+        // A branch back, to a label before it, makes a loop; of those to the same label the last ends it.
         let label = instruction.split_once("`(").and_then(|(_, rest)| rest.split(')').next());
-        let target = label.and_then(|label| labels.get(label)).filter(|&&target| target <= at);
+        let target = label.and_then(|label| labels.get(label));
         if let (true, Some(&target)) = (operation(instruction) == "BRA", target) {
-            ends.insert(target, at);
+            ends.insert(target, instructions.len());
         }
     }
-    let all = ends.into_iter().map(|(begin, end)| begin..end + 1).collect();
-    (instructions, all)
+    (instructions, ends.into_iter().map(|(begin, end)| begin..end).collect())
 }
 
 /// The operation of `@!P0 LDL.64 R2, [R1+0x8] ;`: `LDL`.
