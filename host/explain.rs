@@ -17,7 +17,7 @@ use crate::output::print;
 use crate::profile::Measured;
 use crate::profile::ncu::STALLS;
 use crate::record::run::Measurement;
-use crate::record::{self, Ceilings, ELIGIBLE, LEVELS, MemoryLevel, Profile, share_of_peak};
+use crate::record::{self, Ceilings, ELIGIBLE, LEVELS, Profile, share_of_peak};
 use crate::terminal::{TextTable, digits, or_dash, percent};
 
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<bool> {
@@ -252,7 +252,6 @@ fn rows([before, now]: &[Option<Side>; 2], ceilings: Option<&Ceilings>) -> Vec<C
         let row = CardRow { name: name.into(), unit, before, now, change };
         rows.extend(before.or(now).map(|_| row));
     };
-    let bytes = |side: &Side, level: MemoryLevel| Some(level.bytes(side.profile?)? / 1e9);
     row("time", "ms", &|side| Some(side.seconds()? * 1e3));
     row("over baseline", "×", &|side| side.over_baseline);
     row("cycles", "10⁶", &|side| Some(side.measured?.cycles()? / 1e6));
@@ -270,10 +269,9 @@ fn rows([before, now]: &[Option<Side>; 2], ceilings: Option<&Ceilings>) -> Vec<C
     row("rate", "TFLOP/s", &|side| Some(side.flops_per_s()? / 1e12));
     row("FP64 pipe busy", "%", &|side| side.profile?.fp64_pipe_percent);
     row("instructions per SM", "10⁶", &|side| Some(side.instructions()? / 1e6));
-    row("HBM", "GB", &|side| bytes(side, MemoryLevel::Hbm));
-    row("L2", "GB", &|side| bytes(side, MemoryLevel::L2));
-    row("L1", "GB", &|side| bytes(side, MemoryLevel::L1));
-    row("shared memory", "GB", &|side| bytes(side, MemoryLevel::Shared));
+    for (name, level) in ["HBM", "L2", "L1", "shared memory"].into_iter().zip(LEVELS) {
+        row(name, "GB", &|side| Some(level.bytes(side.profile?)? / 1e9));
+    }
     row("intensity", "FLOP/B", &|side| side.profile.map(|own| own.flops() / own.bytes.hbm));
     row("cycles between a warp's instructions", "", &|side| side.cycles_per_instruction());
     row("share of its FMA ceiling", "%", &|side| {
@@ -396,15 +394,12 @@ pub fn bound(profile: &Profile, ceilings: &Ceilings, measured: Option<&Measureme
     sentences.join(" ")
 }
 
-/// Those of [`LEVELS`].
-const BANDWIDTHS: [&str; 4] =
-    ["HBM bandwidth", "L2 bandwidth", "L1 bandwidth", "shared memory’s bandwidth"];
-
 /// Shares of the units that a version uses, the largest first: bandwidths by the ceilings, the others as counted.
 pub fn uses(profile: &Profile, ceilings: &Ceilings) -> Vec<(&'static str, f64)> {
-    let bandwidths = LEVELS.into_iter().filter_map(|level| {
+    let names = ["HBM bandwidth", "L2 bandwidth", "L1 bandwidth", "shared memory’s bandwidth"];
+    let bandwidths = LEVELS.into_iter().zip(names).filter_map(|(level, name)| {
         let rate = level.bytes(profile)? / profile.duration_s;
-        Some((BANDWIDTHS[level as usize], rate / level.bandwidth(ceilings)?))
+        Some((name, rate / level.bandwidth(ceilings)?))
     });
     let pipes = [
         ("instruction issue", profile.pipes_percent.get("issue slots").copied()),

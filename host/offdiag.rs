@@ -157,7 +157,8 @@ impl<'a> MatrixRun<'a> {
         let (session, task, ranks) = (self.session, self.task, self.session.ranks);
         let times = self.times;
         if ranks.size() > 1 {
-            require_same(ranks, DIGEST, &self.digest(version)?)?;
+            let what = "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
+            require_same(ranks, what, &self.digest(version)?)?;
         }
         let _polling = polling();
         let begun = Instant::now();
@@ -218,9 +219,6 @@ impl<'a> MatrixRun<'a> {
         Ok(format!("{problem} {settings:?} {device} {}", record::program()))
     }
 }
-
-const DIGEST: &str =
-    "matrix elements, input, energies, bands, --sigma-alone, version, SIMD level or program";
 
 fn same_bits(one: &MatrixSums, other: &MatrixSums) -> bool {
     let bits = bytemuck::cast_slice::<Complex64, u64>;

@@ -123,12 +123,6 @@ pub const PIPES: [(&str, &str); 4] = [
     ("load/store", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active"),
 ];
 
-/// Bytes of a sector of L2.
-pub const SECTOR: f64 = 32.0;
-
-/// Bytes that a wavefront of shared memory can move: 4 from each of 32 banks.
-pub const WAVEFRONT: f64 = 128.0;
-
 /// Reasons for a stall, in ncu's names, and what they mean.
 pub const STALLS: [(&str, &str); 18] = [
     ("barrier", "other warps of the block"),
@@ -269,8 +263,7 @@ fn profile(
         .collect();
     let cycles: f64 = stalls.values().sum();
     let result = run.results.iter().find(|result| result.version == version);
-    let pipes = PIPES.iter();
-    let pipes = pipes.filter_map(|(name, metric)| Some((name.to_string(), average(metric)?)));
+    let pipe = |(name, metric): (&str, &str)| Some((name.to_string(), average(metric)?));
     Ok(Profile {
         version: version.into(),
         system: run.system.name.clone(),
@@ -286,12 +279,13 @@ fn profile(
         dfma: sum(DFMA)?,
         bytes: Bytes {
             hbm: sum(HBM)?,
-            l2: sum(L2).ok().map(|sectors| sectors * SECTOR),
+            // A sector has 32 bytes; a wavefront can move 4 from each of 32 banks.
+            l2: sum(L2).ok().map(|sectors| sectors * 32.0),
             l1: Some(sum(L1)?),
-            shared: sum(SHARED).ok().map(|wavefronts| wavefronts * WAVEFRONT),
+            shared: sum(SHARED).ok().map(|wavefronts| wavefronts * 128.0),
         },
         fp64_pipe_percent: average(FP64_PIPE),
-        pipes_percent: pipes.collect(),
+        pipes_percent: PIPES.into_iter().filter_map(pipe).collect(),
         cycles: sum(CYCLES).ok(),
         registers: get(launches[0], REGISTERS).map(|registers| registers as u32),
         warps_per_sm: average(WARPS),
