@@ -134,14 +134,6 @@ impl Measured {
         is_known.then_some(Side { measured, profile, over_baseline })
     }
 
-    fn place(&self) -> Option<String> {
-        let (system, device) = match (&self.run, self.profiles.first()) {
-            (Some(run), _) => (&run.system.name, &run.head.device.name),
-            (None, profile) => profile.map(|profile| (&profile.system, &profile.device))?,
-        };
-        Some(format!("{system} on {device}: {}", self.from))
-    }
-
     pub fn card(&self, id: &str, before: Option<&str>) -> Result<Card> {
         let ids = self.ids();
         let missing = [Some(id), before].into_iter().flatten().find(|id| !ids.contains(id));
@@ -159,6 +151,9 @@ impl Measured {
         let bound = now
             .as_ref()
             .and_then(|now| Some(bound(now.profile?, self.ceilings.as_ref()?, now.measured)));
+        let of_run = self.run.iter().map(|run| (&run.system.name, &run.head.device.name));
+        let of_profiles = self.profiles.iter().map(|profile| (&profile.system, &profile.device));
+        let place = now.as_ref().and_then(|_| of_run.chain(of_profiles).next());
         let why = earlier.as_ref().zip(now.as_ref()).zip(before);
         let why = why.and_then(|((earlier, now), name)| why::why(name, [earlier, now]));
         Ok(Card {
@@ -170,7 +165,7 @@ impl Measured {
             source: listed.label().source,
             file: file.path,
             difference: before.and_then(|id| Some(source_change(&version_file(id)?, &file))),
-            measured: now.as_ref().and_then(|_| self.place()),
+            measured: place.map(|(system, device)| format!("{system} on {device}: {}", self.from)),
             rows: now.as_ref().map_or(Vec::new(), |_| rows(&sides, self.ceilings.as_ref())),
             verdict: bound.into_iter().chain(why).collect(),
         })
