@@ -247,7 +247,8 @@ pub fn fastest_line(fastest: &Measurement, results: &[Measurement]) -> String {
         !differ && other.times.median < 1.1 * times.median
     };
     let as_fast: Vec<&str> = others().filter(is_as_fast).map(|r| r.version.as_str()).collect();
-    let baseline = others().find(|r| catalogue::baseline(id) == Some(&r.version));
+    let baseline =
+        others().find(|r| catalogue::series_of(id).is_some_and(|of| of.baseline() == r.version));
     let mut line = format!("Fastest: {id}, {} ms", ms(times.median));
     if let Some(Measurement { version, times: of_baseline, .. }) =
         baseline.filter(|baseline| !is_as_fast(baseline))

@@ -246,8 +246,8 @@ pub fn by_series(results: &[Measurement]) -> Vec<(&'static str, Vec<Measurement>
 
 /// The baseline of the first result's series, and its time over each result's, if it passed and is not alone.
 pub fn over_baseline(results: &[Measurement]) -> (&'static str, Vec<Option<f64>>) {
-    let first = results.first().and_then(|result| catalogue::baseline(&result.version));
-    let id = first.unwrap_or(catalogue::SERIES[0].baseline());
+    let first = results.first().and_then(|result| catalogue::series_of(&result.version));
+    let id = first.unwrap_or(&catalogue::SERIES[0]).baseline();
     let is_alone = results.iter().all(|result| result.version == id);
     let ran = results.iter().find(|result| result.version == id && result.passed() && !is_alone);
     let over = |result: &Measurement| Some(ran?.times.median / result.times.median);

@@ -425,10 +425,6 @@ pub fn before(id: &str) -> Option<&'static str> {
     }
 }
 
-pub fn baseline(id: &str) -> Option<&'static str> {
-    series_of(id).map(Series::baseline)
-}
-
 /// The first of the series that a version belongs to, following [`Series::continues`].
 pub fn first_series_of(id: &str) -> Option<&'static Series> {
     let continued = |current: &&'static Series| current.continues.and_then(series);

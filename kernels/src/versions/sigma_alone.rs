@@ -170,22 +170,17 @@ pub mod v15 {
             let half = pairs.weight(a, t) * (poles[t].wtilde * 0.5);
             each::<SUMS>(|e| sums.ach[e] = sums.ach[e] + half * single[t][e]);
         });
-        fallen::<NW, SUMS>(sums)
+        if NW < SUMS {
+            // The derivative of a quotient is its square but for the sign.
+            sums.ach[NW] = -sums.ach[NW];
+        }
+        sums
     }
 
     /// Factors of `NW` energies; if `SUMS` are more, that of one energy and its square.
     #[inline(always)]
     fn with_square<const NW: usize, const SUMS: usize>(factors: [f64; NW]) -> [f64; SUMS] {
         from_fn(|e| if e < NW { factors[e] } else { factors[0] * factors[0] })
-    }
-
-    /// The sums, of which those of squares are the derivative's but for the sign.
-    #[inline(always)]
-    fn fallen<const NW: usize, const SUMS: usize>(mut sums: ThreadSums<SUMS>) -> ThreadSums<SUMS> {
-        if NW < SUMS {
-            sums.ach[NW] = -sums.ach[NW];
-        }
-        sums
     }
 
     /// What `M` of a far band is multiplied with for `1/(w + c)`. Of two energies with the mean `x − c`: `1/(x² − h²)` and
@@ -298,7 +293,10 @@ pub mod v15 {
         });
         let far = from_fn(|t| poles[t].joined::<NW, SUMS>(far[t], 1.0, plan));
         add_sums::<NW, SUMS>(a, pairs, &mut sums, far);
-        fallen::<NW, SUMS>(sums)
+        if NW < SUMS {
+            sums.ach[NW] = -sums.ach[NW];
+        }
+        sums
     }
 
     /// Of the square of a quotient with the factor `[one, re]`, half of the imaginary part over `Im ω̃`, and half of the
