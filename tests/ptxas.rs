@@ -94,7 +94,7 @@ fn expected() -> BTreeMap<&'static str, Spills> {
             (_, true, "3") if of("gpp_v13") || of("gpp_v14") => (6, 512),
             (_, false, "2") if of("gpp_v13") || of("gpp_v14") => (16, 1024),
             (_, false, "3") if of("gpp_v13") || of("gpp_v14") => (96, 3200),
-            _ if of("gpp_v15") => (0, 320),
+            _ if of("gpp_v15") => (0, 512),
             // What FP64 and the loops of other classes hold, around the loops.
             (_, false, "3") if kernel.is_some_and(|kernel| kernel.is_single()) => (0, 1600),
             _ if kernel.is_some_and(|kernel| kernel.is_single()) => (0, 384),
