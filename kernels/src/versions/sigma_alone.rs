@@ -6,12 +6,12 @@ pub mod v15 {
     //! Quasiparticle energies need only the sum `Σ = ach + asx`. With the occupation `f`, `q = 1/(w − ω̃)`, zero near the
     //! pole, and `p = 1/(w + ω̃)`, a term of Σ is `½sch − f·ssx = ½ω̃·eps·((1 − f)·q + f·p)` in both branches, and
     //! `½ω̃·eps·q` if the cutoff drops `ssx`. So a plain band has one quotient, `p`, and no branch; at an energy below zero
-    //! a band of occupation 1 has `p` or `q`, as integer comparisons decide. If no energy of a plain band is near `−ω̃`, two
+    //! a band of occupation 1 has `p` or, beyond the cutoff, `q`: integers are compared for that. If no energy of a plain band is near `−ω̃`, two
     //! energies share a reciprocal, as in v13's far bands; with real poles three at equal distances do. Σ is returned in `ach`.
     //!
-    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`. Sums of one class of
-    //! bands go on with the next class, or begin it: a loop that had to keep finished sums beside its own would spill
-    //! registers. A block stages two bands for each of its warps: half as many barriers.
+    //! It keeps half as many sums as v13, so with real poles a thread has registers for four `igp`. Each class of
+    //! bands continues the sums of the class before: a loop that kept finished sums as well as its own would spill
+    //! registers. In most loops a block stages two bands for each of its warps: half as many barriers.
     //!
     //! Lines of the nest: 6, 7, 8, 10.
 
