@@ -366,6 +366,12 @@ impl Placed<'_> {
         self.rows[usize::from(aqsm_local)].get_or_insert_with(|| Arc::new(rows()));
     }
 
+    /// Whether a GPU has the pairs of this formula from an earlier call.
+    pub(super) fn is_on_gpu(&self, formula: Formula) -> bool {
+        let eta = if let Formula::TimeOrdered { eta, .. } = formula { eta } else { 0.0 };
+        eta == self.eta && self.resident.as_ref().is_some_and(Resident::has_pairs)
+    }
+
     /// After a failure: nothing stays on a GPU.
     pub(super) fn forget(&mut self) {
         self.resident.iter_mut().for_each(Resident::forget);

@@ -65,7 +65,8 @@ impl Calculator {
             let asked = Asked { calculator: self, states, formula, ids };
             let mut sums = AllStates { found, base: self.index_base, control };
             // The first one brings the screening to a GPU.
-            sums.sum(1, false, vec![asked.one_by_one(placed)])?;
+            let first = usize::from(!placed.is_on_gpu(formula));
+            sums.sum(first, false, vec![asked.one_by_one(placed)])?;
             let beside = sums.sum(states.len(), true, asked.side_by_side(placed, &sums.left()));
             if beside.is_err() || !sums.left().is_empty() {
                 placed.forget();

@@ -579,6 +579,11 @@ impl Resident {
         Ok(&mut self.slots[0])
     }
 
+    /// Whether `wtilde` and `eps` are in place.
+    pub fn has_pairs(&self) -> bool {
+        self.slots.first().is_some_and(|slot| slot.pairs().is_some())
+    }
+
     /// Up to `count` slots for states at the same time; none if `wtilde` and `eps` are not in place. As long as they are in
     /// use, no kernel runs in the first one whose layout replaces these.
     pub fn slots(&mut self, gpu: &Gpu, count: usize) -> &mut [StateSlot] {
