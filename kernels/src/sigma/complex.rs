@@ -26,8 +26,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, plus_product, reciprocal_unless};
 use crate::intrinsics::sqrt;
 use crate::sigma::{
-    ALONE, BANDS, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, PREFETCH, Pole,
-    STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums,
+    ALONE, BANDS, Chunk, Cluster, ClusterArguments, Disc, FarField, MARGIN, MAX_DISTANCE, Pole,
+    STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums, sum_stages,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -180,28 +180,6 @@ impl DiscExpansion {
     }
 }
 
-/// Adds a pair with these factors and this `M` to the moments. A function that is called for each pair of a prefetch: the
-/// compiler would keep a loop over so much, and arrays that it indexes go to local memory.
-#[inline(always)]
-unsafe fn add_pair<T: Team>(
-    team: &T,
-    factors: u32,
-    m: Complex64,
-    moments: &mut [Complex64; MOMENTS],
-) {
-    let factor = |which: usize| complex_at(team, factors + 2 * which as u32);
-    let even = m * factor(0);
-    let odd = even * factor(1);
-    moments[0] = moments[0] + even;
-    moments[1] = moments[1] + odd;
-    for which in 1..EVEN {
-        let power = factor(which + 1);
-        let [two, three] = [2 * which, 2 * which + 1];
-        moments[two] = plus_product(moments[two], even, power);
-        moments[three] = plus_product(moments[three], odd, power);
-    }
-}
-
 impl Cluster for Disc {
     const SUMS: u32 = SUMS;
     const OTHERS: u32 = SUMS + FACTORS;
@@ -235,83 +213,43 @@ impl Cluster for Disc {
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<const N: usize>(
-        &self,
-        a: &ClusterArguments,
-        team: &impl Team,
-        first: u32,
-    ) {
-        let end = self.end;
-        let zero = Complex::new(0.0, 0.0);
+    unsafe fn sum_moments<T: Team, const N: usize>(&self, (a, team, first): Chunk<T>) {
         let (middle, scale) = (self.middle, 1.0 / self.radius);
-        let pole = |index: u32| Disc::pole(a, index.min(end - 1));
-        let fetch = |index: u32| {
-            let pole = pole(index);
-            (pole, *a.vcoul_loc.add(pole.igp as usize))
-        };
         let set = |offset: u32, value: Complex64| team.set_pair(offset, [value.re, value.im]);
-        let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole<Complex64>, f64)| {
-            let scaled = if pair < end { 0.5 * vcoul } else { 0.0 };
-            let wtilde = pole.wtilde;
-            set(factor_at::<N>(buffer, thread, 0), wtilde * pole.eps * scaled);
-            let zeta = (wtilde - middle) * scale;
-            set(factor_at::<N>(buffer, thread, 1), zeta);
-            let square = zeta * zeta;
-            let mut power = square;
-            for which in 1..EVEN {
-                set(factor_at::<N>(buffer, thread, which + 1), power);
-                power = power * square;
-            }
-        };
-        team.all(|thread| {
-            for k in 0..MOMENTS {
-                set(moment_at(thread, k), zero);
-            }
-            put(0, thread, self.begin + thread, fetch(self.begin + thread));
-        });
-        let (mut begin, mut buffer) = (self.begin, 0);
-        while begin < end {
-            let next = begin + STAGE;
-            team.all(|thread| {
-                let ahead = next < end;
-                let fetched = fetch(if ahead { next + thread } else { begin });
-                let elements = |index: u32| -> [[Complex64; 2]; PREFETCH as usize] {
-                    core::array::from_fn(|i| a.elements(&pole(index + i as u32), first + thread))
-                };
-                // Sums of a stage are added to the moments at its end: fewer additions in a row.
-                let mut moments = [zero; MOMENTS];
-                let mut loaded = elements(begin);
-                let (mut at, staged) = (0, STAGE.min(end - begin));
-                while at < staged {
-                    let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
-                    loaded = elements(begin + at + PREFETCH);
-                    let [one, two, three, four] = factors;
-                    add_pair(team, factor_at::<N>(buffer, at, 0), one, &mut moments);
-                    add_pair(team, factor_at::<N>(buffer, at + 1, 0), two, &mut moments);
-                    add_pair(team, factor_at::<N>(buffer, at + 2, 0), three, &mut moments);
-                    add_pair(team, factor_at::<N>(buffer, at + 3, 0), four, &mut moments);
-                    at += PREFETCH;
+        sum_stages(
+            self,
+            (a, team, first),
+            #[inline(always)]
+            |buffer: u32, thread: u32, pole: Pole<Complex64>, vcoul: f64| {
+                set(factor_at::<N>(buffer, thread, 0), pole.wtilde * pole.eps * vcoul);
+                let zeta = (pole.wtilde - middle) * scale;
+                set(factor_at::<N>(buffer, thread, 1), zeta);
+                let square = zeta * zeta;
+                let mut power = square;
+                for which in 1..EVEN {
+                    set(factor_at::<N>(buffer, thread, which + 1), power);
+                    power = power * square;
                 }
-                for (k, &moment) in moments.iter().enumerate() {
-                    let offset = moment_at(thread, k);
-                    set(offset, complex_at(team, offset) + moment);
+            },
+            #[inline(always)]
+            |buffer: u32, pair: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]| {
+                let factor = |which: usize| complex_at(team, factor_at::<N>(buffer, pair, which));
+                let even = m * factor(0);
+                let odd = even * factor(1);
+                moments[0] = moments[0] + even;
+                moments[1] = moments[1] + odd;
+                for which in 1..EVEN {
+                    let power = factor(which + 1);
+                    let [two, three] = [2 * which, 2 * which + 1];
+                    moments[two] = plus_product(moments[two], even, power);
+                    moments[three] = plus_product(moments[three], odd, power);
                 }
-                if ahead {
-                    put(buffer ^ 1, thread, next + thread, fetched);
-                }
-            });
-            (begin, buffer) = (next, buffer ^ 1);
-        }
+            },
+        );
     }
 
     #[inline(always)]
-    unsafe fn add_far_field<T: Team>(
-        &self,
-        a: &ClusterArguments,
-        team: &T,
-        first: u32,
-        target: u32,
-    ) {
+    unsafe fn add_far_field<T: Team>(&self, (a, team, first): Chunk<T>, target: u32) {
         let Target { iw, begin, step } = Target::from_index::<VALUES>(target, a);
         if iw >= a.nw {
             return;

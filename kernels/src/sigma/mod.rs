@@ -182,6 +182,9 @@ pub const MAX_DISTANCE: f64 = 1e100;
 /// Relative margin for the rounding of what is compared with a bound.
 pub const MARGIN: f64 = 1e-12;
 
+/// What a block sums: the arguments, its threads, and the first band of its chunk.
+type Chunk<'a, T> = (&'a ClusterArguments, &'a T, u32);
+
 pub trait Cluster: Copy {
     /// Offset of the targets' sums in shared memory, in numbers.
     const SUMS: u32;
@@ -202,21 +205,10 @@ pub trait Cluster: Copy {
     /// Whether the expansion of `1/(w − ω̃)` holds; never without bounds or a radius.
     fn is_far(&self, w: f64) -> bool;
 
-    /// Sums its moments for each band from `first` on, in shared memory.
-    unsafe fn sum_moments<const N: usize>(
-        &self,
-        a: &ClusterArguments,
-        team: &impl Team,
-        first: u32,
-    );
+    /// Sums its moments for each band of a chunk, in shared memory.
+    unsafe fn sum_moments<T: Team, const N: usize>(&self, chunk: Chunk<T>);
 
-    unsafe fn add_far_field<T: Team>(
-        &self,
-        a: &ClusterArguments,
-        team: &T,
-        first: u32,
-        target: u32,
-    );
+    unsafe fn add_far_field<T: Team>(&self, chunk: Chunk<T>, target: u32);
 
     /// The sum of `c·M/(w − ω̃)` of the block's band `b`, from its moments.
     unsafe fn quotients<T: Team>(&self, team: &T, b: u32, w: f64) -> Complex64;
@@ -246,20 +238,21 @@ pub unsafe fn block<C: Cluster, T: Team, const N: usize>(
         }
         let (chunk, at) = split(unit, a.count);
         let (cluster, first) = (*a.clusters.cast::<C>().add(at as usize), chunk * BANDS);
-        cluster.sum_moments::<N>(a, team, first);
+        cluster.sum_moments::<T, N>((a, team, first));
         team.warps(|warp| {
             let mut targets = warp * WARP;
             while targets < max_energies(N) {
                 let mut near = u32::MAX;
                 if N == ALONE {
-                    near = team.ballot(|lane| add_alone(a, team, &cluster, first, targets + lane));
+                    near =
+                        team.ballot(|lane| add_alone((a, team, first), &cluster, targets + lane));
                 }
                 team.lanes(|lane| match N {
                     ALONE => (),
-                    _ => cluster.add_far_field(a, team, first, targets + lane),
+                    _ => cluster.add_far_field((a, team, first), targets + lane),
                 });
                 if near != 0 {
-                    add_near_field::<C, T, N>(a, team, &cluster, first, targets);
+                    add_near_field::<C, T, N>((a, team, first), &cluster, targets);
                 }
                 targets += BANDS;
             }
@@ -341,10 +334,8 @@ unsafe fn complex_at(team: &impl Team, offset: u32) -> Complex64 {
 /// Adds the far field of Σ alone to a target. Returns whether a band of it needs the near field.
 #[inline(always)]
 unsafe fn add_alone<C: Cluster, T: Team>(
-    a: &ClusterArguments,
-    team: &T,
+    (a, team, first): Chunk<T>,
     cluster: &C,
-    first: u32,
     target: u32,
 ) -> bool {
     let Target { iw, begin, step } = Target::from_index::<ALONE>(target, a);
@@ -370,6 +361,66 @@ unsafe fn add_alone<C: Cluster, T: Team>(
     }
     add::<C, T, ALONE>(team, target, [sum.re, sum.im]);
     near
+}
+
+/// Sums `K` moments of a cluster for each band of a chunk, in shared memory, by stages. `put` makes what `add` reads of a
+/// pair, in a buffer at a thread's place, from its pole and half its `vcoul`, zero after the last pair; `add` adds the pair
+/// with its `M` to the moments.
+#[inline(always)]
+unsafe fn sum_stages<C: Cluster, T: Team, const K: usize>(
+    cluster: &C,
+    (a, team, first): Chunk<T>,
+    put: impl Fn(u32, u32, Pole<Complex64>, f64),
+    add: impl Fn(u32, u32, Complex64, &mut [Complex64; K]),
+) {
+    let (Range { start, end }, zero) = (cluster.pairs(), Complex64::new(0.0, 0.0));
+    let set = |offset: u32, value: Complex64| team.set_pair(offset, [value.re, value.im]);
+    let pole = |index: u32| C::pole(a, index.min(end - 1));
+    let fetch = |index: u32| {
+        let pole = pole(index);
+        let vcoul = *a.vcoul_loc.add(pole.igp as usize);
+        (pole, if index < end { 0.5 * vcoul } else { 0.0 })
+    };
+    team.all(|thread| {
+        for k in 0..K {
+            set(moment_at(thread, k), zero);
+        }
+        let (pole, vcoul) = fetch(start + thread);
+        put(0, thread, pole, vcoul);
+    });
+    let (mut begin, mut buffer) = (start, 0);
+    while begin < end {
+        let next = begin + STAGE;
+        team.all(|thread| {
+            let ahead = next < end;
+            let (ahead_pole, vcoul) = fetch(if ahead { next + thread } else { begin });
+            let elements = |index: u32| -> [[Complex64; 2]; PREFETCH as usize] {
+                core::array::from_fn(|i| a.elements(&pole(index + i as u32), first + thread))
+            };
+            // Sums of a stage are added to the moments at its end: fewer additions in a row.
+            let mut moments = [zero; K];
+            let mut loaded = elements(begin);
+            let (mut at, staged) = (0, STAGE.min(end - begin));
+            while at < staged {
+                let [one, two, three, four] = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                loaded = elements(begin + at + PREFETCH);
+                // Not in a loop, which the compiler would keep, with the moments in local memory.
+                add(buffer, at, one, &mut moments);
+                add(buffer, at + 1, two, &mut moments);
+                add(buffer, at + 2, three, &mut moments);
+                add(buffer, at + 3, four, &mut moments);
+                at += PREFETCH;
+            }
+            for (k, &moment) in moments.iter().enumerate() {
+                let offset = moment_at(thread, k);
+                set(offset, complex_at(team, offset) + moment);
+            }
+            if ahead {
+                put(buffer ^ 1, thread, ahead_pole, vcoul);
+            }
+        });
+        (begin, buffer) = (next, buffer ^ 1);
+    }
 }
 
 impl ClusterArguments {
@@ -410,10 +461,8 @@ impl ClusterArguments {
 /// Adds the near field of a cluster, pair by pair by the definition, to the targets of a warp, those from `targets` on.
 #[inline(always)]
 pub unsafe fn add_near_field<C: Cluster, T: Team, const N: usize>(
-    a: &ClusterArguments,
-    team: &T,
+    (a, team, first): Chunk<T>,
     cluster: &C,
-    first: u32,
     targets: u32,
 ) {
     let (limits, bands) = (a.limits(), a.bands(first));

@@ -21,8 +21,8 @@ use crate::arrays::Limits;
 use crate::formula::{VALUES, reciprocal_unless};
 use crate::intrinsics::{load, sqrt};
 use crate::sigma::{
-    ALONE, BANDS, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, PREFETCH,
-    Pole, STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums,
+    ALONE, BANDS, Chunk, Cluster, ClusterArguments, FarField, Interval, MARGIN, MAX_DISTANCE, Pole,
+    STAGE, Target, Team, add, complex_at, moment_at, numbers_of_sums, sum_stages,
 };
 
 /// Blocks of a launch at most: the order of the sums depends on it.
@@ -217,89 +217,41 @@ impl Cluster for Interval {
     }
 
     #[inline(always)]
-    unsafe fn sum_moments<const N: usize>(
-        &self,
-        a: &ClusterArguments,
-        team: &impl Team,
-        first: u32,
-    ) {
+    unsafe fn sum_moments<T: Team, const N: usize>(&self, (a, team, first): Chunk<T>) {
         let (mid, half) = self.middle();
         let scale = 1.0 / half;
-        let zero = Complex::new(0.0, 0.0);
-        let pole = |pair: u32| Pole::load(a.poles, pair.min(self.end - 1));
-        let fetch = |pair: u32| {
-            let pole = pole(pair);
-            (pole, *a.vcoul_loc.add(pole.igp as usize))
-        };
-        let put = |buffer: u32, thread: u32, pair: u32, (pole, vcoul): (Pole, f64)| {
-            let scaled = if pair < self.end { 0.5 * vcoul * pole.wtilde } else { 0.0 };
-            let weight = pole.eps * scaled;
-            team.set_pair(weight_at::<N>(buffer, thread), [weight.re, weight.im]);
-            let t = (pole.wtilde - mid) * scale;
-            let twice = t + t;
-            let (mut odd, mut even) = (t, twice * t - 1.0);
-            for half in 0..MOMENTS / 2 {
-                team.set_pair(polynomials_at::<N>(buffer, thread, 2 * half), [odd, even]);
-                odd = twice * even - odd;
-                even = twice * odd - even;
-            }
-        };
-        team.all(|thread| {
-            for k in 0..MOMENTS {
-                team.set_pair(moment_at(thread, k), [0.0; 2]);
-            }
-            put(0, thread, self.begin + thread, fetch(self.begin + thread));
-        });
-        let (mut begin, mut buffer) = (self.begin, 0);
-        while begin < self.end {
-            let next = begin + STAGE;
-            team.all(|thread| {
-                let ahead = next < self.end;
-                let fetched = fetch(if ahead { next + thread } else { begin });
-                let elements = |pair: u32| -> [[Complex64; 2]; PREFETCH as usize] {
-                    core::array::from_fn(|i| a.elements(&pole(pair + i as u32), first + thread))
-                };
-                // Sums of a stage are added to the moments at its end: fewer additions in a row.
-                let mut moments = [zero; MOMENTS];
-                let mut loaded = elements(begin);
-                let (mut at, staged) = (0, STAGE.min(self.end - begin));
-                while at < staged {
-                    let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
-                    loaded = elements(begin + at + PREFETCH);
-                    for (i, m) in factors.into_iter().enumerate() {
-                        let pair = at + i as u32;
-                        let [re, im] = team.pair(weight_at::<N>(buffer, pair));
-                        let u = m * Complex::new(re, im);
-                        moments[0] = moments[0] + u;
-                        for half in 0..MOMENTS / 2 {
-                            let k = 2 * half;
-                            let [odd, even] = team.pair(polynomials_at::<N>(buffer, pair, k));
-                            moments[k + 1] = moments[k + 1] + u * odd;
-                            moments[k + 2] = moments[k + 2] + u * even;
-                        }
-                    }
-                    at += PREFETCH;
+        sum_stages(
+            self,
+            (a, team, first),
+            #[inline(always)]
+            |buffer: u32, thread: u32, pole: Pole<Complex64>, vcoul: f64| {
+                let weight = pole.eps * (vcoul * pole.wtilde.re);
+                team.set_pair(weight_at::<N>(buffer, thread), [weight.re, weight.im]);
+                let t = (pole.wtilde.re - mid) * scale;
+                let twice = t + t;
+                let (mut odd, mut even) = (t, twice * t - 1.0);
+                for half in 0..MOMENTS / 2 {
+                    team.set_pair(polynomials_at::<N>(buffer, thread, 2 * half), [odd, even]);
+                    odd = twice * even - odd;
+                    even = twice * odd - even;
                 }
-                for (k, moment) in moments.iter().enumerate() {
-                    let [re, im] = team.pair(moment_at(thread, k));
-                    team.set_pair(moment_at(thread, k), [re + moment.re, im + moment.im]);
+            },
+            #[inline(always)]
+            |buffer: u32, pair: u32, m: Complex64, moments: &mut [Complex64; MOMENTS]| {
+                let u = m * complex_at(team, weight_at::<N>(buffer, pair));
+                moments[0] = moments[0] + u;
+                for half in 0..MOMENTS / 2 {
+                    let k = 2 * half;
+                    let [odd, even] = team.pair(polynomials_at::<N>(buffer, pair, k));
+                    moments[k + 1] = moments[k + 1] + u * odd;
+                    moments[k + 2] = moments[k + 2] + u * even;
                 }
-                if ahead {
-                    put(buffer ^ 1, thread, next + thread, fetched);
-                }
-            });
-            (begin, buffer) = (next, buffer ^ 1);
-        }
+            },
+        );
     }
 
     #[inline(always)]
-    unsafe fn add_far_field<T: Team>(
-        &self,
-        a: &ClusterArguments,
-        team: &T,
-        first: u32,
-        target: u32,
-    ) {
+    unsafe fn add_far_field<T: Team>(&self, (a, team, first): Chunk<T>, target: u32) {
         let Target { iw, begin, step } = Target::from_index::<VALUES>(target, a);
         let (limits, bands) = (a.limits(), a.bands(first));
         if iw >= a.nw {

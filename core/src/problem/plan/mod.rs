@@ -265,11 +265,10 @@ impl BandPlan {
     }
 }
 
-/// How `nw` energies are batched for kernels that hold so many: together, or evenly filled but for the last ones.
+/// How `nw` energies are batched for kernels that hold so many: in as few batches as can be, as even as can be.
 pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
-    // Two energies of a band can share a reciprocal.
-    let size = if nw <= holds { nw } else { (holds / 2 * 2).max(1) };
-    (0..nw).step_by(size.max(1)).map(move |begin| begin..nw.min(begin + size))
+    let count = nw.div_ceil(holds);
+    (0..count).map(move |batch| (batch * nw).div_ceil(count)..((batch + 1) * nw).div_ceil(count))
 }
 
 /// Neighbouring energies, summed independently, but for kernels that sort pairs: [`SortedCells`] depend on all.
