@@ -160,11 +160,11 @@ fn fastest_on_cpu(
     times.into_iter().min_by_key(|(_, time)| *time).expect("there are some").0
 }
 
-/// The version for Σ alone: on a GPU v15 for up to four energies, six with complex poles, then sigma:blocks-alone; on a
+/// The version for Σ alone: on a GPU v15 for up to five energies, eight with complex poles, then sigma:blocks-alone; on a
 /// CPU as [`best_for`] chooses, but a term of cpu:alone takes 0.7 times one of cpu:paired, a chunk of bands 0.6 times one of sigma:cells.
 pub fn best_alone_for(back_end: BackEnd, problem: Outline) -> Version {
     let is_windowed = problem.poles == Poles::Windowed;
-    let few = if problem.poles == Poles::Real { 4 } else { 6 };
+    let few = if problem.poles == Poles::Real { 5 } else { 8 };
     match back_end {
         BackEnd::Gpu if is_windowed || problem.extents.nw <= few => found("v15"),
         BackEnd::Gpu => found("sigma:blocks-alone"),
