@@ -95,7 +95,9 @@ fn what_is_installed_works_elsewhere_and_goes_without_a_trace() {
         ("share/fish/vendor_completions.d/gpp.fish", "sigma-alone"),
         ("share/doc/gpp-gw/NOTICE", "libloading"),
     ] {
-        assert!(fs::read_to_string(moved.join(file)).unwrap().contains(part), "{file}");
+        let text = fs::read_to_string(moved.join(file)).unwrap();
+        // The levels of the machine that builds are not everybody's.
+        assert!(text.contains(part) && !text.contains("avx512"), "{file}");
     }
     callers(&moved, folder.path());
     if NO_KERNELS.is_none() {

@@ -30,9 +30,9 @@ fn main() -> io::Result<()> {
     clap_mangen::generate_to(command().disable_help_subcommand(true), pages)
 }
 
-/// The command without the SIMD levels that this machine has.
+/// The command without the SIMD levels of this machine.
 fn command() -> Command {
-    let hidden = |command: Command| command.mut_arg("simd", |arg| arg.hide_possible_values(true));
+    let hidden = |command: Command| command.mut_arg("simd", |arg| arg.value_parser(clap::value_parser!(String)));
     ["sigma", "offdiag", "info"]
         .into_iter()
         .fold(hidden(Cli::command()), |all, name| all.mut_subcommand(name, hidden))
