@@ -98,8 +98,8 @@ pub struct Found {
     /// What single precision may have lost of Σ at any energy, in the unit of `vcoul`, to be summed over ranks: zero in double
     /// precision, infinite of a version without a bound.
     pub error_bound: f64,
-    /// What single precision has lost at most, of the energies, of the sums of one group of columns in 48, at least of one, which
-    /// are summed in double too, in the unit of `vcoul`: zero in double precision.
+    /// The largest difference, over all energies, between single and double precision in a sample: one group of columns in
+    /// 48, at least one, is summed in both. In the unit of `vcoul`; zero in double precision.
     pub error_found: f64,
     /// The version that ran.
     pub version: &'static str,
@@ -201,7 +201,7 @@ impl Calculator {
         Calculator { ach_of_bands: iw, ..self }
     }
 
-    /// Whether only their sum, Σ, is wanted of screened exchange and Coulomb hole, which on a GPU takes up to 35 % less
+    /// Whether only Σ, the sum of screened exchange and Coulomb hole, is wanted, which on a GPU takes up to 43 % less
     /// time, as a matrix on a CPU too: it is in the place of `ach` or CH, and `asx` or SX is zero. A version for Σ alone
     /// gives this whatever is wanted.
     #[must_use]

@@ -4,6 +4,7 @@
 //! [`gpp_kernels`]. A *series* is a list of versions with a baseline.
 
 use std::ops::Range;
+use std::ptr;
 
 use gpp_cpu::problem::CHUNK;
 use gpp_cpu::versions::{CPU, CpuVersion, MANY_BANDS, SIGMA as SIGMA_ON_CPU};
@@ -314,14 +315,17 @@ impl Version {
         if has_kernel {
             return Ok(());
         }
-        let what = "has no window for this problem: cpu:alone has one, and v15 if bands times up to three energies are at \
-                    most 8192";
+        let what = "has no window for this problem: cpu:alone has one, and v15 for 4096 bands at most, 8192 \
+                    at one energy";
         Err(invalid(self.id(), what))
     }
 
-    /// The energies (0-based) of each batch.
+    /// The energies (0-based) of each batch; two, if constant memory has room for no more.
     pub fn energies(self, problem: Outline) -> impl Iterator<Item = Range<usize>> {
-        batches(problem.extents.nw, self.holds(problem.poles))
+        let (Extents { nbands, nw, .. }, most) = (problem.extents, self.holds(problem.poles));
+        let has_room = |nw| self.gpu().is_none_or(|gpu| ptr::eq(gpu.holding(nbands * nw), gpu));
+        let holds = if has_room(2) && !has_room(most.min(nw)) { 2 } else { most };
+        batches(nw, holds)
     }
 
     /// The kernel of a version for GPUs that sums the first batch, and the number of its energies.

@@ -41,6 +41,17 @@ fn the_best_on_a_cpu_is_the_fastest_of_measured_calls() {
 }
 
 #[test]
+fn batches_have_room_in_constant_memory() {
+    let of = |nbands, nw| {
+        let extents = Extents { nbands, ngpown: 1, ncouls: 1, nw };
+        let outline = Outline { extents, cut_bands: 0, poles: Poles::Real, lists_once: false };
+        found("v15").energies(outline).map(|batch| batch.len()).collect::<Vec<_>>()
+    };
+    assert_eq!([of(2730, 3), of(2731, 3), of(2731, 5)], [vec![3], vec![2, 1], vec![2, 2, 1]]);
+    assert_eq!([of(4096, 2), of(4097, 5), of(4097, 1)], [vec![2], vec![3, 2], vec![1]]);
+}
+
+#[test]
 fn ids_ranges_best_and_versions() {
     let ids = |names: &str| -> Vec<&str> {
         named(names, BackEnd::Gpu).unwrap().iter().map(|version| version.id()).collect()

@@ -32,7 +32,9 @@ fn main() -> io::Result<()> {
 
 /// The command without the SIMD levels of this machine.
 fn command() -> Command {
-    let hidden = |command: Command| command.mut_arg("simd", |arg| arg.value_parser(clap::value_parser!(String)));
+    let hidden = |command: Command| {
+        command.mut_arg("simd", |arg| arg.value_parser(clap::value_parser!(String)))
+    };
     ["sigma", "offdiag", "info"]
         .into_iter()
         .fold(hidden(Cli::command()), |all, name| all.mut_subcommand(name, hidden))
