@@ -352,7 +352,7 @@ macro_rules! at_level {
             Level::Neon if let Some($token) = detected.as_neon() => {
                 at_level!(@vectorize $token => $value)
             }
-            // In place of scalars, with the same results: these take ten times as long to compile.
+            // In place of scalars, with the same results: these take five times as long to compile.
             #[cfg(target_arch = "x86_64")]
             Level::Scalar if let Some($token) = detected.as_sse2() => {
                 at_level!(@vectorize $token => $value)
