@@ -402,13 +402,21 @@ unsafe fn sum_stages<C: Cluster, T: Team, const K: usize>(
             let mut loaded = elements(begin);
             let (mut at, staged) = (0, STAGE.min(end - begin));
             while at < staged {
-                let [one, two, three, four] = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
+                let factors = loaded.map(|[aqsm, aqsn]| aqsm.conj() * aqsn);
                 loaded = elements(begin + at + PREFETCH);
-                // Not in a loop, which the compiler would keep, with the moments in local memory.
-                add(buffer, at, one, &mut moments);
-                add(buffer, at + 1, two, &mut moments);
-                add(buffer, at + 2, three, &mut moments);
-                add(buffer, at + 3, four, &mut moments);
+                // A loop over few moments is unrolled, after all products; one over many would be kept, with the
+                // moments in local memory.
+                if K < 8 {
+                    for (i, m) in factors.into_iter().enumerate() {
+                        add(buffer, at + i as u32, m, &mut moments);
+                    }
+                } else {
+                    let [one, two, three, four] = factors;
+                    add(buffer, at, one, &mut moments);
+                    add(buffer, at + 1, two, &mut moments);
+                    add(buffer, at + 2, three, &mut moments);
+                    add(buffer, at + 3, four, &mut moments);
+                }
                 at += PREFETCH;
             }
             for (k, &moment) in moments.iter().enumerate() {
