@@ -1,8 +1,8 @@
 //! BerkeleyGW's generalized plasmon-pole (GPP) self-energy on GPUs and CPUs. The library installs no
 //! signal handlers, never exits, and prints only after an internal error.
 //!
-//! Begin with [`Calculator`]: arrays in, self-energies out. Building
-//! needs `rust-src`, but no CUDA toolkit.
+//! Begin with [`Calculator`]: arrays in, self-energies out. Building needs
+//! no CUDA toolkit; without `rust-src` there are no GPU kernels.
 //!
 //! This page lists what callers use; returned structures and errors may gain fields and variants. The modules
 //! themselves are for the program `gpp` and change with it (docs/internals.md).

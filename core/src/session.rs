@@ -192,8 +192,8 @@ impl<'r> Session<'r> {
         problem.with_share(begin..end)
     }
 
-    /// The `igp` of a slab for these versions: all of a problem in memory on one device that is to stay there, else those
-    /// of one slab of as many for each worker; fewer, of which the host has room for what versions make. Collective.
+    /// How many `igp` a slab has for these versions. What stays on one device (not `is_once`) is one slab, if the problem is
+    /// in memory; several workers have slabs of equal size. The host must have room for what versions make. Collective.
     pub fn slab_size(
         &self,
         problem: &Problem,

@@ -33,7 +33,7 @@ pub struct Arrays {
     pub wx: *const f64,
     /// Coulomb interaction of each `igp`, `(ngpown)`.
     pub vcoul_loc: *const f64,
-    /// Occupation of each band: 0, ½ or 1, `(nbands)`.
+    /// Occupation of each band, 0 to 1, `(nbands)`.
     pub occ: *const f64,
     pub nbands: u32,
     /// `igp` of the slab.
