@@ -146,7 +146,8 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         [wtilde, eps]: [ComplexVector<S>; 2],
         w: S::f64s,
     ) -> [ComplexVector<S>; 2] {
-        if self.limits.has_window() {
+        // Versions that divide have none.
+        if RECIPROCAL && self.limits.has_window() {
             let (q, p) = self.window_quotients(wtilde, w);
             let half = (wtilde * eps).scale(splat(self.token, 0.5));
             return [half * q * 2.0, half * (q - p)];
