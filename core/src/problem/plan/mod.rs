@@ -265,10 +265,13 @@ impl BandPlan {
     }
 }
 
-/// How `nw` energies are batched for kernels that hold so many: in as few batches as can be, as even as can be.
+/// How `nw` energies are batched for kernels that hold so many: in as few batches as can be, as even as can be. Where kernels
+/// hold hundreds, a row of a batch's energies is whole cache lines.
 pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = nw.div_ceil(holds);
-    (0..count).map(move |batch| (batch * nw).div_ceil(count)..((batch + 1) * nw).div_ceil(count))
+    let unit = if holds.is_multiple_of(32) { 32 } else { 1 };
+    let (count, units) = (nw.div_ceil(holds), nw.div_ceil(unit));
+    let begin = move |batch: usize| nw.min((batch * units).div_ceil(count) * unit);
+    (0..count).map(move |batch| begin(batch)..begin(batch + 1))
 }
 
 /// Neighbouring energies, summed independently, but for kernels that sort pairs: [`SortedCells`] depend on all.
