@@ -146,7 +146,7 @@ impl<S: Simd, const RECIPROCAL: bool> Definition<S, RECIPROCAL> {
         [wtilde, eps]: [ComplexVector<S>; 2],
         w: S::f64s,
     ) -> [ComplexVector<S>; 2] {
-        // Versions that divide have none.
+        // Versions with exact divisions are not offered for a formula with a window.
         if RECIPROCAL && self.limits.has_window() {
             let (q, p) = self.window_quotients(wtilde, w);
             let half = (wtilde * eps).scale(splat(self.token, 0.5));

@@ -265,8 +265,8 @@ impl BandPlan {
     }
 }
 
-/// How `nw` energies are batched for kernels that hold so many: in as few batches as can be, as even as can be. Where kernels
-/// hold hundreds, a row of a batch's energies is whole cache lines.
+/// How `nw` energies are batched for kernels that hold so many: in as few batches as can be, as even as can be. Kernels that
+/// hold a multiple of 32 get multiples of 32, but in the last batch: rows of `wx` are whole cache lines then.
 pub fn batches(nw: usize, holds: usize) -> impl Iterator<Item = Range<usize>> {
     let unit = if holds.is_multiple_of(32) { 32 } else { 1 };
     let (count, units) = (nw.div_ceil(holds), nw.div_ceil(unit));
