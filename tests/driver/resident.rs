@@ -7,7 +7,7 @@ use gpp::measure::same_bits;
 use gpp_core::on_gpu::DeviceMatrix;
 use gpp_core::{Bands, Calculator, Formula, MatrixRef, Precision, Screening, State};
 use libc::{RTLD_NOW, dlopen, dlsym};
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 
 use super::Outcome;
 use crate::common::EnergyGrid;
@@ -161,7 +161,9 @@ pub fn single() -> Outcome {
 /// Many states in one call have the bits of single calls: with matrix elements here and there, with versions that sort pairs
 /// among them, and where the device has room for one state at a time.
 pub fn states() -> Outcome {
-    for (name, version) in [("tiny", "best"), ("tiny-complex", "v13"), ("tiny", "v3")] {
+    for (name, version) in
+        [("tiny", "best"), ("tiny-complex", "v13"), ("tiny", "v3"), ("tiny-complex", "v8")]
+    {
         let problem = synthesised(name, EnergyGrid::Count(2));
         let (own, given, formula) = (Own::of(&problem), screening(&problem), formula(&problem));
         let ncouls = given.vcoul.len();
@@ -172,6 +174,12 @@ pub fn states() -> Outcome {
         let here: Vec<Vec<Complex64>> = (0..9).map(|state| of_state(state).collect()).collect();
         let there = here.iter().map(|values| There::new(values, ncouls, ncouls));
         let there = there.collect::<gpp::error::Result<Vec<There>>>()?;
+        let round = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
+        let padded = |column: &[Complex64]| [column, &[Complex64::ONE; 3]].concat();
+        let in_single = |values: &Vec<Complex64>| -> Vec<Complex32> {
+            values.chunks(ncouls).flat_map(padded).map(|z| round(&z)).collect()
+        };
+        let single: Vec<Vec<Complex32>> = here.iter().map(in_single).collect();
         // Those of 0 and 1, and of 4 and 5, are the same; state 3 has many, of which best sorts pairs.
         let omega: Vec<Vec<f64>> = (0..9)
             .map(|state| {
@@ -179,13 +187,14 @@ pub fn states() -> Outcome {
                 (0..nw).map(|iw| own.omega[0] + 0.7 * iw as f64 + (state / 2) as f64).collect()
             })
             .collect();
-        let matrix = |on_gpu: bool, state: usize| match on_gpu {
-            true => there[state].matrix(),
-            false => MatrixRef::Host(&here[state]),
+        let matrix = |place: &str, state: usize| match place {
+            "gpu" => there[state].matrix(),
+            "single" => MatrixRef::Single(&single[state], ncouls + 3),
+            _ => MatrixRef::Host(&here[state]),
         };
-        for on_gpu in [false, true] {
+        for place in ["host", "gpu", "single"] {
             let state = |state: usize| {
-                let (aqsn, aqsm) = (matrix(on_gpu, state), matrix(on_gpu, 8 - state));
+                let (aqsn, aqsm) = (matrix(place, state), matrix(place, 8 - state));
                 State { bands: Bands { aqsn, aqsm, ..own.whole(&problem) }, omega: &omega[state] }
             };
             let states: Vec<State> = (0..9).map(state).collect();
@@ -203,14 +212,26 @@ pub fn states() -> Outcome {
                 let single = single.filter(|(at, _)| states.len() == 9 || *at != 3);
                 for (found, (state, single)) in found?.iter().zip(single) {
                     let is_same = same_bits(&found.sums, &single.sums);
-                    assert!(is_same && found.version == single.version, "{name} {room} {state}");
+                    assert!(
+                        is_same && found.version == single.version,
+                        "{name} {place} {room} {state}"
+                    );
                 }
             }
         }
-        let mut wrong = here[6].clone();
-        wrong[5].re = f64::NAN;
-        let aqsn = |state: usize| MatrixRef::Host(if state == 6 { &wrong } else { &here[state] });
-        let bands = |state| Bands { aqsn: aqsn(state), ..own.whole(&problem) };
+        let (mut wrong, mut wrong_single) = (here[6].clone(), single[6].clone());
+        (wrong[5].re, wrong_single[5].re) = (f64::NAN, f32::NAN);
+        let bands = |state| {
+            let (aqsn, whole) = (matrix("host", state), own.whole(&problem));
+            match (state, version) {
+                (6, "v13" | "v8") => {
+                    let aqsn = MatrixRef::Single(&wrong_single, ncouls + 3);
+                    Bands { aqsn, aqsm: matrix("single", 6), ..whole }
+                }
+                (6, _) => Bands { aqsn: MatrixRef::Host(&wrong), ..whole },
+                _ => Bands { aqsn, ..whole },
+            }
+        };
         let omega = &own.omega[..];
         let states: Vec<State> = (0..9).map(|at| State { bands: bands(at), omega }).collect();
         let mut placed = calculator.place(&given)?;

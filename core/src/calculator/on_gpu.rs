@@ -22,6 +22,7 @@ use crate::devices::gpu::driver::{fetched, require_on};
 pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Result, invalid};
 use crate::os::memory::zeros;
+use crate::problem::layout::widened;
 
 impl Calculator {
     /// Fails if a matrix is not in this GPU's memory or aligned to 16 bytes, or has overlapping columns.
@@ -71,9 +72,7 @@ impl Calculator {
         match matrix {
             MatrixRef::Host(array) => Ok(array.into()),
             MatrixRef::Spaced(array, ld) => self.dense(name, (array, ld), shape, |z| *z),
-            MatrixRef::Single(array, ld) => {
-                self.dense(name, (array, ld), shape, |z| Complex64::new(z.re.into(), z.im.into()))
-            }
+            MatrixRef::Single(array, ld) => self.dense(name, (array, ld), shape, widened),
             MatrixRef::Device(matrix) => {
                 self.require_on_gpu(name, matrix, shape)?;
                 // SAFETY: checked above; the rest is the contract of `DeviceMatrix::new`.
@@ -92,12 +91,7 @@ impl Calculator {
         if rows == 0 || columns == 0 {
             return Ok(Cow::Borrowed(&[]));
         }
-        let needed = (columns - 1).saturating_mul(ld).saturating_add(rows);
-        if ld < rows || from.len() < needed {
-            let what = format!("needs {columns} columns of {rows} elements");
-            let has = format!("has {} elements, {ld} from one column to the next", from.len());
-            return Err(invalid(name, format!("{what}, {has}")));
-        }
+        require_columns(name, (from.len(), ld), [rows, columns])?;
         self.session.computed(|| {
             let mut dense: Vec<Complex64> = zeros(name, rows * columns)?;
             let columns = dense.par_chunks_exact_mut(rows).zip(from.par_chunks(ld));
@@ -141,4 +135,18 @@ impl Calculator {
             unsafe { fetched(name, at, ld, shape, &stream) }
         })
     }
+}
+
+/// Fails if an array has not so many rows and columns, `ld` elements from one column to the next.
+pub(super) fn require_columns(
+    name: &str,
+    (len, ld): (usize, usize),
+    [rows, columns]: [usize; 2],
+) -> Result<()> {
+    if ld >= rows && len >= columns.saturating_sub(1).saturating_mul(ld).saturating_add(rows) {
+        return Ok(());
+    }
+    let what = format!("needs {columns} columns of {rows} elements");
+    let has = format!("has {len} elements, {ld} from one column to the next");
+    Err(invalid(name, format!("{what}, {has}")))
 }

@@ -13,10 +13,11 @@ use num_complex::Complex64;
 use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
+use crate::calculator::on_gpu::require_columns;
 use crate::calculator::states::State;
 use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening};
 use crate::devices::Control;
-use crate::devices::gpu::uploads::{GpuElements, RowMap};
+use crate::devices::gpu::uploads::{CallersMatrix, Elsewhere, RowMap};
 use crate::devices::gpu::worker::{Resident, StateSlot};
 use crate::engine::Engine;
 use crate::error::{Error, Owner, Result, invalid};
@@ -237,14 +238,15 @@ impl Calculator {
         let (parts, resident) = placed.parts();
         // SAFETY: what is prepared is dropped at the end of this call, which the borrows outlast.
         let prepared = unsafe { self.prepared(parts, state, formula, id, stays)? };
-        let Prepared { problem, on_gpu, .. } = &prepared;
-        let is_there = on_gpu.is_some();
+        let Prepared { problem, elsewhere, .. } = &prepared;
+        let is_there = elsewhere.is_some();
         if is_once && !is_there && resident.as_ref().is_some_and(|there| there.on_gpu.is_none()) {
             *resident = None;
         }
         if let Some(there) = resident.as_mut().filter(|_| parts.pairs.are_of(problem.slab())) {
             let slot = there.slot(self.session.gpu().expect("what stays is on a GPU"));
-            let found = slot.and_then(|slot| self.in_slot(slot, problem, on_gpu.as_ref(), control));
+            let found =
+                slot.and_then(|slot| self.in_slot(slot, problem, elsewhere.as_ref(), control));
             match found.inspect_err(|_| there.forget()) {
                 // The host has all of it: it goes to the GPU in slabs.
                 Err(error) if error.is_of_device_memory() && !is_there => *resident = None,
@@ -257,7 +259,8 @@ impl Calculator {
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
-    /// The problem of a state. Matrix elements that are on the GPU remain there if the pairs that `stay` there are its own.
+    /// The problem of a state. Matrix elements that are on the GPU remain there if the pairs that `stay` there are its own;
+    /// those in single precision that need no checks here are widened on the way to it.
     ///
     /// # Safety
     /// The result refers to the state's and the placed arrays, and is dropped before them.
@@ -273,20 +276,28 @@ impl Calculator {
         let [ncouls, ngpown] = dimensions(parts.header);
         let of_g = [ncouls, e.len()];
         let of_gp = [if aqsm_local { ngpown } else { ncouls }, e.len()];
-        if let (MatrixRef::Device(aqsn), MatrixRef::Device(aqsm)) = (aqsn, aqsm)
-            && stay
-            && !self.is_single()
-        {
-            self.require_on_gpu("aqsn", aqsn, of_g)?;
-            self.require_on_gpu("aqsm", aqsm, of_gp)?;
+        let elsewhere = match (aqsn, aqsm) {
+            (MatrixRef::Device(aqsn), MatrixRef::Device(aqsm)) => {
+                self.require_on_gpu("aqsn", aqsn, of_g)?;
+                self.require_on_gpu("aqsm", aqsm, of_gp)?;
+                Some([aqsn, aqsm].map(CallersMatrix::Gpu))
+            }
+            (MatrixRef::Single(aqsn, of_n), MatrixRef::Single(aqsm, of_m)) if !parts.checks => {
+                require_columns("aqsn", (aqsn.len(), of_n), of_g)?;
+                require_columns("aqsm", (aqsm.len(), of_m), of_gp)?;
+                Some([CallersMatrix::Single(aqsn, of_n), CallersMatrix::Single(aqsm, of_m)])
+            }
+            _ => None,
+        };
+        if let Some([aqsn, aqsm]) = elsewhere.filter(|_| stay && !self.is_single()) {
             // SAFETY: this function's own contract.
             let problem = unsafe { parts.problem(state, None, formula, id) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
             if parts.pairs.are_of(problem.slab()) {
                 let rows = parts.rows[usize::from(aqsm_local)].clone();
                 let rows = rows.expect("they were made before");
-                let on_gpu = Some(GpuElements { aqsn, aqsm, rows });
-                return Ok(Prepared { problem, on_gpu, _elements: Default::default() });
+                let elsewhere = Some(Elsewhere { aqsn, aqsm, rows });
+                return Ok(Prepared { problem, elsewhere, _elements: Default::default() });
             }
         }
         let mut elements = vec![self.on_host("aqsn", aqsn, of_g)?];
@@ -299,34 +310,34 @@ impl Calculator {
         let all_rows = (!aqsm_local).then_some(parts.header);
         let mut problem = problem.map_err(|error| self.in_words_of_caller(error, all_rows))?;
         problem.tolerance = self.tolerance;
-        Ok(Prepared { problem, on_gpu: None, _elements: elements })
+        Ok(Prepared { problem, elsewhere: None, _elements: elements })
     }
 
-    /// The sums of a problem whose pairs are in a slot of the GPU, and with `on_gpu` its matrix elements too.
+    /// The sums of a problem whose pairs are in a slot of the GPU, and with `elsewhere` its matrix elements there.
     pub(super) fn in_slot(
         &self,
         slot: &mut StateSlot,
         problem: &Problem,
-        on_gpu: Option<&GpuElements>,
+        elsewhere: Option<&Elsewhere>,
         control: Control,
     ) -> Result<Found> {
         let gpu = self.session.gpu().expect("what stays is on a GPU");
         let kernels = self.kernels_for(problem.outline())?;
         let igp = problem.extents().ngpown;
         let sorts = |(kernel, _): (&GpuKernel, usize)| Preparation(kernel.layout).replaces();
-        if on_gpu.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
+        if elsewhere.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
             require("what versions lay out", self.session.host_bytes(problem, &kernels, igp))?;
         }
         // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
-        let worker = unsafe { slot.worker(gpu, problem, on_gpu, self.stream) }?;
+        let worker = unsafe { slot.worker(gpu, problem, elsewhere, self.stream) }?;
         self.found(&mut Engine::new(&Alone, problem, igp, vec![worker])?, control)
     }
 }
 
-/// The problem of a state, and its matrix elements: on the GPU, or those that were copied to the host.
+/// The problem of a state, and its matrix elements: those that it lacks, or those that were copied for it.
 pub(super) struct Prepared<'a> {
     pub problem: Problem,
-    pub on_gpu: Option<GpuElements>,
+    pub elsewhere: Option<Elsewhere<'a>>,
     _elements: Vec<Cow<'a, [Complex64]>>,
 }
 
@@ -386,9 +397,7 @@ impl Placed<'_> {
     pub(super) fn prepare(&mut self, state: &State, formula: Formula) -> Result<()> {
         let header = self.parts().0.header_of(state, formula)?;
         self.broaden(header.eta.unwrap_or_default())?;
-        if let MatrixRef::Device(_) = state.bands.aqsm {
-            self.make_rows(state.bands.aqsm_local);
-        }
+        self.make_rows(state.bands.aqsm_local);
         Ok(())
     }
 

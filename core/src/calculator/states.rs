@@ -7,7 +7,7 @@ use std::time::Instant;
 use gpp_cpu::pool::{CpuTeam, Room};
 
 use crate::calculator::placed::{Parts, Placed};
-use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef};
+use crate::calculator::{Bands, Calculator, Formula, Found};
 use crate::devices::cpu::CpuDevice;
 use crate::devices::gpu::worker::StateSlot;
 use crate::devices::{Advance, Control};
@@ -107,10 +107,7 @@ impl Asked<'_> {
             return Vec::new();
         }
         for &number in left {
-            let Bands { aqsm, aqsm_local, .. } = self.states[number].bands;
-            if let MatrixRef::Device(_) = aqsm {
-                placed.make_rows(aqsm_local);
-            }
+            placed.make_rows(self.states[number].bands.aqsm_local);
         }
         let [ncouls, ngpown] = placed.dimensions();
         let (parts, resident) = placed.parts();
@@ -176,7 +173,7 @@ impl Asked<'_> {
         if is_replaced || !parts.pairs.are_of(problem.slab()) {
             return Ok(None);
         }
-        self.calculator.in_slot(slot, problem, prepared.on_gpu.as_ref(), control).map(Some)
+        self.calculator.in_slot(slot, problem, prepared.elsewhere.as_ref(), control).map(Some)
     }
 
     /// CPUs of one thread each for states of these extents; none if some are large.

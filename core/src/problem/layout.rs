@@ -6,7 +6,7 @@ use std::iter::repeat_n;
 use std::ptr;
 use std::sync::Arc;
 
-use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, Planned, PlannedArguments};
+use gpp_kernels::arrays::{Arguments, Layout, NO_INDEX, PaperArguments, Planned, PlannedArguments};
 use gpp_kernels::kernel::Kernel;
 use gpp_kernels::sigma::{BANDS, ClusterArguments};
 use gpp_kernels::single;
@@ -249,6 +249,15 @@ pub enum LaidElements<'a> {
     /// The columns of a matrix in the order of these bands, each with zeros added up to so many rows.
     Columns(MatrixRows<'a>, Vec<usize>, usize),
     Made(Vec<Complex64>),
+    /// A matrix in single precision, `ld` elements from one column to the next, at these rows and columns, zero for
+    /// [`NO_INDEX`]; the rows are fastest unless it is transposed.
+    Single {
+        from: &'a [Complex32],
+        ld: usize,
+        rows: Vec<u32>,
+        columns: Vec<u32>,
+        transposed: bool,
+    },
 }
 
 impl<'a> LaidElements<'a> {
@@ -256,6 +265,7 @@ impl<'a> LaidElements<'a> {
         match self {
             LaidElements::Columns(_, bands, padded) => padded * bands.len(),
             LaidElements::Made(elements) => elements.len(),
+            LaidElements::Single { rows, columns, .. } => rows.len() * columns.len(),
         }
     }
 
@@ -269,6 +279,7 @@ impl<'a> LaidElements<'a> {
                 }
                 _ => padded,
             },
+            LaidElements::Single { ref rows, .. } => rows.len(),
         };
         let mut whole = zeros(array.name(), self.count())?;
         let columns = whole.par_chunks_mut(padded).enumerate();
@@ -283,6 +294,24 @@ impl<'a> LaidElements<'a> {
                 return range::copied_factors(&elements[at..at + to.len()], to);
             }
             LaidElements::Columns(matrix, bands, padded) => (matrix, bands, *padded),
+            LaidElements::Single { from, ld, rows, columns, transposed } => {
+                let [inner, outer] = if *transposed { [columns, rows] } else { [rows, columns] };
+                let (mut at, mut all) = ((at % inner.len(), at / inner.len()), true);
+                for to in to {
+                    let (inner_index, outer_index) = (inner[at.0], outer[at.1]);
+                    let (row, column) = match transposed {
+                        false => (inner_index, outer_index),
+                        true => (outer_index, inner_index),
+                    };
+                    *to = match row != NO_INDEX && column != NO_INDEX {
+                        true => widened(&from[column as usize * ld + row as usize]),
+                        false => Complex64::ZERO,
+                    };
+                    all &= to.is_finite();
+                    at = if at.0 + 1 < inner.len() { (at.0 + 1, at.1) } else { (0, at.1 + 1) };
+                }
+                return all;
+            }
         };
         let mut all = true;
         while !to.is_empty() {
@@ -296,6 +325,11 @@ impl<'a> LaidElements<'a> {
         }
         all
     }
+}
+
+/// A number of single precision, within the bounds of factors if it is finite.
+pub fn widened(z: &Complex32) -> Complex64 {
+    Complex64::new(z.re.into(), z.im.into())
 }
 
 /// The columns of an array in the order of these bands, each with zeros added up to `height` rows, and behind it a copy of

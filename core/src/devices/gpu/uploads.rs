@@ -13,7 +13,7 @@ use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use gpp_kernels::single::{COPY_THREADS, SingleCopyArguments};
 use gpp_kernels::threads::blocks;
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 use rayon::prelude::*;
 
 use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
@@ -30,8 +30,8 @@ pub struct Uploads<'a> {
     pub begin: &'a Event,
     pub problem: &'a Problem,
     pub ring: &'a mut Ring,
-    /// A caller's matrix elements on the GPU, in place of the problem's.
-    pub on_gpu: Option<&'a GpuElements>,
+    /// A caller's matrix elements in place of the problem's.
+    pub elsewhere: Option<&'a Elsewhere<'a>>,
     pub repack: &'a mut Repack,
     pub bytes: u64,
 }
@@ -215,16 +215,16 @@ impl BandBuffers {
         if self.of != Some(wanted) && !has_more {
             let of = self.of.take();
             let has_occ = of.is_some_and(|of| (of.0, of.2) == (wanted.0, wanted.2));
-            self.aqsn_on_gpu = match to.on_gpu {
+            self.aqsn_on_gpu = match to.elsewhere {
                 // Kernels read it as it is.
-                Some(GpuElements { aqsn, .. })
+                Some(Elsewhere { aqsn: CallersMatrix::Gpu(aqsn), .. })
                     if !prepared.has_own_aqsn(order.is_kept())
                         && aqsn.ld == to.problem.extents().ncouls =>
                 {
                     Some(aqsn.at)
                 }
-                Some(on_gpu) => {
-                    on_gpu.lay(to, &AQSN, layout, &mut self.aqsn)?;
+                Some(elsewhere) => {
+                    elsewhere.lay(to, &AQSN, layout, &mut self.aqsn)?;
                     None
                 }
                 None => {
@@ -380,13 +380,21 @@ impl DeviceMatrix {
     }
 }
 
-/// Matrix elements of G and G′ on the GPU, with bands in the problem's order.
+/// A caller's matrix elements, none of which the problem has.
+#[derive(Clone, Copy, Debug)]
+pub enum CallersMatrix<'a> {
+    Gpu(DeviceMatrix),
+    /// On the host in single precision, with so many elements from one column to the next.
+    Single(&'a [Complex32], usize),
+}
+
+/// Matrix elements of G and G′, both on the GPU or both in single precision, with bands in the problem's order.
 #[derive(Clone, Debug)]
-pub struct GpuElements {
+pub struct Elsewhere<'a> {
     /// `aqsntemp(ncouls, nbands)`.
-    pub aqsn: DeviceMatrix,
+    pub aqsn: CallersMatrix<'a>,
     /// A matrix with a row for each G′.
-    pub aqsm: DeviceMatrix,
+    pub aqsm: CallersMatrix<'a>,
     /// The row of each G′ in it (0-based), or [`NO_INDEX`]. Equal rows are the same memory in each call.
     pub rows: RowMap,
 }
@@ -410,8 +418,8 @@ struct RepackMap {
     room: Option<Buffer<u32>>,
 }
 
-impl GpuElements {
-    /// Reorders one of the two arrays for a layout.
+impl Elsewhere<'_> {
+    /// Lays out one of the two arrays: on the GPU, or on the way to it.
     pub fn lay(
         &self,
         to: &mut Uploads,
@@ -428,6 +436,23 @@ impl GpuElements {
         let [first, second] = array.extents(extents, layout).map(|count| count as usize);
         let is_turned = prepared.has_bands_fastest(array);
         let (height, width) = if is_turned { (second, first) } else { (first, second) };
+        let mut numbers: Vec<u32> = match rows {
+            Some(rows) => rows.to_vec(),
+            None => (0..extents.ncouls as u32).collect(),
+        };
+        numbers.resize(height, NO_INDEX);
+        let bands = prepared.bands(to.problem.order());
+        numbers.extend(bands.into_iter().map(|n| n as u32));
+        numbers.resize(height + width, NO_INDEX);
+        let from = match from {
+            CallersMatrix::Gpu(from) => from,
+            CallersMatrix::Single(from, ld) => {
+                let columns = numbers.split_off(height);
+                let (rows, transposed) = (numbers, is_turned);
+                let laid = LaidElements::Single { from, ld, rows, columns, transposed };
+                return to.fill_elements(array, room, &laid);
+            }
+        };
         let out = to.room(array.name(), room, height * width, 0)?.pointer();
         let mut map = std::mem::take(&mut to.repack.maps[which]);
         let energies = to.problem.bands().id();
@@ -437,14 +462,6 @@ impl GpuElements {
         };
         if !map.of.as_ref().is_some_and(is_same) {
             map.of = None;
-            let mut numbers: Vec<u32> = match rows {
-                Some(rows) => rows.to_vec(),
-                None => (0..extents.ncouls as u32).collect(),
-            };
-            numbers.resize(height, NO_INDEX);
-            let bands = prepared.bands(to.problem.order());
-            numbers.extend(bands.into_iter().map(|n| n as u32));
-            numbers.resize(height + width, NO_INDEX);
             to.fill("rows and bands", &mut map.room, &numbers, 0)?;
             map.of = Some((rows.cloned(), energies, layout));
         }

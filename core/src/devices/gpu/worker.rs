@@ -24,7 +24,8 @@ use crate::devices::gpu::driver::{
 };
 use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
-    BandBuffers, GpuElements, KernelBatch, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
+    BandBuffers, CallersMatrix, Elsewhere, KernelBatch, PairBuffers, PairsCache, Repack, Ring,
+    Uploads, pointer,
 };
 use crate::devices::{
     Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid, spawned,
@@ -68,7 +69,7 @@ impl Device for Gpu {
 struct GpuWorker<'a> {
     gpu: &'a Gpu,
     problem: &'a Problem,
-    on_gpu: Option<&'a GpuElements>,
+    elsewhere: Option<&'a Elsewhere<'a>>,
     arrays: Box<dyn DerefMut<Target = GpuArrays> + Send + 'a>,
     /// Slots: first those in flight in the order of their launches, then the others, the last one used at the end.
     order: VecDeque<usize>,
@@ -128,8 +129,8 @@ impl<'a> GpuWorker<'a> {
     ) -> GpuWorker<'a> {
         let (samples, order): (Vec<_>, Vec<_>) =
             (0..arrays.slots.len()).partition(|slot| arrays.slots[*slot].is_sample);
-        let (order, on_gpu, batch) = (order.into(), None, None);
-        GpuWorker { gpu, problem, on_gpu, arrays, order, samples, in_flight: 0, most: 1, batch }
+        let (order, elsewhere, batch) = (order.into(), None, None);
+        GpuWorker { gpu, problem, elsewhere, arrays, order, samples, in_flight: 0, most: 1, batch }
     }
 
     /// Chooses a slab's slot, next in the order: where it is in place, or an empty one, or the one unused longest.
@@ -191,7 +192,7 @@ impl<'a> GpuWorker<'a> {
             begin: &slot.uploads[0],
             problem: self.problem,
             ring,
-            on_gpu: self.on_gpu,
+            elsewhere: self.elsewhere,
             repack,
             bytes: 0,
         };
@@ -518,8 +519,8 @@ impl SlabBuffers {
         }
         if self.elements != Some(slab.id()) {
             self.elements = None;
-            match to.on_gpu {
-                Some(on_gpu) => on_gpu.lay(to, &AQSM_LOCAL, layout, &mut self.aqsm_local)?,
+            match to.elsewhere {
+                Some(elsewhere) => elsewhere.lay(to, &AQSM_LOCAL, layout, &mut self.aqsm_local)?,
                 None => {
                     let values = prepared.aqsm_local(slab, to.problem.order())?;
                     to.fill_elements(&AQSM_LOCAL, &mut self.aqsm_local, &values)?;
@@ -638,13 +639,13 @@ impl StateSlot {
     /// `aqsm_local` of the slab may differ from one problem to the next.
     ///
     /// # Safety
-    /// Matrix elements that are `on_gpu` are there, with as many rows and bands as the problem has, as long as it works,
+    /// Matrix elements `elsewhere` are there, with as many rows and bands as the problem has, as long as it works,
     /// and only pending work of the stream writes them.
     pub unsafe fn worker<'a>(
         &'a mut self,
         gpu: &'a Gpu,
         problem: &'a Problem,
-        on_gpu: Option<&'a GpuElements>,
+        elsewhere: Option<&'a Elsewhere<'a>>,
         after: ForeignStream,
     ) -> Result<Box<dyn Worker + 'a>> {
         let StateSlot { arrays, energies } = self;
@@ -655,10 +656,11 @@ impl StateSlot {
         // Heavy pairs are of the last problem's matrix elements.
         arrays.pairs.forget_single();
         arrays.slots.iter_mut().for_each(|slot| slot.slab.pairs.forget_single());
-        if on_gpu.is_some() && arrays.repack.kernels.is_none() {
+        let are_on_gpu = |of: &Elsewhere| matches!(of.aqsn, CallersMatrix::Gpu(_));
+        if elsewhere.is_some_and(are_on_gpu) && arrays.repack.kernels.is_none() {
             arrays.repack.kernels = Some([gpu.load(REPACK_SYMBOL)?, gpu.load(COPY_SYMBOL)?]);
         }
         arrays.slots[0].stream.wait_for_foreign(after)?;
-        Ok(Box::new(GpuWorker { on_gpu, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))
+        Ok(Box::new(GpuWorker { elsewhere, ..GpuWorker::new(gpu, problem, Box::new(arrays)) }))
     }
 }
