@@ -233,8 +233,7 @@ fn around(values: impl Iterator<Item = f64>, beyond: f64) -> Range<f64> {
     low / 1.6..high * beyond
 }
 
-/// Middles of names of these sizes, each as near to its point as no other point or name is in the way, and whether it is not
-/// next to it.
+/// Middles of names of these sizes, each as near to its point as others allow, and whether it is not next to it.
 fn label_places(
     points: &[(i32, i32)],
     sizes: Vec<(i32, i32)>,

@@ -168,8 +168,7 @@ const WINDOWS: usize = 5;
 const STEADY: f64 = 0.005;
 const QUICK_STEADY: f64 = 0.01;
 
-/// A run: it receives the number of runs before it, at most those of the [`Repetition`], and returns its seconds and
-/// when these were.
+/// A run: from the number of runs before it, at most those of the [`Repetition`], to its seconds and when these were.
 pub type TimedRun<'r> = dyn FnMut(usize) -> Result<(f64, Range<Instant>)> + 'r;
 
 /// The times, the state of the GPU meanwhile, and the energy of a run in joules.

@@ -121,8 +121,7 @@ impl<'a> MatrixRun<'a> {
         self.task.operations_of(0..self.task.problem.extents().nbands)
     }
 
-    /// The results of these versions, one after the other, and the matrices; none on other ranks than rank 0.
-    /// Collective.
+    /// Collective. The results of these versions, in turn, and the matrices; none on other ranks than rank 0.
     fn run_versions(
         &self,
         asked: &[&'static MatrixVersion],

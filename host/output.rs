@@ -178,8 +178,7 @@ pub fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// The exit code of an error: 2 for bad usage or input, 3 for a device that is missing or failed, and 128 with a signal's
-/// number.
+/// The exit code of an error: 2 for bad usage or input, 3 for a missing or failed device, 128 plus a signal's number.
 pub fn exit_code(error: &Error) -> u8 {
     match error.cause() {
         Error::NoGpu { .. } | Error::Driver(_) | Error::Memory { on_device: true, .. } => 3,

@@ -158,8 +158,7 @@ impl<'a> Engine<'a> {
         self.slabs
     }
 
-    /// Places all that a version's kernels read, if it stays there, so that the first calculation takes as long as the
-    /// next one.
+    /// Places all that a version's kernels read, if it stays there: the first calculation takes as long as the next.
     pub fn ready(&mut self, kernel: Version, control: Control) -> Result<()> {
         let (slabs, problem) = (self.slabs, self.problem());
         let (Some(slab), [only]) = (problem.in_memory(), &mut self.workers[..]) else {

@@ -60,8 +60,7 @@ const OF_LISTED: u64 = 8;
 const OF_CELLS: u64 = 2 << 20;
 
 impl<'r> Session<'r> {
-    /// Opens devices, for all processes together within these limits. Processes of a host take one GPU after the other.
-    /// Collective.
+    /// Collective. Opens devices, for all processes within these limits. Those of a host take one GPU after the other.
     pub fn open(choice: &Choice, limits: MemoryLimits, ranks: &'r dyn Ranks) -> Result<Self> {
         let open = |index: usize| Gpu::limited(index, limits.device);
         let open_gpus = || -> Result<Vec<Gpu>> {

@@ -1,7 +1,6 @@
 //! The generalized plasmon-pole kernel for the SIMD units of CPUs, version by version.
 //!
-//! [`versions`] lists the versions, each with what it changes and its loops. Of the other modules, each builds on those
-//! before it:
+//! [`versions`] lists the versions, each with what it changes and its loops. Other modules build on those before them:
 //!
 //! - [`simd`]: the instruction sets, chosen when the program runs; numbers in vectors, the same operations at every level
 //! - [`pool`]: the number of threads, and their floating-point environment

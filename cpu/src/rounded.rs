@@ -1,5 +1,4 @@
-//! Matrix elements `aqsn` and `aqsm` rounded to single precision, sixteen bands of one `ig` or `igp` in a row, for
-//! cpu:single.
+//! For cpu:single, `aqsn` and `aqsm` rounded to single precision, sixteen bands of one `ig` or `igp` in a row.
 
 use fearless_simd::prelude::*;
 use rayon::prelude::*;

@@ -289,8 +289,7 @@ pub struct AnyAlone;
 impl Fraction for AnyAlone {
     const IS_SIGMA_ALONE: bool = true;
 
-    /// As [`real_sums`]. With `q = re + i·im·one`, `q² = 2re² − one + 2i·im·re·one`; of `p` the imaginary part has the other
-    /// sign.
+    /// As [`real_sums`]. With `q = re + i·im·one`, `q² = 2re² − one + 2i·im·re·one`; that of `p` has `−im`.
     #[inline(always)]
     fn sums<S: Simd, R: PerBand, const NW: usize, const SUMS: usize>(
         pairs: &PairVector<S, R>,

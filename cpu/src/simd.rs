@@ -1,5 +1,4 @@
-//! Vectors of FP64: the instruction sets, chosen when the program runs, and complex numbers over the vectors of
-//! [`fearless_simd`].
+//! Vectors of FP64, by [`fearless_simd`]: instruction sets, chosen when the program runs, and complex numbers.
 //!
 //! A kernel is written once, for any `S: Simd`, and `at_level!` compiles it for each [`Level`]. Whatever runs for
 //! each term is `#[inline(always)]`: a function of its own would be compiled without the instructions of the level.
@@ -11,8 +10,7 @@ use fearless_simd::Level as Detected;
 use fearless_simd::prelude::*;
 use num_complex::Complex64;
 
-/// Chains of additions of one value, whatever the level: one vector or several. So each chain adds the same terms at
-/// every level.
+/// Chains of additions of one value, one vector or several. So each chain adds the same terms at every level.
 pub const WIDTH: usize = 8;
 
 /// A number of each chain, in a cache line.

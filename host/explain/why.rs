@@ -1,5 +1,4 @@
-//! Why the time changed from one version to another: cycles over clock and, behind the cycles, the factor that changed
-//! most.
+//! Why the time changed between versions: cycles over clock and, behind the cycles, the factor that changed most.
 
 use super::{Side, meaning};
 use crate::record::ELIGIBLE;

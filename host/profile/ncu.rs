@@ -43,8 +43,7 @@ impl Ncu {
         Ok(Ncu { program: program.to_path_buf(), version })
     }
 
-    /// Runs each version once on a problem and device, keeps ncu's report, with the sources, in a file, and returns its
-    /// CSV.
+    /// Runs each version once on a problem and device, keeps ncu's report, with sources, and returns its CSV.
     pub fn counters(
         &self,
         versions: &str,

@@ -333,8 +333,7 @@ impl SigmaRow {
 }
 
 impl<'a> Sigma<'a> {
-    /// Of the fastest version that passed, of one for Σ alone only if there are no others, or, if none passed, of the
-    /// first.
+    /// Of the fastest version that passed, of one for Σ alone only if there are no others, or else of the first.
     pub fn from_run(run: &'a RunRecord) -> Option<Sigma<'a>> {
         let fastest = run.fastest_of(|result| !result.is_sigma_alone()).or(run.fastest());
         let result = fastest.or(run.results.first())?;

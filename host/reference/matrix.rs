@@ -4,8 +4,7 @@
 //! `a` and `p` the 1-norms of an A and a P, and chains of k additions, three real products lose
 //!
 //! - in `Re = t1 − t2` at most `k·u·Σap`, for `|Re A·Re P| + |Im A·Im P| ≤ ap`;
-//! - in `Im = t3 − t1 − t2` at most `(k + 2)·u·Σap` of `t3`, whose factors are rounded sums, and `k·u·Σap` of the
-//!   others.
+//! - in `Im = t3 − t1 − t2` at most `(k + 2)·u·Σap` of `t3`, of rounded sums, and `k·u·Σap` of the others.
 //!
 //! So both parts lose `3k·u = 1.5·k·ε` of Σ|terms|, however small they are themselves, and a few roundings more. The
 //! second product takes what the first one gives, and loses as much by its own chain: the chains add. That of the

@@ -166,8 +166,7 @@ pub fn evaluated<'a>(problem: impl Into<Slabs<'a>>) -> Option<Terms<'a>> {
     Some(terms.at(&some)).filter(|terms| terms.count() <= MAX_SAMPLED_TERMS)
 }
 
-/// The reference of a problem: stored in its file, golden, or [evaluated] now; of too many terms golden sums at some
-/// energies.
+/// The reference of a problem: stored in its file, golden (of too many terms at some energies), or [evaluated] now.
 pub fn for_problem<'a>(
     problem: impl Into<Slabs<'a>>,
     progress: Progress,

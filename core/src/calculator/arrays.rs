@@ -1,46 +1,14 @@
 //! A caller's arrays, and the header that they make.
 
-use std::ptr;
-
-use num_complex::{Complex32, Complex64};
+use num_complex::Complex64;
 use rayon::prelude::*;
 
-use crate::calculator::on_gpu::DeviceMatrix;
 use crate::error::{Quantity, Result};
 use crate::os::memory::{require, zeros};
-use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER};
+use crate::problem::arrays::{AQSM_LOCAL, AQSMTEMP, Extents, MOST_TOGETHER, MatrixRef};
 use crate::problem::header::{MOST_ENERGIES, dimension};
 use crate::problem::range::LARGEST_CUTOFF;
 use crate::problem::{ComplexMatrix, Header, Unmasked};
-
-/// A column-major matrix of complex numbers.
-#[derive(Clone, Copy, Debug)]
-pub enum MatrixRef<'a> {
-    /// On the host, without gaps between columns.
-    Host(&'a [Complex64]),
-    /// On the host, with so many elements from one column to the next: a call copies it without the gaps.
-    Spaced(&'a [Complex64], usize),
-    /// The same in single precision.
-    Single(&'a [Complex32], usize),
-    /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
-    Device(DeviceMatrix),
-}
-
-impl MatrixRef<'_> {
-    /// Whether a copy of `other` on the host, which a call makes, is one of this too: on the diagonal of Σ.
-    pub(super) fn is_copy_of(self, other: MatrixRef) -> bool {
-        match (self, other) {
-            (MatrixRef::Spaced(one, ld), MatrixRef::Spaced(other, of)) => {
-                ptr::eq(one, other) && ld == of
-            }
-            (MatrixRef::Single(one, ld), MatrixRef::Single(other, of)) => {
-                ptr::eq(one, other) && ld == of
-            }
-            (MatrixRef::Device(one), MatrixRef::Device(other)) => one == other,
-            _ => false,
-        }
-    }
-}
 
 /// The screening of one MPI rank at one q, shared by all states. Column-major, the first index named fastest;
 /// indices are 1-based, as in BerkeleyGW and the mini-app.

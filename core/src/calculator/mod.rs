@@ -40,7 +40,7 @@ use gpp_cpu::pool::{DefaultThreads, MOST, Pool, in_default_environment, start_ra
 use gpp_cpu::work::Stop;
 use num_complex::Complex64;
 
-pub use crate::calculator::arrays::{Bands, Formula, MatrixRef, Screening};
+pub use crate::calculator::arrays::{Bands, Formula, Screening};
 pub use crate::calculator::states::State;
 use crate::catalogue;
 use crate::catalogue::{BEST, Version};
@@ -48,6 +48,7 @@ use crate::devices::gpu::driver::{ForeignStream, Visit};
 use crate::devices::{Control, DeviceInfo};
 use crate::engine::{Calculation, Engine};
 use crate::error::{Error, Result, invalid};
+pub use crate::problem::arrays::MatrixRef;
 use crate::problem::heavy::TOLERANCE;
 use crate::problem::{Outline, Sums};
 use crate::ranks::Alone;

@@ -19,33 +19,44 @@ use rayon::prelude::*;
 use crate::calculator::{Calculator, MatrixRef};
 pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
 use crate::devices::gpu::driver::{fetched, require_on};
-pub use crate::devices::gpu::uploads::DeviceMatrix;
 use crate::error::{Result, invalid};
 use crate::os::memory::zeros;
+pub use crate::problem::arrays::DeviceMatrix;
 use crate::problem::layout::widened;
 
 impl Calculator {
-    /// Fails if a matrix is not in this GPU's memory or aligned to 16 bytes, or has overlapping columns.
-    pub(super) fn require_on_gpu(
+    /// Fails if a matrix is shorter than its columns or these overlap, or one on a GPU is not in this one's memory or not
+    /// aligned to 16 bytes.
+    pub(super) fn require_shape(
         &self,
         name: &str,
-        DeviceMatrix { at, ld }: DeviceMatrix,
+        matrix: MatrixRef,
         shape @ [rows, columns]: [usize; 2],
     ) -> Result<()> {
-        if rows == 0 || columns == 0 {
+        let wrong = |what: String| Err(invalid(name, what));
+        let (len, ld) = match matrix {
+            MatrixRef::Device(matrix @ DeviceMatrix { at, ld }) if !shape.contains(&0) => {
+                let index = self.index_of_gpu(name)?;
+                if at == 0 || !at.is_multiple_of(16) {
+                    let what = "which is null or not aligned to 16 bytes";
+                    return wrong(format!("is at {at:#x}, {what}"));
+                }
+                if ld < rows {
+                    let what = format!("{ld} elements from one column to the next");
+                    return wrong(format!("has {rows} rows, but only {what}"));
+                }
+                return require_on(index, name, at, matrix.bytes(shape));
+            }
+            MatrixRef::Spaced(array, ld) if !shape.contains(&0) => (array.len(), ld),
+            MatrixRef::Single(array, ld) if !shape.contains(&0) => (array.len(), ld),
+            _ => return Ok(()),
+        };
+        let needed = (columns - 1).saturating_mul(ld).saturating_add(rows);
+        if ld >= rows && len >= needed {
             return Ok(());
         }
-        let index = self.index_of_gpu(name)?;
-        let wrong = |what: String| Err(invalid(name, what));
-        if at == 0 || !at.is_multiple_of(16) {
-            return wrong(format!("is at {at:#x}, which is null or not aligned to 16 bytes"));
-        }
-        if ld < rows {
-            return wrong(format!(
-                "has {rows} rows, but only {ld} elements from one column to the next"
-            ));
-        }
-        require_on(index, name, at, DeviceMatrix { at, ld }.bytes(shape))
+        let has = format!("has {len} elements, {ld} from one column to the next");
+        wrong(format!("needs {columns} columns of {rows} elements, {has}"))
     }
 
     fn index_of_gpu(&self, name: &str) -> Result<usize> {
@@ -69,15 +80,13 @@ impl Calculator {
         matrix: MatrixRef<'a>,
         shape: [usize; 2],
     ) -> Result<Cow<'a, [Complex64]>> {
+        self.require_shape(name, matrix, shape)?;
         match matrix {
             MatrixRef::Host(array) => Ok(array.into()),
             MatrixRef::Spaced(array, ld) => self.dense(name, (array, ld), shape, |z| *z),
             MatrixRef::Single(array, ld) => self.dense(name, (array, ld), shape, widened),
-            MatrixRef::Device(matrix) => {
-                self.require_on_gpu(name, matrix, shape)?;
-                // SAFETY: checked above; the rest is the contract of `DeviceMatrix::new`.
-                unsafe { self.fetch(name, matrix, shape) }.map(Cow::Owned)
-            }
+            // SAFETY: checked above; the rest is the contract of `DeviceMatrix::new`.
+            MatrixRef::Device(matrix) => unsafe { self.fetch(name, matrix, shape) }.map(Cow::Owned),
         }
     }
 
@@ -91,7 +100,6 @@ impl Calculator {
         if rows == 0 || columns == 0 {
             return Ok(Cow::Borrowed(&[]));
         }
-        require_columns(name, (from.len(), ld), [rows, columns])?;
         self.session.computed(|| {
             let mut dense: Vec<Complex64> = zeros(name, rows * columns)?;
             let columns = dense.par_chunks_exact_mut(rows).zip(from.par_chunks(ld));
@@ -135,18 +143,4 @@ impl Calculator {
             unsafe { fetched(name, at, ld, shape, &stream) }
         })
     }
-}
-
-/// Fails if an array has not so many rows and columns, `ld` elements from one column to the next.
-pub(super) fn require_columns(
-    name: &str,
-    (len, ld): (usize, usize),
-    [rows, columns]: [usize; 2],
-) -> Result<()> {
-    if ld >= rows && len >= columns.saturating_sub(1).saturating_mul(ld).saturating_add(rows) {
-        return Ok(());
-    }
-    let what = format!("needs {columns} columns of {rows} elements");
-    let has = format!("has {len} elements, {ld} from one column to the next");
-    Err(invalid(name, format!("{what}, {has}")))
 }

@@ -13,11 +13,10 @@ use num_complex::Complex64;
 use crate::calculator::arrays::{
     NAME, aqsm_local, check_omega, header_of, require_small, screening_header,
 };
-use crate::calculator::on_gpu::require_columns;
 use crate::calculator::states::State;
 use crate::calculator::{Bands, Calculator, Formula, Found, MatrixRef, Precision, Screening};
 use crate::devices::Control;
-use crate::devices::gpu::uploads::{CallersMatrix, Elsewhere, RowMap};
+use crate::devices::gpu::uploads::{Elsewhere, RowMap};
 use crate::devices::gpu::worker::{Resident, StateSlot};
 use crate::engine::Engine;
 use crate::error::{Error, Owner, Result, invalid};
@@ -276,20 +275,14 @@ impl Calculator {
         let [ncouls, ngpown] = dimensions(parts.header);
         let of_g = [ncouls, e.len()];
         let of_gp = [if aqsm_local { ngpown } else { ncouls }, e.len()];
-        let elsewhere = match (aqsn, aqsm) {
-            (MatrixRef::Device(aqsn), MatrixRef::Device(aqsm)) => {
-                self.require_on_gpu("aqsn", aqsn, of_g)?;
-                self.require_on_gpu("aqsm", aqsm, of_gp)?;
-                Some([aqsn, aqsm].map(CallersMatrix::Gpu))
-            }
-            (MatrixRef::Single(aqsn, of_n), MatrixRef::Single(aqsm, of_m)) if !parts.checks => {
-                require_columns("aqsn", (aqsn.len(), of_n), of_g)?;
-                require_columns("aqsm", (aqsm.len(), of_m), of_gp)?;
-                Some([CallersMatrix::Single(aqsn, of_n), CallersMatrix::Single(aqsm, of_m)])
-            }
-            _ => None,
+        let are_elsewhere = match (aqsn, aqsm) {
+            (MatrixRef::Device(_), MatrixRef::Device(_)) => true,
+            (MatrixRef::Single(..), MatrixRef::Single(..)) => !parts.checks,
+            _ => false,
         };
-        if let Some([aqsn, aqsm]) = elsewhere.filter(|_| stay && !self.is_single()) {
+        if are_elsewhere && stay && !self.is_single() {
+            self.require_shape("aqsn", aqsn, of_g)?;
+            self.require_shape("aqsm", aqsm, of_gp)?;
             // SAFETY: this function's own contract.
             let problem = unsafe { parts.problem(state, None, formula, id) };
             let problem = problem.map_err(|error| self.in_words_of_caller(error, None))?;
@@ -328,7 +321,7 @@ impl Calculator {
         if elsewhere.is_none() || kernels[0].first(problem.outline()).is_some_and(sorts) {
             require("what versions lay out", self.session.host_bytes(problem, &kernels, igp))?;
         }
-        // SAFETY: the contract of `DeviceMatrix::new`; `require_on_gpu` has checked the sizes.
+        // SAFETY: the contract of `DeviceMatrix::new`; `require_shape` has checked the sizes.
         let worker = unsafe { slot.worker(gpu, problem, elsewhere, self.stream) }?;
         self.found(&mut Engine::new(&Alone, problem, igp, vec![worker])?, control)
     }
@@ -401,8 +394,7 @@ impl Placed<'_> {
         Ok(())
     }
 
-    /// The identity of a state's energies, occupations and limits, that of the last state if it has the same, and whether
-    /// they are new.
+    /// The identity of a state's energies, occupations and limits, the last state's if equal, and whether they are new.
     pub(super) fn id_of(&mut self, state: &State, formula: Formula) -> (Id, bool) {
         let asked = [state.bands.e, state.bands.occ, state.omega];
         match &self.asked {

@@ -207,8 +207,7 @@ impl AllStates<'_> {
         (0..self.found.len()).filter(|&number| self.found[number].is_none()).collect()
     }
 
-    /// Sums up to `count` of those that are left, one or more at a time. If each `shares` the device, states without room
-    /// are left.
+    /// Sums up to `count` of those left, one or more at a time. If each `shares` the device, states without room remain.
     fn sum(&mut self, count: usize, shares: bool, sum: Vec<SumState>) -> Result<()> {
         let (total, mut items) = (self.found.len(), self.left());
         let done = total - items.len();

@@ -116,8 +116,7 @@ pub static SERIES: &[Series] = &[
     },
 ];
 
-/// The version for a problem on a back end: by its sizes and poles the fastest, but not v14, whose last bits depend on
-/// slabs.
+/// The version for a problem on a back end, the fastest by sizes and poles but v14, whose last bits depend on slabs.
 ///
 /// On an H100 moments of sorted pairs are faster than terms from five energies on, for si214 and si214-complex
 /// (docs/many-energies.md); with real poles from four on if the cutoff may act in a quarter of the bands. On a CPU the

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
-use std::slice;
+use std::{ptr, slice};
 
 use gpp_kernels::arrays::Layout;
 use gpp_kernels::kernel::ArraySizes;
-use num_complex::Complex64;
+use num_complex::{Complex32, Complex64};
 
 use crate::error::{Error, Fault, Quantity, Result};
 use crate::os::memory::zeros;
@@ -192,6 +192,59 @@ impl Deref for ComplexMatrix {
 impl From<Vec<Complex64>> for ComplexMatrix {
     fn from(elements: Vec<Complex64>) -> ComplexMatrix {
         ComplexMatrix(elements.into())
+    }
+}
+
+/// A column-major matrix in a device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMatrix {
+    pub(crate) at: u64,
+    pub(crate) ld: usize,
+}
+
+impl DeviceMatrix {
+    /// The matrix at this `CUdeviceptr`, a multiple of 16 bytes, with `ld` elements from one column to the next.
+    ///
+    /// # Safety
+    /// It is there, with as many rows and columns as a call expects, as long as it is used and as what is placed of
+    /// it. Nobody writes it meanwhile but what the calculator's stream has pending.
+    pub unsafe fn new(address: u64, ld: usize) -> DeviceMatrix {
+        DeviceMatrix { at: address, ld }
+    }
+
+    /// Bytes from its first element to its last one.
+    pub fn bytes(self, [rows, columns]: [usize; 2]) -> u64 {
+        let before = columns.saturating_sub(1).saturating_mul(self.ld);
+        before.saturating_add(rows).saturating_mul(size_of::<Complex64>()) as u64
+    }
+}
+
+/// A column-major matrix of complex numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum MatrixRef<'a> {
+    /// On the host, without gaps between columns.
+    Host(&'a [Complex64]),
+    /// On the host, with so many elements from one column to the next: a call copies it without the gaps.
+    Spaced(&'a [Complex64], usize),
+    /// The same in single precision; those of many states are widened on their way to a GPU.
+    Single(&'a [Complex32], usize),
+    /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
+    Device(DeviceMatrix),
+}
+
+impl MatrixRef<'_> {
+    /// Whether a copy of `other` on the host, which a call makes, is one of this too: on the diagonal of Σ.
+    pub(crate) fn is_copy_of(self, other: MatrixRef) -> bool {
+        match (self, other) {
+            (MatrixRef::Spaced(one, ld), MatrixRef::Spaced(other, of)) => {
+                ptr::eq(one, other) && ld == of
+            }
+            (MatrixRef::Single(one, ld), MatrixRef::Single(other, of)) => {
+                ptr::eq(one, other) && ld == of
+            }
+            (MatrixRef::Device(one), MatrixRef::Device(other)) => one == other,
+            _ => false,
+        }
     }
 }
 

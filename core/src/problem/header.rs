@@ -196,8 +196,7 @@ impl Header {
         self.above_state().iter().map(|above| from + above).collect()
     }
 
-    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`; ω is `e_lk` + `above_state`. At least 1e-12 from zero, of the time-ordered
-    /// formula 1e-30.
+    /// `wx(iw,n) = ω(iw) − e(n)`, `(nw, nbands)`; ω is `e_lk` + `above_state`. At least 1e-12 from zero (time-ordered 1e-30).
     pub fn wx(&self) -> Vec<f64> {
         let omega: Vec<f64> = self.above_state().iter().map(|above| self.e_lk + above).collect();
         let of_band = |n: usize| {

@@ -249,15 +249,9 @@ pub enum LaidElements<'a> {
     /// The columns of a matrix in the order of these bands, each with zeros added up to so many rows.
     Columns(MatrixRows<'a>, Vec<usize>, usize),
     Made(Vec<Complex64>),
-    /// A matrix in single precision, `ld` elements from one column to the next, at these rows and columns, zero for
-    /// [`NO_INDEX`]; the rows are fastest unless it is transposed.
-    Single {
-        from: &'a [Complex32],
-        ld: usize,
-        rows: Vec<u32>,
-        columns: Vec<u32>,
-        transposed: bool,
-    },
+    /// Of a matrix in single precision the elements at these indices, the first ones fastest, with so many elements from
+    /// one to the next; zero for [`NO_INDEX`].
+    Single(&'a [Complex32], [Vec<u32>; 2], [usize; 2]),
 }
 
 impl<'a> LaidElements<'a> {
@@ -265,7 +259,7 @@ impl<'a> LaidElements<'a> {
         match self {
             LaidElements::Columns(_, bands, padded) => padded * bands.len(),
             LaidElements::Made(elements) => elements.len(),
-            LaidElements::Single { rows, columns, .. } => rows.len() * columns.len(),
+            LaidElements::Single(_, [inner, outer], _) => inner.len() * outer.len(),
         }
     }
 
@@ -279,7 +273,7 @@ impl<'a> LaidElements<'a> {
                 }
                 _ => padded,
             },
-            LaidElements::Single { ref rows, .. } => rows.len(),
+            LaidElements::Single(_, [ref inner, _], _) => inner.len(),
         };
         let mut whole = zeros(array.name(), self.count())?;
         let columns = whole.par_chunks_mut(padded).enumerate();
@@ -294,18 +288,15 @@ impl<'a> LaidElements<'a> {
                 return range::copied_factors(&elements[at..at + to.len()], to);
             }
             LaidElements::Columns(matrix, bands, padded) => (matrix, bands, *padded),
-            LaidElements::Single { from, ld, rows, columns, transposed } => {
-                let [inner, outer] = if *transposed { [columns, rows] } else { [rows, columns] };
+            LaidElements::Single(from, [inner, outer], strides) => {
                 let (mut at, mut all) = ((at % inner.len(), at / inner.len()), true);
                 for to in to {
-                    let (inner_index, outer_index) = (inner[at.0], outer[at.1]);
-                    let (row, column) = match transposed {
-                        false => (inner_index, outer_index),
-                        true => (outer_index, inner_index),
-                    };
-                    *to = match row != NO_INDEX && column != NO_INDEX {
-                        true => widened(&from[column as usize * ld + row as usize]),
-                        false => Complex64::ZERO,
+                    let (one, other) = (inner[at.0], outer[at.1]);
+                    *to = match one == NO_INDEX || other == NO_INDEX {
+                        true => Complex64::ZERO,
+                        false => {
+                            widened(&from[one as usize * strides[0] + other as usize * strides[1]])
+                        }
                     };
                     all &= to.is_finite();
                     at = if at.0 + 1 < inner.len() { (at.0 + 1, at.1) } else { (0, at.1 + 1) };

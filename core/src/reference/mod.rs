@@ -1,5 +1,4 @@
-//! Reference values of a problem by the definition, sharing nothing with the kernels, and the error bounds for results of
-//! the kernels.
+//! Reference values of a problem by the definition, sharing nothing with the kernels, and error bounds for their results.
 
 mod definition;
 

@@ -13,13 +13,13 @@ use gpp_kernels::kernel::{Kernel, Precision};
 use gpp_kernels::plan::Poles;
 use gpp_kernels::single::{COPY_THREADS, SingleCopyArguments};
 use gpp_kernels::threads::blocks;
-use num_complex::{Complex32, Complex64};
+use num_complex::Complex64;
 use rayon::prelude::*;
 
 use crate::devices::gpu::driver::{Buffer, Context, Event, GpuStream, Pinned, Transfer};
 use crate::devices::gpu::modules::Loaded;
 use crate::error::Result;
-use crate::problem::arrays::{AQSN, ArraySpec, Extents};
+use crate::problem::arrays::{AQSN, ArraySpec, Extents, MatrixRef};
 use crate::problem::layout::{LaidElements, Preparation, PreparedPairs};
 use crate::problem::{Batch, Id, Problem, SlabView};
 
@@ -217,7 +217,7 @@ impl BandBuffers {
             let has_occ = of.is_some_and(|of| (of.0, of.2) == (wanted.0, wanted.2));
             self.aqsn_on_gpu = match to.elsewhere {
                 // Kernels read it as it is.
-                Some(Elsewhere { aqsn: CallersMatrix::Gpu(aqsn), .. })
+                Some(Elsewhere { aqsn: MatrixRef::Device(aqsn), .. })
                     if !prepared.has_own_aqsn(order.is_kept())
                         && aqsn.ld == to.problem.extents().ncouls =>
                 {
@@ -356,45 +356,13 @@ impl PairBuffers {
     }
 }
 
-/// A column-major matrix in a device's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceMatrix {
-    pub(crate) at: u64,
-    pub(crate) ld: usize,
-}
-
-impl DeviceMatrix {
-    /// The matrix at this `CUdeviceptr`, a multiple of 16 bytes, with `ld` elements from one column to the next.
-    ///
-    /// # Safety
-    /// It is there, with as many rows and columns as a call expects, as long as it is used and as what is placed of
-    /// it. Nobody writes it meanwhile but what the calculator's stream has pending.
-    pub unsafe fn new(address: u64, ld: usize) -> DeviceMatrix {
-        DeviceMatrix { at: address, ld }
-    }
-
-    /// Bytes from its first element to its last one.
-    pub fn bytes(self, [rows, columns]: [usize; 2]) -> u64 {
-        let before = columns.saturating_sub(1).saturating_mul(self.ld);
-        before.saturating_add(rows).saturating_mul(size_of::<Complex64>()) as u64
-    }
-}
-
-/// A caller's matrix elements, none of which the problem has.
-#[derive(Clone, Copy, Debug)]
-pub enum CallersMatrix<'a> {
-    Gpu(DeviceMatrix),
-    /// On the host in single precision, with so many elements from one column to the next.
-    Single(&'a [Complex32], usize),
-}
-
 /// Matrix elements of G and G′, both on the GPU or both in single precision, with bands in the problem's order.
 #[derive(Clone, Debug)]
 pub struct Elsewhere<'a> {
     /// `aqsntemp(ncouls, nbands)`.
-    pub aqsn: CallersMatrix<'a>,
+    pub aqsn: MatrixRef<'a>,
     /// A matrix with a row for each G′.
-    pub aqsm: CallersMatrix<'a>,
+    pub aqsm: MatrixRef<'a>,
     /// The row of each G′ in it (0-based), or [`NO_INDEX`]. Equal rows are the same memory in each call.
     pub rows: RowMap,
 }
@@ -445,13 +413,16 @@ impl Elsewhere<'_> {
         numbers.extend(bands.into_iter().map(|n| n as u32));
         numbers.resize(height + width, NO_INDEX);
         let from = match from {
-            CallersMatrix::Gpu(from) => from,
-            CallersMatrix::Single(from, ld) => {
-                let columns = numbers.split_off(height);
-                let (rows, transposed) = (numbers, is_turned);
-                let laid = LaidElements::Single { from, ld, rows, columns, transposed };
+            MatrixRef::Device(from) => from,
+            MatrixRef::Single(from, ld) => {
+                let (columns, rows) = (numbers.split_off(height), numbers);
+                let laid = match is_turned {
+                    true => LaidElements::Single(from, [columns, rows], [ld, 1]),
+                    false => LaidElements::Single(from, [rows, columns], [1, ld]),
+                };
                 return to.fill_elements(array, room, &laid);
             }
+            _ => unreachable!("the problem has it"),
         };
         let out = to.room(array.name(), room, height * width, 0)?.pointer();
         let mut map = std::mem::take(&mut to.repack.maps[which]);

@@ -24,14 +24,13 @@ use crate::devices::gpu::driver::{
 };
 use crate::devices::gpu::modules::{Holding, Loaded};
 use crate::devices::gpu::uploads::{
-    BandBuffers, CallersMatrix, Elsewhere, KernelBatch, PairBuffers, PairsCache, Repack, Ring,
-    Uploads, pointer,
+    BandBuffers, Elsewhere, KernelBatch, PairBuffers, PairsCache, Repack, Ring, Uploads, pointer,
 };
 use crate::devices::{
     Control, Device, DeviceInfo, KernelInfo, SlabSums, Upload, Worker, entry, grid, spawned,
 };
 use crate::error::Result;
-use crate::problem::arrays::AQSM_LOCAL;
+use crate::problem::arrays::{AQSM_LOCAL, MatrixRef};
 use crate::problem::layout::Preparation;
 use crate::problem::{Batch, Id, Problem, SlabView};
 
@@ -656,7 +655,7 @@ impl StateSlot {
         // Heavy pairs are of the last problem's matrix elements.
         arrays.pairs.forget_single();
         arrays.slots.iter_mut().for_each(|slot| slot.slab.pairs.forget_single());
-        let are_on_gpu = |of: &Elsewhere| matches!(of.aqsn, CallersMatrix::Gpu(_));
+        let are_on_gpu = |of: &Elsewhere| matches!(of.aqsn, MatrixRef::Device(_));
         if elsewhere.is_some_and(are_on_gpu) && arrays.repack.kernels.is_none() {
             arrays.repack.kernels = Some([gpu.load(REPACK_SYMBOL)?, gpu.load(COPY_SYMBOL)?]);
         }

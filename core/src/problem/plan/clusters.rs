@@ -1,5 +1,4 @@
-//! The pairs of a slab, sorted by their poles into cells ([`gpp_kernels::sigma`]), whose bounds change times and last
-//! bits.
+//! The pairs of a slab, by poles in cells ([`gpp_kernels::sigma`]), whose bounds change times and last bits.
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -74,8 +74,7 @@ fn half_of(w: &[f64]) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPlan {
     order: Arc<BandOrder>,
-    /// Bands of occupation 1 of which nothing is cut off: no energy is negative, or there is no cutoff. The first ones in
-    /// their order.
+    /// The first bands, of occupation 1, of which nothing is cut off: no energy is negative, or there is no cutoff.
     pub plain: usize,
     /// The first far band in their order.
     pub far_begin: usize,

@@ -145,8 +145,7 @@ pub struct Pinned<T> {
 }
 
 impl<T: Pod> Pinned<T> {
-    /// Enqueues a copy of the bytes of `length` elements of `to`, a buffer of the same context, to those from element `at`
-    /// on.
+    /// Enqueues a copy of the bytes of `length` elements to those of `to`, a buffer of the same context, from `at` on.
     pub fn upload<U: Pod>(
         self,
         length: usize,
@@ -263,8 +262,7 @@ pub fn require_on(index: usize, name: &str, address: u64, bytes: u64) -> Result<
     Ok(())
 }
 
-/// Copies a column-major matrix of a device, `ld` elements from one column to the next, to the host, after all earlier
-/// work in `stream`.
+/// Copies a column-major matrix, `ld` elements from one column to the next, to the host after earlier work in `stream`.
 ///
 /// # Safety
 /// It is in memory of the stream's device, and nobody writes it meanwhile.

@@ -77,8 +77,7 @@ fn free() -> u64 {
     memory().map_or(u64::MAX, |(free, _)| free)
 }
 
-/// A device's primary context, the one that CUDA's runtime uses. Everything made in it keeps it alive and may be used on
-/// any thread.
+/// A device's primary context, which CUDA's runtime uses. What is made in it keeps it alive, for use on any thread.
 #[derive(Clone)]
 pub struct Context {
     primary: Arc<PrimaryContext>,
