@@ -25,8 +25,7 @@ pub use crate::problem::arrays::DeviceMatrix;
 use crate::problem::layout::widened;
 
 impl Calculator {
-    /// Fails if a matrix is shorter than its columns or these overlap, or one on a GPU is not in this one's memory or not
-    /// aligned to 16 bytes.
+    /// Fails if columns overlap or elements are missing, or a matrix on a GPU is not on this one, aligned to 16 bytes.
     pub(super) fn require_shape(
         &self,
         name: &str,

@@ -258,8 +258,7 @@ impl Calculator {
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
-    /// The problem of a state. Matrix elements that are on the GPU remain there if the pairs that `stay` there are its own;
-    /// those in single precision that need no checks here are widened on the way to it.
+    /// The problem of a state; if its pairs `stay` on a GPU, without elements that are there or are widened on the way.
     ///
     /// # Safety
     /// The result refers to the state's and the placed arrays, and is dropped before them.
@@ -390,7 +389,9 @@ impl Placed<'_> {
     pub(super) fn prepare(&mut self, state: &State, formula: Formula) -> Result<()> {
         let header = self.parts().0.header_of(state, formula)?;
         self.broaden(header.eta.unwrap_or_default())?;
-        self.make_rows(state.bands.aqsm_local);
+        if !matches!(state.bands.aqsm, MatrixRef::Host(_)) {
+            self.make_rows(state.bands.aqsm_local);
+        }
         Ok(())
     }
 

@@ -112,7 +112,7 @@ impl Care {
 }
 
 /// Fails at the first pole that is too large, or whose term has no bound at one of `wx(nw, nbands)`. A tiny imaginary
-/// part of a pole at an energy is raised, in a copy, until squares of its distance are numbers, terms by 1e-40.
+/// part of a pole at an energy is raised, in a copy, until its squared distance is a number: a term changes by 1e-40.
 pub(super) fn resolved_poles(
     header: &Header,
     wx: &[f64],
