@@ -258,7 +258,7 @@ impl Calculator {
         self.found(&mut self.session.engine(problem, igp, &kernels)?, control)
     }
 
-    /// The problem of a state; if its pairs `stay` on a GPU, without elements that are there or are widened on the way.
+    /// The problem of a state; if its pairs `stay` on a GPU, without elements that are there or are checked on the way.
     ///
     /// # Safety
     /// The result refers to the state's and the placed arrays, and is dropped before them.
@@ -274,12 +274,22 @@ impl Calculator {
         let [ncouls, ngpown] = dimensions(parts.header);
         let of_g = [ncouls, e.len()];
         let of_gp = [if aqsm_local { ngpown } else { ncouls }, e.len()];
-        let are_elsewhere = match (aqsn, aqsm) {
+        // An array of the wrong size remains as it is, and has its error below.
+        let spaced = |matrix, [rows, columns]: [usize; 2]| match matrix {
+            MatrixRef::Host(array) if array.len() == rows * columns => {
+                MatrixRef::Spaced(array, rows)
+            }
+            other => other,
+        };
+        let given = (spaced(aqsn, of_g), spaced(aqsm, of_gp));
+        let are_elsewhere = match given {
             (MatrixRef::Device(_), MatrixRef::Device(_)) => true,
-            (MatrixRef::Single(..), MatrixRef::Single(..)) => !parts.checks,
-            _ => false,
+            (MatrixRef::Device(_) | MatrixRef::Host(_), _) => false,
+            (_, MatrixRef::Device(_) | MatrixRef::Host(_)) => false,
+            _ => !parts.checks,
         };
         if are_elsewhere && stay && !self.is_single() {
+            let (aqsn, aqsm) = given;
             self.require_shape("aqsn", aqsn, of_g)?;
             self.require_shape("aqsm", aqsm, of_gp)?;
             // SAFETY: this function's own contract.
@@ -336,7 +346,7 @@ pub(super) struct Prepared<'a> {
 /// What the problems of all states read of a placed screening.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'p> {
-    /// Whether matrix elements on the host are checked when a problem is made of them, not when they are copied to a GPU.
+    /// Whether a problem has matrix elements of the host, checked. Otherwise they are checked on their way to a GPU.
     pub checks: bool,
     pub header: &'p Header,
     pub pairs: &'p CheckedPairs,
@@ -458,11 +468,7 @@ impl Parts<'_> {
             // SAFETY: of both, this function's own contract.
             let (aqsn, aqsm_local) =
                 unsafe { (ComplexMatrix::kept(aqsn), aqsm_local(aqsm, local, &header)?) };
-            let bands = match self.checks {
-                true => problem::CheckedBands::new(header, aqsn),
-                false => problem::CheckedBands::unchecked(header, aqsn),
-            };
-            problem_of(bands, Some(aqsm_local))
+            problem_of(problem::CheckedBands::new(header, aqsn), Some(aqsm_local))
         })
     }
 }

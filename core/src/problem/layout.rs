@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::os::memory::zeros;
-use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, Extents, MatrixRows, WX};
+use crate::problem::arrays::{AQSM_LOCAL, AQSN, ArraySpec, Extents, MatrixRef, MatrixRows, WX};
 use crate::problem::plan::{BandOrder, Batch, EVEN_ON_GPU, FallbackPairs, Lists, SortedCells};
 use crate::problem::{CheckedBands, Problem, SlabView, range};
 
@@ -249,9 +249,9 @@ pub enum LaidElements<'a> {
     /// The columns of a matrix in the order of these bands, each with zeros added up to so many rows.
     Columns(MatrixRows<'a>, Vec<usize>, usize),
     Made(Vec<Complex64>),
-    /// Of a matrix in single precision the elements at these indices, the first ones fastest, with so many elements from
-    /// one to the next; zero for [`NO_INDEX`].
-    Single(&'a [Complex32], [Vec<u32>; 2], [usize; 2]),
+    /// Of a matrix on the host, `Spaced` or `Single`, the elements at these indices, the first ones fastest, with so many
+    /// elements from one to the next; zero for [`NO_INDEX`].
+    Picked(MatrixRef<'a>, [Vec<u32>; 2], [usize; 2]),
 }
 
 impl<'a> LaidElements<'a> {
@@ -259,7 +259,7 @@ impl<'a> LaidElements<'a> {
         match self {
             LaidElements::Columns(_, bands, padded) => padded * bands.len(),
             LaidElements::Made(elements) => elements.len(),
-            LaidElements::Single(_, [inner, outer], _) => inner.len() * outer.len(),
+            LaidElements::Picked(_, [inner, outer], _) => inner.len() * outer.len(),
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> LaidElements<'a> {
                 }
                 _ => padded,
             },
-            LaidElements::Single(_, [ref inner, _], _) => inner.len(),
+            LaidElements::Picked(_, [ref inner, _], _) => inner.len(),
         };
         let mut whole = zeros(array.name(), self.count())?;
         let columns = whole.par_chunks_mut(padded).enumerate();
@@ -281,41 +281,58 @@ impl<'a> LaidElements<'a> {
         Ok(whole.into())
     }
 
-    /// Copies those from `at` on. Returns whether all of them are within bounds of factors.
+    /// Copies those from `at` on. Returns whether all that it picks are within bounds of factors; others were checked before.
     pub fn copy(&self, mut at: usize, mut to: &mut [Complex64]) -> bool {
         let (matrix, bands, padded) = match self {
             LaidElements::Made(elements) => {
-                return range::copied_factors(&elements[at..at + to.len()], to);
+                to.copy_from_slice(&elements[at..at + to.len()]);
+                return true;
             }
             LaidElements::Columns(matrix, bands, padded) => (matrix, bands, *padded),
-            LaidElements::Single(from, [inner, outer], strides) => {
-                let (mut at, mut all) = ((at % inner.len(), at / inner.len()), true);
-                for to in to {
-                    let (one, other) = (inner[at.0], outer[at.1]);
-                    *to = match one == NO_INDEX || other == NO_INDEX {
-                        true => Complex64::ZERO,
-                        false => {
-                            widened(&from[one as usize * strides[0] + other as usize * strides[1]])
-                        }
-                    };
-                    all &= to.is_finite();
-                    at = if at.0 + 1 < inner.len() { (at.0 + 1, at.1) } else { (0, at.1 + 1) };
-                }
-                return all;
+            LaidElements::Picked(MatrixRef::Spaced(from, _), picked, strides) => {
+                return copy_picked(from, |z| *z, picked, *strides, at, to);
             }
+            LaidElements::Picked(MatrixRef::Single(from, _), picked, strides) => {
+                return copy_picked(from, widened, picked, *strides, at, to);
+            }
+            LaidElements::Picked(..) => unreachable!("the others are not picked on the host"),
         };
-        let mut all = true;
         while !to.is_empty() {
             let (column, row) = (matrix.column(bands[at / padded]), at % padded);
             let (here, next) = to.split_at_mut(to.len().min(padded - row));
             let column = &column[row.min(column.len())..];
             let (elements, zeros) = here.split_at_mut(here.len().min(column.len()));
-            all &= range::copied_factors(&column[..elements.len()], elements);
+            elements.copy_from_slice(&column[..elements.len()]);
             zeros.fill(Complex64::ZERO);
             (at, to) = (at + padded - row, next);
         }
-        all
+        true
     }
+}
+
+/// As [`LaidElements::copy`].
+fn copy_picked<T>(
+    from: &[T],
+    number: impl Fn(&T) -> Complex64,
+    [inner, outer]: &[Vec<u32>; 2],
+    strides: [usize; 2],
+    mut at: usize,
+    mut to: &mut [Complex64],
+) -> bool {
+    let mut all = true;
+    while !to.is_empty() {
+        let (first, other) = (at % inner.len(), outer[at / inner.len()]);
+        let (here, next) = to.split_at_mut(to.len().min(inner.len() - first));
+        for (to, &one) in here.iter_mut().zip(&inner[first..]) {
+            *to = match one == NO_INDEX || other == NO_INDEX {
+                true => Complex64::ZERO,
+                false => number(&from[one as usize * strides[0] + other as usize * strides[1]]),
+            };
+        }
+        all &= range::remain(here);
+        (at, to) = (at + here.len(), next);
+    }
+    all
 }
 
 /// A number of single precision, within the bounds of factors if it is finite.

@@ -63,16 +63,11 @@ pub(super) fn check_factors(
     Ok(true)
 }
 
-/// Copies factors. Returns whether [`check_factors`] takes all of them and replaces none.
-pub(super) fn copied_factors(factors: &[Complex64], to: &mut [Complex64]) -> bool {
+/// Whether [`check_factors`] takes all of them and replaces none.
+pub(super) fn remain(factors: &[Complex64]) -> bool {
     widest(
         #[inline(always)]
-        || {
-            factors.iter().zip(to).fold(true, |all, (z, to)| {
-                *to = *z;
-                all & remains(z)
-            })
-        },
+        || factors.iter().fold(true, |all, z| all & remains(z)),
     )
 }
 

@@ -33,8 +33,6 @@ pub struct CheckedBands {
     elements: Id,
     header: Arc<Header>,
     aqsn: ComplexMatrix,
-    /// False if matrix elements, those of slabs too, are checked when they are copied to a GPU.
-    are_checked: bool,
     wx: Vec<f64>,
     occ: Vec<f64>,
 }
@@ -54,13 +52,6 @@ impl CheckedBands {
         CheckedBands::with_elements(header, aqsn)
     }
 
-    /// The same, but matrix elements are checked when they are copied to a GPU.
-    pub(crate) fn unchecked(header: Header, aqsn: ComplexMatrix) -> Result<CheckedBands> {
-        AQSN.check(header.extents(), aqsn.len())?;
-        let bands = CheckedBands::with_elements(header.into(), aqsn)?;
-        Ok(CheckedBands { are_checked: false, ..bands })
-    }
-
     /// Bands whose matrix elements of G are elsewhere and not checked: [`CheckedBands::aqsn`] is empty.
     pub fn elsewhere(header: impl Into<Arc<Header>>) -> Result<CheckedBands> {
         let header = header.into();
@@ -70,9 +61,9 @@ impl CheckedBands {
 
     fn with_elements(header: Arc<Header>, aqsn: ComplexMatrix) -> Result<CheckedBands> {
         let (header_wx, header_occ) = (header.wx(), header.occ());
-        let (id, elements, are_checked) = (Id::unique(), Id::unique(), true);
+        let (id, elements) = (Id::unique(), Id::unique());
         let (wx, occ) = Default::default();
-        let bands = CheckedBands { id, elements, header, aqsn, are_checked, wx, occ };
+        let bands = CheckedBands { id, elements, header, aqsn, wx, occ };
         bands.with_energies(header_wx, header_occ)
     }
 
@@ -203,9 +194,7 @@ impl Slab {
         let column = |k: usize| bands.header().column(igp.start + k);
         let element = |offset: usize| [column(offset % igp.len()), offset / igp.len()];
         AQSM_LOCAL.check(Extents { ngpown: igp.len(), ..bands.extents() }, elements.len())?;
-        if bands.are_checked {
-            range::check_factors(&AQSM_LOCAL, &mut elements, element)?;
-        }
+        range::check_factors(&AQSM_LOCAL, &mut elements, element)?;
         Ok(elements)
     }
 

@@ -356,7 +356,8 @@ impl PairBuffers {
     }
 }
 
-/// Matrix elements of G and G′, both on the GPU or both in single precision, with bands in the problem's order.
+/// A caller's matrix elements of G and G′, both on the GPU or both on the host with the distance of columns given, and with
+/// bands in the problem's order.
 #[derive(Clone, Debug)]
 pub struct Elsewhere<'a> {
     /// `aqsntemp(ncouls, nbands)`.
@@ -414,15 +415,15 @@ impl Elsewhere<'_> {
         numbers.resize(height + width, NO_INDEX);
         let from = match from {
             MatrixRef::Device(from) => from,
-            MatrixRef::Single(from, ld) => {
+            MatrixRef::Spaced(_, ld) | MatrixRef::Single(_, ld) => {
                 let (columns, rows) = (numbers.split_off(height), numbers);
                 let laid = match is_turned {
-                    true => LaidElements::Single(from, [columns, rows], [ld, 1]),
-                    false => LaidElements::Single(from, [rows, columns], [1, ld]),
+                    true => LaidElements::Picked(from, [columns, rows], [ld, 1]),
+                    false => LaidElements::Picked(from, [rows, columns], [1, ld]),
                 };
                 return to.fill_elements(array, room, &laid);
             }
-            _ => unreachable!("the problem has it"),
+            MatrixRef::Host(_) => unreachable!("the distance of its columns is given"),
         };
         let out = to.room(array.name(), room, height * width, 0)?.pointer();
         let mut map = std::mem::take(&mut to.repack.maps[which]);

@@ -353,7 +353,7 @@ impl Drop for Visit {
     }
 }
 
-/// A stream. It waits for the default stream, and that for it, so this folder never uses that one.
+/// A stream. It neither waits for the default stream nor that for it: otherwise a mark there would wait for all streams.
 pub struct GpuStream {
     stream: Object,
     /// By which it waits for other streams.
@@ -364,8 +364,10 @@ pub struct GpuStream {
 impl Context {
     pub fn stream(&self, what: &'static str) -> Result<GpuStream> {
         const NO_TIME: c_uint = 2;
+        const NON_BLOCKING: c_uint = 1;
         // SAFETY: writes one handle.
-        let create = |stream: &mut Handle| unsafe { cuStreamCreateWithPriority(stream, 0, 0) };
+        let create =
+            |stream: &mut Handle| unsafe { cuStreamCreateWithPriority(stream, NON_BLOCKING, 0) };
         let stream = self.object(create, cuStreamDestroy_v2);
         let stream = stream.named(|| format!("stream of {what}"))?;
         Ok(GpuStream { stream, mark: Mutex::new(self.mark(NO_TIME)?), what })
