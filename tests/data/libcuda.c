@@ -333,7 +333,7 @@ Code cuLaunchKernel(
 Code cuStreamCreateWithPriority(Thing **stream, unsigned flags, int priority) {
     CALL;
     *stream = make(0);
-    return flags || priority ? INVALID_VALUE : OK;
+    return flags != 1 || priority ? INVALID_VALUE : OK;
 }
 Code cuStreamDestroy_v2(Thing *stream) { CALL; mine(stream); return destroy(stream); }
 Code cuStreamSynchronize(Thing *stream) { CALL; mine(stream); return OK; }

@@ -107,9 +107,12 @@ fn pinned() -> Outcome {
 
     // A kernel after the copy, a copy after the kernel, the host waiting for the last only.
     let _ = host.upload(length, &copied, 0, &copies)?.wait()?;
-    kernels.wait_for(&copies)?;
+    let mark = context.event()?;
+    mark.record(&copies)?;
+    kernels.wait_for(&mark)?;
     fill(&function, &kernels, &copied, 9)?;
-    copies.wait_for(&kernels)?;
+    mark.record(&kernels)?;
+    copies.wait_for(&mark)?;
     let host = context.pinned::<u32>("host", length + 1)?;
     let host = host.download(length, &copied, &copies)?.wait()?;
     check(is_filled(&host[..length], 9) && host[length] == 0, "the copy after the kernel")?;

@@ -176,10 +176,10 @@ pub fn states() -> Outcome {
         let there = there.collect::<gpp::error::Result<Vec<There>>>()?;
         let round = |z: &Complex64| Complex32::new(z.re as f32, z.im as f32);
         let padded = |column: &[Complex64]| [column, &[Complex64::ONE; 3]].concat();
-        let in_single = |values: &Vec<Complex64>| -> Vec<Complex32> {
-            values.chunks(ncouls).flat_map(padded).map(|z| round(&z)).collect()
-        };
-        let single: Vec<Vec<Complex32>> = here.iter().map(in_single).collect();
+        let spaced: Vec<Vec<Complex64>> =
+            here.iter().map(|values| values.chunks(ncouls).flat_map(padded).collect()).collect();
+        let single: Vec<Vec<Complex32>> =
+            spaced.iter().map(|values| values.iter().map(round).collect()).collect();
         // Those of 0 and 1, and of 4 and 5, are the same; state 3 has many, of which best sorts pairs.
         let omega: Vec<Vec<f64>> = (0..9)
             .map(|state| {
@@ -189,10 +189,11 @@ pub fn states() -> Outcome {
             .collect();
         let matrix = |place: &str, state: usize| match place {
             "gpu" => there[state].matrix(),
+            "spaced" => MatrixRef::Spaced(&spaced[state], ncouls + 3),
             "single" => MatrixRef::Single(&single[state], ncouls + 3),
             _ => MatrixRef::Host(&here[state]),
         };
-        for place in ["host", "gpu", "single"] {
+        for place in ["host", "spaced", "gpu", "single"] {
             let state = |state: usize| {
                 let (aqsn, aqsm) = (matrix(place, state), matrix(place, 8 - state));
                 State { bands: Bands { aqsn, aqsm, ..own.whole(&problem) }, omega: &omega[state] }

@@ -39,7 +39,7 @@ type SumState<'s> = Box<dyn FnMut(usize, Control) -> Result<Option<Found>> + Sen
 impl Calculator {
     /// The sums of several states, each as [`Calculator::sums_at`] returns them, to the bit, in less time than by a call for
     /// each. States with the bands and energies of the one before share its lists of pairs. `call_seconds` are those of
-    /// the whole call; `seconds` of a state may include what a device does for others meanwhile.
+    /// the whole call.
     ///
     /// # Errors
     /// As [`Calculator::sums_at`], of the first state that has one, as [`Error::OfPart`]; no sums are returned then.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::{DerefMut, Range};
 use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::{ptr, thread};
 
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, REPACK_SYMBOL};
@@ -252,10 +252,8 @@ impl<'a> GpuWorker<'a> {
         };
         let launch_all = || -> Result<()> {
             let stream = &slot.stream;
-            if let Some(before) = self.in_flight.checked_sub(1) {
-                // Kernels that run at the same time slow each other down, and the first would end last.
-                stream.wait_for(&self.arrays.slots[self.order[before]].stream)?;
-            }
+            let mut last = self.gpu.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.iter().try_for_each(|kernels| stream.wait_for(&kernels[1]))?;
             slot.kernels[0].record(stream)?;
             for iw in kernel.launches(batch.nw()) {
                 let arguments = self.arguments(kernel, iw, batch, slot);
@@ -270,7 +268,9 @@ impl<'a> GpuWorker<'a> {
             // SAFETY: the launch contract: one block for each value of each group, of which the launches above store
             // `count` partial sums; `sums` has room for as many.
             unsafe { second_stage.function.launch(stream, grid, &second.pointers())? };
-            slot.kernels[1].record(stream)
+            slot.kernels[1].record(stream)?;
+            *last = Some(slot.kernels.clone());
+            Ok(())
         };
         // After a failure too, no kernel may still run when the table is released.
         launch_all().inspect_err(|_| _ = slot.stream.synchronize())?;
@@ -408,7 +408,7 @@ struct StreamSlot {
     partials: usize,
     results: Option<Pinned<f64>>,
     uploads: [Event; 2],
-    kernels: [Event; 2],
+    kernels: Arc<[Event; 2]>,
     stream: GpuStream,
 }
 
@@ -432,7 +432,7 @@ impl StreamSlot {
             partials: 0,
             results: None,
             uploads: [context.event()?, context.event()?],
-            kernels: [context.event()?, context.event()?],
+            kernels: [context.event()?, context.event()?].into(),
             stream: context.stream("the calculation")?,
         })
     }

@@ -356,7 +356,7 @@ impl Drop for Visit {
 /// A stream. It neither waits for the default stream nor that for it: otherwise a mark there would wait for all streams.
 pub struct GpuStream {
     stream: Object,
-    /// By which it waits for other streams.
+    /// By which it waits for a caller's stream.
     mark: Mutex<Object>,
     what: &'static str,
 }
@@ -426,26 +426,26 @@ impl GpuStream {
         self.done(Ok(())).named(|| format!("work of {}", self.what))
     }
 
-    /// What is enqueued here from now on begins after all that is enqueued now in `other`, of the same context.
-    pub fn wait_for(&self, other: &GpuStream) -> Result<()> {
-        self.wait_for_handle(other.stream.handle)
-            .named(|| format!("wait of {} for {}", self.what, other.what))
+    /// What is enqueued here from now on begins after this point of another stream of the same context.
+    pub fn wait_for(&self, event: &Event) -> Result<()> {
+        // SAFETY: both exist.
+        let wait = || unsafe { cuStreamWaitEvent(self.get()?, event.0.handle, 0) };
+        wait().named(|| format!("wait of {}", self.what))
     }
 
-    /// As [`GpuStream::wait_for`], for a caller's stream.
-    pub fn wait_for_foreign(&self, ForeignStream(handle): ForeignStream) -> Result<()> {
-        self.wait_for_handle(handle).named(|| "wait for the caller's stream".into())
-    }
-
-    fn wait_for_handle(&self, other: Handle) -> CudaResult<()> {
-        let stream = self.get()?;
-        // Locked, so that no other thread records the event before the stream waits for it.
-        let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the other stream is one of ours, or one by the contract of `ForeignStream::new`.
-        unsafe {
-            cuEventRecord(mark.handle, other)?;
-            cuStreamWaitEvent(stream, mark.handle, 0)
-        }
+    /// What is enqueued here from now on begins after all that is enqueued now in a caller's stream.
+    pub fn wait_for_foreign(&self, ForeignStream(other): ForeignStream) -> Result<()> {
+        let wait = || {
+            let stream = self.get()?;
+            // Locked, so that no other thread records the event before the stream waits for it.
+            let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: the other stream is one by the contract of `ForeignStream::new`.
+            unsafe {
+                cuEventRecord(mark.handle, other)?;
+                cuStreamWaitEvent(stream, mark.handle, 0)
+            }
+        };
+        wait().named(|| "wait for the caller's stream".into())
     }
 }
 
