@@ -14,15 +14,13 @@ use std::borrow::Cow;
 
 pub use bytemuck::Pod;
 use num_complex::Complex64;
-use rayon::prelude::*;
 
 use crate::calculator::{Calculator, MatrixRef};
 pub use crate::devices::gpu::driver::{ForeignStream, is_on_device};
 use crate::devices::gpu::driver::{fetched, require_on};
 use crate::error::{Result, invalid};
-use crate::os::memory::zeros;
 pub use crate::problem::arrays::DeviceMatrix;
-use crate::problem::layout::widened;
+use crate::problem::layout::LaidElements;
 
 impl Calculator {
     /// Fails if columns overlap or elements are missing, or a matrix on a GPU is not on this one, aligned to 16 bytes.
@@ -82,31 +80,15 @@ impl Calculator {
         self.require_shape(name, matrix, shape)?;
         match matrix {
             MatrixRef::Host(array) => Ok(array.into()),
-            MatrixRef::Spaced(array, ld) => self.dense(name, (array, ld), shape, |z| *z),
-            MatrixRef::Single(array, ld) => self.dense(name, (array, ld), shape, widened),
+            _ if shape.contains(&0) => Ok(Cow::Borrowed(&[])),
+            MatrixRef::Spaced(_, ld) | MatrixRef::Single(_, ld) => {
+                let numbers = shape.map(|count| (0..count as u32).collect());
+                let elements = LaidElements::Picked(matrix, numbers, [1, ld]);
+                self.session.computed(|| elements.whole(name))
+            }
             // SAFETY: checked above; the rest is the contract of `DeviceMatrix::new`.
             MatrixRef::Device(matrix) => unsafe { self.fetch(name, matrix, shape) }.map(Cow::Owned),
         }
-    }
-
-    fn dense<T: Sync>(
-        &self,
-        name: &str,
-        (from, ld): (&[T], usize),
-        [rows, columns]: [usize; 2],
-        number: impl Fn(&T) -> Complex64 + Sync,
-    ) -> Result<Cow<'static, [Complex64]>> {
-        if rows == 0 || columns == 0 {
-            return Ok(Cow::Borrowed(&[]));
-        }
-        self.session.computed(|| {
-            let mut dense: Vec<Complex64> = zeros(name, rows * columns)?;
-            let columns = dense.par_chunks_exact_mut(rows).zip(from.par_chunks(ld));
-            columns.for_each(|(to, from)| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from));
-            });
-            Ok(dense.into())
-        })
     }
 
     /// Copies a vector on the GPU to the host, after the stream's pending work.

@@ -180,10 +180,10 @@ impl CpuWorker<'_> {
         let (problem, bands, order) = (self.problem, self.problem.bands(), self.problem.order());
         let kernel = batch.plan.kernel(gpu);
         let prepared = Preparation(kernel.layout);
-        let aqsn = &prepared.aqsn(bands, order)?.whole(&AQSN)?;
+        let aqsn = &prepared.aqsn(bands, order)?.whole(AQSN.name())?;
         let occ = &prepared.occ(bands, order);
         let wx = &prepared.energies(bands, batch);
-        let aqsm_local = &prepared.aqsm_local(slab, order)?.whole(&AQSM_LOCAL)?;
+        let aqsm_local = &prepared.aqsm_local(slab, order)?.whole(AQSM_LOCAL.name())?;
         let pairs = &prepared.pairs(problem, slab, batch, kernel)?;
         let grid = grid(gpu, problem, batch, slab, pairs)?;
         let entry = entry(kernel, batch.nw());
@@ -348,7 +348,7 @@ impl CpuWorker<'_> {
         }
         if needs.aqsm && made.aqsm.is_none() {
             let swapped = Preparation(Layout::Swapped).aqsm_local(slab, problem.order())?;
-            made.aqsm = Some(swapped.whole(&AQSM_LOCAL)?.into_owned());
+            made.aqsm = Some(swapped.whole(AQSM_LOCAL.name())?.into_owned());
         }
         let is_of = |(at, of, _): &(_, Poles, _)| (at, *of) == (&batch.id(), poles);
         if needs.plan && !made.fallback.as_ref().is_some_and(is_of) {

@@ -224,9 +224,10 @@ impl DeviceMatrix {
 pub enum MatrixRef<'a> {
     /// On the host, without gaps between columns.
     Host(&'a [Complex64]),
-    /// On the host, with so many elements from one column to the next: a call copies it without the gaps.
+    /// On the host, with so many elements from one column to the next: a call copies it without the gaps, of many states
+    /// on the way to a GPU.
     Spaced(&'a [Complex64], usize),
-    /// The same in single precision; those of many states are widened on their way to a GPU.
+    /// The same in single precision: it is widened as it is copied.
     Single(&'a [Complex32], usize),
     /// On the calculator's only GPU: see [`on_gpu`](crate::on_gpu).
     Device(DeviceMatrix),

@@ -264,7 +264,7 @@ impl<'a> LaidElements<'a> {
     }
 
     /// All of them, borrowed if they are in place.
-    pub fn whole(self, array: &ArraySpec) -> Result<Cow<'a, [Complex64]>> {
+    pub fn whole(self, name: &str) -> Result<Cow<'a, [Complex64]>> {
         let padded = match self {
             LaidElements::Made(elements) => return Ok(elements.into()),
             LaidElements::Columns(matrix, ref bands, padded) => match matrix.whole() {
@@ -275,7 +275,7 @@ impl<'a> LaidElements<'a> {
             },
             LaidElements::Picked(_, [ref inner, _], _) => inner.len(),
         };
-        let mut whole = zeros(array.name(), self.count())?;
+        let mut whole = zeros(name, self.count())?;
         let columns = whole.par_chunks_mut(padded).enumerate();
         columns.for_each(|(column, to)| _ = self.copy(column * padded, to));
         Ok(whole.into())
@@ -293,6 +293,7 @@ impl<'a> LaidElements<'a> {
                 return copy_picked(from, |z| *z, picked, *strides, at, to);
             }
             LaidElements::Picked(MatrixRef::Single(from, _), picked, strides) => {
+                let widened = |z: &Complex32| Complex64::new(z.re.into(), z.im.into());
                 return copy_picked(from, widened, picked, *strides, at, to);
             }
             LaidElements::Picked(..) => unreachable!("the others are not picked on the host"),
@@ -333,11 +334,6 @@ fn copy_picked<T>(
         (at, to) = (at + here.len(), next);
     }
     all
-}
-
-/// A number of single precision, within the bounds of factors if it is finite.
-pub fn widened(z: &Complex32) -> Complex64 {
-    Complex64::new(z.re.into(), z.im.into())
 }
 
 /// The columns of an array in the order of these bands, each with zeros added up to `height` rows, and behind it a copy of

@@ -18,7 +18,7 @@ fn parts_of_padded_columns_are_copied_in_order() {
     ] {
         let before = std::mem::replace(&mut matrix[place], wrong);
         let columns = || LaidElements::Columns(MatrixRows::new(&matrix, 5), vec![2, 0], 7);
-        let whole = columns().whole(&AQSN).unwrap().into_owned();
+        let whole = columns().whole(AQSN.name()).unwrap().into_owned();
         for length in 1..=14 {
             for laid in [columns(), LaidElements::Made(whole.clone())] {
                 let mut to = vec![number(99); 14];
