@@ -103,7 +103,7 @@ impl Sample {
 pub struct WorkerStats {
     pub slabs: usize,
     pub igp: usize,
-    /// Seconds of its kernels. Those of two slabs may run at the same time.
+    /// Seconds of its kernels.
     pub kernels_s: f64,
     pub uploads_s: f64,
     pub uploaded: u64,

@@ -20,7 +20,7 @@ use gpp_kernels::versions;
 #[cfg(feature = "nvml")]
 use crate::devices::gauge::nvml::NvmlGauge;
 use crate::devices::gpu::driver::{
-    Context, DeviceAttribute as Attribute, Event, Function, driver_version,
+    Context, DeviceAttribute as Attribute, Function, driver_version,
 };
 use crate::devices::gpu::modules::Loaded;
 pub use crate::devices::gpu::modules::Ptx;
@@ -67,9 +67,6 @@ pub struct Gpu {
     /// By symbol, and the number of those that load it.
     loaded: Mutex<HashMap<(String, usize), Arc<Loaded>>>,
     pub(crate) free: FreeChunks,
-    /// Begin and end of the kernels that were launched last. Kernels of all streams run one after the other: at the same
-    /// time they would slow each other down, and end together, when all streams have uploads to do.
-    pub(crate) last: Mutex<Option<Arc<[Event; 2]>>>,
     #[cfg(feature = "nvml")]
     gauge: OnceLock<Option<Arc<NvmlGauge>>>,
 }
@@ -113,7 +110,6 @@ impl Gpu {
             ptx,
             loaded: Mutex::default(),
             free: FreeChunks::default(),
-            last: Mutex::default(),
             #[cfg(feature = "nvml")]
             gauge: OnceLock::new(),
         })

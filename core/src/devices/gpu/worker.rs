@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::{DerefMut, Range};
 use std::panic::resume_unwind;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{ptr, thread};
 
 use gpp_kernels::arrays::{Arguments, Layout, PaperArguments, REPACK_SYMBOL};
@@ -92,6 +92,9 @@ struct GpuArrays {
     /// Those that were launched, and the second stage.
     kernels: Vec<(&'static Entry, Arc<Loaded>)>,
     second_stage: Arc<Loaded>,
+    /// Begin and end of the kernels that were launched last, here or for other states of a call. All run one after the other:
+    /// at the same time they would slow each other down and end together, when all streams have uploads to do.
+    last: Arc<Mutex<Option<Arc<[Event; 2]>>>>,
 }
 
 impl GpuArrays {
@@ -99,10 +102,10 @@ impl GpuArrays {
     fn new(gpu: &Gpu, on_gpu: Option<[u64; 2]>) -> Result<GpuArrays> {
         let mut slot = StreamSlot::new(&gpu.context)?;
         slot.slab.on_gpu = on_gpu;
-        let (bands, pairs, repack, kernels) = Default::default();
+        let (bands, pairs, repack, kernels, last) = Default::default();
         let (ring, second_stage) = (Ring::new(&gpu.free), gpu.load(reduction::SYMBOL)?);
         let (number, slots) = (0, vec![slot]);
-        Ok(GpuArrays { number, bands, slots, pairs, ring, repack, kernels, second_stage })
+        Ok(GpuArrays { number, bands, slots, pairs, ring, repack, kernels, second_stage, last })
     }
 
     fn kernel(&mut self, gpu: &Gpu, kernel: &Kernel, nw: usize) -> Result<Arc<Loaded>> {
@@ -252,7 +255,7 @@ impl<'a> GpuWorker<'a> {
         };
         let launch_all = || -> Result<()> {
             let stream = &slot.stream;
-            let mut last = self.gpu.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = self.arrays.last.lock().unwrap_or_else(PoisonError::into_inner);
             last.iter().try_for_each(|kernels| stream.wait_for(&kernels[1]))?;
             slot.kernels[0].record(stream)?;
             for iw in kernel.launches(batch.nw()) {
@@ -595,7 +598,8 @@ impl Resident {
         }
         while self.slots.len() < count {
             // Without memory for more there are fewer.
-            let Ok(slot) = StateSlot::new(gpu, self.slots.len(), Some(pairs)) else { break };
+            let Ok(mut slot) = StateSlot::new(gpu, self.slots.len(), Some(pairs)) else { break };
+            slot.arrays.last = self.slots[0].arrays.last.clone();
             self.slots.push(slot);
         }
         let count = count.min(self.slots.len());

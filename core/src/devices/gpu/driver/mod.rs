@@ -433,17 +433,21 @@ impl GpuStream {
         wait().named(|| format!("wait of {}", self.what))
     }
 
-    /// What is enqueued here from now on begins after all that is enqueued now in a caller's stream.
+    /// What is enqueued here from now on begins after all that is enqueued now in a caller's stream, and in the default one.
     pub fn wait_for_foreign(&self, ForeignStream(other): ForeignStream) -> Result<()> {
         let wait = || {
             let stream = self.get()?;
             // Locked, so that no other thread records the event before the stream waits for it.
             let mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: the other stream is one by the contract of `ForeignStream::new`.
-            unsafe {
-                cuEventRecord(mark.handle, other)?;
-                cuStreamWaitEvent(stream, mark.handle, 0)
+            let default = ForeignStream::default().0;
+            for pending in [default, other].into_iter().skip((other == default).into()) {
+                // SAFETY: the other stream is one by the contract of `ForeignStream::new`.
+                unsafe {
+                    cuEventRecord(mark.handle, pending)?;
+                    cuStreamWaitEvent(stream, mark.handle, 0)?;
+                }
             }
+            Ok(())
         };
         wait().named(|| "wait for the caller's stream".into())
     }
