@@ -607,7 +607,7 @@ pub mod s3 {
 }
 
 pub mod s4 {
-    //! s4: sums of two floats: no FP64 in the loops but for heavy pairs.
+    //! s4: sums as two floats: no FP64 in the loops but for heavy pairs.
     //!
     //! Most graphics cards have 64 times as many lanes for FP32 as for FP64, and one addition of FP64 takes as long as 64 of
     //! FP32. So the sums of 64 bands are added up in FP32 too, each with the part that the sum before it lost (Kahan's sum):
@@ -619,7 +619,7 @@ pub mod s4 {
     use super::*;
 
     in_single! {
-        id: "s4", change: "sums of two floats: no FP64 in the loops but for heavy pairs",
+        id: "s4", change: "sums as two floats: no FP64 in the loops but for heavy pairs",
         is_exact: true, has_heavy: true, total: Compensated,
         real: gpp_s4_real, any: gpp_s4
     }
